@@ -1,0 +1,1 @@
+//! One version of a custom resource as its attributes describe it.

@@ -1,0 +1,1 @@
+//! The command line: every command, flag and help text, and no behaviour.

@@ -1,0 +1,1 @@
+//! One file per subcommand: options in, [`crate::plan::Plan`] and diagnostics out.

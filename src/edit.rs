@@ -1,0 +1,1 @@
+//! Pure text → text edits of files that the user owns.

@@ -1,0 +1,21 @@
+//! The map of memcached-sdk, in reading order.
+//!
+//! Two pipelines end in one writer. `scaffold` turns the PROJECT file and flags into files and edits; `generate`
+//! reads a source tree with syn and turns annotated types and comment markers into manifests. Both produce a
+//! [`plan::Plan`], and only [`plan::apply`] touches the disk. See `docs/architecture.md`.
+
+pub mod cli;
+pub mod command;
+
+pub mod edit;
+pub mod project;
+pub mod scaffold;
+
+pub mod api;
+pub mod manifest;
+pub mod schema;
+pub mod source;
+
+pub mod diagnostic;
+pub mod plan;
+pub mod term;

@@ -1,0 +1,3 @@
+//! Kubernetes objects → deterministic YAML text.
+
+pub mod yaml;

@@ -1,0 +1,1 @@
+//! Project + resource → files and edits; the only room that knows the templates.

@@ -1,0 +1,1 @@
+//! A crate read with syn: files, modules, names, cfg, dependencies. Never runs cargo or rustc.

@@ -1,0 +1,1 @@
+//! The only printer: data to stdout, messages to stderr.

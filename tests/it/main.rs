@@ -1,0 +1,1 @@
+//! One binary of integration tests, a file per subject.
