@@ -1,29 +1,15 @@
 //! What is wrong in the user's code: a stable code, a place, a message and what to do next.
 //!
-//! Analysis never fails on user code: it returns its best value together with [`Diagnostics`].
+//! Analysis never fails on user code: it returns its best value together with [`Diagnostics`]. A command that cannot
+//! go on fails with a [`Problem`].
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A place in a source file, with the text that is needed to show it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
-    /// Path relative to the folder that the command works on, `/`-separated.
-    pub path: Arc<str>,
-    /// The whole text of the file.
-    pub text: Arc<str>,
-    /// Byte range in `text`.
-    pub range: Range<usize>,
-}
+use serde::Serialize;
 
-/// How bad it is. An error means that no file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Nothing is written.
-    Error,
-    /// Worth a look; the command goes on.
-    Warning,
-}
+mod render;
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +24,135 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
-/// The stable identifiers of diagnostics; renaming one is a breaking change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Code {
-    /// A source file is not valid Rust.
-    Syntax,
+impl Diagnostic {
+    /// A finding without a place and without help.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), origin: None, help: None }
+    }
+
+    /// Says where.
+    #[must_use]
+    pub fn at(mut self, origin: Origin) -> Self {
+        self.origin = Some(origin);
+        self
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The machine-readable form.
+    pub fn to_json(&self) -> JsonDiagnostic {
+        let place = self.origin.as_ref().filter(|origin| !origin.text.is_empty()).map(Origin::line_column);
+        JsonDiagnostic {
+            code: self.code.as_str(),
+            severity: self.code.severity(),
+            message: self.message.clone(),
+            file: self.origin.as_ref().map(|origin| origin.path.to_string()),
+            line: place.map(|(line, _)| line),
+            column: place.map(|(_, column)| column),
+            help: self.help.clone(),
+        }
+    }
+}
+
+/// A place in a source file, with the text that is needed to show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Path relative to the folder that the command works on, `/`-separated.
+    pub path: Arc<str>,
+    /// The whole text of the file.
+    pub text: Arc<str>,
+    /// Byte range in `text`.
+    pub range: Range<usize>,
+}
+
+impl Origin {
+    /// A file as a whole: shown by its path only.
+    pub fn file(path: impl Into<Arc<str>>) -> Self {
+        Self { path: path.into(), text: Arc::from(""), range: 0..0 }
+    }
+
+    /// Line and column where the range starts, both from 1, columns in characters.
+    pub fn line_column(&self) -> (usize, usize) {
+        let before = &self.text[..self.clamped().start];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        (line, column)
+    }
+
+    /// The range, moved to character boundaries inside the text, so that a wrong range can't break a report.
+    fn clamped(&self) -> Range<usize> {
+        let start = floor_boundary(&self.text, self.range.start);
+        let end = floor_boundary(&self.text, self.range.end).max(start);
+        start..end
+    }
+}
+
+fn floor_boundary(text: &str, index: usize) -> usize {
+    let mut index = index.min(text.len());
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+/// How bad it is. An error means that no file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing is written.
+    Error,
+    /// Worth a look; the command goes on.
+    Warning,
+}
+
+/// One row per code: `Variant = "stable-name", Severity, "what it means"`.
+macro_rules! codes {
+    ($($variant:ident = $name:literal, $severity:ident, $description:literal;)+) => {
+        /// The stable identifiers of diagnostics; renaming one is a breaking change.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Code {
+            $(#[doc = $description] $variant,)+
+        }
+
+        impl Code {
+            /// Every code, in the order of the table.
+            pub const ALL: &[Code] = &[$(Code::$variant),+];
+
+            /// The stable name, as users see it in brackets.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $name,)+ }
+            }
+
+            /// Whether it stops the command.
+            pub const fn severity(self) -> Severity {
+                match self { $(Code::$variant => Severity::$severity,)+ }
+            }
+
+            /// What it means, for the reference.
+            pub const fn description(self) -> &'static str {
+                match self { $(Code::$variant => $description,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
+    FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
+    Syntax = "rust-syntax", Error, "A source file is not valid Rust";
+    UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
 /// Findings in the order of the source. They must be shown: dropping them silently is a bug.
@@ -65,5 +174,192 @@ impl Diagnostics {
     /// The findings.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether one of them means that nothing may be written.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(|diagnostic| diagnostic.code.severity() == Severity::Error)
+    }
+
+    /// Orders by file and offset (findings without a file first) and drops exact repetitions.
+    pub fn sort(&mut self) {
+        fn key(diagnostic: &Diagnostic) -> (Option<(&str, usize, usize)>, Code, &str) {
+            let place = diagnostic.origin.as_ref().map(|o| (&*o.path, o.range.start, o.range.end));
+            (place, diagnostic.code, &diagnostic.message)
+        }
+        self.0.sort_by(|a, b| key(a).cmp(&key(b)));
+        self.0.dedup();
+    }
+
+    /// The machine-readable form.
+    pub fn to_json(&self) -> Vec<JsonDiagnostic> {
+        self.iter().map(Diagnostic::to_json).collect()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<I: IntoIterator<Item = Diagnostic>>(iter: I) -> Self {
+        Self(iter.into_iter().collect())
+    }
+}
+
+/// A [`Diagnostic`] in `-o json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JsonDiagnostic {
+    /// The stable name of the code.
+    pub code: &'static str,
+    /// `error` or `warning`.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// Path relative to the folder that the command works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Column in characters, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+/// Why a command or a step of it can't be done: what is wrong, and what to do next.
+///
+/// The help is kept apart from the message so that context can be put in front of the message and the help still
+/// comes last. `Diagnostic::from(&anyhow::Error)` finds it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Lower case, names in backticks, no full stop.
+    pub message: String,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem without help.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), help: None }
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl From<Problem> for Diagnostic {
+    fn from(problem: Problem) -> Self {
+        Self { code: Code::CommandFailed, message: problem.message, origin: None, help: problem.help }
+    }
+}
+
+impl From<&anyhow::Error> for Diagnostic {
+    /// The whole chain in one line; the help is the innermost one.
+    fn from(error: &anyhow::Error) -> Self {
+        let help = error.chain().filter_map(|cause| cause.downcast_ref::<Problem>()?.help.clone()).last();
+        Self { code: Code::CommandFailed, message: format!("{error:#}"), origin: None, help }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_kebab_case() {
+        let names: BTreeSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), Code::ALL.len(), "two codes share a name");
+        for code in Code::ALL {
+            let name = code.as_str();
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
+            assert!(!code.description().is_empty() && !code.description().ends_with('.'), "{name}");
+        }
+    }
+
+    fn at(path: &str, text: &str, range: Range<usize>) -> Diagnostic {
+        Diagnostic::new(Code::Syntax, "m").at(Origin { path: path.into(), text: text.into(), range })
+    }
+
+    #[test]
+    fn sorting_is_by_place_and_drops_repetitions() {
+        let plain = Diagnostic::new(Code::UnusualVersion, "m");
+        let mut found: Diagnostics =
+            [at("b", "xyz", 0..1), at("a", "xyz", 2..3), plain.clone(), at("a", "xyz", 1..2), at("b", "xyz", 0..1)]
+                .into_iter()
+                .collect();
+        found.sort();
+        let expected: Diagnostics =
+            [plain, at("a", "xyz", 1..2), at("a", "xyz", 2..3), at("b", "xyz", 0..1)].into_iter().collect();
+        assert_eq!(found, expected);
+        assert!(found.has_errors());
+    }
+
+    #[test]
+    fn lines_and_columns_count_characters_from_one() {
+        for (text, offset, expected) in [
+            ("", 0, (1, 1)),
+            ("abc", 2, (1, 3)),
+            ("a\nbc", 2, (2, 1)),
+            ("é\nüx", 5, (2, 2)),
+            ("a\r\nb", 3, (2, 1)),
+            ("é", 1, (1, 1)),
+            ("abc", 99, (1, 4)),
+        ] {
+            let origin = Origin { path: "f".into(), text: text.into(), range: offset..offset };
+            assert_eq!(origin.line_column(), expected, "{text:?} at {offset}");
+        }
+    }
+
+    #[test]
+    fn json_has_the_place_or_leaves_it_out() {
+        let text = serde_json::to_string(&at("src/a.rs", "ab", 1..2).help("do that").to_json()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"code":"rust-syntax","severity":"error","message":"m","file":"src/a.rs","line":1,"column":2,"help":"do that"}"#
+        );
+        let text = serde_json::to_string(&Diagnostic::new(Code::UnusualVersion, "m").to_json()).unwrap();
+        assert_eq!(text, r#"{"code":"unusual-version","severity":"warning","message":"m"}"#);
+    }
+
+    #[test]
+    fn help_is_found_under_context() {
+        let error = anyhow::Error::new(Problem::new("no marker").help("add it")).context("cannot edit `src/main.rs`");
+        let diagnostic = Diagnostic::from(&error);
+        assert_eq!(diagnostic.message, "cannot edit `src/main.rs`: no marker");
+        assert_eq!(diagnostic.help.as_deref(), Some("add it"));
     }
 }
