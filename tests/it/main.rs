@@ -1,1 +1,4 @@
 //! One binary of integration tests, a file per subject.
+#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, clippy::disallowed_methods)]
+
+mod yaml;
