@@ -1,1 +1,51 @@
-//! Pure text → text edits of files that the user owns.
+//! Pure text → text edits of files that the user owns: everything that is not edited stays as it is, byte for byte.
+
+use crate::diagnostic::Problem;
+
+pub mod cargo_toml;
+pub mod scaffold_marker;
+
+/// Why a file can't be edited; the help holds what to do by hand.
+pub type EditError = Problem;
+
+/// Runs `change` on the text with `\n` line endings and without a byte order mark, and gives back what the file had:
+/// a file that ends every line with `\r\n` keeps doing so. A file with mixed line endings is passed as it is.
+pub fn keeping_line_endings(
+    text: &str,
+    change: impl FnOnce(&str) -> Result<String, EditError>,
+) -> Result<String, EditError> {
+    let (bom, body) = match text.strip_prefix('\u{feff}') {
+        Some(body) => ("\u{feff}", body),
+        None => ("", text),
+    };
+    let newlines = body.matches('\n').count();
+    let changed = if newlines > 0 && body.matches("\r\n").count() == newlines {
+        change(&body.replace("\r\n", "\n"))?.replace('\n', "\r\n")
+    } else {
+        change(body)?
+    };
+    Ok(format!("{bom}{changed}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_endings_survive() {
+        for (input, seen, output) in [
+            ("", "", "+"),
+            ("a", "a", "a+"),
+            ("a\nb\n", "a\nb\n", "a\nb\n+"),
+            ("a\r\nb\r\n", "a\nb\n", "a\r\nb\r\n+"),
+            ("a\r\nb\n", "a\r\nb\n", "a\r\nb\n+"),
+            ("\u{feff}a\r\n", "a\n", "\u{feff}a\r\n+"),
+        ] {
+            let result = keeping_line_endings(input, |text| {
+                assert_eq!(text, seen);
+                Ok(format!("{text}+"))
+            });
+            assert_eq!(result.as_deref(), Ok(output));
+        }
+    }
+}

@@ -1,24 +1,25 @@
 //! The virtual tree: what a command wants to be true on disk, as data.
 //!
-//! Three kinds of file decide every question about overwriting, see [`FileOp`].
+//! Three kinds of file decide every question about overwriting, see [`FileOp`]. Commands write to a [`Draft`];
+//! [`apply`] is the only place that touches the disk.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// A path below the project root: relative, `/`-separated, without `.` or `..`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RelPath(String);
+use anyhow::Context;
 
-/// What happens to a scaffolded file that is there already with other bytes. Equal bytes are always "unchanged".
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IfExists {
-    /// Keep the user's file.
-    Skip,
-    /// A conflict: nothing at all is written.
-    Refuse,
-    /// Replace it; the report shows the diff.
-    Overwrite,
-}
+use crate::diagnostic::Problem;
+use crate::edit::{self, EditError};
+
+pub mod apply;
+pub mod report;
+
+/// The file that records what was scaffolded. It is always written last, so that an interrupted command is not
+/// recorded and can simply be run again.
+pub const RECORD: &str = "PROJECT";
 
 /// One file of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,10 +47,42 @@ pub enum FileOp {
     Remove,
 }
 
+/// What happens to a scaffolded file that is there already with other bytes. Equal bytes are always "unchanged".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IfExists {
+    /// Keep the user's file.
+    Skip,
+    /// A conflict: nothing at all is written.
+    Refuse,
+    /// Replace it; the report shows the diff.
+    Overwrite,
+}
+
 /// What a command wants to be true on disk, ordered by path.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Plan {
     ops: BTreeMap<RelPath, FileOp>,
+}
+
+impl Plan {
+    /// The files, by path.
+    pub fn ops(&self) -> &BTreeMap<RelPath, FileOp> {
+        &self.ops
+    }
+
+    /// Whether it says nothing about any file.
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty()
+    }
+
+    /// Everything but [`RECORD`], and the record alone: for a command that has to do something between the two.
+    pub fn split_record(mut self) -> (Plan, Plan) {
+        let record = self.ops.split_off(&RelPath(RECORD.to_owned()));
+        let (record, rest): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            record.into_iter().partition(|(path, _)| path.as_str() == RECORD);
+        self.ops.extend(rest);
+        (self, Plan { ops: record })
+    }
 }
 
 /// The virtual tree that a command writes to: reads fall through to the disk, every change is only recorded,
@@ -57,12 +90,158 @@ pub struct Plan {
 #[derive(Debug)]
 pub struct Draft {
     root: PathBuf,
-    plan: Plan,
+    ops: BTreeMap<RelPath, FileOp>,
 }
 
 impl Draft {
     /// A draft of changes below `root`, which need not exist yet.
     pub fn open(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), plan: Plan::default() }
+        Self { root: root.to_path_buf(), ops: BTreeMap::new() }
+    }
+
+    /// The folder that paths are relative to.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The text that the file will have: what is pending, else what is on disk, `None` when there is no such file.
+    pub fn read(&self, path: &RelPath) -> anyhow::Result<Option<String>> {
+        match self.ops.get(path) {
+            None => self.disk(path),
+            Some(FileOp::Remove) => Ok(None),
+            Some(FileOp::Edit { after: text, .. } | FileOp::Generate { text }) => Ok(Some(text.clone())),
+            Some(FileOp::Scaffold { text, if_exists }) => match (if_exists, self.disk(path)?) {
+                (IfExists::Skip, Some(kept)) => Ok(Some(kept)),
+                _ => Ok(Some(text.clone())),
+            },
+        }
+    }
+
+    /// A file that is ours once. When this draft already says something about it, [`IfExists::Skip`] changes nothing.
+    pub fn scaffold(&mut self, path: RelPath, text: impl Into<String>, if_exists: IfExists) {
+        let op = FileOp::Scaffold { text: text.into(), if_exists };
+        match self.ops.entry(path) {
+            Entry::Vacant(entry) => drop(entry.insert(op)),
+            Entry::Occupied(mut entry) => {
+                if if_exists != IfExists::Skip || *entry.get() == FileOp::Remove {
+                    entry.insert(op);
+                }
+            }
+        }
+    }
+
+    /// A file that is ours for good.
+    pub fn generate(&mut self, path: RelPath, text: impl Into<String>) {
+        self.ops.insert(path, FileOp::Generate { text: text.into() });
+    }
+
+    /// Changes a file that exists, be it on disk or in this draft. `change` sees and returns `\n` line endings; a file
+    /// with `\r\n` keeps them.
+    pub fn edit(
+        &mut self,
+        path: &RelPath,
+        change: impl FnOnce(&str) -> Result<String, EditError>,
+    ) -> anyhow::Result<()> {
+        let change =
+            |text: &str| edit::keeping_line_endings(text, change).with_context(|| format!("cannot edit `{path}`"));
+        let op = match self.ops.get(path) {
+            Some(FileOp::Edit { before, after }) => FileOp::Edit { before: before.clone(), after: change(after)? },
+            Some(FileOp::Generate { text }) => FileOp::Generate { text: change(text)? },
+            Some(FileOp::Scaffold { text, if_exists }) => match self.disk(path)? {
+                // The file will stay what it is on disk, so the edit is one of the user's file.
+                Some(disk) if *if_exists == IfExists::Skip || disk == *text => {
+                    FileOp::Edit { after: change(&disk)?, before: disk }
+                }
+                _ => FileOp::Scaffold { text: change(text)?, if_exists: *if_exists },
+            },
+            Some(FileOp::Remove) => return Err(missing(path).into()),
+            None => {
+                let before = self.disk(path)?.ok_or_else(|| missing(path))?;
+                FileOp::Edit { after: change(&before)?, before }
+            }
+        };
+        self.ops.insert(path.clone(), op);
+        Ok(())
+    }
+
+    /// A generated file whose source is gone.
+    pub fn remove(&mut self, path: RelPath) {
+        self.ops.insert(path, FileOp::Remove);
+    }
+
+    /// What was recorded.
+    pub fn finish(self) -> Plan {
+        Plan { ops: self.ops }
+    }
+
+    fn disk(&self, path: &RelPath) -> anyhow::Result<Option<String>> {
+        match std::fs::read(path.below(&self.root)) {
+            Ok(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => Err(Problem::new(format!("`{path}` is not UTF-8 text")).into()),
+            },
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("cannot read `{path}`")),
+        }
+    }
+}
+
+fn missing(path: &RelPath) -> Problem {
+    Problem::new(format!("cannot edit `{path}`: no such file"))
+        .help("restore the file from version control, or scaffold it again in an empty folder and copy it")
+}
+
+/// A path below the project root: relative, `/`-separated, without `.` or `..`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RelPath(String);
+
+impl RelPath {
+    /// Checks `path`.
+    pub fn new(path: impl AsRef<str>) -> Result<Self, Problem> {
+        let path = path.as_ref();
+        let refuse =
+            |why: &str| Err(Problem::new(format!("`{}` is not a path in the project: {why}", path.escape_debug())));
+        if path.is_empty() {
+            return refuse("it is empty");
+        }
+        if path.chars().any(|c| c.is_control() || matches!(c, '\\' | ':')) {
+            return refuse(r"control characters, `\` and `:` are not allowed");
+        }
+        for segment in path.split('/') {
+            match segment {
+                "" => return refuse("it must be relative and without empty parts"),
+                "." | ".." => return refuse("`.` and `..` are not allowed"),
+                _ if apply::is_staging(segment) => return refuse("the name is reserved for unfinished writes"),
+                _ => {}
+            }
+        }
+        Ok(Self(path.to_owned()))
+    }
+
+    /// The path with `/`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The same file seen from where `root` is relative to.
+    pub fn below(&self, root: &Path) -> PathBuf {
+        self.segments().fold(root.to_path_buf(), |path, segment| path.join(segment))
+    }
+
+    /// The parts between the slashes; there is at least one.
+    pub fn segments(&self) -> std::str::Split<'_, char> {
+        self.0.split('/')
+    }
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for RelPath {
+    fn as_ref(&self) -> &str {
+        &self.0
     }
 }

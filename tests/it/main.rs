@@ -1,4 +1,5 @@
 //! One binary of integration tests, a file per subject.
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, clippy::disallowed_methods)]
 
+mod plan;
 mod yaml;

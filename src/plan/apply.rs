@@ -1,0 +1,627 @@
+//! The only writer. Preflight reads every target and collects every conflict; nothing is written when there is one.
+//! Then everything is staged in a folder on the same file system and renamed into place, the PROJECT file last.
+//!
+//! A commit of many files is not atomic (only that of a new project folder is, which is one rename), so running the
+//! same command again must repair: it does, because equal bytes are "unchanged", edits are idempotent, and what the
+//! command did is recorded last of all.
+#![expect(clippy::disallowed_methods, reason = "this is the one room that writes files")]
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File, Permissions, TryLockError};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{FileOp, IfExists, Plan, RECORD, RelPath};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+
+/// Whether to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Make it true.
+    Write,
+    /// Say what would be written.
+    DryRun,
+    /// Only find out whether the disk differs from the plan, see [`differs`]. An existing file is a difference here,
+    /// never a conflict.
+    Check,
+}
+
+/// What happened to one file, or would happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Which file.
+    pub path: RelPath,
+    /// What.
+    pub kind: ChangeKind,
+    /// The text on disk before, `None` when there was no file.
+    pub before: Option<String>,
+    /// The text of the plan, `None` when the file goes.
+    pub after: Option<String>,
+}
+
+/// The kinds of [`Change`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeKind {
+    /// There was no such file.
+    Create,
+    /// The file had other bytes.
+    Update,
+    /// The file has these bytes already.
+    Unchanged,
+    /// The file goes.
+    Remove,
+    /// The file is the user's and stays as it is.
+    Skip,
+}
+
+impl ChangeKind {
+    /// The word for the report.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            ChangeKind::Create => "create",
+            ChangeKind::Update => "update",
+            ChangeKind::Unchanged => "unchanged",
+            ChangeKind::Remove => "remove",
+            ChangeKind::Skip => "skip",
+        }
+    }
+
+    /// Whether the disk is not what the plan wants.
+    pub const fn differs(self) -> bool {
+        matches!(self, ChangeKind::Create | ChangeKind::Update | ChangeKind::Remove)
+    }
+}
+
+/// Whether the disk differed from the plan: the whole meaning of `--check`.
+pub fn differs(changes: &[Change]) -> bool {
+    changes.iter().any(|change| change.kind.differs())
+}
+
+/// One change of the file system, told to the observer of [`apply`] before it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FsOp {
+    /// A new folder.
+    CreateDir(PathBuf),
+    /// A new file with its text, in the staging folder.
+    WriteFile(PathBuf),
+    /// The mode bits of a staged file.
+    SetPermissions(PathBuf),
+    /// A staged file, or the whole staged project, into its place.
+    Rename {
+        /// The staged path.
+        from: PathBuf,
+        /// Its place.
+        to: PathBuf,
+    },
+    /// A file that goes.
+    RemoveFile(PathBuf),
+    /// A staging folder that goes, with what is left in it.
+    RemoveDir(PathBuf),
+}
+
+impl fmt::Display for FsOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FsOp::CreateDir(path) => write!(f, "create folder `{}`", path.display()),
+            FsOp::WriteFile(path) => write!(f, "write `{}`", path.display()),
+            FsOp::SetPermissions(path) => write!(f, "set the mode of `{}`", path.display()),
+            FsOp::Rename { from, to } => write!(f, "rename `{}` to `{}`", from.display(), to.display()),
+            FsOp::RemoveFile(path) | FsOp::RemoveDir(path) => write!(f, "remove `{}`", path.display()),
+        }
+    }
+}
+
+/// Called before every change of the file system; an error stops [`apply`] there, and nothing more is changed.
+/// Tests interrupt a run with it.
+pub type Observer<'a> = &'a mut dyn FnMut(&FsOp) -> io::Result<()>;
+
+/// Why a plan can't be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Something stands in the way; nothing was written.
+    #[error("{}", list(.0))]
+    Conflicts(Vec<Conflict>),
+    /// Nothing was written.
+    #[error("another memcached-sdk is writing to `{}`", .0.display())]
+    Busy(PathBuf),
+    /// The file system failed before the first file was put into place; the project is as it was.
+    #[error("cannot {op}: {source}; no file of the project was changed")]
+    Stage {
+        /// What was tried.
+        op: FsOp,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The file system failed when some files were in place already.
+    #[error("cannot {op}: {source}; {written} of {total} files were written, the same command completes the rest")]
+    Commit {
+        /// What was tried.
+        op: FsOp,
+        /// Why it failed.
+        source: io::Error,
+        /// How many files are in place.
+        written: usize,
+        /// How many there are.
+        total: usize,
+    },
+}
+
+/// Something on disk that stands in the way of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// Which file.
+    pub path: RelPath,
+    /// What is wrong, to be read after the path.
+    pub reason: String,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+fn list(conflicts: &[Conflict]) -> String {
+    let lines: Vec<String> = conflicts.iter().map(|c| format!("`{}` {}", c.path, c.reason)).collect();
+    format!("nothing was written: {}", lines.join("; "))
+}
+
+impl ApplyError {
+    /// The error in the one form of all findings, a conflict each.
+    pub fn diagnostics(&self) -> Diagnostics {
+        match self {
+            ApplyError::Conflicts(conflicts) => conflicts
+                .iter()
+                .map(|conflict| Diagnostic {
+                    code: Code::FileConflict,
+                    message: format!("`{}` {}", conflict.path, conflict.reason),
+                    origin: Some(Origin::file(conflict.path.as_str())),
+                    help: conflict.help.clone(),
+                })
+                .collect(),
+            ApplyError::Busy(_) | ApplyError::Stage { .. } | ApplyError::Commit { .. } => {
+                [Diagnostic::new(Code::CommandFailed, self.to_string())].into_iter().collect()
+            }
+        }
+    }
+}
+
+/// Makes `plan` true below `root`, or says what that would change. The changes are in the order of their paths.
+pub fn apply(plan: &Plan, root: &Path, mode: Mode, observer: Observer<'_>) -> Result<Vec<Change>, ApplyError> {
+    let place = Place::find(root).map_err(|source| ApplyError::Stage { op: FsOp::CreateDir(root.into()), source })?;
+    let _lock = if mode == Mode::Write { place.lock()? } else { None };
+    let targets = preflight(plan, &place, mode)?;
+    if mode == Mode::Write {
+        Writer { place: &place, observer, committed: None }.write(&targets)?;
+    }
+    Ok(targets.into_iter().map(|target| target.change).collect())
+}
+
+/// Whether a file name is one of ours for unfinished writes.
+pub(super) fn is_staging(name: &str) -> bool {
+    name == STAGING || name == RECORD_STAGING
+}
+
+const STAGING: &str = ".memcached-sdk-staging";
+const RECORD_STAGING: &str = ".PROJECT.memcached-sdk-staging";
+
+/// Where the project is, or will be.
+struct Place {
+    /// Canonical when it exists.
+    root: PathBuf,
+    exists: bool,
+}
+
+impl Place {
+    fn find(root: &Path) -> io::Result<Self> {
+        match root.canonicalize() {
+            Ok(root) if root.is_dir() => Ok(Self { root, exists: true }),
+            Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "there is a file of this name")),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                if root.is_symlink() {
+                    return Err(io::Error::new(ErrorKind::NotFound, "it is a dangling symbolic link"));
+                }
+                Ok(Self { root: std::path::absolute(root)?, exists: false })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps two runs from staging into each other. File systems without locks do without.
+    fn lock(&self) -> Result<Option<File>, ApplyError> {
+        let Some(file) = self.exists.then(|| File::open(&self.root).ok()).flatten() else { return Ok(None) };
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(ApplyError::Busy(self.root.clone())),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
+        }
+    }
+
+    /// The folder beside the root in which a new project is built.
+    fn sibling(&self) -> Option<PathBuf> {
+        let name = self.root.file_name()?.to_string_lossy();
+        Some(self.root.with_file_name(format!(".{name}{STAGING}")))
+    }
+}
+
+/// One file after preflight.
+struct Target {
+    change: Change,
+    /// Symbolic links followed, below the canonical root.
+    real: PathBuf,
+    permissions: Option<Permissions>,
+}
+
+fn preflight(plan: &Plan, place: &Place, mode: Mode) -> Result<Vec<Target>, ApplyError> {
+    let mut targets = Vec::new();
+    let mut conflicts = Vec::new();
+    let mut by_real: BTreeMap<PathBuf, RelPath> = BTreeMap::new();
+    for (path, op) in plan.ops() {
+        match inspect(plan, place, path, op, mode) {
+            Ok(None) => {}
+            Ok(Some(target)) => {
+                let other = by_real.insert(target.real.clone(), path.clone());
+                match other {
+                    Some(other) if target.change.kind.differs() => conflicts.push(Conflict {
+                        path: path.clone(),
+                        reason: format!("is the same file as `{other}`"),
+                        help: Some("remove the symbolic link between them".to_owned()),
+                    }),
+                    _ => targets.push(target),
+                }
+            }
+            Err((reason, help)) => conflicts.push(Conflict { path: path.clone(), reason, help }),
+        }
+    }
+    if conflicts.is_empty() { Ok(targets) } else { Err(ApplyError::Conflicts(conflicts)) }
+}
+
+type Obstacle = (String, Option<String>);
+
+fn obstacle<T>(reason: impl Into<String>, help: &str) -> Result<T, Obstacle> {
+    Err((reason.into(), Some(help.to_owned())))
+}
+
+/// What `op` means for the disk as it is: `None` when there is nothing to do or to say.
+fn inspect(plan: &Plan, place: &Place, path: &RelPath, op: &FileOp, mode: Mode) -> Result<Option<Target>, Obstacle> {
+    let mut parent = path.as_str();
+    while let Some((above, _)) = parent.rsplit_once('/') {
+        parent = above;
+        let is_file = RelPath::new(parent).is_ok_and(|p| plan.ops().get(&p).is_some_and(|op| *op != FileOp::Remove));
+        if is_file && *op != FileOp::Remove {
+            return obstacle(format!("can't be written: `{parent}` is a file of the same plan"), "choose another name");
+        }
+    }
+
+    let found = locate(place, path, *op == FileOp::Remove)?;
+    let before = match &found.file {
+        None => None,
+        Some(file) => match fs::read(file) {
+            Ok(bytes) => Some(bytes),
+            Err(error) => return obstacle(format!("can't be read: {error}"), "make it readable"),
+        },
+    };
+    let Some((kind, after)) = decide(op, before.as_deref(), mode)? else { return Ok(None) };
+    if kind.differs() && mode == Mode::Write {
+        check_folder(place, &found.folder)?;
+    }
+    let permissions = found.file.as_ref().and_then(|file| fs::metadata(file).ok()).map(|m| m.permissions());
+    let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let change = Change { path: path.clone(), kind, before, after: after.map(str::to_owned) };
+    Ok(Some(Target { change, real: found.real, permissions }))
+}
+
+fn decide<'a>(
+    op: &'a FileOp,
+    disk: Option<&[u8]>,
+    mode: Mode,
+) -> Result<Option<(ChangeKind, Option<&'a str>)>, Obstacle> {
+    let replace = |text: &'a str| match disk {
+        None => (ChangeKind::Create, Some(text)),
+        Some(disk) if disk == text.as_bytes() => (ChangeKind::Unchanged, Some(text)),
+        Some(_) => (ChangeKind::Update, Some(text)),
+    };
+    let decided = match op {
+        FileOp::Generate { text } => replace(text),
+        FileOp::Scaffold { text, if_exists } => match (replace(text), if_exists) {
+            ((ChangeKind::Update, text), IfExists::Skip) => (ChangeKind::Skip, text),
+            ((ChangeKind::Update, _), IfExists::Refuse) if mode != Mode::Check => {
+                return obstacle("exists with other content", "move it away, or overwrite it with `--force`");
+            }
+            (decided, _) => decided,
+        },
+        FileOp::Edit { before, after } => match disk {
+            Some(disk) if disk == after.as_bytes() => (ChangeKind::Unchanged, Some(after.as_str())),
+            Some(disk) if disk == before.as_bytes() => (ChangeKind::Update, Some(after.as_str())),
+            Some(_) => return obstacle("was changed while the command ran", "run the command again"),
+            None => return obstacle("was removed while the command ran", "restore it, and run the command again"),
+        },
+        FileOp::Remove if disk.is_none() => return Ok(None),
+        FileOp::Remove => (ChangeKind::Remove, None),
+    };
+    Ok(Some(decided))
+}
+
+/// A target on disk.
+struct Found {
+    /// Where to write.
+    real: PathBuf,
+    /// The file, when it exists.
+    file: Option<PathBuf>,
+    /// The deepest folder on the way that exists.
+    folder: PathBuf,
+}
+
+/// Follows `path` from the root; nothing outside of the root is ever a target. A link that is to be removed is itself
+/// the target.
+fn locate(place: &Place, path: &RelPath, remove: bool) -> Result<Found, Obstacle> {
+    let mut folder = place.root.clone();
+    let mut segments: Vec<&str> = path.segments().collect();
+    let name = segments.pop().unwrap_or_default();
+    for (depth, segment) in segments.iter().enumerate() {
+        let next = folder.join(segment);
+        match kind_of(&next, place)? {
+            Kind::Missing => {
+                let real = segments[depth..].iter().fold(folder.clone(), |path, segment| path.join(segment)).join(name);
+                return Ok(Found { real, file: None, folder });
+            }
+            Kind::Folder(real) => folder = real,
+            Kind::File(_) => {
+                let above = segments[..=depth].join("/");
+                return obstacle(format!("can't be written: `{above}` is a file, not a folder"), "move it away");
+            }
+        }
+    }
+    let target = folder.join(name);
+    match kind_of(&target, place)? {
+        Kind::Missing => Ok(Found { real: target, file: None, folder }),
+        Kind::Folder(_) => obstacle("is a folder", "move it away"),
+        Kind::File(_) if remove => Ok(Found { real: target.clone(), file: Some(target), folder }),
+        Kind::File(real) => {
+            let folder = real.parent().map_or(folder, Path::to_path_buf);
+            Ok(Found { file: Some(real.clone()), real, folder })
+        }
+    }
+}
+
+enum Kind {
+    Missing,
+    Folder(PathBuf),
+    File(PathBuf),
+}
+
+fn kind_of(path: &Path, place: &Place) -> Result<Kind, Obstacle> {
+    let unreadable = |error: io::Error| obstacle(format!("can't be reached: {error}"), "check the permissions");
+    let (real, metadata) = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kind::Missing),
+        Err(error) => return unreadable(error),
+        Ok(metadata) if metadata.is_symlink() => match path.canonicalize() {
+            Err(_) => {
+                return obstacle("is behind a dangling symbolic link", "remove the link or restore what it points to");
+            }
+            Ok(real) if !real.starts_with(&place.root) => {
+                return obstacle(
+                    "is behind a symbolic link that leaves the project",
+                    "replace the link by a real file or folder",
+                );
+            }
+            Ok(real) => match fs::metadata(&real) {
+                Ok(metadata) => (real, metadata),
+                Err(error) => return unreadable(error),
+            },
+        },
+        Ok(metadata) => (path.to_path_buf(), metadata),
+    };
+    if metadata.is_dir() {
+        Ok(Kind::Folder(real))
+    } else if metadata.is_file() {
+        Ok(Kind::File(real))
+    } else {
+        obstacle("is neither a file nor a folder", "move it away")
+    }
+}
+
+/// Renaming into `folder` will work: it is writable and on the file system of the root.
+fn check_folder(place: &Place, folder: &Path) -> Result<(), Obstacle> {
+    if !place.exists {
+        return Ok(());
+    }
+    let shown = folder.strip_prefix(&place.root).ok().filter(|p| !p.as_os_str().is_empty());
+    let shown = shown.map_or_else(|| "the project folder".to_owned(), |path| format!("folder `{}`", path.display()));
+    if !is_writable(folder) {
+        return obstacle(format!("can't be written: {shown} is not writable"), "change its permissions");
+    }
+    if !same_file_system(&place.root, folder) {
+        return obstacle(
+            format!("can't be written: {shown} is on another file system than the project"),
+            "unmount it, or run the command where it is not mounted",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn is_writable(folder: &Path) -> bool {
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_writable(folder: &Path) -> bool {
+    fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
+}
+
+#[cfg(unix)]
+fn same_file_system(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (fs::metadata(a), fs::metadata(b)) {
+        (Ok(a), Ok(b)) => a.dev() == b.dev(),
+        _ => true,
+    }
+}
+
+#[cfg(not(unix))]
+fn same_file_system(_: &Path, _: &Path) -> bool {
+    true
+}
+
+/// Stage and commit. Every change of the file system goes through [`Writer::run`].
+struct Writer<'a> {
+    place: &'a Place,
+    observer: Observer<'a>,
+    /// Files in place and in all, once the commit has begun.
+    committed: Option<(usize, usize)>,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, targets: &[Target]) -> Result<(), ApplyError> {
+        self.sweep()?;
+        let (records, mut files): (Vec<&Target>, Vec<&Target>) =
+            targets.iter().filter(|t| t.change.kind.differs()).partition(|t| t.change.path.as_str() == RECORD);
+        if records.is_empty() && files.is_empty() {
+            return Ok(());
+        }
+        files.sort_by_key(|target| target.change.kind == ChangeKind::Remove);
+        if self.place.exists { self.replace(&files, &records) } else { self.create(&files, &records) }
+    }
+
+    /// Removes what an interrupted run has left behind.
+    fn sweep(&mut self) -> Result<(), ApplyError> {
+        let inside = self.place.exists.then(|| [STAGING, RECORD_STAGING].map(|name| self.place.root.join(name)));
+        for path in inside.into_iter().flatten().chain(self.place.sibling()) {
+            match fs::symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => self.run(FsOp::RemoveDir(path), |path| fs::remove_dir_all(path)),
+                Ok(_) => self.run(FsOp::RemoveFile(path), |path| fs::remove_file(path)),
+                Err(_) => Ok(()),
+            }?;
+        }
+        Ok(())
+    }
+
+    /// A new project: built beside its place, then renamed at once.
+    fn create(&mut self, files: &[&Target], records: &[&Target]) -> Result<(), ApplyError> {
+        let Some(staging) = self.place.sibling() else {
+            let source = io::Error::new(ErrorKind::InvalidInput, "it has no name");
+            return Err(ApplyError::Stage { op: FsOp::CreateDir(self.place.root.clone()), source });
+        };
+        self.create_dirs(&staging)?;
+        let mut staged = Vec::new();
+        for target in files.iter().chain(records) {
+            let file = target.change.path.below(&staging);
+            self.create_dirs(file.parent().unwrap_or(&staging))?;
+            self.write_file(&file, target)?;
+            staged.push(file);
+        }
+        sync_files(&staged);
+        self.rename(&staging, &self.place.root)?;
+        sync_folder(self.place.root.parent());
+        Ok(())
+    }
+
+    fn replace(&mut self, files: &[&Target], records: &[&Target]) -> Result<(), ApplyError> {
+        let staging = self.place.root.join(STAGING);
+        self.create_dirs(&staging)?;
+        let mut staged = Vec::new();
+        for (number, target) in files.iter().enumerate() {
+            if target.change.kind != ChangeKind::Remove {
+                let file = staging.join(number.to_string());
+                self.write_file(&file, target)?;
+                staged.push(file);
+            }
+        }
+        // Staged beside the folder, so that its rename can be the very last step.
+        let record_staging = self.place.root.join(RECORD_STAGING);
+        for target in records.iter().filter(|target| target.change.kind != ChangeKind::Remove) {
+            self.write_file(&record_staging, target)?;
+            staged.push(record_staging.clone());
+        }
+        sync_files(&staged);
+
+        self.committed = Some((0, files.len() + records.len()));
+        for (number, target) in files.iter().enumerate() {
+            self.put(&staging.join(number.to_string()), target)?;
+        }
+        self.run(FsOp::RemoveDir(staging), |path| fs::remove_dir(path))?;
+        let mut folders: Vec<&Path> = files.iter().filter_map(|target| target.real.parent()).collect();
+        folders.dedup();
+        for folder in folders {
+            sync_folder(Some(folder));
+        }
+        for target in records {
+            self.put(&record_staging, target)?;
+            sync_folder(target.real.parent());
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, staged: &Path, target: &Target) -> Result<(), ApplyError> {
+        if target.change.kind == ChangeKind::Remove {
+            self.run(FsOp::RemoveFile(target.real.clone()), |path| fs::remove_file(path))?;
+        } else {
+            if let Some(folder) = target.real.parent() {
+                self.create_dirs(folder)?;
+            }
+            self.rename(staged, &target.real)?;
+        }
+        if let Some((written, _)) = &mut self.committed {
+            *written += 1;
+        }
+        Ok(())
+    }
+
+    fn create_dirs(&mut self, folder: &Path) -> Result<(), ApplyError> {
+        if folder.is_dir() {
+            return Ok(());
+        }
+        if let Some(parent) = folder.parent() {
+            self.create_dirs(parent)?;
+        }
+        self.run(FsOp::CreateDir(folder.to_path_buf()), |path| fs::create_dir(path))
+    }
+
+    fn write_file(&mut self, file: &Path, target: &Target) -> Result<(), ApplyError> {
+        let text = target.change.after.as_deref().unwrap_or_default();
+        self.run(FsOp::WriteFile(file.to_path_buf()), |path| File::create_new(path)?.write_all(text.as_bytes()))?;
+        if let Some(permissions) = &target.permissions {
+            let permissions = permissions.clone();
+            self.run(FsOp::SetPermissions(file.to_path_buf()), |path| fs::set_permissions(path, permissions))?;
+        }
+        Ok(())
+    }
+
+    fn rename(&mut self, from: &Path, to: &Path) -> Result<(), ApplyError> {
+        let op = FsOp::Rename { from: from.to_path_buf(), to: to.to_path_buf() };
+        self.run(op, |from| fs::rename(from, to))
+    }
+
+    fn run(&mut self, op: FsOp, act: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), ApplyError> {
+        let path = match &op {
+            FsOp::CreateDir(path)
+            | FsOp::WriteFile(path)
+            | FsOp::SetPermissions(path)
+            | FsOp::Rename { from: path, .. }
+            | FsOp::RemoveFile(path)
+            | FsOp::RemoveDir(path) => path,
+        };
+        (self.observer)(&op).and_then(|()| act(path)).map_err(|source| match self.committed {
+            None | Some((0, _)) => ApplyError::Stage { op, source },
+            Some((written, total)) => ApplyError::Commit { op, source, written, total },
+        })
+    }
+}
+
+/// Best effort: a file system that can't sync still has the file.
+fn sync_files(files: &[PathBuf]) {
+    const THREADS: usize = 8;
+    std::thread::scope(|scope| {
+        for chunk in files.chunks(files.len().div_ceil(THREADS).max(1)) {
+            scope.spawn(move || {
+                for file in chunk {
+                    let _ = File::open(file).and_then(|file| file.sync_all());
+                }
+            });
+        }
+    });
+}
+
+fn sync_folder(folder: Option<&Path>) {
+    if let Some(folder) = folder {
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+}

@@ -1,0 +1,1 @@
+//! Changes as text, as a diff, and as JSON.
