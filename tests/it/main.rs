@@ -1,5 +1,8 @@
 //! One binary of integration tests, a file per subject.
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, clippy::disallowed_methods)]
 
+mod cluster;
+mod control_plane;
 mod plan;
+mod wait;
 mod yaml;

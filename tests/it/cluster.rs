@@ -1,0 +1,119 @@
+//! A cluster as the tests see it: `kubectl` on a kubeconfig, waits that show the cluster when they fail.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::wait;
+
+/// `kubectl` with one kubeconfig.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    kubectl: PathBuf,
+    kubeconfig: PathBuf,
+    /// Log files that a failing wait shows the end of.
+    logs: Vec<PathBuf>,
+}
+
+impl Cluster {
+    pub(crate) fn new(kubectl: impl Into<PathBuf>, kubeconfig: impl Into<PathBuf>) -> Self {
+        Self { kubectl: kubectl.into(), kubeconfig: kubeconfig.into(), logs: Vec::new() }
+    }
+
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    pub(crate) fn show_log(&mut self, path: impl Into<PathBuf>) {
+        self.logs.push(path.into());
+    }
+
+    /// Runs `kubectl` with `stdin`: its output, or its error text.
+    pub(crate) fn attempt<S: AsRef<OsStr>>(&self, args: &[S], stdin: &str) -> Result<String, String> {
+        let mut child = Command::new(&self.kubectl)
+            .args(args)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("KUBECACHEDIR", self.kubeconfig.with_extension("cache"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("`{}`: {error}", self.kubectl.display()))?;
+        // A `kubectl` that reads nothing closes the pipe: what it says then is in its output.
+        let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    }
+
+    /// Runs `kubectl`, which must succeed.
+    #[track_caller]
+    pub(crate) fn run(&self, args: &[&str]) -> String {
+        self.attempt(args, "").unwrap_or_else(|error| panic!("kubectl {}: {error}", args.join(" ")))
+    }
+
+    /// Runs `kubectl` with `document` on stdin, which must succeed.
+    #[track_caller]
+    pub(crate) fn send(&self, args: &[&str], document: &str) -> String {
+        self.attempt(args, document).unwrap_or_else(|error| panic!("kubectl {}: {error}\n{document}", args.join(" ")))
+    }
+
+    /// `kubectl get ARGS -o json`; what it says when the object is not there.
+    pub(crate) fn get(&self, args: &[&str]) -> Result<Value, String> {
+        let text = self.attempt(&[&["get", "-o", "json"], args].concat(), "")?;
+        Ok(serde_json::from_str(&text).unwrap())
+    }
+
+    /// Waits until `condition` holds for what `kubectl get ARGS` gives; shows the cluster when it does not come.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, what: &str, args: &[&str], condition: impl Fn(&Value) -> bool) -> Value {
+        let limit = Duration::from_secs(120);
+        self.wait(what, limit, || {
+            let object = self.get(args)?;
+            if condition(&object) { Ok(object) } else { Err(format!("it is\n{object:#}")) }
+        })
+    }
+
+    /// Waits until `kubectl get ARGS` finds nothing.
+    #[track_caller]
+    pub(crate) fn wait_gone(&self, args: &[&str]) {
+        // Garbage collection of a kind that is new to the controller manager takes up to a minute.
+        self.wait(&format!("{} to be gone", args.join(" ")), Duration::from_secs(300), || match self.get(args) {
+            Err(error) if error.contains("NotFound") => Ok(()),
+            Ok(list) if list["items"].as_array().is_some_and(Vec::is_empty) => Ok(()),
+            Ok(object) => Err(format!("it is\n{object:#}")),
+            Err(error) => Err(error),
+        });
+    }
+
+    /// Waits for any condition; shows the cluster when it does not come.
+    #[track_caller]
+    pub(crate) fn wait<T>(&self, what: &str, limit: Duration, condition: impl FnMut() -> Result<T, String>) -> T {
+        wait::until(limit, condition)
+            .unwrap_or_else(|missing| panic!("waited {limit:?} for {what}: {missing}\n{}", self.state()))
+    }
+
+    /// Objects, events and the ends of the logs, as text for a failure.
+    pub(crate) fn state(&self) -> String {
+        let mut text = String::new();
+        for args in [
+            &["get", "memcacheds,deployments,replicasets,pods,services", "-A", "-o", "wide"][..],
+            &["get", "events.events.k8s.io", "-A", "--sort-by=.metadata.creationTimestamp"],
+            &["get", "memcacheds", "-A", "-o", "yaml"],
+        ] {
+            let answer = self.attempt(args, "").unwrap_or_else(|error| error);
+            text.push_str(&format!("--- kubectl {}\n{answer}", args.join(" ")));
+        }
+        for path in &self.logs {
+            let log = std::fs::read_to_string(path).unwrap_or_default();
+            let lines: Vec<_> = log.lines().collect();
+            let end = lines[lines.len().saturating_sub(60)..].join("\n");
+            text.push_str(&format!("--- {}\n{end}\n", path.display()));
+        }
+        text
+    }
+}

@@ -1,0 +1,216 @@
+//! A real Kubernetes control plane for a test: etcd, kube-apiserver (RBAC, audit log) and kube-controller-manager on free
+//! loopback ports, with certificates of their own. Nothing of it outlives the test process, however that ends.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::cluster::Cluster;
+use crate::wait;
+use assets::Assets;
+use pki::Pki;
+pub(crate) use process::Process;
+
+mod assets;
+pub(crate) mod audit;
+mod pki;
+mod process;
+
+/// Ten times what a start takes on two cores.
+const START: Duration = Duration::from_secs(120);
+
+pub(crate) struct ControlPlane {
+    pub(crate) admin: Cluster,
+    server: String,
+    pki: Pki,
+    kubectl: PathBuf,
+    // Dropped in this order: the clients of a server end before it does.
+    processes: Vec<Process>,
+    dir: tempfile::TempDir,
+}
+
+impl ControlPlane {
+    /// Starts one from nothing; ready when the API server answers and controllers work.
+    #[track_caller]
+    pub(crate) fn start() -> Self {
+        let assets = Assets::find();
+        for _ in 0..3 {
+            match Self::try_start(&assets) {
+                Ok(started) => return started,
+                // Another process took a port between our finding it free and the server's binding it.
+                Err(error) if error.contains("address already in use") => {}
+                Err(error) => panic!("the control plane does not start: {error}"),
+            }
+        }
+        panic!("the control plane does not start: three times a free port was taken by another process");
+    }
+
+    fn try_start(assets: &Assets) -> Result<Self, String> {
+        let dir = tempfile::Builder::new().prefix("control-plane-").tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).display().to_string();
+        let [etcd_port, peer_port, port] = free_ports();
+        let [etcd, peer] = [etcd_port, peer_port].map(|port| format!("http://127.0.0.1:{port}"));
+        let server = format!("https://127.0.0.1:{port}");
+        let pki = Pki::new(dir.path());
+        std::fs::write(dir.path().join("audit.yaml"), audit::POLICY).unwrap();
+        let admin_config = pki.client_kubeconfig(&server, "admin", Some("system:masters"));
+        let manager_config = pki.client_kubeconfig(&server, "system:kube-controller-manager", None);
+
+        let mut admin = Cluster::new(&assets.kubectl, admin_config);
+        let mut processes = Vec::new();
+        let mut start = |name: &str, program: &Path, args: &[String]| {
+            let process = Process::start(dir.path(), program, args, &[]);
+            admin.show_log(process.log());
+            processes.insert(0, process);
+            println!("{name} started");
+        };
+        start(
+            "etcd",
+            &assets.etcd,
+            &[
+                "--name=default".to_owned(),
+                format!("--data-dir={}", path("etcd")),
+                "--unsafe-no-fsync".to_owned(),
+                format!("--listen-client-urls={etcd}"),
+                format!("--advertise-client-urls={etcd}"),
+                format!("--listen-peer-urls={peer}"),
+                format!("--initial-advertise-peer-urls={peer}"),
+                format!("--initial-cluster=default={peer}"),
+                "--log-level=warn".to_owned(),
+            ],
+        );
+        start(
+            "kube-apiserver",
+            &assets.kube_apiserver,
+            &[
+                format!("--etcd-servers={etcd}"),
+                "--bind-address=127.0.0.1".to_owned(),
+                "--advertise-address=127.0.0.1".to_owned(),
+                // The Service `kubernetes` can't have a loopback endpoint.
+                "--endpoint-reconciler-type=none".to_owned(),
+                format!("--secure-port={port}"),
+                "--service-cluster-ip-range=10.96.0.0/24".to_owned(),
+                format!("--cert-dir={}", path("certificates")),
+                format!("--tls-cert-file={}", path("apiserver.crt")),
+                format!("--tls-private-key-file={}", path("apiserver.key")),
+                format!("--client-ca-file={}", path("ca.crt")),
+                "--service-account-issuer=https://kubernetes.default.svc.cluster.local".to_owned(),
+                format!("--service-account-key-file={}", path("service-account.pub")),
+                format!("--service-account-signing-key-file={}", path("service-account.key")),
+                "--authorization-mode=RBAC".to_owned(),
+                format!("--audit-policy-file={}", path("audit.yaml")),
+                format!("--audit-log-path={}", path("audit.log")),
+                "--profiling=false".to_owned(),
+            ],
+        );
+        start(
+            "kube-controller-manager",
+            &assets.kube_controller_manager,
+            &[
+                format!("--kubeconfig={}", manager_config.display()),
+                "--secure-port=0".to_owned(),
+                "--leader-elect=false".to_owned(),
+                "--kube-api-qps=200".to_owned(),
+                "--kube-api-burst=400".to_owned(),
+                "--use-service-account-credentials=true".to_owned(),
+                format!("--service-account-private-key-file={}", path("service-account.key")),
+                format!("--root-ca-file={}", path("ca.crt")),
+                "--profiling=false".to_owned(),
+            ],
+        );
+        let mut plane = Self { admin, server, pki, kubectl: assets.kubectl.clone(), processes, dir };
+        plane.ready()?;
+        Ok(plane)
+    }
+
+    fn ready(&mut self) -> Result<(), String> {
+        let (admin, processes) = (&self.admin, &mut self.processes);
+        let ready = |processes: &mut Vec<Process>| {
+            // The controller manager gives up when the API server is not there yet: it is started again.
+            if let Some(dead) = processes.iter_mut().find_map(|process| (!process.running()).then_some(process)) {
+                if dead.name() != "kube-controller-manager" {
+                    return Ok(Err(format!("`{}` ended:\n{}", dead.name(), dead.log_text())));
+                }
+                dead.restart();
+            }
+            admin.attempt(&["get", "--raw", "/readyz"], "")?;
+            admin.get(&["serviceaccount", "default"]).map(|_| Ok(()))
+        };
+        wait::until(START, || ready(processes))
+            .unwrap_or_else(|missing| Err(format!("{missing}\n{}", self.admin.state())))
+    }
+
+    /// `kubectl` as a ServiceAccount, with a token that the API server gave.
+    pub(crate) fn service_account(&self, namespace: &str, name: &str) -> Cluster {
+        let token = self.admin.run(&["create", "token", name, "-n", namespace, "--duration=2h"]);
+        let path = self.pki.kubeconfig(&self.server, name, &json!({ "token": token.trim() }));
+        Cluster::new(&self.kubectl, path)
+    }
+
+    /// The folder of this control plane: logs and certificates, removed with it.
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn audit_log(&self) -> PathBuf {
+        self.dir.path().join("audit.log")
+    }
+}
+
+/// Ports that are free now, all different.
+pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
+    let listeners = [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap().port())
+}
+
+/// Set for the process that [`nothing_outlives_a_killed_test`] starts and kills.
+const VICTIM: &str = "CONTROL_PLANE_VICTIM";
+
+#[test]
+fn starts_with_rbac_and_controllers() {
+    let plane = ControlPlane::start();
+    plane.admin.run(&["create", "serviceaccount", "nobody"]);
+    let nobody = plane.service_account("default", "nobody");
+    let refused = nobody.attempt(&["get", "configmaps"], "").unwrap_err();
+    assert!(refused.contains("system:serviceaccount:default:nobody"), "{refused}");
+    plane.admin.wait_for("the root certificate in the namespace", &["configmap", "kube-root-ca.crt"], |_| true);
+
+    let requests = audit::requests(&plane.audit_log());
+    let seen: Vec<_> = requests.iter().filter(|request| request.user.ends_with(":nobody")).collect();
+    assert!(seen.iter().any(|request| request.code == 403 && request.resource == "configmaps"), "{seen:?}");
+}
+
+#[test]
+fn nothing_outlives_a_killed_test() {
+    if let Some(report) = std::env::var_os(VICTIM) {
+        let plane = ControlPlane::start();
+        let pids: Vec<_> = plane.processes.iter().map(|process| process.pid().to_string()).collect();
+        let partial = Path::new(&report).with_extension("partial");
+        std::fs::write(&partial, pids.join("\n")).unwrap();
+        std::fs::rename(partial, report).unwrap();
+        // Until the test that started this process kills it.
+        std::thread::sleep(START);
+        panic!("not killed");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let report = dir.path().join("pids");
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args(["control_plane::nothing_outlives_a_killed_test", "--exact", "--nocapture"])
+        .env(VICTIM, &report)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let pids = wait::until(2 * START, || std::fs::read_to_string(&report).map_err(|error| error.to_string()));
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    let pids: Vec<u32> = pids.unwrap().lines().map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(pids.len(), 3);
+    let gone = wait::until(Duration::from_secs(30), || {
+        let left: Vec<_> = pids.iter().filter(|pid| process::alive(**pid)).collect();
+        if left.is_empty() { Ok(()) } else { Err(format!("still there: {left:?}")) }
+    });
+    assert_eq!(gone, Ok(()));
+}

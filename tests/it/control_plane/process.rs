@@ -1,0 +1,132 @@
+//! A process that can't outlive the test: it runs beside a shell that kills it when the test's end of a pipe closes,
+//! which the kernel does however the test ends.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use crate::wait;
+
+/// `$1` is the log; the rest is the command. Says the process id on stdout, ends with the process and its exit code.
+const SUPERVISOR: &str = r#"
+log=$1; shift
+exec 3<&0
+"$@" </dev/null >>"$log" 2>&1 3<&- &
+child=$!
+echo "$child"
+exec >/dev/null
+{ read -r _ <&3; kill -9 "$child"; } 2>/dev/null &
+reader=$!
+exec 3<&-
+wait "$child"
+code=$?
+kill "$reader" 2>/dev/null
+exit "$code"
+"#;
+
+pub(crate) struct Process {
+    program: PathBuf,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+    log: PathBuf,
+    supervisor: Child,
+    pipe: Option<ChildStdin>,
+    pid: u32,
+}
+
+impl Process {
+    /// Starts `program`; its log, named after it, is in `dir`.
+    pub(crate) fn start(dir: &Path, program: &Path, args: &[String], env: &[(String, String)]) -> Self {
+        let log = dir.join(program.file_name().unwrap()).with_extension("log");
+        let (supervisor, pipe, pid) = spawn(program, args, env, &log);
+        Self {
+            program: program.to_owned(),
+            args: args.to_vec(),
+            env: env.to_vec(),
+            log,
+            supervisor,
+            pipe: Some(pipe),
+            pid,
+        }
+    }
+
+    /// Starts it again, with the same arguments and log.
+    pub(crate) fn restart(&mut self) {
+        self.end();
+        let (supervisor, pipe, pid) = spawn(&self.program, &self.args, &self.env, &self.log);
+        (self.supervisor, self.pipe, self.pid) = (supervisor, Some(pipe), pid);
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.program.file_name().unwrap().to_str().unwrap()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
+    pub(crate) fn log_text(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    pub(crate) fn running(&mut self) -> bool {
+        self.supervisor.try_wait().unwrap().is_none()
+    }
+
+    /// Asks it to end (SIGTERM): its exit code.
+    pub(crate) fn terminate(&mut self) -> Option<i32> {
+        assert!(self.running(), "`{}` has ended by itself:\n{}", self.name(), self.log_text());
+        Command::new("kill").args(["-TERM", &self.pid.to_string()]).status().unwrap();
+        wait::until(Duration::from_secs(60), || {
+            self.supervisor.try_wait().unwrap().ok_or_else(|| format!("`{}` does not end", self.program.display()))
+        })
+        .unwrap()
+        .code()
+    }
+
+    /// Kills it (SIGKILL).
+    pub(crate) fn kill(&mut self) {
+        assert!(self.running(), "`{}` has ended by itself:\n{}", self.name(), self.log_text());
+        self.end();
+    }
+
+    fn end(&mut self) {
+        drop(self.pipe.take());
+        self.supervisor.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn spawn(program: &Path, args: &[String], env: &[(String, String)], log: &Path) -> (Child, ChildStdin, u32) {
+    let mut supervisor = Command::new("sh")
+        .args(["-c", SUPERVISOR, "supervisor"])
+        .arg(log)
+        .arg(program)
+        .args(args)
+        .envs(env.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // The shell's own remarks on processes it sees killed.
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut pid = String::new();
+    BufReader::new(supervisor.stdout.take().unwrap()).read_line(&mut pid).unwrap();
+    let pipe = supervisor.stdin.take().unwrap();
+    (supervisor, pipe, pid.trim().parse().unwrap())
+}
+
+/// Whether a process of this id runs.
+pub(crate) fn alive(pid: u32) -> bool {
+    Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status().unwrap().success()
+}
