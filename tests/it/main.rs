@@ -3,6 +3,7 @@
 
 mod cluster;
 mod control_plane;
+mod docs;
 mod plan;
 mod wait;
 mod yaml;

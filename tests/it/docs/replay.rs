@@ -1,0 +1,142 @@
+//! Runs the `console` blocks of a page and puts what they print in the place of what the page says they print.
+//!
+//! ````text
+//! ```console
+//! $ memcached-sdk version
+//! memcached-sdk [..]
+//! ```
+//! ````
+//!
+//! A line of `...` stands for any lines and `[..]` for any text in a line. A further word after `console` is the reason
+//! why a block is not run here (`cluster`, `build`, …); the test has the list of those commands. An HTML comment
+//! `<!-- insert after "TEXT" in PATH -->` before a code block does what the prose asks the reader to do.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use snapbox::IntoData as _;
+
+/// A replayed page.
+pub(super) struct Replay {
+    /// The page with the outputs of this run.
+    pub(super) text: String,
+    /// The commands of the blocks that are not run, each with the reason.
+    pub(super) not_run: Vec<String>,
+}
+
+/// Runs the page's commands one after the other, starting in `dir`. `run` are the reasons that are no reason here.
+pub(super) fn replay(page: &str, dir: &Path, run: &[&str]) -> Replay {
+    let mut shell = Shell { dir: dir.to_path_buf() };
+    let mut result = Replay { text: String::new(), not_run: Vec::new() };
+    let mut lines = page.split_inclusive('\n').peekable();
+    let mut insertion = None;
+    while let Some(line) = lines.next() {
+        result.text.push_str(line);
+        if let Some(rest) = line.trim_end().strip_prefix("<!-- insert after \"") {
+            let (anchor, path) = rest.strip_suffix(" -->").and_then(|rest| rest.split_once("\" in ")).expect(line);
+            insertion = Some((anchor.to_owned(), path.to_owned()));
+            continue;
+        }
+        let Some(info) = line.trim_end().strip_prefix("```") else { continue };
+        let mut block = Vec::new();
+        while let Some(line) = lines.next_if(|line| !line.starts_with("```")) {
+            block.push(line);
+        }
+        let mut words = info.split(' ');
+        let console = words.next() == Some("console");
+        let reason = words.next().filter(|reason| !run.contains(reason));
+        match (console, reason) {
+            (true, None) => block_of_commands(&block, &mut shell, &mut result.text),
+            (true, Some(reason)) => {
+                let commands = block.iter().filter_map(|line| line.strip_prefix("$ "));
+                result.not_run.extend(commands.map(|command| format!("{reason}: {}", command.trim_end())));
+                result.text.extend(block);
+            }
+            (false, _) => {
+                if let Some((anchor, path)) = insertion.take() {
+                    insert(&shell.dir.join(path), &anchor, &block.concat());
+                }
+                result.text.extend(block);
+            }
+        }
+        result.text.extend(lines.next());
+    }
+    result
+}
+
+fn block_of_commands(block: &[&str], shell: &mut Shell, text: &mut String) {
+    let mut lines = block.iter().peekable();
+    while let Some(line) = lines.next() {
+        let mut command =
+            line.strip_prefix("$ ").unwrap_or_else(|| panic!("output without a command: {line}")).to_owned();
+        text.push_str(line);
+        while command.trim_end().ends_with('\\')
+            && let Some(more) = lines.next()
+        {
+            command.push_str(more);
+            text.push_str(more);
+        }
+        let mut expected = String::new();
+        while let Some(line) = lines.next_if(|line| !line.starts_with("$ ")) {
+            expected.push_str(line);
+        }
+        let actual = shell.run(&command);
+        text.push_str(if matches(&actual, &expected) { &expected } else { &actual });
+    }
+}
+
+fn matches(actual: &str, expected: &str) -> bool {
+    snapbox::Assert::new().try_eq(None, actual.to_owned().into_data(), expected.to_owned().into_data()).is_ok()
+}
+
+fn insert(path: &Path, anchor: &str, code: &str) {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let at = text.find(anchor).unwrap_or_else(|| panic!("{} has no `{anchor}`", path.display())) + anchor.len();
+    let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
+    std::fs::write(path, format!("{}{code}{}", &text[..line_end], &text[line_end..])).unwrap();
+}
+
+/// A shell whose `cd` lasts.
+struct Shell {
+    dir: PathBuf,
+}
+
+impl Shell {
+    /// What the command prints on both streams; a failure shows its code.
+    fn run(&mut self, command: &str) -> String {
+        // A reader has no binary yet; here it is built already.
+        let command = command.replace("cargo run --release -- ", "memcached-sdk ");
+        let home = tempfile::tempdir().unwrap();
+        let pwd = home.path().join("pwd");
+        let script = format!("exec 2>&1\n{command}\nstatus=$?; pwd > '{}'; exit $status", pwd.display());
+        let binary = Path::new(env!("CARGO_BIN_EXE_memcached-sdk")).parent().unwrap();
+        let path = std::env::join_paths(
+            std::iter::once(binary.to_path_buf()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        );
+        let output = Command::new("sh")
+            .arg("-c")
+            .arg(script)
+            .current_dir(&self.dir)
+            .env("PATH", path.unwrap())
+            .output()
+            .unwrap();
+        self.dir = std::fs::read_to_string(pwd).map_or(self.dir.clone(), |dir| PathBuf::from(dir.trim_end()));
+        let mut text = String::from_utf8(output.stdout).unwrap();
+        if let Some(code) = output.status.code().filter(|code| *code != 0) {
+            let _ = writeln!(text, "[exit code {code}]");
+        }
+        text
+    }
+}
+
+#[test]
+fn a_page_is_run_and_its_outputs_are_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let page = "# Page\n```console\n$ mkdir a\n$ cd a\n$ printf 'x\\ny\\n' | tee f\nwrong\n```\n\
+        <!-- insert after \"x\" in f -->\n```text\nbetween\n```\n```console\n$ cat f\nx\n...\n$ false\n[exit code 7]\n```\n\
+        ```console cluster\n$ kubectl get pods\nNAME\n```\n";
+    let replay = replay(page, dir.path(), &[]);
+    assert_eq!(replay.text, page.replace("wrong\n", "x\ny\n").replace("[exit code 7]", "[exit code 1]"));
+    assert_eq!(replay.not_run, ["cluster: kubectl get pods"]);
+}
