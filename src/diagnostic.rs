@@ -145,6 +145,7 @@ macro_rules! codes {
 codes! {
     CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
     FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
+    MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";
 }

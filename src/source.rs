@@ -1,1 +1,540 @@
 //! A crate read with syn: files, modules, names, cfg, dependencies. Never runs cargo or rustc.
+//!
+//! [`SourceTree::load`] reads the library and the binaries of one package, and the libraries of its path
+//! dependencies. What is wrong in the code becomes a diagnostic; an error is only what keeps us from reading at all.
+
+mod cfg;
+mod comment;
+mod file;
+mod foreign;
+mod lock;
+mod manifest;
+mod module;
+mod resolve;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::Span;
+use syn::{Attribute, Item};
+
+pub use self::cfg::{Cfg, CfgSet};
+pub use self::comment::{Comment, CommentKind};
+use self::file::FileId;
+pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection};
+use self::module::{Loader, Sources, index};
+use self::resolve::Scopes;
+pub use self::resolve::{Namespace, Resolution};
+use crate::diagnostic::{Diagnostics, Origin};
+
+/// A module of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ModuleId(u32);
+
+/// An item of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ItemRef(u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct CrateId(u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PackageId(u32);
+
+#[derive(Debug)]
+struct Package {
+    manifest: CargoManifest,
+    cfg: CfgSet,
+    lib: Option<CrateId>,
+    own: bool,
+}
+
+#[derive(Debug)]
+struct Crate {
+    name: String,
+    package: PackageId,
+    lib: bool,
+    root: ModuleId,
+}
+
+#[derive(Debug)]
+struct Module {
+    krate: CrateId,
+    parent: Option<ModuleId>,
+    name: String,
+    file: FileId,
+    items: Vec<ItemRef>,
+    /// Of the `mod` item and of the top of the file.
+    attrs: Vec<Attribute>,
+    /// The `mod` item.
+    declared: Option<ItemRef>,
+    unknown_cfg: Option<String>,
+    /// False when its file is missing or no valid Rust: names may be missing.
+    complete: bool,
+}
+
+impl Module {
+    fn add_unknown(&mut self, text: &str) {
+        self.unknown_cfg = Some(match self.unknown_cfg.take() {
+            Some(old) => format!("{old}, {text}"),
+            None => text.to_string(),
+        });
+    }
+}
+
+#[derive(Debug)]
+struct ItemData {
+    module: ModuleId,
+    /// The module that a `mod` item declares.
+    child: Option<ModuleId>,
+    unknown_cfg: Option<String>,
+    item: Item,
+}
+
+/// A package as source code: its own targets and the libraries of its path dependencies.
+#[derive(Debug)]
+pub struct SourceTree {
+    sources: Sources,
+    scopes: Scopes,
+}
+
+impl SourceTree {
+    /// Reads the package in `dir` with its default features.
+    ///
+    /// An error means that there is nothing to read: no `Cargo.toml`, or no package in it.
+    pub fn load(dir: &Path) -> anyhow::Result<(Self, Diagnostics)> {
+        Self::load_with(dir, &FeatureSelection::default())
+    }
+
+    /// Reads the package in `dir` with other features.
+    pub fn load_with(dir: &Path, selection: &FeatureSelection) -> anyhow::Result<(Self, Diagnostics)> {
+        let mut loader = Loader::new(dir);
+        for (position, manifest) in manifests(dir, selection)?.into_iter().enumerate() {
+            let package = PackageId(index(loader.sources.packages.len()));
+            let cfg = CfgSet { features: manifest.active_features.clone() };
+            let targets = manifest.targets.clone();
+            let own = position == 0;
+            loader.sources.packages.push(Package { manifest, cfg, lib: None, own });
+            for target in targets {
+                let features = &loader.sources.packages[package.0 as usize].manifest.active_features;
+                let wanted = target.required_features.iter().all(|feature| features.contains(feature));
+                if (target.lib || own) && wanted {
+                    loader.target(package, target.name, target.lib, &target.root);
+                }
+            }
+        }
+        let Loader { sources, diagnostics, .. } = loader;
+        let scopes = Scopes::build(&sources);
+        Ok((Self { sources, scopes }, diagnostics))
+    }
+
+    /// `Cargo.toml` and `Cargo.lock` of the package.
+    pub fn manifest(&self) -> &CargoManifest {
+        &self.sources.packages[0].manifest
+    }
+
+    /// All cfg-active items of the package's own targets, in the order of the source: library first, then binaries,
+    /// a module's items where its `mod` stands.
+    pub fn items(&self) -> impl Iterator<Item = ItemRef> {
+        (0..index(self.sources.items.len())).map(ItemRef).filter(|item| self.is_own(self.module(*item)))
+    }
+
+    /// The item with cfg applied: what is off is gone, what can't be decided still has its `#[cfg]`.
+    /// A `mod` item has no content: its items are items of the tree.
+    pub fn item(&self, item: ItemRef) -> &Item {
+        &self.data(item).item
+    }
+
+    /// The module that holds the item.
+    pub fn module(&self, item: ItemRef) -> ModuleId {
+        self.data(item).module
+    }
+
+    /// The module that a `mod` item declares.
+    pub fn child(&self, item: ItemRef) -> Option<ModuleId> {
+        self.data(item).child
+    }
+
+    /// The items of one module.
+    pub fn module_items(&self, module: ModuleId) -> &[ItemRef] {
+        &self.module_data(module).items
+    }
+
+    /// The module around a module.
+    pub fn parent(&self, module: ModuleId) -> Option<ModuleId> {
+        self.module_data(module).parent
+    }
+
+    /// Attributes of the module: of its `mod` item and at the top of its file.
+    pub fn module_attrs(&self, module: ModuleId) -> &[Attribute] {
+        &self.module_data(module).attrs
+    }
+
+    /// The module belongs to the package itself, not to a path dependency.
+    pub fn is_own(&self, module: ModuleId) -> bool {
+        self.sources.packages[self.krate(module).package.0 as usize].own
+    }
+
+    /// The module belongs to a library, so that other crates can name its public items.
+    pub fn is_lib(&self, module: ModuleId) -> bool {
+        self.krate(module).lib
+    }
+
+    /// The path of a module, crate name first.
+    pub fn module_path(&self, module: ModuleId) -> Vec<String> {
+        let mut path = Vec::new();
+        let mut at = module;
+        while let Some(parent) = self.parent(at) {
+            path.push(self.module_data(at).name.clone());
+            at = parent;
+        }
+        path.push(self.krate(module).name.clone());
+        path.reverse();
+        path
+    }
+
+    /// The path of an item that has a name, crate name first.
+    pub fn path(&self, item: ItemRef) -> Vec<String> {
+        let mut path = self.module_path(self.module(item));
+        path.extend(name(self.item(item)).map(ident));
+        path
+    }
+
+    /// The predicates around the item that only the compiler can decide.
+    pub fn unknown_cfg(&self, item: ItemRef) -> Option<String> {
+        let data = self.data(item);
+        let around = self.module_data(data.module).unknown_cfg.as_deref();
+        let texts: Vec<_> = [around, data.unknown_cfg.as_deref()].into_iter().flatten().collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
+    /// What decides `cfg` in this module.
+    pub fn cfg(&self, module: ModuleId) -> &CfgSet {
+        &self.sources.packages[self.krate(module).package.0 as usize].cfg
+    }
+
+    /// The manifest of the package that the module belongs to.
+    pub fn manifest_of(&self, module: ModuleId) -> &CargoManifest {
+        &self.sources.packages[self.krate(module).package.0 as usize].manifest
+    }
+
+    /// The place of a span from an item of this module.
+    pub fn origin(&self, module: ModuleId, span: Span) -> Origin {
+        let file = &self.sources.files[self.module_data(module).file.0 as usize];
+        file.origin(file.range(span))
+    }
+
+    /// Every `//` comment of the package's own files that is not switched off by cfg, file by file.
+    pub fn comments(&self) -> impl Iterator<Item = Comment> {
+        self.sources.files.iter().filter(|file| file.own).flat_map(|file| {
+            comment::find(&file.text)
+                .into_iter()
+                .filter(|comment| file.is_active(comment.range.start))
+                .map(|comment| comment::Comment::new(&comment, file))
+        })
+    }
+
+    /// The files that were read, of path dependencies too.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.sources.files.iter().map(|file| file.disk.as_path())
+    }
+
+    fn data(&self, item: ItemRef) -> &ItemData {
+        &self.sources.items[item.0 as usize]
+    }
+
+    fn module_data(&self, module: ModuleId) -> &Module {
+        &self.sources.modules[module.0 as usize]
+    }
+
+    fn krate(&self, module: ModuleId) -> &Crate {
+        &self.sources.crates[self.module_data(module).krate.0 as usize]
+    }
+}
+
+/// The package in `dir` and, transitively, its path dependencies, with the features that cargo would unify.
+fn manifests(dir: &Path, selection: &FeatureSelection) -> anyhow::Result<Vec<CargoManifest>> {
+    let own = CargoManifest::read(dir, "Cargo.toml", selection)?;
+    let mut wanted: BTreeMap<PathBuf, FeatureSelection> = BTreeMap::new();
+    let mut read: BTreeMap<PathBuf, CargoManifest> = BTreeMap::new();
+    let mut order = Vec::new();
+    let mut queue = vec![own.clone()];
+    while let Some(manifest) = queue.pop() {
+        for dependency in manifest.dependencies.values() {
+            let Some(path) = dependency.path.as_ref().filter(|path| path.as_path() != dir) else { continue };
+            let default = FeatureSelection { no_default: true, ..FeatureSelection::default() };
+            let mut selection = wanted.get(path).cloned().unwrap_or(default);
+            selection.no_default &= !dependency.default_features;
+            selection.features.extend(dependency.features.iter().cloned());
+            if wanted.get(path) == Some(&selection) {
+                continue;
+            }
+            let shown = file::relative(&file::clean(&path.join("Cargo.toml")), &file::clean(dir));
+            // A path dependency that can't be read stays a foreign crate.
+            if let Ok(manifest) = CargoManifest::read(path, &shown.to_string_lossy(), &selection) {
+                if read.insert(path.clone(), manifest.clone()).is_none() {
+                    order.push(path.clone());
+                }
+                queue.push(manifest);
+            }
+            wanted.insert(path.clone(), selection);
+        }
+    }
+    Ok(std::iter::once(own).chain(order.iter().filter_map(|path| read.remove(path))).collect())
+}
+
+/// The name of an item that has one.
+fn name(item: &Item) -> Option<&syn::Ident> {
+    Some(match item {
+        Item::Const(item) => &item.ident,
+        Item::Enum(item) => &item.ident,
+        Item::ExternCrate(item) => &item.ident,
+        Item::Fn(item) => &item.sig.ident,
+        Item::Macro(item) => item.ident.as_ref()?,
+        Item::Mod(item) => &item.ident,
+        Item::Static(item) => &item.ident,
+        Item::Struct(item) => &item.ident,
+        Item::Trait(item) => &item.ident,
+        Item::TraitAlias(item) => &item.ident,
+        Item::Type(item) => &item.ident,
+        Item::Union(item) => &item.ident,
+        _ => return None,
+    })
+}
+
+/// The text of an identifier without `r#`.
+fn ident(ident: &syn::Ident) -> String {
+    let text = ident.to_string();
+    match text.strip_prefix("r#") {
+        Some(raw) => raw.to_string(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    /// Loads a package given as one text: each file after a line `//- path`.
+    #[allow(clippy::disallowed_methods)]
+    pub(super) fn load(text: &str) -> (SourceTree, Diagnostics) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut files: BTreeMap<&str, String> = BTreeMap::new();
+        let mut at = None;
+        for line in text.lines() {
+            if let Some(path) = line.strip_prefix("//- ") {
+                at = Some(path);
+                files.entry(path).or_default();
+            } else if let Some(path) = at {
+                writeln!(files.get_mut(path).unwrap(), "{line}").unwrap();
+            }
+        }
+        if !files.contains_key("Cargo.toml") {
+            files.insert("Cargo.toml", "package = { name = \"op\", edition = \"2024\" }\n".to_string());
+        }
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        SourceTree::load(dir.path()).unwrap()
+    }
+
+    /// `path in module` as text, for tables.
+    pub(super) fn show(tree: &SourceTree, module: &str, path: &str, namespace: Namespace) -> String {
+        let modules = (0..index(tree.sources.modules.len())).map(ModuleId);
+        let mut modules = modules.filter(|id| tree.module_path(*id).join("::") == module);
+        let module = modules.next().unwrap_or_else(|| panic!("no module {module}"));
+        match tree.resolve_in(module, &syn::parse_str(path).unwrap(), namespace) {
+            Resolution::Local(item) => tree.path(item).join("::"),
+            Resolution::Member(item, name) => format!("{}.{name}", tree.path(item).join("::")),
+            Resolution::Foreign(path) => format!("extern {}", path.join("::")),
+            Resolution::Primitive(name) => format!("primitive {name}"),
+            Resolution::Unresolved(why) => why,
+        }
+    }
+
+    fn messages(diagnostics: &Diagnostics) -> Vec<String> {
+        let mut out = Vec::new();
+        for diagnostic in diagnostics.iter() {
+            let origin = diagnostic.origin.as_ref().unwrap();
+            let before = &origin.text[..origin.range.start];
+            let (line, column) = (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap().len() + 1);
+            out.push(format!("{}:{line}:{column}: {}", origin.path, diagnostic.message));
+        }
+        out
+    }
+
+    fn paths(tree: &SourceTree) -> Vec<String> {
+        tree.items().filter(|item| name(tree.item(*item)).is_some()).map(|item| tree.path(item).join("::")).collect()
+    }
+
+    #[test]
+    fn follows_modules_as_rustc_does() {
+        let (tree, diagnostics) = load(
+            r#"
+//- src/lib.rs
+mod plain;
+mod dir;
+mod inline { mod deep; #[path = "odd.rs"] mod named; struct InInline; }
+#[path = "elsewhere/file.rs"] mod moved;
+#[path = "thread_files"] mod thread { #[path = "tls.rs"] mod local; }
+mod r#type;
+#[cfg(test)] mod tests;
+#[cfg_attr(feature = "none", path = "missing.rs")] mod conditional;
+//- src/plain.rs
+mod child; #[path = "sibling.rs"] mod other; mod inner { mod leaf; }
+//- src/plain/child.rs
+struct Child;
+//- src/plain/inner/leaf.rs
+struct Leaf;
+//- src/sibling.rs
+struct Sibling;
+//- src/dir/mod.rs
+mod child;
+//- src/dir/child.rs
+struct DirChild;
+//- src/inline/deep.rs
+struct Deep;
+//- src/inline/odd.rs
+struct Odd;
+//- src/elsewhere/file.rs
+mod near;
+//- src/elsewhere/near.rs
+struct Near;
+//- src/thread_files/tls.rs
+struct Tls;
+//- src/type.rs
+struct Raw;
+//- src/conditional.rs
+struct Conditional;
+//- src/main.rs
+struct Main;
+"#,
+        );
+        assert_eq!(messages(&diagnostics), [""; 0]);
+        let structs: Vec<_> = paths(&tree).into_iter().filter(|path| path.contains(char::is_uppercase)).collect();
+        assert_eq!(
+            structs,
+            [
+                "op::plain::child::Child",
+                "op::plain::other::Sibling",
+                "op::plain::inner::leaf::Leaf",
+                "op::dir::child::DirChild",
+                "op::inline::deep::Deep",
+                "op::inline::named::Odd",
+                "op::inline::InInline",
+                "op::moved::near::Near",
+                "op::thread::local::Tls",
+                "op::type::Raw",
+                "op::conditional::Conditional",
+                "op::Main",
+            ]
+        );
+    }
+
+    #[test]
+    fn broken_code_is_a_diagnostic() {
+        let (tree, diagnostics) = load(
+            r#"
+//- src/lib.rs
+struct Fine;
+mod broken;
+mod missing;
+mod unclosed;
+#[path = "lib.rs"] mod circle;
+#[cfg(windows)] mod windows;
+//- src/broken.rs
+struct S {
+    a: ,
+}
+//- src/unclosed.rs
+fn f() { "
+"#,
+        );
+        assert_eq!(
+            messages(&diagnostics),
+            [
+                "src/broken.rs:2:8: expected one of: `for`, parentheses, `unsafe`, `fn`, `extern`, identifier, `::`, `<`, \
+                 `dyn`, square brackets, `*`, `&`, `!`, `impl`, `_`, lifetime",
+                "src/lib.rs:3:1: no file for module `missing`",
+                "src/unclosed.rs:1:10: a bracket or literal is not closed, or a character does not belong here",
+                "src/lib.rs:5:1: module `circle` contains itself through `src/lib.rs`",
+            ]
+        );
+        assert!(paths(&tree).contains(&"op::Fine".to_string()));
+    }
+
+    #[test]
+    fn targets_as_cargo_finds_them() {
+        let (tree, diagnostics) = load(
+            r#"
+//- Cargo.toml
+[package]
+name = "my-op"
+edition = "2024"
+[features]
+tools = []
+[lib]
+name = "lib_name"
+path = "source/root.rs"
+[[bin]]
+name = "first"
+path = "source/first.rs"
+[[bin]]
+name = "gated"
+path = "source/gated.rs"
+required-features = ["tools"]
+//- source/root.rs
+pub struct Lib;
+//- source/first.rs
+use lib_name::Lib;
+struct First;
+//- source/gated.rs
+struct Gated;
+//- src/main.rs
+struct Main;
+//- src/bin/extra.rs
+struct Extra;
+//- src/bin/folder/main.rs
+struct Folder;
+//- tests/it.rs
+struct Test;
+"#,
+        );
+        assert_eq!(messages(&diagnostics), [""; 0]);
+        assert_eq!(paths(&tree), ["lib_name::Lib", "extra::Extra", "first::First", "folder::Folder", "my_op::Main"]);
+        assert_eq!(show(&tree, "first", "Lib", Namespace::Types), "lib_name::Lib");
+    }
+
+    #[test]
+    fn comments_of_active_code() {
+        let (tree, _) = load(
+            r#"
+//- src/lib.rs
+#!/usr/bin/env rust
+// one
+fn f() { let _ = "// no"; } // two
+#[cfg(test)]
+// no
+mod tests {
+    // no
+}
+struct S {
+    #[cfg(test)]
+    // no
+    a: u8,
+    // three
+}
+#[cfg(unix)]
+mod unix {
+    // four
+}
+"#,
+        );
+        let texts: Vec<_> = tree.comments().map(|comment| comment.text).collect();
+        assert_eq!(texts, [" one", " two", " three", " four"]);
+    }
+}

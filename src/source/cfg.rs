@@ -1,0 +1,319 @@
+//! `cfg` and `cfg_attr` with the features of the package; what can't be known stays visible.
+//!
+//! A predicate is true, false or unknown. What is false is taken out of the tree, what is true loses its attribute,
+//! what is unknown keeps it: whoever uses such an item sees the `#[cfg]` and decides.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::Span;
+use quote::ToTokens;
+use syn::ext::IdentExt as _;
+use syn::parse::{ParseStream, Parser as _};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Field, Fields, ImplItem, Item, LitBool, LitStr, Meta, Token, TraitItem};
+
+/// What is known about a predicate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cfg {
+    /// It holds.
+    On,
+    /// It does not hold.
+    Off,
+    /// It depends on something that only the compiler knows; the text is the predicate.
+    Unknown(String),
+}
+
+impl Cfg {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Off, _) | (_, Self::Off) => Self::Off,
+            (Self::On, other) | (other, Self::On) => other,
+            (Self::Unknown(left), Self::Unknown(right)) => Self::Unknown(format!("{left}, {right}")),
+        }
+    }
+
+    fn not(self) -> Self {
+        match self {
+            Self::On => Self::Off,
+            Self::Off => Self::On,
+            unknown @ Self::Unknown(_) => unknown,
+        }
+    }
+}
+
+/// Set only while a tool looks at the crate, never in the build that the user runs.
+const TOOLS: [&str; 8] = ["test", "doc", "doctest", "docsrs", "miri", "clippy", "rustfmt", "rust_analyzer"];
+
+/// What decides predicates: the active features.
+#[derive(Debug, Clone, Default)]
+pub struct CfgSet {
+    /// Active features of the package.
+    pub features: BTreeSet<String>,
+}
+
+impl CfgSet {
+    /// Evaluates the argument of `#[cfg(…)]`.
+    fn predicate(&self, input: ParseStream<'_>) -> syn::Result<Cfg> {
+        if input.peek(LitBool) {
+            return Ok(if input.parse::<LitBool>()?.value { Cfg::On } else { Cfg::Off });
+        }
+        let name = input.call(syn::Ident::parse_any)?.to_string();
+        if input.peek(syn::token::Paren) {
+            let content;
+            syn::parenthesized!(content in input);
+            let mut parts = Vec::new();
+            while !content.is_empty() {
+                parts.push(self.predicate(&content)?);
+                content.parse::<Option<Token![,]>>()?;
+            }
+            let conjunction = |parts: Vec<Cfg>| parts.into_iter().fold(Cfg::On, Cfg::and);
+            return Ok(match name.as_str() {
+                "all" => conjunction(parts),
+                "any" => conjunction(parts.into_iter().map(Cfg::not).collect()).not(),
+                "not" if parts.len() == 1 => conjunction(parts).not(),
+                _ => Cfg::Unknown(format!("{name}(…)")),
+            });
+        }
+        if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            let value = input.parse::<LitStr>()?.value();
+            return Ok(match name.as_str() {
+                "feature" if self.features.contains(&value) => Cfg::On,
+                "feature" => Cfg::Off,
+                _ => Cfg::Unknown(format!("{name} = \"{value}\"")),
+            });
+        }
+        Ok(if TOOLS.contains(&name.as_str()) { Cfg::Off } else { Cfg::Unknown(name) })
+    }
+
+    /// Evaluates the `cfg`s in `attrs` together, removes the decided ones and expands `cfg_attr`.
+    pub fn apply(&self, attrs: &mut Vec<Attribute>) -> Cfg {
+        if !has_cfg(attrs) {
+            return Cfg::On;
+        }
+        let mut all = Cfg::On;
+        for attr in std::mem::take(attrs) {
+            self.apply_one(attr, attrs, &mut all);
+        }
+        all
+    }
+
+    fn apply_one(&self, attr: Attribute, out: &mut Vec<Attribute>, all: &mut Cfg) {
+        let Meta::List(list) = &attr.meta else {
+            out.push(attr);
+            return;
+        };
+        if list.path.is_ident("cfg") {
+            let predicate = |input: ParseStream<'_>| {
+                let cfg = self.predicate(input)?;
+                input.parse::<Option<Token![,]>>()?;
+                Ok(cfg)
+            };
+            let cfg = predicate.parse2(list.tokens.clone()).unwrap_or_else(|_| Cfg::Unknown(list.tokens.to_string()));
+            if matches!(cfg, Cfg::Unknown(_)) {
+                out.push(attr);
+            }
+            *all = std::mem::replace(all, Cfg::On).and(cfg);
+        } else if list.path.is_ident("cfg_attr") {
+            let parts = |input: ParseStream<'_>| {
+                let cfg = self.predicate(input)?;
+                input.parse::<Option<Token![,]>>()?;
+                Ok((cfg, input.parse_terminated(Meta::parse_in_cfg_attr, Token![,])?))
+            };
+            match parts.parse2(list.tokens.clone()) {
+                Ok((Cfg::On, metas)) => {
+                    for meta in metas {
+                        self.apply_one(Attribute { meta, ..attr.clone() }, out, all);
+                    }
+                }
+                Ok((Cfg::Off, _)) => {}
+                Ok((Cfg::Unknown(_), _)) | Err(_) => out.push(attr),
+            }
+        } else {
+            out.push(attr);
+        }
+    }
+
+    /// [`Self::apply`] to the item and to what it holds (fields, variants, associated items); nested modules and
+    /// bodies of functions are left alone. `dropped` gets the spans of what was taken out.
+    pub(super) fn apply_to_item(&self, item: &mut Item, dropped: &mut Vec<Span>) -> Cfg {
+        let Some(attrs) = attrs_mut(item) else { return Cfg::On };
+        let cfg = self.apply(attrs);
+        if cfg == Cfg::Off {
+            return cfg;
+        }
+        match item {
+            Item::Struct(item) => self.fields(&mut item.fields, dropped),
+            Item::Union(item) => {
+                let mut fields = Fields::Named(item.fields.clone());
+                self.fields(&mut fields, dropped);
+                if let Fields::Named(fields) = fields {
+                    item.fields = fields;
+                }
+            }
+            Item::Enum(item) => {
+                item.variants = std::mem::take(&mut item.variants)
+                    .into_iter()
+                    .filter_map(|mut variant| {
+                        let span = has_cfg(&variant.attrs).then(|| variant.span());
+                        if self.keep(&mut variant.attrs, span, dropped) {
+                            self.fields(&mut variant.fields, dropped);
+                            return Some(variant);
+                        }
+                        None
+                    })
+                    .collect();
+            }
+            Item::Impl(item) => item.items.retain_mut(|item| match item {
+                ImplItem::Const(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
+                ImplItem::Fn(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
+                ImplItem::Type(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
+                ImplItem::Macro(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
+                _ => true,
+            }),
+            Item::Trait(item) => item.items.retain_mut(|item| match item {
+                TraitItem::Const(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
+                TraitItem::Fn(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
+                TraitItem::Type(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
+                TraitItem::Macro(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
+                _ => true,
+            }),
+            _ => {}
+        }
+        cfg
+    }
+
+    fn keep(&self, attrs: &mut Vec<Attribute>, span: Option<Span>, dropped: &mut Vec<Span>) -> bool {
+        let keep = self.apply(attrs) != Cfg::Off;
+        if !keep {
+            dropped.extend(span);
+        }
+        keep
+    }
+
+    fn keep_associated<T: ToTokens>(
+        &self,
+        item: &mut T,
+        attrs: fn(&mut T) -> &mut Vec<Attribute>,
+        dropped: &mut Vec<Span>,
+    ) -> bool {
+        let span = has_cfg(attrs(item)).then(|| item.span());
+        self.keep(attrs(item), span, dropped)
+    }
+
+    fn fields(&self, fields: &mut Fields, dropped: &mut Vec<Span>) {
+        let mut keep = |mut field: Field| {
+            let span = has_cfg(&field.attrs).then(|| field.span());
+            self.keep(&mut field.attrs, span, dropped).then_some(field)
+        };
+        match fields {
+            Fields::Named(fields) => {
+                fields.named = std::mem::take(&mut fields.named).into_iter().filter_map(&mut keep).collect();
+            }
+            Fields::Unnamed(fields) => {
+                fields.unnamed = std::mem::take(&mut fields.unnamed).into_iter().filter_map(&mut keep).collect();
+            }
+            Fields::Unit => {}
+        }
+    }
+}
+
+fn has_cfg(attrs: &[Attribute]) -> bool {
+    attrs.iter().any(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
+}
+
+/// `Meta` in a `cfg_attr`, where it may be wrapped as `unsafe(…)`.
+trait ParseInCfgAttr: Sized {
+    fn parse_in_cfg_attr(input: ParseStream<'_>) -> syn::Result<Self>;
+}
+
+impl ParseInCfgAttr for Meta {
+    fn parse_in_cfg_attr(input: ParseStream<'_>) -> syn::Result<Self> {
+        if !input.peek(Token![unsafe]) {
+            return input.parse();
+        }
+        input.parse::<Token![unsafe]>()?;
+        let content;
+        syn::parenthesized!(content in input);
+        content.parse()
+    }
+}
+
+/// The attributes of any item that can have some.
+pub(super) fn attrs_mut(item: &mut Item) -> Option<&mut Vec<Attribute>> {
+    Some(match item {
+        Item::Const(item) => &mut item.attrs,
+        Item::Enum(item) => &mut item.attrs,
+        Item::ExternCrate(item) => &mut item.attrs,
+        Item::Fn(item) => &mut item.attrs,
+        Item::ForeignMod(item) => &mut item.attrs,
+        Item::Impl(item) => &mut item.attrs,
+        Item::Macro(item) => &mut item.attrs,
+        Item::Mod(item) => &mut item.attrs,
+        Item::Static(item) => &mut item.attrs,
+        Item::Struct(item) => &mut item.attrs,
+        Item::Trait(item) => &mut item.attrs,
+        Item::TraitAlias(item) => &mut item.attrs,
+        Item::Type(item) => &mut item.attrs,
+        Item::Union(item) => &mut item.attrs,
+        Item::Use(item) => &mut item.attrs,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set() -> CfgSet {
+        CfgSet { features: BTreeSet::from(["a".to_string(), "b".to_string()]) }
+    }
+
+    #[test]
+    fn predicates() {
+        let unknown = |text: &str| Cfg::Unknown(text.to_string());
+        for (text, expected) in [
+            ("feature = \"a\"", Cfg::On),
+            ("feature = \"c\"", Cfg::Off),
+            ("test", Cfg::Off),
+            ("not(test)", Cfg::On),
+            ("true", Cfg::On),
+            ("all()", Cfg::On),
+            ("any()", Cfg::Off),
+            ("all(feature = \"a\", feature = \"b\",)", Cfg::On),
+            ("all(feature = \"a\", feature = \"c\")", Cfg::Off),
+            ("any(feature = \"c\", feature = \"b\")", Cfg::On),
+            ("any(test, not(feature = \"a\"))", Cfg::Off),
+            ("unix", unknown("unix")),
+            ("all(unix, test)", Cfg::Off),
+            ("any(unix, feature = \"a\")", Cfg::On),
+            ("any(test, unix)", unknown("unix")),
+            ("not(target_os = \"linux\")", unknown("target_os = \"linux\"")),
+            ("all(unix, windows)", unknown("unix, windows")),
+            ("version(\"1.2\")", unknown("version (\"1.2\")")),
+        ] {
+            let mut attrs = Attribute::parse_outer.parse_str(&format!("#[cfg({text})]")).unwrap();
+            assert_eq!(set().apply(&mut attrs), expected, "{text}");
+            assert_eq!(attrs.len(), usize::from(matches!(expected, Cfg::Unknown(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn items_lose_what_is_off() {
+        for (text, expected) in [
+            ("struct S { #[cfg(test)] a: u8, #[cfg(feature = \"a\")] b: u8 }", "struct S { b : u8 }"),
+            ("struct S(#[cfg(test)] u8, #[cfg(unix)] u8);", "struct S (# [cfg (unix)] u8) ;"),
+            ("enum E { #[cfg(test)] A, B { #[cfg(test)] x: u8 } }", "enum E { B { } }"),
+            ("#[cfg_attr(feature = \"a\", derive(A), cfg_attr(not(test), x = \"1\"))] struct S;", {
+                "# [derive (A)] # [x = \"1\"] struct S ;"
+            }),
+            ("#[cfg_attr(unix, derive(A))] struct S;", "# [cfg_attr (unix , derive (A))] struct S ;"),
+            ("#[cfg_attr(all(), unsafe(no_mangle))] fn f() {}", "# [no_mangle] fn f () { }"),
+            ("impl S { #[cfg(test)] fn a() {} fn b() {} }", "impl S { fn b () { } }"),
+        ] {
+            let mut item = syn::parse_str::<Item>(text).unwrap();
+            set().apply_to_item(&mut item, &mut Vec::new());
+            assert_eq!(item.to_token_stream().to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! One source file: its text, what syn made of it, and the parts that cfg switches off.
+
+use std::ops::Range;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use proc_macro2::Span;
+
+use crate::diagnostic::Origin;
+
+/// Index of a file in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FileId(pub(super) u32);
+
+/// A source file as it is on disk.
+#[derive(Debug)]
+pub(crate) struct SourceFile {
+    /// Where it was read from.
+    pub(super) disk: PathBuf,
+    /// Path for people, relative to the folder that the tree was loaded from.
+    pub(super) path: Arc<str>,
+    /// The whole text.
+    pub(super) text: Arc<str>,
+    /// Bytes before what syn parses: a byte order mark and a `#!` line.
+    base: usize,
+    /// Byte ranges that cfg switches off.
+    pub(super) inactive: Vec<Range<usize>>,
+    /// It belongs to the package itself, not to a path dependency.
+    pub(super) own: bool,
+}
+
+impl SourceFile {
+    pub(super) fn new(disk: PathBuf, shown: &Path, text: String, own: bool) -> Self {
+        let base = prologue(&text);
+        let path = shown.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
+        Self { disk, path: path.into(), text: text.into(), base, inactive: Vec::new(), own }
+    }
+
+    /// The text without a byte order mark and a `#!` line.
+    pub(super) fn rust(&self) -> &str {
+        &self.text[self.base..]
+    }
+
+    /// The bytes of `span`, which must come from parsing [`Self::rust`].
+    pub(super) fn range(&self, span: Span) -> Range<usize> {
+        let range = span.byte_range();
+        (range.start + self.base).min(self.text.len())..(range.end + self.base).min(self.text.len())
+    }
+
+    pub(super) fn origin(&self, range: Range<usize>) -> Origin {
+        Origin { path: self.path.clone(), text: self.text.clone(), range }
+    }
+
+    pub(super) fn is_active(&self, offset: usize) -> bool {
+        !self.inactive.iter().any(|range| range.contains(&offset))
+    }
+
+    /// 1-based line and column (in characters) of a byte offset.
+    pub(super) fn line_column(&self, offset: usize) -> (usize, usize) {
+        let before = &self.text[..offset.min(self.text.len())];
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+    }
+}
+
+/// The length of what stands before Rust text: a byte order mark, a `#!` line that is not an inner attribute.
+fn prologue(text: &str) -> usize {
+    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let rest = &text[bom..];
+    if rest.starts_with("#!") && !rest[2..].trim_start().starts_with('[') {
+        return bom + rest.find('\n').unwrap_or(rest.len());
+    }
+    bom
+}
+
+/// `path` without `.` and, where it can be told from the text, without `..`.
+pub(super) fn clean(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
+                out.pop();
+            }
+            _ => out.push(part),
+        }
+    }
+    out
+}
+
+/// `path` seen from `root`; both are clean.
+pub(super) fn relative(path: &Path, root: &Path) -> PathBuf {
+    let (mut path_parts, mut root_parts) = (path.components().peekable(), root.components().peekable());
+    while let (Some(left), Some(right)) = (path_parts.peek(), root_parts.peek()) {
+        if left != right {
+            break;
+        }
+        path_parts.next();
+        root_parts.next();
+    }
+    let mut out: PathBuf = root_parts.map(|_| Component::ParentDir).collect();
+    out.extend(path_parts);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prologue_is_mark_and_shebang() {
+        for (text, expected) in [
+            ("fn a() {}", 0),
+            ("\u{feff}fn a() {}", 3),
+            ("#!/usr/bin/env rust\nfn a() {}", 19),
+            ("#![allow(unused)]\n", 0),
+            ("#! [allow(unused)]\n", 0),
+        ] {
+            assert_eq!(prologue(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for (path, root, expected) in [
+            ("/a/b/src/lib.rs", "/a/b", "src/lib.rs"),
+            ("/a/c/src/lib.rs", "/a/b", "../c/src/lib.rs"),
+            ("x/src/lib.rs", "x", "src/lib.rs"),
+        ] {
+            assert_eq!(relative(Path::new(path), Path::new(root)), Path::new(expected));
+        }
+        assert_eq!(clean(Path::new("/a/./b/../c")), Path::new("/a/c"));
+        assert_eq!(clean(Path::new("../a")), Path::new("../a"));
+    }
+}

@@ -1,0 +1,193 @@
+//! Names that come from outside: the std prelude, primitive types, and re-exports that are the same thing.
+
+use super::resolve::Namespace;
+
+const PRIMITIVES: [&str; 17] = [
+    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "str", "u8", "u16", "u32", "u64", "u128",
+    "usize",
+];
+
+/// Paths of types, traits and enum variants in the std prelude; the last part is the name.
+const PRELUDE: [&str; 41] = [
+    "std::borrow::ToOwned",
+    "std::boxed::Box",
+    "std::clone::Clone",
+    "std::cmp::Eq",
+    "std::cmp::Ord",
+    "std::cmp::PartialEq",
+    "std::cmp::PartialOrd",
+    "std::convert::AsMut",
+    "std::convert::AsRef",
+    "std::convert::From",
+    "std::convert::Into",
+    "std::convert::TryFrom",
+    "std::convert::TryInto",
+    "std::default::Default",
+    "std::future::Future",
+    "std::future::IntoFuture",
+    "std::iter::DoubleEndedIterator",
+    "std::iter::ExactSizeIterator",
+    "std::iter::Extend",
+    "std::iter::FromIterator",
+    "std::iter::IntoIterator",
+    "std::iter::Iterator",
+    "std::marker::Copy",
+    "std::marker::Send",
+    "std::marker::Sized",
+    "std::marker::Sync",
+    "std::marker::Unpin",
+    "std::mem::drop",
+    "std::ops::Drop",
+    "std::ops::Fn",
+    "std::ops::FnMut",
+    "std::ops::FnOnce",
+    "std::option::Option",
+    "std::option::Option::None",
+    "std::option::Option::Some",
+    "std::result::Result",
+    "std::result::Result::Err",
+    "std::result::Result::Ok",
+    "std::string::String",
+    "std::string::ToString",
+    "std::vec::Vec",
+];
+
+/// Derives and macros that need no `use`.
+const PRELUDE_MACROS: [&str; 18] = [
+    "std::clone::Clone",
+    "std::cmp::Eq",
+    "std::cmp::Ord",
+    "std::cmp::PartialEq",
+    "std::cmp::PartialOrd",
+    "std::default::Default",
+    "std::fmt::Debug",
+    "std::hash::Hash",
+    "std::marker::Copy",
+    "std::assert",
+    "std::concat",
+    "std::env",
+    "std::format",
+    "std::include_str",
+    "std::matches",
+    "std::stringify",
+    "std::thread_local",
+    "std::vec",
+];
+
+/// The same thing under another path: (path, canonical path), longest first where one begins with the other.
+const SAME: [(&str, &str); 26] = [
+    ("std::collections::btree_map::BTreeMap", "std::collections::BTreeMap"),
+    ("std::collections::btree_set::BTreeSet", "std::collections::BTreeSet"),
+    ("std::collections::hash_map::HashMap", "std::collections::HashMap"),
+    ("std::collections::hash_set::HashSet", "std::collections::HashSet"),
+    ("std::collections::vec_deque::VecDeque", "std::collections::VecDeque"),
+    ("std::collections::linked_list::LinkedList", "std::collections::LinkedList"),
+    ("std::collections::binary_heap::BinaryHeap", "std::collections::BinaryHeap"),
+    ("kube_derive", "kube"),
+    ("kube::core", "kube_core"),
+    ("kube::api::TypeMeta", "kube_core::metadata::TypeMeta"),
+    ("kube::api::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
+    ("kube_core::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
+    ("kube_core::metadata::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
+    ("kube_core::ListMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta"),
+    ("kube_core::metadata::ListMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta"),
+    ("k8s_openapi::jiff", "jiff"),
+    ("k8s_openapi::schemars", "schemars"),
+    ("k8s_openapi::serde", "serde"),
+    ("k8s_openapi::serde_json", "serde_json"),
+    ("k8s_openapi::chrono", "chrono"),
+    ("schemars_derive", "schemars"),
+    ("schemars::_serde_json", "serde_json"),
+    ("serde_derive", "serde"),
+    ("serde_core", "serde"),
+    ("serde::ser::Serialize", "serde::Serialize"),
+    ("serde::de::Deserialize", "serde::Deserialize"),
+];
+
+/// Names that a glob import of the path brings in, for the few where guessing wrong is impossible.
+const GLOBS: [(&str, &[&str]); 4] = [
+    ("std::collections", &["BTreeMap", "BTreeSet", "BinaryHeap", "HashMap", "HashSet", "LinkedList", "VecDeque"]),
+    ("schemars", &["JsonSchema", "Schema", "SchemaGenerator"]),
+    ("serde", &["Deserialize", "Deserializer", "Serialize", "Serializer"]),
+    ("kube", &["CustomResource", "KubeSchema"]),
+];
+
+fn split(path: &str) -> Vec<String> {
+    path.split("::").map(str::to_string).collect()
+}
+
+pub(super) fn is_primitive(name: &str) -> bool {
+    PRIMITIVES.contains(&name)
+}
+
+/// What a name means when nothing in the crate is called so.
+pub(super) fn prelude(name: &str, namespace: Namespace) -> Option<Vec<String>> {
+    let table: &[&str] = if namespace == Namespace::Macros { &PRELUDE_MACROS } else { &PRELUDE };
+    let found = table.iter().find(|path| path.rsplit("::").next() == Some(name))?;
+    Some(split(found))
+}
+
+/// `path` under its one name; the first part is the package.
+pub(super) fn canonical(mut path: Vec<String>) -> Vec<String> {
+    if matches!(path[0].as_str(), "core" | "alloc") {
+        path[0] = "std".to_string();
+    }
+    // A rewritten path may be an alias again: kube::core → kube_core → …
+    for _ in 0..4 {
+        let alias = SAME.iter().find_map(|(from, to)| {
+            let length = from.split("::").count();
+            (path.len() >= length && from.split("::").eq(path[..length].iter())).then_some((length, to))
+        });
+        match alias {
+            Some((length, to)) => {
+                let mut rewritten = split(to);
+                rewritten.extend(path.drain(length..));
+                if rewritten == path {
+                    break;
+                }
+                path = rewritten;
+            }
+            None => break,
+        }
+    }
+    path
+}
+
+/// A glob import of `path` is known to bring in `name`.
+pub(super) fn glob_has(path: &[String], name: &str) -> bool {
+    let path = canonical(path.to_vec()).join("::");
+    GLOBS.iter().any(|(glob, names)| *glob == path && names.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_one_name() {
+        for (path, expected) in [
+            ("core::option::Option", "std::option::Option"),
+            ("alloc::collections::btree_map::BTreeMap", "std::collections::BTreeMap"),
+            ("std::collections::btree_map::Entry", "std::collections::btree_map::Entry"),
+            ("kube_derive::CustomResource", "kube::CustomResource"),
+            ("kube::core::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
+            ("k8s_openapi::serde_json::Value", "serde_json::Value"),
+            ("serde_derive::Serialize", "serde::Serialize"),
+            ("kube", "kube"),
+        ] {
+            assert_eq!(canonical(split(path)).join("::"), expected);
+        }
+    }
+
+    #[test]
+    fn prelude_names() {
+        for (name, namespace, expected) in [
+            ("Option", Namespace::Types, Some("std::option::Option")),
+            ("Some", Namespace::Values, Some("std::option::Option::Some")),
+            ("Clone", Namespace::Macros, Some("std::clone::Clone")),
+            ("HashMap", Namespace::Types, None),
+        ] {
+            assert_eq!(prelude(name, namespace).map(|path| path.join("::")).as_deref(), expected);
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! `Cargo.toml`: the package, its targets, features and dependencies as cargo would see them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use toml_edit::{Document, Item, TableLike};
+
+use super::file::clean;
+use super::lock::Lock;
+use crate::diagnostic::Origin;
+
+/// Which targets see a dependency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DependencyKind {
+    /// `[dependencies]`
+    Normal,
+    /// `[dev-dependencies]`
+    Dev,
+    /// `[build-dependencies]`
+    Build,
+}
+
+/// One dependency of the package, merged over all tables of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dependency {
+    /// Which targets see it.
+    pub kind: DependencyKind,
+    /// Name of the package, which differs from the local name when it is renamed.
+    pub package: String,
+    /// Version requirement.
+    pub requirement: Option<String>,
+    /// Features asked for here, in the workspace and by active features of the package.
+    pub features: BTreeSet<String>,
+    /// Its default features are on.
+    pub default_features: bool,
+    /// Only present when a feature asks for it.
+    pub optional: bool,
+    /// Folder of a path dependency.
+    pub path: Option<PathBuf>,
+    /// Exact version in `Cargo.lock`.
+    pub locked: Option<semver::Version>,
+    /// Where it is declared.
+    pub origin: Origin,
+}
+
+/// A library or a binary of the package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Target {
+    /// Crate name, as in paths.
+    pub(super) name: String,
+    pub(super) lib: bool,
+    pub(super) root: PathBuf,
+    pub(super) required_features: Vec<String>,
+}
+
+/// What `Cargo.toml` and `Cargo.lock` say about one package.
+#[derive(Debug, Clone)]
+pub struct CargoManifest {
+    /// Folder of `Cargo.toml`.
+    pub dir: PathBuf,
+    /// Folder of the workspace, or [`Self::dir`].
+    pub workspace: PathBuf,
+    /// Package name.
+    pub name: String,
+    /// `package.repository`
+    pub repository: Option<String>,
+    /// `package.edition`, "2015" when absent.
+    pub edition: String,
+    /// Features and what they switch on, implicit ones of optional dependencies included.
+    pub features: BTreeMap<String, Vec<String>>,
+    /// The features that are on.
+    pub active_features: BTreeSet<String>,
+    /// `[dependencies]`, of all targets, by name in Rust code.
+    pub dependencies: BTreeMap<String, Dependency>,
+    /// `[dev-dependencies]` and `[build-dependencies]` by kind and name in Rust code.
+    pub other_dependencies: BTreeMap<(DependencyKind, String), Dependency>,
+    /// There is a `Cargo.lock`.
+    pub has_lock: bool,
+    /// The text of `Cargo.toml`, for diagnostics.
+    pub origin: Origin,
+    pub(super) targets: Vec<Target>,
+}
+
+/// Which features of a package are on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FeatureSelection {
+    /// `--no-default-features`
+    pub no_default: bool,
+    /// `--all-features`
+    pub all: bool,
+    /// `--features`
+    pub features: BTreeSet<String>,
+}
+
+struct Toml {
+    document: Document<String>,
+    origin: Origin,
+}
+
+impl Toml {
+    fn read(path: &Path, shown: &str) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let origin = Origin { path: shown.into(), text: text.as_str().into(), range: 0..0 };
+        let document = Document::parse(text).with_context(|| format!("`{}` is not valid TOML", path.display()))?;
+        Ok(Self { document, origin })
+    }
+
+    fn at(&self, range: Option<Range<usize>>) -> Origin {
+        Origin { range: range.unwrap_or_default(), ..self.origin.clone() }
+    }
+}
+
+fn get<'a>(item: &'a Item, path: &[&str]) -> Option<&'a Item> {
+    path.iter().try_fold(item, |item, key| item.as_table_like()?.get(key))
+}
+
+fn strings(item: Option<&Item>) -> Vec<String> {
+    let array = item.and_then(Item::as_array);
+    array.into_iter().flatten().filter_map(|value| value.as_str().map(str::to_string)).collect()
+}
+
+fn inherits(item: &Item) -> bool {
+    get(item, &["workspace"]).and_then(Item::as_bool) == Some(true)
+}
+
+/// The name of a package or dependency in Rust code.
+pub(super) fn crate_name(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+impl CargoManifest {
+    /// Reads the package in `dir`. `shown` is the path of its `Cargo.toml` for people.
+    pub(super) fn read(dir: &Path, shown: &str, selection: &FeatureSelection) -> anyhow::Result<Self> {
+        let path = dir.join("Cargo.toml");
+        let toml = Toml::read(&path, shown)?;
+        let root = toml.document.as_item();
+        let Some(package) = get(root, &["package"]).or_else(|| get(root, &["project"])) else {
+            let members = strings(get(root, &["workspace", "members"]));
+            anyhow::bail!(
+                "`{}` has no `[package]`{}",
+                path.display(),
+                if members.is_empty() { String::new() } else { format!("; choose a member: {}", members.join(", ")) }
+            );
+        };
+        let workspace_dir = workspace_dir(dir, root);
+        let inherited = match &workspace_dir {
+            Some(found) if found != dir => Some(Toml::read(&found.join("Cargo.toml"), "Cargo.toml")?),
+            _ => None,
+        };
+        let workspace = inherited.as_ref().map_or(root, |toml| toml.document.as_item());
+        let field = |key: &str| {
+            let item = get(package, &[key])?;
+            let item = if inherits(item) { get(workspace, &["workspace", "package", key])? } else { item };
+            item.as_str().map(str::to_string)
+        };
+        let name = field("name").with_context(|| format!("`{}` has no `package.name`", path.display()))?;
+        let lock_dir = workspace_dir.unwrap_or_else(|| dir.to_path_buf());
+        let lock = read_lock(&lock_dir)?;
+        let targets = targets(dir, &name, root);
+
+        let mut manifest = Self {
+            dir: dir.to_path_buf(),
+            workspace: lock_dir,
+            repository: field("repository"),
+            edition: field("edition").unwrap_or_else(|| "2015".to_string()),
+            features: BTreeMap::new(),
+            active_features: BTreeSet::new(),
+            dependencies: BTreeMap::new(),
+            other_dependencies: BTreeMap::new(),
+            has_lock: lock.is_some(),
+            origin: toml.origin.clone(),
+            targets,
+            name,
+        };
+        let mut tables = vec![root];
+        let platforms = get(root, &["target"]).and_then(Item::as_table_like);
+        tables.extend(platforms.into_iter().flat_map(|table| table.iter().map(|(_, item)| item)));
+        for table in tables {
+            for (key, kind) in [
+                ("dependencies", DependencyKind::Normal),
+                ("dev-dependencies", DependencyKind::Dev),
+                ("build-dependencies", DependencyKind::Build),
+            ] {
+                let Some(table) = get(table, &[key]).and_then(Item::as_table_like) else { continue };
+                manifest.add_dependencies(kind, table, workspace, &toml, lock.as_ref());
+            }
+        }
+        manifest.activate(root, selection);
+        Ok(manifest)
+    }
+
+    /// The dependency on `package`, whatever its local name, from any table.
+    pub fn dependency_on<'a>(&'a self, package: &'a str) -> impl Iterator<Item = &'a Dependency> {
+        let all = self.dependencies.values().chain(self.other_dependencies.values());
+        all.filter(move |dependency| dependency.package == package)
+    }
+
+    fn add_dependencies(
+        &mut self,
+        kind: DependencyKind,
+        table: &dyn TableLike,
+        workspace: &Item,
+        toml: &Toml,
+        lock: Option<&Lock>,
+    ) {
+        for (key, item) in table.iter() {
+            let (base, base_dir) = if inherits(item) {
+                (get(workspace, &["workspace", "dependencies", key]), &self.workspace)
+            } else {
+                (None, &self.dir)
+            };
+            let find = |field: &str| get(item, &[field]).or_else(|| get(base?, &[field]));
+            let text = |field: &str| find(field).and_then(Item::as_str).map(str::to_string);
+            let plain = item.as_str().or_else(|| base.and_then(Item::as_str)).map(str::to_string);
+            let mut features: BTreeSet<String> = strings(get(item, &["features"])).into_iter().collect();
+            features.extend(strings(base.and_then(|base| get(base, &["features"]))));
+            let package = text("package").unwrap_or_else(|| key.to_string());
+            let requirement = plain.or_else(|| text("version"));
+            let span = table.key_value_span(key);
+            let dependency = Dependency {
+                kind,
+                locked: lock.and_then(|lock| lock.version(&self.name, &package, requirement.as_deref())),
+                package,
+                requirement,
+                features,
+                default_features: find("default-features")
+                    .or_else(|| find("default_features"))
+                    .and_then(Item::as_bool)
+                    .unwrap_or(true),
+                optional: find("optional").and_then(Item::as_bool).unwrap_or(false),
+                path: text("path").map(|path| clean(&base_dir.join(path))),
+                origin: toml.at(span),
+            };
+            let name = crate_name(key);
+            let merge = |old: &mut Dependency| {
+                old.features.extend(dependency.features.iter().cloned());
+                old.default_features |= dependency.default_features;
+                old.optional &= dependency.optional;
+            };
+            if kind == DependencyKind::Normal {
+                if dependency.optional {
+                    self.features.entry(key.to_string()).or_insert_with(|| vec![format!("dep:{key}")]);
+                }
+                self.dependencies.entry(name).and_modify(merge).or_insert_with(|| dependency.clone());
+            } else {
+                self.other_dependencies.entry((kind, name)).and_modify(merge).or_insert_with(|| dependency.clone());
+            }
+        }
+    }
+
+    /// Expands the chosen features, and hands features of dependencies on to them.
+    fn activate(&mut self, root: &Item, selection: &FeatureSelection) {
+        let declared = get(root, &["features"]).and_then(Item::as_table_like);
+        for (name, item) in declared.into_iter().flat_map(TableLike::iter) {
+            self.features.insert(name.to_string(), strings(Some(item)));
+        }
+        let mut queue: Vec<String> = selection.features.iter().cloned().collect();
+        if selection.all {
+            queue.extend(self.features.keys().cloned());
+        }
+        if !selection.no_default {
+            queue.push("default".to_string());
+        }
+        let mut handed_on = Vec::new();
+        while let Some(entry) = queue.pop() {
+            if entry.starts_with("dep:") {
+                continue;
+            }
+            if let Some((dependency, feature)) = entry.split_once('/') {
+                handed_on.push((dependency.trim_end_matches('?').to_string(), feature.to_string()));
+                if !dependency.ends_with('?') && self.features.contains_key(dependency) {
+                    queue.push(dependency.to_string());
+                }
+                continue;
+            }
+            if self.features.contains_key(&entry) && self.active_features.insert(entry.clone()) {
+                queue.extend(self.features[&entry].iter().cloned());
+            }
+        }
+        for (dependency, feature) in handed_on {
+            if let Some(dependency) = self.dependencies.get_mut(&crate_name(&dependency)) {
+                dependency.features.insert(feature);
+            }
+        }
+    }
+}
+
+/// `TableLike` hides the spans of its values behind two shapes.
+trait KeyValueSpan {
+    fn key_value_span(&self, key: &str) -> Option<Range<usize>>;
+}
+
+impl KeyValueSpan for dyn TableLike + '_ {
+    fn key_value_span(&self, key: &str) -> Option<Range<usize>> {
+        let (key, item) = self.get_key_value(key)?;
+        let start = key.span()?.start;
+        let end = item.span().map_or(start, |span| span.end);
+        Some(start..end.max(key.span()?.end))
+    }
+}
+
+/// The folder of the workspace that the package in `dir` belongs to.
+fn workspace_dir(dir: &Path, root: &Item) -> Option<PathBuf> {
+    if get(root, &["workspace"]).is_some() {
+        return Some(dir.to_path_buf());
+    }
+    if let Some(path) = get(root, &["package", "workspace"]).and_then(Item::as_str) {
+        return Some(clean(&dir.join(path)));
+    }
+    let full = std::path::absolute(dir).ok()?;
+    for (up, ancestor) in full.ancestors().enumerate().skip(1) {
+        let Ok(text) = std::fs::read_to_string(ancestor.join("Cargo.toml")) else { continue };
+        let Ok(document) = Document::parse(text) else { continue };
+        let Some(workspace) = document.as_item().as_table_like().and_then(|table| table.get("workspace")) else {
+            continue;
+        };
+        let inside = full.strip_prefix(ancestor).ok()?;
+        let excluded =
+            strings(get(workspace, &["exclude"])).iter().any(|path| inside.starts_with(clean(Path::new(path))));
+        if excluded {
+            return None;
+        }
+        // Stay relative when the given folder is, so that no host path gets into what is shown.
+        let mut found = dir.to_path_buf();
+        for _ in 0..up {
+            found = if found.file_name().is_some() { found.parent()?.to_path_buf() } else { found.join("..") };
+        }
+        return Some(if std::path::absolute(&found).is_ok_and(|found| clean(&found) == ancestor) {
+            found
+        } else {
+            ancestor.to_path_buf()
+        });
+    }
+    None
+}
+
+fn read_lock(dir: &Path) -> anyhow::Result<Option<Lock>> {
+    let path = dir.join("Cargo.lock");
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Lock::parse(&text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read `{}`", path.display())),
+    }
+}
+
+/// The library and the binaries, declared and found; the library first.
+fn targets(dir: &Path, package: &str, root: &Item) -> Vec<Target> {
+    let mut targets = Vec::new();
+    let lib = get(root, &["lib"]);
+    let lib_path = lib.and_then(|lib| get(lib, &["path"])).and_then(Item::as_str);
+    let lib_root = dir.join(lib_path.unwrap_or("src/lib.rs"));
+    let autolib = get(root, &["package", "autolib"]).and_then(Item::as_bool).unwrap_or(true);
+    if lib.is_some() || (autolib && lib_root.is_file()) {
+        let name = lib.and_then(|lib| get(lib, &["name"])).and_then(Item::as_str).unwrap_or(package);
+        targets.push(Target { name: crate_name(name), lib: true, root: lib_root, required_features: Vec::new() });
+    }
+    let mut bins: BTreeMap<String, Target> = BTreeMap::new();
+    let declared = get(root, &["bin"]).and_then(Item::as_array_of_tables);
+    for table in declared.into_iter().flatten() {
+        let Some(name) = table.get("name").and_then(Item::as_str) else { continue };
+        let path = match table.get("path").and_then(Item::as_str) {
+            Some(path) => dir.join(path),
+            None => {
+                let candidates = [format!("src/bin/{name}.rs"), format!("src/bin/{name}/main.rs")];
+                let found = candidates.iter().map(|path| dir.join(path)).find(|path| path.is_file());
+                found.unwrap_or_else(|| dir.join("src/main.rs"))
+            }
+        };
+        let required_features = strings(table.get("required-features"));
+        bins.insert(name.to_string(), Target { name: crate_name(name), lib: false, root: path, required_features });
+    }
+    if get(root, &["package", "autobins"]).and_then(Item::as_bool).unwrap_or(true) {
+        let mut found = vec![(package.to_string(), dir.join("src/main.rs"))];
+        for entry in std::fs::read_dir(dir.join("src/bin")).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push((name, path));
+            } else {
+                found.push((name, path.join("main.rs")));
+            }
+        }
+        for (name, path) in found {
+            if path.is_file() && !bins.values().any(|bin| bin.root == path) {
+                let target = Target { name: crate_name(&name), lib: false, root: path, required_features: Vec::new() };
+                bins.entry(name).or_insert(target);
+            }
+        }
+    }
+    targets.extend(bins.into_values());
+    targets
+}

@@ -1,0 +1,281 @@
+//! Follows `mod` from the root of each target: which file is which module, and which items are active.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::Span;
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Item, Lit, Meta};
+
+use super::cfg::{Cfg, CfgSet, attrs_mut};
+use super::file::{FileId, SourceFile, clean, relative};
+use super::{Crate, CrateId, ItemData, ItemRef, Module, ModuleId, Package, PackageId};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+
+/// Everything that was read, before names are resolved.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    pub(super) files: Vec<SourceFile>,
+    pub(super) modules: Vec<Module>,
+    pub(super) items: Vec<ItemData>,
+    pub(super) crates: Vec<Crate>,
+    pub(super) packages: Vec<Package>,
+}
+
+/// Where the files of a module's children are looked for, as rustc does.
+#[derive(Debug, Clone)]
+struct Dir {
+    path: PathBuf,
+    /// Name of a file `foo.rs`, whose children are in `foo/`.
+    relative: Option<String>,
+}
+
+pub(super) struct Loader<'a> {
+    pub(super) sources: Sources,
+    pub(super) diagnostics: Diagnostics,
+    by_path: BTreeMap<PathBuf, FileId>,
+    /// The files that are being followed, to notice a module that contains itself.
+    stack: Vec<FileId>,
+    /// What paths are shown relative to.
+    root: &'a Path,
+}
+
+impl<'a> Loader<'a> {
+    pub(super) fn new(root: &'a Path) -> Self {
+        Self {
+            sources: Sources::default(),
+            diagnostics: Diagnostics::default(),
+            by_path: BTreeMap::new(),
+            stack: Vec::new(),
+            root,
+        }
+    }
+
+    /// Reads one target of a package; a root that can't be read is a diagnostic.
+    pub(super) fn target(&mut self, package: PackageId, name: String, lib: bool, root: &Path) {
+        let file = match self.read(root, package) {
+            Ok(file) => file,
+            Err(error) => {
+                let manifest = &self.sources.packages[package.0 as usize].manifest;
+                self.diagnostics.push(Diagnostic {
+                    code: Code::MissingModule,
+                    message: format!("cannot read `{}`, the root of `{name}`: {error}", self.shown(root).display()),
+                    origin: Some(manifest.origin.clone()),
+                    help: Some("create the file, or set `path` of the target in Cargo.toml".to_string()),
+                });
+                return;
+            }
+        };
+        let krate = CrateId(index(self.sources.crates.len()));
+        let module = self.module(Module {
+            krate,
+            parent: None,
+            name: "crate".to_string(),
+            file,
+            items: Vec::new(),
+            attrs: Vec::new(),
+            declared: None,
+            unknown_cfg: None,
+            complete: true,
+        });
+        self.sources.crates.push(Crate { name, package, lib, root: module });
+        if lib {
+            self.sources.packages[package.0 as usize].lib = Some(krate);
+        }
+        let dir = Dir { path: root.parent().unwrap_or(Path::new("")).to_path_buf(), relative: None };
+        self.follow(module, file, &dir);
+    }
+
+    fn module(&mut self, module: Module) -> ModuleId {
+        self.sources.modules.push(module);
+        ModuleId(index(self.sources.modules.len() - 1))
+    }
+
+    fn shown(&self, path: &Path) -> PathBuf {
+        relative(&clean(path), &clean(self.root))
+    }
+
+    fn read(&mut self, path: &Path, package: PackageId) -> std::io::Result<FileId> {
+        let path = clean(path);
+        if let Some(id) = self.by_path.get(&path) {
+            return Ok(*id);
+        }
+        let text = String::from_utf8(std::fs::read(&path)?)
+            .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))?;
+        let id = FileId(index(self.sources.files.len()));
+        let own = self.sources.packages[package.0 as usize].own;
+        self.sources.files.push(SourceFile::new(path.clone(), &self.shown(&path), text, own));
+        self.by_path.insert(path, id);
+        Ok(id)
+    }
+
+    /// Parses `file` as the body of `module`.
+    fn follow(&mut self, module: ModuleId, file: FileId, dir: &Dir) {
+        let source = &self.sources.files[file.0 as usize];
+        let parsed = match syn::parse_str::<syn::File>(source.rust()) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                let message = match error.to_string() {
+                    // What proc-macro2 says when it can't even cut the text into tokens.
+                    text if text == "cannot parse string into token stream" => {
+                        "a bracket or literal is not closed, or a character does not belong here".to_string()
+                    }
+                    text => text,
+                };
+                self.diagnostics.push(Diagnostic {
+                    code: Code::Syntax,
+                    message,
+                    origin: Some(source.origin(source.range(error.span()))),
+                    help: None,
+                });
+                self.sources.modules[module.0 as usize].complete = false;
+                return;
+            }
+        };
+        let mut attrs = parsed.attrs;
+        match self.cfg(module).apply(&mut attrs) {
+            Cfg::On => {}
+            Cfg::Off => {
+                let file = &mut self.sources.files[file.0 as usize];
+                file.inactive.push(0..file.text.len());
+                return;
+            }
+            Cfg::Unknown(text) => self.sources.modules[module.0 as usize].add_unknown(&text),
+        }
+        self.sources.modules[module.0 as usize].attrs.extend(attrs);
+        self.stack.push(file);
+        self.items(module, parsed.items, dir);
+        self.stack.pop();
+    }
+
+    fn cfg(&self, module: ModuleId) -> &CfgSet {
+        let krate = self.sources.modules[module.0 as usize].krate;
+        let package = self.sources.crates[krate.0 as usize].package;
+        &self.sources.packages[package.0 as usize].cfg
+    }
+
+    fn items(&mut self, module: ModuleId, items: Vec<Item>, dir: &Dir) {
+        let file = self.sources.modules[module.0 as usize].file;
+        for mut item in items {
+            let first = attrs_mut(&mut item).and_then(|attrs| attrs.first().map(|attr| attr.pound_token.span()));
+            let mut dropped = Vec::new();
+            let cfg = self.cfg(module).apply_to_item(&mut item, &mut dropped);
+            if cfg == Cfg::Off {
+                let span = item.span();
+                dropped.push(first.and_then(|first: Span| first.join(span)).unwrap_or(span));
+            }
+            let source = &mut self.sources.files[file.0 as usize];
+            for span in dropped {
+                let range = source.range(span);
+                source.inactive.push(range);
+            }
+            let unknown_cfg = match cfg {
+                Cfg::Off => continue,
+                Cfg::On => None,
+                Cfg::Unknown(text) => Some(text),
+            };
+            let content = match &mut item {
+                Item::Mod(item) => Some(item.content.take().map(|(_, items)| items)),
+                _ => None,
+            };
+            let id = ItemRef(index(self.sources.items.len()));
+            self.sources.items.push(ItemData { module, child: None, unknown_cfg, item });
+            self.sources.modules[module.0 as usize].items.push(id);
+            if let Some(content) = content {
+                self.child(module, id, content, dir);
+            }
+        }
+    }
+
+    fn child(&mut self, parent: ModuleId, declared: ItemRef, content: Option<Vec<Item>>, dir: &Dir) {
+        let data = &self.sources.items[declared.0 as usize];
+        let Item::Mod(item) = &data.item else { return };
+        let (name, span, attrs) = (super::ident(&item.ident), item.span(), item.attrs.clone());
+        let path_attr = path_attribute(&attrs);
+        let above = &self.sources.modules[parent.0 as usize];
+        let mut module = Module {
+            krate: above.krate,
+            parent: Some(parent),
+            name: name.clone(),
+            file: above.file,
+            items: Vec::new(),
+            attrs,
+            declared: Some(declared),
+            unknown_cfg: above.unknown_cfg.clone(),
+            complete: true,
+        };
+        if let Some(unknown) = &data.unknown_cfg {
+            module.add_unknown(unknown);
+        }
+        let uncertain = module.unknown_cfg.is_some();
+        let module = self.module(module);
+        self.sources.items[declared.0 as usize].child = Some(module);
+
+        if let Some(items) = content {
+            let mut path = dir.path.clone();
+            match path_attr {
+                Some(attr) => path.push(attr),
+                None => path.extend(dir.relative.iter().chain([&name])),
+            }
+            self.items(module, items, &Dir { path, relative: None });
+            return;
+        }
+        let candidates = match path_attr {
+            Some(attr) => vec![(dir.path.join(attr), None)],
+            None => {
+                let mut base = dir.path.clone();
+                base.extend(&dir.relative);
+                vec![(base.join(format!("{name}.rs")), Some(name.clone())), (base.join(&name).join("mod.rs"), None)]
+            }
+        };
+        let package = self.sources.crates[self.sources.modules[module.0 as usize].krate.0 as usize].package;
+        let mut problem = None;
+        for (path, relative) in &candidates {
+            match self.read(path, package) {
+                Ok(file) if self.stack.contains(&file) => {
+                    problem = Some(format!("module `{name}` contains itself through `{}`", self.shown(path).display()));
+                    break;
+                }
+                Ok(file) => {
+                    self.sources.modules[module.0 as usize].file = file;
+                    let dir = path.parent().unwrap_or(Path::new("")).to_path_buf();
+                    self.follow(module, file, &Dir { path: dir, relative: relative.clone() });
+                    return;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    problem = Some(format!("cannot read `{}`: {error}", self.shown(path).display()));
+                    break;
+                }
+            }
+        }
+        self.sources.modules[module.0 as usize].complete = false;
+        if uncertain && problem.is_none() {
+            return;
+        }
+        let source = &self.sources.files[self.sources.modules[parent.0 as usize].file.0 as usize];
+        let wanted: Vec<_> = candidates.iter().map(|(path, _)| format!("`{}`", self.shown(path).display())).collect();
+        self.diagnostics.push(Diagnostic {
+            code: Code::MissingModule,
+            message: problem.unwrap_or_else(|| format!("no file for module `{name}`")),
+            origin: Some(source.origin(source.range(span))),
+            help: Some(format!("create {}, or remove the line", wanted.join(" or "))),
+        });
+    }
+}
+
+/// The value of `#[path = "…"]`.
+fn path_attribute(attrs: &[Attribute]) -> Option<String> {
+    attrs.iter().find_map(|attr| match &attr.meta {
+        Meta::NameValue(meta) if meta.path.is_ident("path") => match &meta.value {
+            syn::Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// Arenas hold fewer than four thousand million things.
+pub(super) fn index(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

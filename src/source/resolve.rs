@@ -1,0 +1,806 @@
+//! What a path means: `use` in every form, globs and their cycles, re-exports, extern crates, the std prelude.
+//!
+//! The names of every module are computed once, by running all imports until nothing changes; a lookup is then a
+//! walk along the path. A name that is not found is said to be so, with what may be hiding it.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use syn::{Fields, Item, UseTree, Visibility};
+
+use super::foreign;
+use super::manifest::crate_name;
+use super::module::Sources;
+use super::{CrateId, ItemRef, ModuleId, SourceTree, ident};
+
+/// What a path means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// An item of the tree.
+    Local(ItemRef),
+    /// A variant or an associated item of an item of the tree.
+    Member(ItemRef, String),
+    /// Something of another crate, by its canonical path: package name first, `core` and `alloc` as `std`.
+    Foreign(Vec<String>),
+    /// A primitive type.
+    Primitive(String),
+    /// It can't be told, and why.
+    Unresolved(String),
+}
+
+/// Rust's three name spaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Namespace {
+    /// Types, traits and modules.
+    Types,
+    /// Functions, constants, statics, constructors.
+    Values,
+    /// Macros, derives and attributes.
+    Macros,
+}
+
+const NAMESPACES: [Namespace; 3] = [Namespace::Types, Namespace::Values, Namespace::Macros];
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Def {
+    Module(ModuleId),
+    Item(ItemRef),
+    Member(ItemRef, Rc<str>),
+    Foreign(Rc<[String]>),
+    /// Several things, of which cfg or an error of the user chooses one.
+    Ambiguous(Rc<str>),
+}
+
+/// Who can see a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    Public,
+    Within(ModuleId),
+}
+
+/// How a name came to be; a stronger one hides a weaker one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Strength {
+    Glob,
+    /// An import from another crate, which may or may not exist in this name space.
+    Maybe,
+    Explicit,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Binding {
+    def: Def,
+    scope: Scope,
+    strength: Strength,
+    /// The import that made it, which may find a better answer in a later round.
+    import: Option<usize>,
+}
+
+type Names = BTreeMap<Rc<str>, [Option<Binding>; 3]>;
+
+#[derive(Debug)]
+struct Import {
+    index: usize,
+    module: ModuleId,
+    path: Vec<String>,
+    leading_colon: bool,
+    /// None: a glob.
+    name: Option<Rc<str>>,
+    /// `{self}`: the type name space only.
+    types_only: bool,
+    scope: Scope,
+}
+
+/// The names of every module.
+#[derive(Debug, Default)]
+pub(super) struct Scopes {
+    names: Vec<Names>,
+    /// Glob imports from other crates, by module.
+    foreign_globs: BTreeMap<ModuleId, BTreeMap<Rc<[String]>, Scope>>,
+    /// `extern crate x as y` at a crate root.
+    extern_crates: BTreeMap<(CrateId, String), Def>,
+    /// `#[macro_use] extern crate x`.
+    macro_use: BTreeMap<CrateId, Vec<String>>,
+}
+
+impl Binding {
+    fn item(def: Def, scope: Scope) -> Self {
+        Self { def, scope, strength: Strength::Explicit, import: None }
+    }
+}
+
+enum Failure {
+    /// No such name in the module, with the position of the part of the path.
+    Missing(ModuleId, usize),
+    Other(String),
+}
+
+impl Scopes {
+    pub(super) fn build(sources: &Sources) -> Self {
+        let mut scopes = Self { names: vec![Names::new(); sources.modules.len()], ..Self::default() };
+        let mut imports = Vec::new();
+        for (position, data) in sources.items.iter().enumerate() {
+            scopes.declare(sources, ItemRef(super::index(position)), data.module, &mut imports);
+        }
+        // Enough for any chain of re-exports that people write; each round is linear.
+        for _ in 0..64 {
+            let mut changed = false;
+            for import in imports.iter().filter(|import| import.name.is_some()) {
+                changed |= scopes.import(sources, import);
+            }
+            for import in imports.iter().filter(|import| import.name.is_none()) {
+                changed |= scopes.glob(sources, import);
+            }
+            if !changed {
+                break;
+            }
+        }
+        scopes
+    }
+
+    fn declare(&mut self, sources: &Sources, id: ItemRef, module: ModuleId, imports: &mut Vec<Import>) {
+        use Namespace::{Macros, Types, Values};
+        let data = &sources.items[id.0 as usize];
+        let (name, vis, namespaces): (_, _, &[Namespace]) = match &data.item {
+            Item::Struct(item) => (
+                &item.ident,
+                &item.vis,
+                if matches!(item.fields, Fields::Named(_)) { &[Types] } else { &[Types, Values] },
+            ),
+            Item::Enum(item) => (&item.ident, &item.vis, &[Types]),
+            Item::Union(item) => (&item.ident, &item.vis, &[Types]),
+            Item::Trait(item) => (&item.ident, &item.vis, &[Types]),
+            Item::TraitAlias(item) => (&item.ident, &item.vis, &[Types]),
+            Item::Type(item) => (&item.ident, &item.vis, &[Types]),
+            Item::Const(item) => (&item.ident, &item.vis, &[Values]),
+            Item::Static(item) => (&item.ident, &item.vis, &[Values]),
+            Item::Fn(item) => (&item.sig.ident, &item.vis, &[Values]),
+            Item::Mod(item) => (&item.ident, &item.vis, &[Types]),
+            Item::Macro(item) => {
+                if let Some(name) = &item.ident {
+                    self.bind(module, &ident(name), Macros, Binding::item(Def::Item(id), Scope::Public));
+                }
+                return;
+            }
+            Item::ExternCrate(item) => {
+                let krate = sources.modules[module.0 as usize].krate;
+                let source = ident(&item.ident);
+                let name = item.rename.as_ref().map_or_else(|| source.clone(), |(_, name)| ident(name));
+                if item.attrs.iter().any(|attr| attr.path().is_ident("macro_use")) {
+                    self.macro_use.entry(krate).or_default().push(source.clone());
+                }
+                let def = if source == "self" {
+                    Some(Def::Module(sources.crates[krate.0 as usize].root))
+                } else {
+                    Some(extern_crate(sources, krate, &source).unwrap_or_else(|| Def::Foreign([source].into())))
+                };
+                if let Some(def) = def.filter(|_| name != "_") {
+                    let scope = self.scope(sources, module, &item.vis);
+                    self.bind(module, &name, Types, Binding::item(def.clone(), scope));
+                    if sources.modules[module.0 as usize].parent.is_none() {
+                        self.extern_crates.insert((krate, name), def);
+                    }
+                }
+                return;
+            }
+            Item::Use(item) => {
+                let scope = self.scope(sources, module, &item.vis);
+                let mut add = |path: Vec<String>, name: Option<Rc<str>>, types_only: bool| {
+                    let leading_colon = item.leading_colon.is_some();
+                    let index = imports.len();
+                    imports.push(Import { index, module, path, leading_colon, name, types_only, scope });
+                };
+                flatten(&item.tree, &mut Vec::new(), &mut add);
+                return;
+            }
+            _ => return,
+        };
+        let scope = self.scope(sources, module, vis);
+        let def = data.child.map_or(Def::Item(id), Def::Module);
+        for namespace in namespaces {
+            self.bind(module, &ident(name), *namespace, Binding::item(def.clone(), scope));
+        }
+    }
+
+    fn scope(&self, sources: &Sources, module: ModuleId, vis: &Visibility) -> Scope {
+        match vis {
+            Visibility::Public(_) => Scope::Public,
+            Visibility::Inherited => Scope::Within(module),
+            Visibility::Restricted(vis) => {
+                let path = segments(&vis.path);
+                match self.walk(sources, module, &path, false, Namespace::Types) {
+                    Ok(Def::Module(module)) => Scope::Within(module),
+                    _ => Scope::Within(sources.crates[sources.modules[module.0 as usize].krate.0 as usize].root),
+                }
+            }
+        }
+    }
+
+    fn get(&self, module: ModuleId, name: &str, namespace: Namespace) -> Option<&Binding> {
+        self.names[module.0 as usize].get(name)?[namespace as usize].as_ref()
+    }
+
+    /// Sets a name; false when it was so already or something stronger is there.
+    fn bind(&mut self, module: ModuleId, name: &str, namespace: Namespace, mut new: Binding) -> bool {
+        let names = &mut self.names[module.0 as usize];
+        if !names.contains_key(name) {
+            names.insert(name.into(), Default::default());
+        }
+        let Some(slot) = names.get_mut(name).map(|slots| &mut slots[namespace as usize]) else { return false };
+        if let Some(old) = slot {
+            if old.strength > new.strength {
+                return false;
+            }
+            if old.strength == new.strength && (old.import.is_none() || old.import != new.import) {
+                if old.def == new.def {
+                    let wider = new.scope == Scope::Public && old.scope != Scope::Public;
+                    if wider {
+                        old.scope = new.scope;
+                    }
+                    return wider;
+                }
+                if matches!(old.def, Def::Ambiguous(_)) {
+                    return false;
+                }
+                // cfg that only the compiler knows, or an error of the user.
+                new.def = Def::Ambiguous(format!("`{name}` has more than one meaning here").into());
+            }
+            if *old == new {
+                return false;
+            }
+        }
+        *slot = Some(new);
+        true
+    }
+
+    /// Runs a named import; true when it changed something.
+    fn import(&mut self, sources: &Sources, import: &Import) -> bool {
+        let Some(name) = import.name.clone() else { return false };
+        let mut changed = false;
+        for namespace in NAMESPACES {
+            if import.types_only && namespace != Namespace::Types {
+                continue;
+            }
+            let Ok(def) = self.walk(sources, import.module, &import.path, import.leading_colon, namespace) else {
+                continue;
+            };
+            let strength = match &def {
+                Def::Foreign(path) if path.len() > 1 && !import.types_only => Strength::Maybe,
+                _ => Strength::Explicit,
+            };
+            let binding = Binding { def, scope: import.scope, strength, import: Some(import.index) };
+            changed |= self.bind(import.module, &name, namespace, binding);
+        }
+        changed
+    }
+
+    /// Runs a glob import; true when it changed something.
+    fn glob(&mut self, sources: &Sources, import: &Import) -> bool {
+        match self.walk(sources, import.module, &import.path, import.leading_colon, Namespace::Types) {
+            Ok(Def::Module(from)) if from == import.module => false,
+            Ok(Def::Module(from)) => {
+                let visible: Vec<_> = self.names[from.0 as usize]
+                    .iter()
+                    .flat_map(|(name, slots)| {
+                        NAMESPACES.iter().zip(slots).filter_map(move |(namespace, slot)| {
+                            slot.as_ref().map(|binding| (name.clone(), *namespace, binding.clone()))
+                        })
+                    })
+                    .filter(|(_, _, binding)| sees(sources, import.module, binding.scope))
+                    .collect();
+                let mut changed = false;
+                for (name, namespace, binding) in visible {
+                    changed |= self.bind_glob(import, &name, namespace, binding.def);
+                }
+                // What the other module gets from a crate that we can't look into comes along.
+                let globs = self.foreign_globs.get(&from).into_iter().flatten();
+                let globs: Vec<_> = globs.filter(|(_, scope)| sees(sources, import.module, **scope)).collect();
+                let globs: Vec<_> = globs.into_iter().map(|(path, _)| path.clone()).collect();
+                for path in globs {
+                    changed |= self.foreign_glob(import, path);
+                }
+                changed
+            }
+            Ok(Def::Item(item)) => {
+                let Item::Enum(data) = &sources.items[item.0 as usize].item else { return false };
+                let mut changed = false;
+                for variant in &data.variants {
+                    let name: Rc<str> = ident(&variant.ident).into();
+                    for namespace in [Namespace::Types, Namespace::Values] {
+                        let def = Def::Member(item, name.clone());
+                        changed |= self.bind_glob(import, &name, namespace, def);
+                    }
+                }
+                changed
+            }
+            Ok(Def::Foreign(path)) => self.foreign_glob(import, path),
+            _ => false,
+        }
+    }
+
+    fn bind_glob(&mut self, import: &Import, name: &str, namespace: Namespace, def: Def) -> bool {
+        let import_index = Some(import.index);
+        let binding = Binding { def, scope: import.scope, strength: Strength::Glob, import: import_index };
+        self.bind(import.module, name, namespace, binding)
+    }
+
+    fn foreign_glob(&mut self, import: &Import, path: Rc<[String]>) -> bool {
+        let globs = self.foreign_globs.entry(import.module).or_default();
+        match globs.get_mut(&path) {
+            Some(Scope::Public) => false,
+            Some(scope) if *scope == import.scope || import.scope != Scope::Public => false,
+            _ => {
+                globs.insert(path, import.scope);
+                true
+            }
+        }
+    }
+
+    /// Follows a path from a module.
+    fn walk(
+        &self,
+        sources: &Sources,
+        module: ModuleId,
+        path: &[String],
+        leading_colon: bool,
+        namespace: Namespace,
+    ) -> Result<Def, Failure> {
+        let krate = sources.modules[module.0 as usize].krate;
+        let space = |at: usize| if at + 1 == path.len() { namespace } else { Namespace::Types };
+        let root = sources.crates[krate.0 as usize].root;
+        let Some(first) = path.first() else { return Ok(Def::Module(root)) };
+        let mut at = 1;
+        let mut def = match first.as_str() {
+            _ if leading_colon => self
+                .extern_crates
+                .get(&(krate, first.clone()))
+                .cloned()
+                .or_else(|| extern_crate(sources, krate, first))
+                .unwrap_or_else(|| Def::Foreign([first.clone()].into())),
+            "crate" | "$crate" => Def::Module(root),
+            "self" | "super" => {
+                let mut of = module;
+                at = usize::from(first == "self");
+                while path.get(at).is_some_and(|part| part == "super") {
+                    let parent = sources.modules[of.0 as usize].parent;
+                    of = parent.ok_or_else(|| Failure::Other("`super` goes above the crate root".to_string()))?;
+                    at += 1;
+                }
+                Def::Module(of)
+            }
+            "Self" => return Err(Failure::Other("`Self` has a meaning only inside an `impl`".to_string())),
+            name => self.first(sources, module, name, space(0)).ok_or(Failure::Missing(module, 0))?,
+        };
+        while at < path.len() {
+            let name = &path[at];
+            def = match def {
+                Def::Module(of) => match self.get(of, name, space(at)) {
+                    Some(binding) => binding.def.clone(),
+                    None => self.through_globs(of, name).ok_or(Failure::Missing(of, at))?,
+                },
+                Def::Item(item) if at + 1 == path.len() => Def::Member(item, name.as_str().into()),
+                Def::Foreign(prefix) => Def::Foreign(prefix.iter().cloned().chain([name.clone()]).collect()),
+                Def::Item(_) | Def::Member(..) => {
+                    return Err(Failure::Other(format!("`{}` is not a module", path[at - 1])));
+                }
+                Def::Ambiguous(why) => return Err(Failure::Other(format!("`{}`: {why}", path[at - 1]))),
+            };
+            at += 1;
+        }
+        match def {
+            Def::Ambiguous(why) => Err(Failure::Other(format!("`{}` is not clear: {why}", path[at - 1]))),
+            def => Ok(def),
+        }
+    }
+
+    /// The first part of a path: a name in scope, else a crate.
+    fn first(&self, sources: &Sources, module: ModuleId, name: &str, namespace: Namespace) -> Option<Def> {
+        if let Some(binding) = self.get(module, name, namespace) {
+            return Some(binding.def.clone());
+        }
+        let krate = sources.modules[module.0 as usize].krate;
+        if namespace == Namespace::Types {
+            let declared = self.extern_crates.get(&(krate, name.to_string())).cloned();
+            if let Some(def) = declared.or_else(|| extern_crate(sources, krate, name)) {
+                return Some(def);
+            }
+        }
+        self.through_globs(module, name)
+    }
+
+    /// A name that a glob import from another crate is known to bring in.
+    fn through_globs(&self, module: ModuleId, name: &str) -> Option<Def> {
+        let globs = self.foreign_globs.get(&module)?;
+        let path = globs.keys().find(|path| foreign::glob_has(path, name))?;
+        Some(Def::Foreign(path.iter().cloned().chain([name.to_string()]).collect()))
+    }
+}
+
+/// A crate by the name that a package's code has for it.
+fn extern_crate(sources: &Sources, krate: CrateId, name: &str) -> Option<Def> {
+    if matches!(name, "std" | "core" | "alloc") {
+        return Some(Def::Foreign(["std".to_string()].into()));
+    }
+    let package = &sources.packages[sources.crates[krate.0 as usize].package.0 as usize];
+    let root = |krate: CrateId| Def::Module(sources.crates[krate.0 as usize].root);
+    if let Some(lib) = package.lib
+        && lib != krate
+        && sources.crates[lib.0 as usize].name == name
+    {
+        return Some(root(lib));
+    }
+    let found = package.manifest.dependencies.get(name)?;
+    if let Some(path) = &found.path {
+        let local = sources.packages.iter().find(|package| !package.own && package.manifest.dir == *path);
+        if let Some(lib) = local.and_then(|package| package.lib) {
+            return Some(root(lib));
+        }
+    }
+    Some(Def::Foreign([crate_name(&found.package)].into()))
+}
+
+/// The module is inside the scope.
+fn sees(sources: &Sources, module: ModuleId, scope: Scope) -> bool {
+    let Scope::Within(scope) = scope else { return true };
+    let mut at = Some(module);
+    while let Some(module) = at {
+        if module == scope {
+            return true;
+        }
+        at = sources.modules[module.0 as usize].parent;
+    }
+    false
+}
+
+fn flatten(tree: &UseTree, path: &mut Vec<String>, add: &mut impl FnMut(Vec<String>, Option<Rc<str>>, bool)) {
+    let full = |path: &[String], name: &str| match name {
+        "self" if !path.is_empty() => (path.to_vec(), true),
+        _ => (path.iter().cloned().chain([name.to_string()]).collect(), false),
+    };
+    match tree {
+        UseTree::Path(tree) => {
+            path.push(ident(&tree.ident));
+            flatten(&tree.tree, path, add);
+            path.pop();
+        }
+        UseTree::Name(tree) => {
+            let (path, types_only) = full(path, &ident(&tree.ident));
+            if let Some(name) = path.last().map(|name| Rc::from(name.as_str())) {
+                add(path, Some(name), types_only);
+            }
+        }
+        UseTree::Rename(tree) => {
+            let (path, types_only) = full(path, &ident(&tree.ident));
+            let name = ident(&tree.rename);
+            if name != "_" {
+                add(path, Some(name.into()), types_only);
+            }
+        }
+        UseTree::Glob(_) => add(path.clone(), None, true),
+        UseTree::Group(tree) => tree.items.iter().for_each(|tree| flatten(tree, path, add)),
+    }
+}
+
+fn segments(path: &syn::Path) -> Vec<String> {
+    path.segments.iter().map(|segment| ident(&segment.ident)).collect()
+}
+
+impl SourceTree {
+    /// What a path in a type position means, seen from a module. Generic parameters and `Self` are the caller's.
+    pub fn resolve(&self, module: ModuleId, path: &syn::Path) -> Resolution {
+        self.resolve_in(module, path, Namespace::Types)
+    }
+
+    /// What a path in any position means, seen from a module.
+    pub fn resolve_in(&self, module: ModuleId, path: &syn::Path, namespace: Namespace) -> Resolution {
+        let parts = segments(path);
+        match self.scopes.walk(&self.sources, module, &parts, path.leading_colon.is_some(), namespace) {
+            Ok(Def::Item(item)) => Resolution::Local(item),
+            Ok(Def::Member(item, name)) => Resolution::Member(item, name.to_string()),
+            Ok(Def::Foreign(path)) => Resolution::Foreign(foreign::canonical(path.to_vec())),
+            Ok(Def::Module(of)) => match self.module_data(of).declared {
+                Some(item) => Resolution::Local(item),
+                None => Resolution::Unresolved(format!("`{}` is a crate", parts.join("::"))),
+            },
+            Ok(Def::Ambiguous(why)) => Resolution::Unresolved(why.to_string()),
+            Err(Failure::Other(why)) => Resolution::Unresolved(why),
+            Err(Failure::Missing(of, at)) => self.missing(module, &parts, of, at, namespace),
+        }
+    }
+
+    /// What a path that can't be resolved may mean through glob imports from other crates: the paths there.
+    pub fn through_foreign_globs(&self, module: ModuleId, path: &syn::Path, namespace: Namespace) -> Vec<Vec<String>> {
+        let parts = segments(path);
+        let found = self.scopes.walk(&self.sources, module, &parts, path.leading_colon.is_some(), namespace);
+        let Err(Failure::Missing(of, at)) = found else { return Vec::new() };
+        self.foreign_globs(of).map(|glob| foreign::canonical([&glob, &parts[at..]].concat())).collect()
+    }
+
+    fn foreign_globs(&self, module: ModuleId) -> impl Iterator<Item = Vec<String>> {
+        let globs = self.scopes.foreign_globs.get(&module).into_iter().flat_map(BTreeMap::keys);
+        globs.map(|path| foreign::canonical(path.to_vec()))
+    }
+
+    fn missing(&self, module: ModuleId, parts: &[String], of: ModuleId, at: usize, namespace: Namespace) -> Resolution {
+        let name = &parts[at];
+        if at == 0 {
+            let last = parts.len() == 1;
+            let space = if last { namespace } else { Namespace::Types };
+            if space == Namespace::Types && foreign::is_primitive(name) {
+                return match parts {
+                    [name] => Resolution::Primitive(name.clone()),
+                    _ => Resolution::Foreign([&["std".to_string()], parts].concat()),
+                };
+            }
+            if let Some(path) = foreign::prelude(name, space) {
+                return Resolution::Foreign([&path, &parts[1..]].concat());
+            }
+            let macro_use = self.scopes.macro_use.get(&self.module_data(module).krate);
+            if space == Namespace::Macros
+                && let Some(krate) =
+                    macro_use.into_iter().flatten().find(|krate| foreign::glob_has(&[(*krate).clone()], name))
+            {
+                return Resolution::Foreign(foreign::canonical(vec![krate.clone(), name.clone()]));
+            }
+        }
+        let mut why = format!("cannot find `{name}`");
+        if at > 0 {
+            why.push_str(&format!(" in `{}`", self.module_path(of).join("::")));
+        }
+        let globs: Vec<_> = self.foreign_globs(of).map(|path| format!("`use {}::*`", path.join("::"))).collect();
+        if !self.module_data(of).complete {
+            why.push_str("; the file of that module could not be read");
+        } else if !globs.is_empty() {
+            why.push_str(&format!("; it may come from {}, which is another crate", globs.join(" or ")));
+        } else if let Some(places) = self.item_macros(of) {
+            why.push_str(&format!("; it may be generated by a macro this tool does not expand: {places}"));
+        }
+        Resolution::Unresolved(why)
+    }
+
+    /// The macro calls among the items of a module, as text for people.
+    fn item_macros(&self, module: ModuleId) -> Option<String> {
+        let mut places = Vec::new();
+        for id in self.module_items(module) {
+            let Item::Macro(item) = self.item(*id) else { continue };
+            if item.ident.is_some() {
+                continue;
+            }
+            let file = &self.sources.files[self.module_data(module).file.0 as usize];
+            let name = segments(&item.mac.path).join("::");
+            let span = item.mac.path.segments[0].ident.span();
+            let (line, column) = file.line_column(file.range(span).start);
+            places.push(format!("`{name}!` at {}:{line}:{column}", file.path));
+        }
+        (!places.is_empty()).then(|| places.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{load, show};
+    use super::Namespace::{self, Macros, Types, Values};
+
+    #[track_caller]
+    fn check(package: &str, cases: &[(&str, &str, Namespace, &str)]) {
+        let (tree, _) = load(package);
+        for (module, path, namespace, expected) in cases {
+            assert_eq!(show(&tree, module, path, *namespace), *expected, "`{path}` in `{module}`");
+        }
+    }
+
+    #[test]
+    fn local_names() {
+        check(
+            r#"
+//- src/lib.rs
+pub mod a { pub struct A; struct Private; pub enum E { V, W(u8) } pub fn f() {} impl A { pub fn new() {} }
+    pub mod deep { pub struct Deep; pub use super::super::b::B as Renamed; } }
+mod b { pub struct B; pub use crate::a::deep::Renamed as Back; pub use self::B as Other; }
+mod globs { use crate::a::*; use super::b::{self, *}; use crate::a::E::*; mod inner { use super::*; } }
+pub use a::deep as d;
+use a::{A as X, deep::{self, Deep}};
+type Alias = a::A;
+struct r#type;
+"#,
+            &[
+                ("op", "X", Types, "op::a::A"),
+                ("op", "Deep", Types, "op::a::deep::Deep"),
+                ("op", "deep::Deep", Types, "op::a::deep::Deep"),
+                ("op", "d::Renamed", Types, "op::b::B"),
+                ("op::b", "Back", Types, "op::b::B"),
+                ("op::b", "Other", Types, "op::b::B"),
+                ("op::b", "super::a::A", Types, "op::a::A"),
+                ("op::a::deep", "super::super::X", Types, "op::a::A"),
+                ("op::a::deep", "self::super::A", Types, "op::a::A"),
+                ("op::globs", "A", Types, "op::a::A"),
+                ("op::globs", "B", Types, "op::b::B"),
+                ("op::globs", "b::B", Types, "op::b::B"),
+                ("op::globs", "W", Values, "op::a::E.W"),
+                ("op::globs::inner", "A", Types, "op::a::A"),
+                ("op::globs::inner", "deep::Deep", Types, "op::a::deep::Deep"),
+                ("op::globs", "Private", Types, "cannot find `Private`"),
+                ("op", "a::E::V", Values, "op::a::E.V"),
+                ("op", "a::f", Values, "op::a::f"),
+                ("op", "a::f", Types, "cannot find `f` in `op::a`"),
+                ("op", "X::new", Values, "op::a::A.new"),
+                ("op", "Alias", Types, "op::Alias"),
+                ("op", "r#type", Types, "op::type"),
+                ("op", "crate::nothing::A", Types, "cannot find `nothing` in `op`"),
+                ("op", "super::A", Types, "`super` goes above the crate root"),
+                ("op", "Self", Types, "`Self` has a meaning only inside an `impl`"),
+            ],
+        );
+    }
+
+    #[test]
+    fn names_of_other_crates() {
+        check(
+            r#"
+//- Cargo.toml
+[package]
+name = "op"
+edition = "2024"
+[dependencies]
+kube = "5"
+k8s = { package = "k8s-openapi", version = "0.29" }
+serde = "1"
+schemars = "1"
+kube-derive = "5"
+//- src/lib.rs
+use kube::CustomResource as CR;
+use kube_derive::CustomResource;
+use schemars::JsonSchema;
+use serde::*;
+use k8s::apimachinery::pkg::apis::meta::v1::Condition;
+pub use k8s::api::core::v1 as core_v1;
+use std::{collections::{BTreeMap, HashMap as Map}, option::Option as Maybe};
+use core::option;
+extern crate alloc as memory;
+mod child { use super::core_v1::PodSpec; use k8s::api::apps::v1::*; }
+mod shadow { pub struct Option; pub struct String; pub struct u8; }
+mod shadowed { use super::shadow::*; }
+"#,
+            &[
+                ("op", "CR", Macros, "extern kube::CustomResource"),
+                ("op", "CustomResource", Macros, "extern kube::CustomResource"),
+                ("op", "JsonSchema", Macros, "extern schemars::JsonSchema"),
+                ("op", "JsonSchema", Types, "extern schemars::JsonSchema"),
+                ("op", "Serialize", Macros, "extern serde::Serialize"),
+                ("op", "serde::Deserialize", Macros, "extern serde::Deserialize"),
+                ("op", "::serde::Deserialize", Macros, "extern serde::Deserialize"),
+                ("op", "Clone", Macros, "extern std::clone::Clone"),
+                ("op", "Condition", Types, "extern k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition"),
+                ("op", "core_v1::Pod", Types, "extern k8s_openapi::api::core::v1::Pod"),
+                ("op::child", "PodSpec", Types, "extern k8s_openapi::api::core::v1::PodSpec"),
+                ("op", "BTreeMap", Types, "extern std::collections::BTreeMap"),
+                ("op", "Map", Types, "extern std::collections::HashMap"),
+                ("op", "Maybe", Types, "extern std::option::Option"),
+                ("op", "option::Option", Types, "extern std::option::Option"),
+                ("op", "Option", Types, "extern std::option::Option"),
+                ("op", "memory::vec::Vec", Types, "extern std::vec::Vec"),
+                ("op", "::std::string::String", Types, "extern std::string::String"),
+                ("op", "u8", Types, "primitive u8"),
+                ("op", "Some", Values, "extern std::option::Option::Some"),
+                ("op::shadowed", "Option", Types, "op::shadow::Option"),
+                ("op::shadowed", "String", Types, "op::shadow::String"),
+                ("op::shadowed", "u8", Types, "op::shadow::u8"),
+                (
+                    "op::child",
+                    "Deployment",
+                    Types,
+                    "cannot find `Deployment`; it may come from `use k8s_openapi::api::apps::v1::*`, which is another crate",
+                ),
+                (
+                    "op::child",
+                    "crate::unknown::Thing",
+                    Types,
+                    "cannot find `unknown` in `op`; it may come from `use serde::*`, which is another crate",
+                ),
+                ("op::shadow", "unknown::Thing", Types, "cannot find `unknown`"),
+            ],
+        );
+    }
+
+    #[test]
+    fn glob_cycles_end() {
+        check(
+            r#"
+//- src/lib.rs
+mod a { pub use super::b::*; pub struct A; }
+mod b { pub use super::c::*; pub struct B; }
+mod c { pub use super::a::*; pub use super::b::*; pub use super::c::*; pub struct C; }
+pub use a::*;
+mod chain { use super::one::x::Y; }
+pub mod one { pub use super::two::*; }
+pub mod two { pub use super::three::*; }
+pub mod three { pub mod x { pub struct Y; } }
+mod cycle1 { pub use super::cycle2::Nothing; }
+mod cycle2 { pub use super::cycle1::Nothing; }
+"#,
+            &[
+                ("op", "A", Types, "op::a::A"),
+                ("op", "B", Types, "op::b::B"),
+                ("op", "C", Types, "op::c::C"),
+                ("op::c", "A", Types, "op::a::A"),
+                ("op::a", "C", Types, "op::c::C"),
+                ("op::chain", "Y", Types, "op::three::x::Y"),
+                ("op::cycle1", "Nothing", Types, "cannot find `Nothing`"),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_can_not_be_told_is_said() {
+        check(
+            r#"
+//- src/lib.rs
+macro_rules! newtype { ($name:ident) => { struct $name(u8); } }
+
+newtype!(HostName);
+mod broken;
+mod two { #[cfg(unix)] pub struct T; #[cfg(windows)] pub struct T; #[cfg(unix)] pub struct One; }
+mod globs { mod x { pub struct S; } mod y { pub struct S; } use x::*; use y::*; }
+mod explicit { mod x { pub struct S; } mod y { pub struct S; } use x::*; use y::S; }
+//- src/broken.rs
+struct
+"#,
+            &[
+                (
+                    "op",
+                    "HostName",
+                    Types,
+                    "cannot find `HostName`; it may be generated by a macro this tool does not expand: \
+                     `newtype!` at src/lib.rs:3:1",
+                ),
+                ("op", "newtype", Macros, "op::newtype"),
+                (
+                    "op",
+                    "broken::S",
+                    Types,
+                    "cannot find `S` in `op::broken`; the file of that module could not be read",
+                ),
+                ("op", "two::T", Types, "`T` is not clear: `T` has more than one meaning here"),
+                ("op", "two::One", Types, "op::two::One"),
+                ("op::globs", "S", Types, "`S` is not clear: `S` has more than one meaning here"),
+                ("op::explicit", "S", Types, "op::explicit::y::S"),
+            ],
+        );
+    }
+
+    #[test]
+    fn binaries_and_path_dependencies() {
+        check(
+            r#"
+//- Cargo.toml
+[package]
+name = "op"
+edition = "2024"
+[workspace]
+[dependencies]
+types = { path = "types", package = "op-types", features = ["extra"] }
+//- src/lib.rs
+pub mod api { pub struct Memcached; pub use types::Shared; }
+//- src/main.rs
+use op::api::{Memcached, Shared};
+mod local { pub struct Memcached; }
+//- types/Cargo.toml
+[package]
+name = "op-types"
+edition = "2024"
+[features]
+extra = []
+//- types/src/lib.rs
+pub struct Shared;
+#[cfg(feature = "extra")] pub struct Extra;
+#[cfg(feature = "more")] pub struct More;
+"#,
+            &[
+                ("op", "api::Memcached", Types, "op::api::Memcached"),
+                ("op", "types::Extra", Types, "op_types::Extra"),
+                ("op", "types::More", Types, "cannot find `More` in `op_types`"),
+                ("op::api", "Shared", Types, "op_types::Shared"),
+            ],
+        );
+    }
+}
