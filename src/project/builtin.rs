@@ -1,0 +1,174 @@
+//! The types of Kubernetes itself that a controller can watch: their Rust paths, plurals and scopes, taken from
+//! k8s-openapi by the compiler.
+
+use std::any::TypeId;
+
+use k8s_openapi::{ClusterResourceScope, ListableResource};
+
+use crate::diagnostic::Problem;
+
+/// A type of Kubernetes itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Builtin {
+    /// The API group, empty for the core group.
+    pub group: &'static str,
+    /// The version.
+    pub version: &'static str,
+    /// The kind.
+    pub kind: &'static str,
+    /// The plural.
+    pub plural: &'static str,
+    /// Whether objects live in a namespace.
+    pub namespaced: bool,
+    /// The Rust module of the type: `k8s_openapi::api::apps::v1`.
+    pub module: &'static str,
+}
+
+impl Builtin {
+    /// The Rust type: `k8s_openapi::api::apps::v1::ReplicaSet`.
+    pub fn rust_type(&self) -> String {
+        format!("{}::{}", self.module, self.kind)
+    }
+
+    /// Group and domain as PROJECT has them: `core`, `apps`, or `networking` in `k8s.io`.
+    pub fn project_group(&self) -> (&'static str, Option<&'static str>) {
+        match self.group.strip_suffix(".k8s.io") {
+            Some(group) => (group, Some("k8s.io")),
+            None if self.group.is_empty() => ("core", None),
+            None => (self.group, None),
+        }
+    }
+
+    fn of<T: ListableResource>(module: &'static str) -> Self
+    where
+        T::Scope: 'static,
+    {
+        Self {
+            group: T::GROUP,
+            version: T::VERSION,
+            kind: T::KIND,
+            plural: T::URL_PATH_SEGMENT,
+            namespaced: TypeId::of::<T::Scope>() != TypeId::of::<ClusterResourceScope>(),
+            module,
+        }
+    }
+}
+
+/// Finds a type by the group as users write it: `apps`, `core` or nothing, `networking` or `networking.k8s.io`.
+/// `None` when the group is not one of Kubernetes; an error when it is, but has no such version and kind.
+pub fn find(group: &str, version: &str, kind: &str) -> Result<Option<Builtin>, Problem> {
+    let in_group: Vec<Builtin> =
+        all().into_iter().filter(|b| b.group == group || b.project_group().0 == group).collect();
+    if in_group.is_empty() {
+        return Ok(None);
+    }
+    if let Some(found) = in_group.iter().find(|b| b.version == version && b.kind == kind) {
+        return Ok(Some(*found));
+    }
+    let known: Vec<String> = in_group.iter().map(|b| format!("{} {}", b.version, b.kind)).collect();
+    let near = in_group.iter().find(|b| b.kind.eq_ignore_ascii_case(kind) || b.plural == kind.to_ascii_lowercase());
+    let help = match near {
+        Some(near) => format!("use `--version {} --kind {}`", near.version, near.kind),
+        None => format!("the group has {}", known.join(", ")),
+    };
+    Err(Problem::new(format!("Kubernetes has no `{kind}` of version `{version}` in group `{group}`")).help(help))
+}
+
+macro_rules! builtins {
+    ($($($module:ident)::+ { $($kind:ident),+ })+) => {
+        /// Every type, ordered by group, version and kind.
+        pub fn all() -> Vec<Builtin> {
+            let mut all = Vec::new();
+            $({
+                use k8s_openapi::$($module)::+ as module;
+                let path = concat!("k8s_openapi", $("::", stringify!($module)),+);
+                all.extend([$(Builtin::of::<module::$kind>(path)),+]);
+            })+
+            all.sort_by_key(|builtin| (builtin.group, builtin.version, builtin.kind));
+            all
+        }
+    };
+}
+
+builtins! {
+    api::admissionregistration::v1 {
+        MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingWebhookConfiguration,
+        ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingWebhookConfiguration
+    }
+    api::apps::v1 { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet }
+    api::autoscaling::v1 { HorizontalPodAutoscaler }
+    api::autoscaling::v2 { HorizontalPodAutoscaler }
+    api::batch::v1 { CronJob, Job }
+    api::certificates::v1 { CertificateSigningRequest }
+    api::coordination::v1 { Lease }
+    api::core::v1 {
+        ConfigMap, Endpoints, Event, LimitRange, Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod,
+        PodTemplate, ReplicationController, ResourceQuota, Secret, Service, ServiceAccount
+    }
+    api::discovery::v1 { EndpointSlice }
+    api::events::v1 { Event }
+    api::flowcontrol::v1 { FlowSchema, PriorityLevelConfiguration }
+    api::networking::v1 { IPAddress, Ingress, IngressClass, NetworkPolicy, ServiceCIDR }
+    api::node::v1 { RuntimeClass }
+    api::policy::v1 { PodDisruptionBudget }
+    api::rbac::v1 { ClusterRole, ClusterRoleBinding, Role, RoleBinding }
+    api::resource::v1 { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice }
+    api::scheduling::v1 { PriorityClass }
+    api::storage::v1 {
+        CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment, VolumeAttributesClass
+    }
+    apiextensions_apiserver::pkg::apis::apiextensions::v1 { CustomResourceDefinition }
+    kube_aggregator::pkg::apis::apiregistration::v1 { APIService }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_found_as_users_write_them() {
+        for (group, version, kind, rust_type, plural, namespaced) in [
+            ("apps", "v1", "ReplicaSet", "k8s_openapi::api::apps::v1::ReplicaSet", "replicasets", true),
+            ("core", "v1", "Pod", "k8s_openapi::api::core::v1::Pod", "pods", true),
+            ("", "v1", "Node", "k8s_openapi::api::core::v1::Node", "nodes", false),
+            (
+                "networking",
+                "v1",
+                "NetworkPolicy",
+                "k8s_openapi::api::networking::v1::NetworkPolicy",
+                "networkpolicies",
+                true,
+            ),
+            ("networking.k8s.io", "v1", "Ingress", "k8s_openapi::api::networking::v1::Ingress", "ingresses", true),
+            (
+                "rbac.authorization",
+                "v1",
+                "ClusterRole",
+                "k8s_openapi::api::rbac::v1::ClusterRole",
+                "clusterroles",
+                false,
+            ),
+            (
+                "apiextensions",
+                "v1",
+                "CustomResourceDefinition",
+                "k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition",
+                "customresourcedefinitions",
+                false,
+            ),
+        ] {
+            let found = find(group, version, kind).unwrap().unwrap();
+            assert_eq!((found.rust_type().as_str(), found.plural, found.namespaced), (rust_type, plural, namespaced));
+        }
+        assert_eq!(find("cache", "v1", "Memcached"), Ok(None));
+    }
+
+    #[test]
+    fn a_wrong_kind_of_a_known_group_says_what_there_is() {
+        let problem = find("apps", "v1", "replicasets").unwrap_err();
+        assert_eq!(problem.message, "Kubernetes has no `replicasets` of version `v1` in group `apps`");
+        assert_eq!(problem.help.as_deref(), Some("use `--version v1 --kind ReplicaSet`"));
+        let problem = find("batch", "v1", "Cron").unwrap_err();
+        assert_eq!(problem.help.as_deref(), Some("the group has v1 CronJob, v1 Job"));
+    }
+}

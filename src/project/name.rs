@@ -1,0 +1,210 @@
+//! Validated names. A value of these types can be written into file names, manifests and Rust code as it is; an
+//! invalid name is refused once, at the edge, with the rule and, when one is near, a name that follows it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use heck::ToUpperCamelCase as _;
+
+use super::ident;
+use crate::diagnostic::Problem;
+
+/// One newtype per row: documentation, type, what users call it, rule.
+macro_rules! names {
+    ($($(#[$doc:meta])+ $name:ident = $what:literal, $check:expr;)+) => {$(
+        $(#[$doc])+
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks `name`.
+            pub fn parse(name: &str) -> Result<Self, Problem> {
+                let check: fn(&str, &str) -> Result<(), Problem> = $check;
+                check($what, name).map(|()| Self(name.to_owned()))
+            }
+
+            /// The name as it was given.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Problem;
+
+            fn from_str(name: &str) -> Result<Self, Problem> {
+                Self::parse(name)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+    )+};
+}
+
+names! {
+    /// The DNS domain that a project's API groups end in, such as `example.com`.
+    Domain = "domain", dns_1123_subdomain;
+    /// The name of the project: prefix of its objects, name of its package. A DNS-1123 label.
+    ProjectName = "project name", dns_1123_label;
+    /// An API group without the domain, such as `cache`. It may be empty: then the domain alone is the group.
+    Group = "group", |what, name| if name.is_empty() { Ok(()) } else { dns_1123_subdomain(what, name) };
+    /// An API version, such as `v1alpha1`: any DNS-1035 label, which is what the API server accepts.
+    Version = "version", dns_1035_label;
+    /// A kind, such as `Memcached`: a Rust type name whose lower case is a DNS-1035 label.
+    Kind = "kind", kind;
+    /// The plural of a kind, as it stands in URLs: `memcacheds`.
+    Plural = "plural", dns_1035_label;
+    /// A short name for kubectl, such as `mc`.
+    ShortName = "short name", dns_1035_label;
+    /// The name of a controller, as it stands in logs and metrics.
+    ControllerName = "controller name", dns_1035_label;
+}
+
+impl Group {
+    /// The group that is not there.
+    pub fn empty() -> Self {
+        Self(String::new())
+    }
+
+    /// Whether the domain alone is the API group.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Version {
+    /// Whether it looks like `v1`, `v1beta2` or `v3alpha1`. Other versions work, but sort behind all of these, and
+    /// people don't see how stable they are.
+    pub fn is_conventional(&self) -> bool {
+        fn number(text: &str) -> Option<&str> {
+            let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+            (rest.len() < text.len() && !text.starts_with('0')).then_some(rest)
+        }
+        let Some(rest) = self.0.strip_prefix('v').and_then(number) else { return false };
+        rest.is_empty() || rest.strip_prefix("alpha").or_else(|| rest.strip_prefix("beta")).and_then(number) == Some("")
+    }
+}
+
+impl Kind {
+    /// The name in lower case: `memcached`.
+    pub fn lower(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+
+    /// The usual English plural in lower case.
+    pub fn default_plural(&self) -> Plural {
+        let mut plural = super::plural::pluralize(&self.lower());
+        plural.truncate(LABEL_MAX);
+        Plural(plural)
+    }
+}
+
+impl ProjectName {
+    /// A valid name made of a folder's name, if there is one in it.
+    pub fn from_folder(folder: &str) -> Result<Self, Problem> {
+        Self::parse(&folder.to_lowercase()).map_err(|problem| {
+            let help = problem.help.unwrap_or_default();
+            Problem::new(format!("the folder name is not usable as project name: {}", problem.message))
+                .help(format!("{help}{}pass `--project-name`", if help.is_empty() { "" } else { ", or " }))
+        })
+    }
+}
+
+const LABEL_MAX: usize = 63;
+const SUBDOMAIN_MAX: usize = 253;
+
+fn dns_1123_label(what: &str, name: &str) -> Result<(), Problem> {
+    let rule = "a DNS-1123 label: lower-case letters, digits and `-`, with a letter or digit at both ends, at most 63 characters";
+    require(is_label(name) && name.len() <= LABEL_MAX, what, name, rule, || label_like(name, LABEL_MAX))
+}
+
+fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
+    let rule = "a DNS-1035 label: lower-case letters, digits and `-`, with a letter in front and a letter or digit at the end, at most 63 characters";
+    let valid =
+        |name: &str| is_label(name) && name.len() <= LABEL_MAX && name.starts_with(|c: char| c.is_ascii_lowercase());
+    let near = || {
+        let name = name.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+        label_like(name, LABEL_MAX)
+    };
+    require(valid(name), what, name, rule, near)
+}
+
+fn dns_1123_subdomain(what: &str, name: &str) -> Result<(), Problem> {
+    let rule = "a DNS-1123 subdomain: parts of lower-case letters, digits and `-`, joined by `.`, with a letter or digit at both ends of each, at most 253 characters";
+    let valid = name.len() <= SUBDOMAIN_MAX && name.split('.').all(is_label);
+    let near = || {
+        let parts: Vec<String> = name.split('.').map(|part| label_like(part, LABEL_MAX)).collect();
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
+    };
+    require(valid, what, name, rule, near)
+}
+
+fn kind(what: &str, name: &str) -> Result<(), Problem> {
+    let rule = "a Rust type name: an upper-case letter, then letters and digits, at most 63 characters";
+    let valid = name.len() <= LABEL_MAX
+        && name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric());
+    let near = || {
+        let ascii: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
+        ascii.to_upper_camel_case().trim_start_matches(|c: char| !c.is_ascii_alphabetic()).to_owned()
+    };
+    require(valid, what, name, rule, near)?;
+    if ident::is_taken_type(name) {
+        return Err(Problem::new(format!(
+            "invalid kind `{name}`: Rust code can't have a type of its own with this name"
+        ))
+        .help(format!("use another name, such as `{name}Resource`")));
+    }
+    Ok(())
+}
+
+fn is_label(name: &str) -> bool {
+    let alphanumeric = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        && alphanumeric(name.chars().next())
+        && alphanumeric(name.chars().last())
+}
+
+/// The nearest label, empty when nothing is left.
+fn label_like(name: &str, max: usize) -> String {
+    let mut label = String::new();
+    for c in name.chars() {
+        match c.to_ascii_lowercase() {
+            c if c.is_ascii_lowercase() || c.is_ascii_digit() => label.push(c),
+            _ if !label.ends_with('-') => label.push('-'),
+            _ => {}
+        }
+    }
+    let label = label.trim_matches('-');
+    label.get(..max).unwrap_or(label).trim_end_matches('-').to_owned()
+}
+
+fn require(valid: bool, what: &str, name: &str, rule: &str, near: impl FnOnce() -> String) -> Result<(), Problem> {
+    if valid {
+        return Ok(());
+    }
+    if name.is_empty() {
+        return Err(Problem::new(format!("the {what} is empty: it must be {rule}")));
+    }
+    let problem = Problem::new(format!("invalid {what} `{}`: it must be {rule}", name.escape_debug()));
+    let near = near();
+    Err(if near.is_empty() { problem } else { problem.help(format!("use `{near}`")) })
+}
+
+/// The lock name of leader election, as kubebuilder computes it: hexadecimal FNV-1a-32 of the repository (of the
+/// project's name when there is none), then the domain.
+pub fn leader_election_id(repo: &str, project: &ProjectName, domain: &str) -> String {
+    let input = if repo.is_empty() { project.as_str() } else { repo };
+    let hash = input.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    if domain.is_empty() { format!("{hash:08x}") } else { format!("{hash:08x}.{domain}") }
+}
