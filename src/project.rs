@@ -496,8 +496,9 @@ version: "3"
     #[test]
     fn what_would_share_a_name_is_refused() {
         type Change = fn(&mut Resource);
+        type Case = ((&'static str, &'static str, &'static str), bool, Change, Option<&'static str>);
         let none: Change = |_| {};
-        let cases: [((&str, &str, &str), bool, Change, Option<&str>); 9] = [
+        let cases: [Case; 9] = [
             (("cache", "v1", "Redis"), false, none, None),
             (
                 ("cache", "v1alpha1", "Memcached"),

@@ -1,1 +1,216 @@
-//! The only printer: data to stdout, messages to stderr.
+//! The only printer: data to stdout, messages to stderr, questions only to people.
+
+use std::io::{self, BufRead, IsTerminal as _, Write};
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// How much is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Verbosity {
+    /// Only data that was asked for, warnings and errors: `-q`.
+    Quiet,
+    /// What is done.
+    #[default]
+    Normal,
+    /// Also why: `-v`.
+    Verbose,
+}
+
+/// The terminal, or what stands in for it.
+pub struct Term {
+    out: Box<dyn Write>,
+    err: Box<dyn Write>,
+    input: Box<dyn BufRead>,
+    verbosity: Verbosity,
+    color: bool,
+    interactive: bool,
+}
+
+impl Term {
+    /// The terminal of the process. Colours are for terminals only and never when `NO_COLOR` is set; questions need a
+    /// terminal on both sides.
+    pub fn stdio(verbosity: Verbosity) -> Self {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        Self {
+            out: Box::new(io::stdout()),
+            err: Box::new(io::stderr()),
+            input: Box::new(io::stdin().lock()),
+            verbosity,
+            color: io::stderr().is_terminal() && !no_color && !dumb,
+            interactive: io::stdin().is_terminal() && io::stderr().is_terminal(),
+        }
+    }
+
+    /// A terminal of a test: writes go to `out` and `err`, answers come from `input`.
+    pub fn with(
+        out: impl Write + 'static,
+        err: impl Write + 'static,
+        input: impl BufRead + 'static,
+        verbosity: Verbosity,
+        interactive: bool,
+    ) -> Self {
+        Self { out: Box::new(out), err: Box::new(err), input: Box::new(input), verbosity, color: false, interactive }
+    }
+
+    /// Whether questions can be asked.
+    pub fn is_interactive(&self) -> bool {
+        self.interactive
+    }
+
+    /// How much is said.
+    pub fn verbosity(&self) -> Verbosity {
+        self.verbosity
+    }
+
+    /// What the command is run for, to stdout as it is. A reader that has gone away (`| head`) is no error.
+    pub fn data(&mut self, text: &str) -> io::Result<()> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            result => result,
+        }
+    }
+
+    /// A message about what is done; not with `-q`.
+    pub fn status(&mut self, text: &str) {
+        if self.verbosity >= Verbosity::Normal {
+            self.message(text);
+        }
+    }
+
+    /// A message about why; with `-v` only.
+    pub fn detail(&mut self, text: &str) {
+        if self.verbosity >= Verbosity::Verbose {
+            self.message(text);
+        }
+    }
+
+    /// Something that did not stop the command.
+    pub fn warning(&mut self, text: &str) {
+        let label = self.paint("1;33", "warning");
+        self.message(&format!("{label}: {text}"));
+    }
+
+    /// Why the command failed, with its help in a line of its own.
+    pub fn error(&mut self, error: &anyhow::Error) {
+        let Diagnostic { message, help, .. } = Diagnostic::from(error);
+        let label = self.paint("1;31", "error");
+        self.message(&format!("{label}: {message}"));
+        if let Some(help) = help {
+            let label = self.paint("1;36", "help");
+            self.message(&format!("{label}: {help}"));
+        }
+    }
+
+    /// Every finding, with its place and the source line.
+    pub fn diagnostics(&mut self, diagnostics: &Diagnostics) {
+        if !diagnostics.is_empty() {
+            self.message(diagnostics.render(self.color).trim_end());
+        }
+    }
+
+    /// Asks for yes or no. Without a terminal, or when the input ends, the answer is `default`.
+    pub fn confirm(&mut self, question: &str, default: bool) -> io::Result<bool> {
+        if !self.interactive {
+            return Ok(default);
+        }
+        loop {
+            write!(self.err, "{question} [{}] ", if default { "Y/n" } else { "y/N" })?;
+            self.err.flush()?;
+            let mut answer = String::new();
+            if self.input.read_line(&mut answer)? == 0 {
+                writeln!(self.err)?;
+                return Ok(default);
+            }
+            match answer.trim().to_ascii_lowercase().as_str() {
+                "" => return Ok(default),
+                "y" | "yes" => return Ok(true),
+                "n" | "no" => return Ok(false),
+                _ => writeln!(self.err, "please answer `y` or `n`")?,
+            }
+        }
+    }
+
+    /// A message that can't be written has no one to tell.
+    fn message(&mut self, text: &str) {
+        let _ = writeln!(self.err, "{text}");
+    }
+
+    fn paint(&self, style: &str, text: &str) -> String {
+        if self.color { format!("\u{1b}[{style}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::io::Cursor;
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::diagnostic::Problem;
+
+    #[derive(Clone, Default)]
+    struct Sink(Rc<RefCell<Vec<u8>>>);
+
+    impl Sink {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.borrow().clone()).unwrap()
+        }
+    }
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn term(input: &'static str, verbosity: Verbosity, interactive: bool) -> (Term, Sink, Sink) {
+        let (out, err) = (Sink::default(), Sink::default());
+        (Term::with(out.clone(), err.clone(), Cursor::new(input), verbosity, interactive), out, err)
+    }
+
+    #[test]
+    fn questions_are_asked_of_people_only() {
+        for (input, interactive, default, expected, asked) in [
+            ("y\n", false, false, false, ""),
+            ("n\n", false, true, true, ""),
+            ("y\n", true, false, true, "go on? [y/N] "),
+            ("NO\n", true, true, false, "go on? [Y/n] "),
+            ("\n", true, true, true, "go on? [Y/n] "),
+            ("", true, true, true, "go on? [Y/n] \n"),
+            ("what\nyes\n", true, false, true, "go on? [y/N] please answer `y` or `n`\ngo on? [y/N] "),
+        ] {
+            let (mut term, out, err) = term(input, Verbosity::Normal, interactive);
+            assert_eq!(term.confirm("go on?", default).unwrap(), expected, "{input:?}");
+            assert_eq!((err.text().as_str(), out.text().as_str()), (asked, ""));
+        }
+    }
+
+    #[test]
+    fn each_level_says_its_part_and_data_is_alone_on_stdout() {
+        for (verbosity, expected) in [
+            (Verbosity::Quiet, "warning: careful\n"),
+            (Verbosity::Normal, "doing\nwarning: careful\n"),
+            (Verbosity::Verbose, "doing\nbecause\nwarning: careful\n"),
+        ] {
+            let (mut term, out, err) = term("", verbosity, false);
+            term.data("data\n").unwrap();
+            term.status("doing");
+            term.detail("because");
+            term.warning("careful");
+            assert_eq!((out.text().as_str(), err.text().as_str()), ("data\n", expected));
+        }
+    }
+
+    #[test]
+    fn errors_end_with_the_help() {
+        let (mut term, _, err) = term("", Verbosity::Quiet, false);
+        term.error(&anyhow::Error::new(Problem::new("no marker").help("add it")).context("cannot edit `a`"));
+        assert_eq!(err.text(), "error: cannot edit `a`: no marker\nhelp: add it\n");
+    }
+}

@@ -1,1 +1,197 @@
 //! Changes as text, as a diff, and as JSON.
+
+use serde::Serialize;
+use similar::TextDiff;
+
+use super::apply::{Change, ChangeKind};
+use crate::diagnostic::{Diagnostics, JsonDiagnostic};
+
+/// One line per file: `create    src/main.rs`.
+pub fn text(changes: &[Change]) -> String {
+    let lines = changes.iter().map(|change| format!("{:<9} {}", change.kind.as_str(), change.path));
+    lines.flat_map(|line| [line, "\n".to_owned()]).collect()
+}
+
+/// How many files there are of each kind: `2 created, 1 unchanged`.
+pub fn summary(changes: &[Change]) -> String {
+    use ChangeKind::{Create, Remove, Skip, Unchanged, Update};
+    let words =
+        [(Create, "created"), (Update, "updated"), (Remove, "removed"), (Skip, "skipped"), (Unchanged, "unchanged")];
+    let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
+    let parts: Vec<String> = words
+        .iter()
+        .map(|(kind, word)| (count(*kind), word))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    if parts.is_empty() { "no files".to_owned() } else { parts.join(", ") }
+}
+
+/// All differences as one unified diff that `git apply` and `patch -p1` read.
+pub fn diff(changes: &[Change]) -> String {
+    changes.iter().filter_map(file_diff).collect()
+}
+
+/// The unified diff of one file, `None` when the disk does not differ.
+pub fn file_diff(change: &Change) -> Option<String> {
+    if !change.kind.differs() {
+        return None;
+    }
+    let path = &change.path;
+    let (before, after) = (change.before.as_deref(), change.after.as_deref());
+    let mut header = format!("diff --git a/{path} b/{path}\n");
+    match change.kind {
+        ChangeKind::Create => header.push_str("new file mode 100644\n"),
+        ChangeKind::Remove => header.push_str("deleted file mode 100644\n"),
+        ChangeKind::Update | ChangeKind::Unchanged | ChangeKind::Skip => {}
+    }
+    let name = |side: char, text: Option<&str>| match text {
+        Some(_) => format!("{side}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let lines = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    let body = lines.unified_diff().header(&name('a', before), &name('b', after)).to_string();
+    Some(header + &body)
+}
+
+/// The `-o json` report: one object on stdout, the same for every command.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Every file of the plan by path; empty when diagnostics stopped the command.
+    pub changes: Vec<JsonChange>,
+    /// Every finding in the order of the source.
+    pub diagnostics: Vec<JsonDiagnostic>,
+}
+
+/// A [`Change`] in the report.
+#[derive(Debug, Serialize)]
+pub struct JsonChange {
+    /// Path relative to the project's folder, with `/`.
+    pub path: String,
+    /// `create`, `update`, `unchanged`, `remove` or `skip`.
+    pub change: ChangeKind,
+    /// The unified diff of the file, with `--diff`, where the disk differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// The report as JSON text, ending in a newline; with the diffs of the files when `diffs`.
+#[expect(clippy::missing_panics_doc, reason = "it can't")]
+pub fn json(changes: &[Change], diagnostics: &Diagnostics, diffs: bool) -> String {
+    let changes = changes
+        .iter()
+        .map(|change| JsonChange {
+            path: change.path.to_string(),
+            change: change.kind,
+            diff: if diffs { file_diff(change) } else { None },
+        })
+        .collect();
+    let report = Report { changes, diagnostics: diagnostics.to_json() };
+    let text = serde_json::to_string_pretty(&report).expect("a report has only text keys");
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use snapbox::{assert_data_eq, str};
+
+    use super::*;
+    use crate::diagnostic::{Code, Diagnostic};
+    use crate::plan::RelPath;
+
+    fn changes() -> Vec<Change> {
+        let change = |path, kind, before: Option<&str>, after: Option<&str>| Change {
+            path: RelPath::new(path).unwrap(),
+            kind,
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+        };
+        vec![
+            change("a.txt", ChangeKind::Create, None, Some("one\ntwo\n")),
+            change("b.txt", ChangeKind::Update, Some("one\ntwo"), Some("one\nthree\n")),
+            change("c.txt", ChangeKind::Unchanged, Some("x\n"), Some("x\n")),
+            change("d.txt", ChangeKind::Remove, Some("gone\n"), None),
+            change("e.txt", ChangeKind::Skip, Some("mine\n"), Some("ours\n")),
+        ]
+    }
+
+    #[test]
+    fn lines_and_summary() {
+        assert_data_eq!(
+            text(&changes()),
+            str![[r#"
+create    a.txt
+update    b.txt
+unchanged c.txt
+remove    d.txt
+skip      e.txt
+
+"#]]
+        );
+        assert_eq!(summary(&changes()), "1 created, 1 updated, 1 removed, 1 skipped, 1 unchanged");
+        assert_eq!(summary(&[]), "no files");
+    }
+
+    #[test]
+    fn diffs() {
+        assert_data_eq!(
+            diff(&changes()),
+            str![[r#"
+diff --git a/a.txt b/a.txt
+new file mode 100644
+--- /dev/null
++++ b/a.txt
+@@ -0,0 +1,2 @@
++one
++two
+diff --git a/b.txt b/b.txt
+--- a/b.txt
++++ b/b.txt
+@@ -1,2 +1,2 @@
+ one
+-two
+/ No newline at end of file
++three
+diff --git a/d.txt b/d.txt
+deleted file mode 100644
+--- a/d.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-gone
+
+"#]]
+        );
+    }
+
+    #[test]
+    fn json_report() {
+        let diagnostics: Diagnostics = [Diagnostic::new(Code::UnusualVersion, "`1`")].into_iter().collect();
+        assert_data_eq!(
+            json(&changes()[..2], &diagnostics, true),
+            str![[r#"
+{
+  "changes": [
+    {
+      "path": "a.txt",
+      "change": "create",
+      "diff": "diff --git a/a.txt b/a.txt/nnew file mode 100644/n--- /dev/null/n+++ b/a.txt/n@@ -0,0 +1,2 @@/n+one/n+two/n"
+    },
+    {
+      "path": "b.txt",
+      "change": "update",
+      "diff": "diff --git a/b.txt b/b.txt/n--- a/b.txt/n+++ b/b.txt/n@@ -1,2 +1,2 @@/n one/n-two/n// No newline at end of file/n+three/n"
+    }
+  ],
+  "diagnostics": [
+    {
+      "code": "unusual-version",
+      "severity": "warning",
+      "message": "`1`"
+    }
+  ]
+}
+
+"#]]
+        );
+    }
+}
