@@ -1,0 +1,217 @@
+//! From what is in the cluster to the status. Nothing here talks to a server.
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition};
+
+use super::desired;
+use crate::api::v1alpha1::memcached::{Memcached, MemcachedStatus, Phase};
+use crate::manager::condition::{self, Observed};
+
+/// The status of a Memcached whose objects could be applied.
+pub(super) fn observed(
+    memcached: &Memcached,
+    deployment: &Deployment,
+    nodes: Vec<String>,
+) -> MemcachedStatus {
+    let wanted = memcached.spec.size;
+    let seen = deployment.status.clone().unwrap_or_default();
+    let replicas = seen.replicas.unwrap_or_default();
+    let ready = seen.available_replicas.unwrap_or_default();
+    let updated = seen.updated_replicas.unwrap_or_default();
+    let up_to_date = seen.observed_generation >= deployment.metadata.generation;
+
+    let available = up_to_date && ready >= wanted;
+    let progressing = !up_to_date || updated != wanted || replicas != wanted || ready != wanted;
+    let failure = seen
+        .conditions
+        .iter()
+        .flatten()
+        .find(|condition| is_failure(condition));
+
+    let counted = format!("{ready} of {wanted} replicas are available");
+    let conditions = [
+        Observed {
+            type_: "Available",
+            status: Some(available),
+            reason: if available {
+                "AllReplicasAvailable"
+            } else {
+                "ReplicasUnavailable"
+            }
+            .to_owned(),
+            message: counted.clone(),
+        },
+        Observed {
+            type_: "Progressing",
+            status: Some(progressing),
+            reason: if progressing {
+                "RollingOut"
+            } else {
+                "RolledOut"
+            }
+            .to_owned(),
+            message: counted,
+        },
+        Observed {
+            type_: "Degraded",
+            status: Some(failure.is_some()),
+            reason: failure
+                .and_then(|failure| failure.reason.clone())
+                .unwrap_or_else(|| "AsExpected".to_owned()),
+            message: failure
+                .and_then(|failure| failure.message.clone())
+                .unwrap_or_default(),
+        },
+    ];
+    let mut status = with_conditions(memcached, conditions);
+    status.nodes = nodes;
+    status.phase = Some(match (failure, available, progressing) {
+        (Some(_), ..) => Phase::Degraded,
+        (None, true, false) => Phase::Running,
+        (None, false, _) if ready == 0 => Phase::Pending,
+        _ => Phase::Progressing,
+    });
+    status.replicas = Some(replicas);
+    let selector = desired::selector(memcached);
+    let selector: Vec<_> = selector
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    status.selector = Some(selector.join(","));
+    status
+}
+
+/// The status of a Memcached whose objects could not be applied: what was seen before, and why not more.
+pub(super) fn degraded(memcached: &Memcached, reason: &str, message: &str) -> MemcachedStatus {
+    let degraded = Observed {
+        type_: "Degraded",
+        status: Some(true),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    };
+    let mut status = with_conditions(memcached, [degraded]);
+    status.phase = Some(Phase::Degraded);
+    status
+}
+
+fn with_conditions(
+    memcached: &Memcached,
+    conditions: impl IntoIterator<Item = Observed>,
+) -> MemcachedStatus {
+    let mut status = memcached.status.clone().unwrap_or_default();
+    for observed in conditions {
+        condition::set(
+            &mut status.conditions,
+            observed,
+            memcached.metadata.generation,
+        );
+    }
+    status
+}
+
+/// The Deployment has given up, or its pods are refused.
+fn is_failure(condition: &DeploymentCondition) -> bool {
+    match condition.type_.as_str() {
+        "Progressing" => condition.status == "False",
+        "ReplicaFailure" => condition.status == "True",
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn memcached(size: i32) -> Memcached {
+        let object = json!({
+            "apiVersion": "cache.example.com/v1alpha1",
+            "kind": "Memcached",
+            "metadata": { "name": "a", "generation": 3 },
+            "spec": { "size": size },
+        });
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn deployment(status: &Value) -> Deployment {
+        let object = json!({ "metadata": { "generation": 2 }, "status": status });
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn check(size: i32, seen: &Value, expected: (&str, Phase)) {
+        let status = observed(&memcached(size), &deployment(seen), vec!["pod".into()]);
+        let initial = |condition: &str| condition[..1].to_owned();
+        let conditions: String = status
+            .conditions
+            .iter()
+            .map(|condition| initial(&condition.status))
+            .collect();
+        assert_eq!(
+            (conditions.as_str(), status.phase),
+            (expected.0, Some(expected.1))
+        );
+        assert!(
+            status
+                .conditions
+                .iter()
+                .all(|condition| condition.observed_generation == Some(3))
+        );
+        assert!(
+            status
+                .conditions
+                .iter()
+                .all(|condition| !condition.reason.is_empty())
+        );
+        assert_eq!(status.nodes, ["pod"]);
+        assert_eq!(
+            status.selector.as_deref(),
+            Some("app.kubernetes.io/instance=a,app.kubernetes.io/name=memcached")
+        );
+    }
+
+    /// The letters are the statuses of Available, Progressing and Degraded.
+    #[test]
+    fn the_deployment_is_summed_up() {
+        let replicas = |observed: i64, replicas: i32, updated: i32, available: i32| {
+            json!({
+                "observedGeneration": observed,
+                "replicas": replicas,
+                "updatedReplicas": updated,
+                "availableReplicas": available,
+            })
+        };
+        check(3, &json!({}), ("FTF", Phase::Pending));
+        check(3, &replicas(2, 3, 3, 0), ("FTF", Phase::Pending));
+        check(3, &replicas(2, 3, 3, 1), ("FTF", Phase::Progressing));
+        check(3, &replicas(2, 3, 3, 3), ("TFF", Phase::Running));
+        check(3, &replicas(1, 3, 3, 3), ("FTF", Phase::Progressing));
+        check(3, &replicas(2, 4, 1, 3), ("TTF", Phase::Progressing));
+        check(0, &replicas(2, 0, 0, 0), ("TFF", Phase::Running));
+    }
+
+    #[test]
+    fn a_stuck_deployment_is_degraded() {
+        let stuck = json!({
+            "observedGeneration": 2,
+            "conditions": [{ "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded" }],
+        });
+        check(3, &stuck, ("FTT", Phase::Degraded));
+    }
+
+    #[test]
+    fn a_failure_leaves_the_rest_of_the_status() {
+        let mut memcached = memcached(3);
+        memcached.status = Some(observed(
+            &memcached,
+            &deployment(&json!({})),
+            vec!["pod".into()],
+        ));
+        let status = degraded(&memcached, "Forbidden", "no");
+        assert_eq!(
+            (status.phase, status.nodes),
+            (Some(Phase::Degraded), vec!["pod".to_owned()])
+        );
+        assert!(condition::is_true(&status.conditions, "Degraded"));
+        assert_eq!(status.conditions.len(), 3);
+    }
+}

@@ -1,0 +1,36 @@
+//! Runs the operator until SIGTERM or Ctrl-C.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use memcached_operator::controller;
+use memcached_operator::manager::{self, Manager, Options};
+
+#[derive(Parser)]
+#[command(version, about)]
+struct Args {
+    #[command(flatten)]
+    manager: Options,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    args.manager.init_logging();
+    match run(args).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!(%error, "the operator can't run");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: Args) -> Result<(), manager::Error> {
+    Manager::new("memcached-operator", args.manager)
+        .await?
+        .with(controller::memcached::register)
+        // +kubebuilder:scaffold:controllers
+        .run()
+        .await
+}

@@ -1,0 +1,255 @@
+//! Reconciles against an API server that is a map of JSON objects.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::{Request, Response, StatusCode};
+use kube::Client;
+use kube::client::Body;
+use kube::runtime::events::Recorder;
+use memcached_operator::api::v1alpha1::memcached::{Memcached, Phase};
+use memcached_operator::controller::memcached::{Context, FINALIZER, reconcile};
+use memcached_operator::controller::{Error, Result};
+use memcached_operator::manager::{Action, Failure, Objects, condition};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn a_new_object_gets_all_it_needs_and_then_peace() {
+    let world = World::with(json!({ "name": "sample" }), 3);
+    assert!(matches!(world.reconcile().await, Ok(Action::Done)));
+    let writes = [
+        "PATCH memcacheds/sample",
+        "PATCH services/sample",
+        "PATCH deployments/sample",
+        "POST events",
+        "PATCH memcacheds/sample/status",
+    ];
+    assert_eq!(world.server.requests(), writes);
+    assert_eq!(
+        world.server.get("deployments/sample")["spec"]["replicas"],
+        3
+    );
+    assert_eq!(
+        world.memcached().metadata.finalizers,
+        Some(vec![FINALIZER.to_owned()])
+    );
+    assert_eq!(
+        world
+            .memcached()
+            .status
+            .as_ref()
+            .and_then(|status| status.phase),
+        Some(Phase::Pending)
+    );
+
+    assert!(matches!(world.reconcile().await, Ok(Action::Done)));
+    assert_eq!(world.server.requests(), [""; 0], "nothing has changed");
+}
+
+#[tokio::test]
+async fn a_change_of_the_spec_reaches_the_deployment_alone() {
+    let world = World::with(json!({ "name": "sample" }), 3);
+    assert!(world.reconcile().await.is_ok());
+    world.server.requests();
+
+    world.change(&json!({ "spec": { "size": 5 } }));
+    assert!(world.reconcile().await.is_ok());
+    assert_eq!(
+        world.server.requests(),
+        ["PATCH deployments/sample", "PATCH memcacheds/sample/status"]
+    );
+    assert_eq!(
+        world.server.get("deployments/sample")["spec"]["replicas"],
+        5
+    );
+}
+
+#[tokio::test]
+async fn an_object_is_let_go_after_the_cleanup() {
+    let metadata = json!({
+        "name": "sample",
+        "finalizers": [FINALIZER, "other.example.com/finalizer"],
+        "deletionTimestamp": "2020-01-01T00:00:00Z",
+    });
+    let world = World::with(metadata, 3);
+    assert!(matches!(world.reconcile().await, Ok(Action::Done)));
+    assert_eq!(
+        world.server.requests(),
+        ["POST events", "PATCH memcacheds/sample"]
+    );
+    let left = &world.server.get("memcacheds/sample")["metadata"]["finalizers"];
+    assert_eq!(*left, json!(["other.example.com/finalizer"]));
+
+    assert!(matches!(world.reconcile().await, Ok(Action::Done)));
+    assert_eq!(
+        world.server.requests(),
+        [""; 0],
+        "a finalizer is not added to what is being deleted"
+    );
+}
+
+#[tokio::test]
+async fn a_failure_is_told_in_the_status_and_tried_again_if_that_can_help() {
+    for (code, reason, permanent) in [
+        (500, "ServerError", false),
+        (403, "Forbidden", false),
+        (422, "Invalid", true),
+    ] {
+        let world = World::with(json!({ "name": "sample" }), 3);
+        world.server.refuse("deployments", code);
+        let Err(error) = world.reconcile().await else {
+            panic!("{code} is an error")
+        };
+        assert_eq!((error.reason(), error.is_permanent()), (reason, permanent));
+        assert_eq!(error.to_string(), "can't apply the Deployment: not today");
+
+        let status = world.memcached().status.clone().unwrap_or_default();
+        assert!(condition::is_true(&status.conditions, "Degraded"));
+        assert_eq!(status.conditions[0].reason, reason);
+    }
+}
+
+/// One Memcached, and what its controller knows of the server.
+struct World {
+    server: Server,
+    context: Arc<Context>,
+}
+
+impl World {
+    fn with(mut metadata: Value, size: i32) -> Self {
+        metadata["namespace"] = json!("default");
+        metadata["uid"] = json!("1");
+        let server = Server::default();
+        let memcached = json!({
+            "apiVersion": "cache.example.com/v1alpha1",
+            "kind": "Memcached",
+            "metadata": metadata,
+            "spec": { "size": size },
+        });
+        server.put("memcacheds/sample", memcached);
+        let client = server.client();
+        let context = Arc::new(Context {
+            memcacheds: Objects::new(client.clone()),
+            deployments: Objects::new(client.clone()),
+            services: Objects::new(client.clone()),
+            pods: Objects::new(client.clone()),
+            recorder: Recorder::new(client, "test".into()),
+            image: "memcached".to_owned(),
+        });
+        let world = Self { server, context };
+        world.change(&json!({}));
+        world
+    }
+
+    /// Somebody else changes the Memcached, and the watch delivers it.
+    fn change(&self, patch: &Value) {
+        let changed = self.server.patch("memcacheds/sample", patch);
+        let changed = serde_json::from_value(changed).expect("a Memcached");
+        self.context.memcacheds.put(changed);
+    }
+
+    fn memcached(&self) -> Arc<Memcached> {
+        self.context
+            .memcacheds
+            .get("default", "sample")
+            .expect("it was put there")
+    }
+
+    async fn reconcile(&self) -> Result<Action, Error> {
+        reconcile(self.memcached(), self.context.clone()).await
+    }
+}
+
+/// Stores what it is sent; server-side apply is a merge here.
+#[derive(Clone, Default)]
+struct Server(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    objects: BTreeMap<String, Value>,
+    requests: Vec<String>,
+    refused: Option<(&'static str, u16)>,
+    version: u64,
+}
+
+impl Server {
+    fn client(&self) -> Client {
+        let server = self.clone();
+        let answer = move |request: Request<Body>| {
+            let server = server.clone();
+            async move { Ok::<_, Infallible>(server.answer(request).await) }
+        };
+        Client::new(tower::service_fn(answer), "default")
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let path = parts
+            .uri
+            .path()
+            .split_once("/namespaces/default/")
+            .map_or("", |(_, path)| path);
+        self.state()
+            .requests
+            .push(format!("{} {path}", parts.method));
+        let refused = self.state().refused.filter(|(part, _)| path.contains(part));
+        let (code, answer) = if let Some((_, code)) = refused {
+            (
+                code,
+                json!({ "status": "Failure", "message": "not today", "code": code }),
+            )
+        } else {
+            let body = body.collect_bytes().await.unwrap_or_default();
+            let patch = serde_json::from_slice(&body).expect("every request has a body");
+            (200, self.patch(path.trim_end_matches("/status"), &patch))
+        };
+        let mut response = Response::new(Body::from(answer.to_string().into_bytes()));
+        *response.status_mut() = StatusCode::from_u16(code).expect("a code that exists");
+        response
+    }
+
+    fn put(&self, path: &str, object: Value) {
+        self.state().objects.insert(path.to_owned(), object);
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.state().objects[path].clone()
+    }
+
+    fn patch(&self, path: &str, patch: &Value) -> Value {
+        let state = &mut *self.state();
+        state.version += 1;
+        let object = state.objects.entry(path.to_owned()).or_default();
+        merge(object, patch);
+        object["metadata"]["resourceVersion"] = json!(state.version.to_string());
+        object.clone()
+    }
+
+    fn refuse(&self, part: &'static str, code: u16) {
+        self.state().refused = Some((part, code));
+    }
+
+    /// What was asked since the last time.
+    fn requests(&self) -> Vec<String> {
+        std::mem::take(&mut self.state().requests)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn merge(target: &mut Value, patch: &Value) {
+    match patch {
+        Value::Object(fields) => {
+            if !target.is_object() {
+                *target = json!({});
+            }
+            for (key, value) in fields {
+                merge(&mut target[key.as_str()], value);
+            }
+        }
+        value => *target = value.clone(),
+    }
+}
