@@ -145,8 +145,11 @@ macro_rules! codes {
 codes! {
     CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
     FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
+    MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
+    RbacRule = "rbac-rule", Warning, "A permission that the API server refuses, or that no request can match";
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
+    UnknownMarker = "unknown-marker", Warning, "A `+kubebuilder:` comment marker that generates nothing";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";
 }
 

@@ -1,3 +1,4 @@
 //! Kubernetes objects → deterministic YAML text.
 
+pub mod rbac;
 pub mod yaml;

@@ -9,6 +9,7 @@ mod file;
 mod foreign;
 mod lock;
 mod manifest;
+pub mod marker;
 mod module;
 mod resolve;
 

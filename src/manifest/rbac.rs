@@ -1,0 +1,251 @@
+//! `+kubebuilder:rbac` markers → the fewest rules that say the same, as `ClusterRole` and `Role` documents.
+//!
+//! The merging is controller-gen's, step by step, so that the same markers give the same file. One difference: when
+//! two merged rules come to be about the same things, their verbs are united; controller-gen drops one of the rules.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::source::SourceTree;
+use crate::source::marker::Marker;
+
+/// The documents of `role.yaml`, by namespace and name; without markers one `ClusterRole` that allows nothing.
+pub fn roles(tree: &SourceTree, role_name: &str) -> (Vec<Value>, Diagnostics) {
+    let (markers, mut diagnostics) = tree.markers();
+    let markers: Vec<_> =
+        markers.iter().filter(|marker| marker.name == "kubebuilder:rbac").map(RbacMarker::from).collect();
+    for marker in &markers {
+        marker.check(&mut diagnostics);
+    }
+    (documents(&markers, role_name), diagnostics)
+}
+
+/// One `+kubebuilder:rbac` marker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RbacMarker {
+    /// API groups, `core` as written.
+    pub groups: Vec<String>,
+    /// Resources and subresources.
+    pub resources: Vec<String>,
+    /// Only objects of these names.
+    pub resource_names: Vec<String>,
+    /// What may be done.
+    pub verbs: Vec<String>,
+    /// Paths that are no resources.
+    pub urls: Vec<String>,
+    /// Empty: cluster-wide.
+    pub namespace: String,
+    /// Empty: the default role.
+    pub role_name: String,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+impl From<&Marker> for RbacMarker {
+    fn from(marker: &Marker) -> Self {
+        Self {
+            groups: marker.strings("groups"),
+            resources: marker.strings("resources"),
+            resource_names: marker.strings("resourceNames"),
+            verbs: marker.strings("verbs"),
+            urls: marker.strings("urls"),
+            namespace: marker.string("namespace"),
+            role_name: marker.string("roleName"),
+            origin: marker.origin.clone(),
+        }
+    }
+}
+
+/// Verbs that the API server asks about; <https://kubernetes.io/docs/reference/access-authn-authz/authorization/>.
+const VERBS: [&str; 15] = [
+    "*",
+    "approve",
+    "bind",
+    "create",
+    "delete",
+    "deletecollection",
+    "escalate",
+    "get",
+    "impersonate",
+    "list",
+    "patch",
+    "sign",
+    "update",
+    "use",
+    "watch",
+];
+
+impl RbacMarker {
+    /// Warns about what the API server refuses or what can never match a request.
+    fn check(&self, diagnostics: &mut Diagnostics) {
+        let mut warn = |message: String, help: &str| {
+            diagnostics.push(Diagnostic::new(Code::RbacRule, message).help(help).at(self.origin.clone()));
+        };
+        let has = |verb: &str| self.verbs.iter().any(|had| had == verb);
+        if !self.urls.is_empty() && !self.namespace.is_empty() {
+            warn(
+                "a Role can't allow `urls`: they belong to no namespace".to_string(),
+                "remove `namespace`, or move `urls` to a marker of its own",
+            );
+        }
+        if !self.urls.is_empty() && !(self.resources.is_empty() && self.groups.is_empty()) {
+            warn("a rule is about `resources` or about `urls`, not both".to_string(), "write two markers");
+        }
+        if self.urls.is_empty() && self.resources.is_empty() {
+            warn("the rule names neither `resources` nor `urls`".to_string(), "add what the verbs are about");
+        }
+        if !self.resources.is_empty() && self.groups.is_empty() {
+            warn("`resources` without `groups`".to_string(), "add `groups`; the core group is `groups=core`");
+        }
+        if self.verbs.is_empty() {
+            warn("`verbs` is empty".to_string(), "name what may be done, for example `verbs=get;list;watch`");
+        }
+        if !self.resource_names.is_empty() {
+            for verb in ["create", "deletecollection"].into_iter().filter(|verb| has(verb)) {
+                warn(
+                    format!("`{verb}` can't be limited by `resourceNames`: the request has no object name"),
+                    "write this verb in a marker without `resourceNames`",
+                );
+            }
+        }
+        for verb in self.verbs.iter().filter(|verb| !VERBS.contains(&verb.as_str())) {
+            let lower = verb.trim().to_lowercase();
+            let help = if VERBS.contains(&lower.as_str()) {
+                format!("write `{lower}`")
+            } else {
+                format!("verbs of Kubernetes: {}", VERBS[1..].join(", "))
+            };
+            if self.urls.is_empty() || !matches!(verb.as_str(), "post" | "put" | "head" | "options") {
+                warn(format!("`{verb}` is no verb that Kubernetes asks for"), &help);
+            }
+        }
+        for group in self.groups.iter().filter(|group| group.contains('/')) {
+            warn(format!("`{group}` is no API group"), "leave the version out");
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Rule {
+    groups: Vec<String>,
+    resources: Vec<String>,
+    names: Vec<String>,
+    urls: Vec<String>,
+    verbs: Vec<String>,
+}
+
+/// What a rule is about: two rules with the same key are one. No group and the core group are different things, which
+/// controller-gen mixes up in a random way.
+type Key = [Vec<String>; 4];
+
+impl Rule {
+    fn normalized(mut self) -> Self {
+        for list in [&mut self.groups, &mut self.resources, &mut self.names, &mut self.urls, &mut self.verbs] {
+            list.sort();
+            list.dedup();
+        }
+        self
+    }
+
+    fn key(&self) -> Key {
+        [&self.groups, &self.resources, &self.names, &self.urls].map(Clone::clone)
+    }
+
+    /// The order of rules in a role.
+    fn order(&self) -> String {
+        self.key().map(|list| list.join("&")).join(" + ")
+    }
+
+    fn to_json(&self) -> Value {
+        let mut rule = Map::new();
+        for (name, list) in [
+            ("apiGroups", &self.groups),
+            ("nonResourceURLs", &self.urls),
+            ("resourceNames", &self.names),
+            ("resources", &self.resources),
+        ] {
+            if !list.is_empty() {
+                rule.insert(name.to_string(), json!(list));
+            }
+        }
+        let all = self.verbs.iter().any(|verb| verb == "*");
+        rule.insert("verbs".to_string(), if all { json!(["*"]) } else { json!(self.verbs) });
+        Value::Object(rule)
+    }
+}
+
+/// Rules by key; verbs of equal keys are united.
+#[derive(Default)]
+struct Rules(BTreeMap<Key, Rule>);
+
+impl Rules {
+    fn add(&mut self, rule: Rule) {
+        let rule = rule.normalized();
+        match self.0.get_mut(&rule.key()) {
+            Some(old) => {
+                old.verbs.extend(rule.verbs);
+                *old = std::mem::take(old).normalized();
+            }
+            None => {
+                self.0.insert(rule.key(), rule);
+            }
+        }
+    }
+
+    /// Makes one rule of those that differ in one list only.
+    fn merge(self, list: fn(&mut Rule) -> &mut Vec<String>) -> Self {
+        let mut groups: BTreeMap<(Key, Vec<String>), Rule> = BTreeMap::new();
+        for mut rule in self.0.into_values() {
+            let merged = std::mem::take(list(&mut rule));
+            let group = (rule.key(), rule.verbs.clone());
+            list(groups.entry(group).or_insert(rule)).extend(merged);
+        }
+        let mut rules = Self::default();
+        groups.into_values().for_each(|rule| rules.add(rule));
+        rules
+    }
+}
+
+fn documents(markers: &[RbacMarker], default_name: &str) -> Vec<Value> {
+    let mut roles: BTreeMap<(&str, &str), Rules> = BTreeMap::new();
+    for marker in markers {
+        let name = if marker.role_name.is_empty() { default_name } else { &marker.role_name };
+        let role = roles.entry((&marker.namespace, name)).or_default();
+        let groups = marker.groups.iter().map(|group| if group == "core" { "" } else { group });
+        let rule = Rule {
+            groups: groups.map(str::to_string).collect(),
+            resources: Vec::new(),
+            names: marker.resource_names.clone(),
+            urls: marker.urls.clone(),
+            verbs: marker.verbs.clone(),
+        };
+        if marker.resources.is_empty() {
+            role.add(rule.clone());
+        }
+        for resource in &marker.resources {
+            role.add(Rule { resources: vec![resource.clone()], ..rule.clone() });
+        }
+    }
+    if roles.is_empty() {
+        roles.insert(("", default_name), Rules::default());
+    }
+    roles.into_iter().map(|((namespace, name), rules)| document(namespace, name, rules)).collect()
+}
+
+fn document(namespace: &str, name: &str, rules: Rules) -> Value {
+    let rules = rules.merge(|rule| &mut rule.resources).merge(|rule| &mut rule.groups).merge(|rule| &mut rule.urls);
+    let mut rules: Vec<Rule> = rules.0.into_values().collect();
+    rules.sort_by_key(Rule::order);
+    let mut metadata = json!({ "name": name });
+    if !namespace.is_empty() {
+        metadata["namespace"] = json!(namespace);
+    }
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": if namespace.is_empty() { "ClusterRole" } else { "Role" },
+        "metadata": metadata,
+        "rules": rules.iter().map(Rule::to_json).collect::<Vec<_>>(),
+    })
+}

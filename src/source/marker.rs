@@ -1,0 +1,342 @@
+//! Comment markers: `// +kubebuilder:name:argument=value,…`, with controller-gen's grammar.
+//!
+//! A marker counts wherever its comment stands. controller-gen ignores what it does not know; here every
+//! `kubebuilder:` marker without a meaning is a finding.
+
+mod parse;
+mod scan;
+
+use std::collections::BTreeMap;
+
+use super::{Comment, SourceTree};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+
+/// A marker that generates something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marker {
+    /// Which one.
+    pub name: &'static str,
+    /// The arguments that were given.
+    pub arguments: BTreeMap<&'static str, Value>,
+    /// From its `+` to the end of the comment.
+    pub origin: Origin,
+}
+
+impl Marker {
+    /// A list of strings; empty when it was not given.
+    pub fn strings(&self, argument: &str) -> Vec<String> {
+        let Some(Value::List(values)) = self.arguments.get(argument) else { return Vec::new() };
+        let strings = values.iter().filter_map(|value| if let Value::String(text) = value { Some(text) } else { None });
+        strings.cloned().collect()
+    }
+
+    /// A string; empty when it was not given.
+    pub fn string(&self, argument: &str) -> String {
+        match self.arguments.get(argument) {
+            Some(Value::String(text)) => text.clone(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The value of an argument.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// `text`, `"text"` or `` `text` ``
+    String(String),
+    /// `true` or `false`
+    Bool(bool),
+    /// `1`
+    Int(i64),
+    /// `1.5`
+    Number(f64),
+    /// `a;b` or `{a,b}`
+    List(Vec<Value>),
+    /// `{a:b}`
+    Map(BTreeMap<String, Value>),
+}
+
+/// What an argument takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgumentType {
+    /// A string.
+    String,
+    /// A boolean.
+    Bool,
+    /// An integer.
+    Int,
+    /// An integer or a float.
+    Number,
+    /// Several of one type.
+    List(&'static ArgumentType),
+    /// Values of one type by name.
+    Map(&'static ArgumentType),
+    /// Whatever it looks like.
+    Any,
+}
+
+impl ArgumentType {
+    fn zero(self) -> Value {
+        match self {
+            Self::String | Self::Any => Value::String(String::new()),
+            Self::Bool => Value::Bool(false),
+            Self::Int => Value::Int(0),
+            Self::Number => Value::Number(0.0),
+            Self::List(_) => Value::List(Vec::new()),
+            Self::Map(_) => Value::Map(BTreeMap::new()),
+        }
+    }
+}
+
+/// An argument of a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name, case-sensitive.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: ArgumentType,
+    /// It may be left out.
+    pub optional: bool,
+    /// What it is for.
+    pub help: &'static str,
+}
+
+/// A marker that generates something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MarkerDefinition {
+    /// Its name without `+`.
+    pub name: &'static str,
+    /// What it is for.
+    pub help: &'static str,
+    /// Its arguments.
+    pub arguments: &'static [Argument],
+}
+
+const STRINGS: ArgumentType = ArgumentType::List(&ArgumentType::String);
+
+const fn optional(name: &'static str, kind: ArgumentType, help: &'static str) -> Argument {
+    Argument { name, kind, optional: true, help }
+}
+
+/// The markers that generate something.
+pub const MARKERS: &[MarkerDefinition] = &[MarkerDefinition {
+    name: "kubebuilder:rbac",
+    help: "a permission of the operator, in its ClusterRole or, with `namespace`, in a Role",
+    arguments: &[
+        optional("groups", STRINGS, "API groups; `core` or `\"\"` is the core group"),
+        optional("resources", STRINGS, "resources in the plural, subresources as `pods/log`"),
+        optional("resourceNames", STRINGS, "only objects of these names"),
+        Argument { name: "verbs", kind: STRINGS, optional: false, help: "what may be done, `*` for everything" },
+        optional("urls", STRINGS, "paths that are no resources, such as `/metrics`"),
+        optional("namespace", ArgumentType::String, "makes it a Role in this namespace"),
+        optional("roleName", ArgumentType::String, "another role than the default one"),
+    ],
+}];
+
+/// Markers of kubebuilder that mean nothing in Rust source, with what to write instead; a name that ends in `:`
+/// stands for all names that begin so.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("kubebuilder:ac:", "Rust has no generated apply configurations: apply the typed object"),
+    ("kubebuilder:default", "write `#[serde(default = …)]`"),
+    ("kubebuilder:deprecatedversion", "write `#[kube(deprecated)]`"),
+    ("kubebuilder:example", "write `#[schemars(example = …)]`"),
+    ("kubebuilder:externalDocs", "write `#[schemars(extend(\"externalDocs\" = …))]`"),
+    ("kubebuilder:metadata", "write `#[kube(annotation(…), label(…))]`"),
+    ("kubebuilder:object:", "write `#[derive(CustomResource)]`"),
+    ("kubebuilder:printcolumn", "write `#[kube(printcolumn(…))]`"),
+    ("kubebuilder:pruning:", "write `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`"),
+    ("kubebuilder:resource", "write `#[kube(plural = …, shortname = …, category = …, namespaced)]`"),
+    ("kubebuilder:selectablefield", "write `#[kube(selectable = …)]`"),
+    ("kubebuilder:skip", "write `#[kube(…)]` only on what is a custom resource"),
+    ("kubebuilder:skipversion", "leave the type of that version out"),
+    ("kubebuilder:storageversion", "write `#[kube(storage = …)]`"),
+    ("kubebuilder:subresource:", "write `#[kube(status = …, scale(…))]`"),
+    ("kubebuilder:title", "write `#[schemars(title = …)]`"),
+    ("kubebuilder:unservedversion", "write `#[kube(served = false)]`"),
+    ("kubebuilder:validation:", "write `#[schemars(…)]`, or `#[x_kube(validation = …)]` with `KubeSchema`"),
+];
+
+/// Markers that other commands read.
+const OTHERS: &[&str] = &["kubebuilder:docs-gen:", "kubebuilder:scaffold:"];
+
+impl SourceTree {
+    /// The markers in the package's own active source, in the order of the files.
+    pub fn markers(&self) -> (Vec<Marker>, Diagnostics) {
+        let mut markers = Vec::new();
+        let mut diagnostics = Diagnostics::default();
+        for comment in self.comments() {
+            markers.extend(read(&comment, &mut diagnostics));
+        }
+        (markers, diagnostics)
+    }
+}
+
+/// The marker in a comment, if it is one.
+fn read(comment: &Comment, diagnostics: &mut Diagnostics) -> Option<Marker> {
+    let text = comment.text.trim().strip_prefix('+')?;
+    let start = comment.origin.range.end - comment.text.len() + comment.text.find('+')?;
+    let at = |offset: usize, length: usize| {
+        let start = start + 1 + offset;
+        Origin { range: start..start + length, ..comment.origin.clone() }
+    };
+    let whole = Origin { range: start..start + 1 + text.len(), ..comment.origin.clone() };
+    let parse::Split { anonymous, name } = parse::split(text);
+    let definition = [anonymous, name].iter().find_map(|name| MARKERS.iter().find(|marker| marker.name == *name));
+    let Some(definition) = definition else {
+        if text.trim_start().starts_with("kubebuilder:") && !known(OTHERS, anonymous) {
+            diagnostics.push(unknown(anonymous, name).at(whole));
+        }
+        return None;
+    };
+    let (arguments, errors) = parse::arguments(definition, text);
+    for error in &errors {
+        let rest = &text[error.offset..];
+        let length = rest.find([',', '=', ' ']).unwrap_or(rest.len());
+        let mut diagnostic = Diagnostic::new(Code::MarkerSyntax, error.message.clone());
+        diagnostic = match error.message.strip_prefix("unknown argument ") {
+            Some(argument) => diagnostic.help(argument_help(definition, argument.trim_matches('"'))),
+            None => diagnostic.help(format!("the form is `{}`", form(definition))),
+        };
+        let origin =
+            if error.message.starts_with("missing argument") { whole.clone() } else { at(error.offset, length) };
+        diagnostics.push(diagnostic.at(origin));
+    }
+    errors.is_empty().then(|| Marker { name: definition.name, arguments, origin: whole })
+}
+
+fn known(names: &[&str], name: &str) -> bool {
+    names.iter().any(|known| name == *known || (known.ends_with(':') && name.starts_with(known)))
+}
+
+fn unknown<'a>(anonymous: &'a str, name: &str) -> Diagnostic {
+    let elsewhere =
+        ELSEWHERE.iter().find(|(known_name, _)| known(&[known_name], anonymous) || known(&[known_name], name));
+    if let Some((_, instead)) = elsewhere {
+        let message = format!("marker `+{}` has no meaning in Rust source", anonymous.trim());
+        return Diagnostic::new(Code::UnknownMarker, message).help(*instead);
+    }
+    let message = format!("unknown marker `+{}`", anonymous.trim());
+    let diagnostic = Diagnostic::new(Code::UnknownMarker, message);
+    let names = MARKERS.iter().map(|marker| marker.name);
+    let cut = |name: &&'a str| name.rsplit_once(':').map(|(name, _)| name).filter(|name| name.contains(':'));
+    let mut prefixes = std::iter::successors(Some(anonymous.trim()), cut);
+    let near = prefixes.find_map(|name| nearest(name, names.clone()));
+    match near {
+        Some(near) if anonymous.trim() == near || anonymous.trim().starts_with(&format!("{near}:")) => {
+            diagnostic.help(match MARKERS.iter().find(|marker| marker.name == near) {
+                Some(marker) => format!("the form is `{}`", form(marker)),
+                None => format!("write `+{near}`"),
+            })
+        }
+        Some(near) => diagnostic.help(format!("did you mean `+{near}`?")),
+        None => diagnostic.help(format!("known markers: {}", names.collect::<Vec<_>>().join(", "))),
+    }
+}
+
+fn argument_help(definition: &MarkerDefinition, argument: &str) -> String {
+    let names = definition.arguments.iter().map(|argument| argument.name);
+    match nearest(argument, names.clone()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("arguments of `+{}`: {}", definition.name, names.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn form(definition: &MarkerDefinition) -> String {
+    let argument = |argument: &Argument| format!("{}=…", argument.name);
+    let arguments: Vec<_> = definition.arguments.iter().map(argument).collect();
+    format!("+{}:{}", definition.name, arguments.join(","))
+}
+
+/// The candidate that a misspelt name most likely means.
+fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let limit = 1 + name.chars().count() / 4;
+    let near = |candidate: &'static str| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate);
+    candidates.map(near).filter(|(distance, _)| *distance <= limit).min().map(|(_, candidate)| candidate)
+}
+
+/// How many characters have to be inserted, removed or replaced.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (position, left) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], position + 1);
+        for (column, right) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(left != *right);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::CommentKind;
+
+    /// The marker in a comment as text, or its findings.
+    fn show(text: &str) -> String {
+        let origin = Origin { path: "a.rs".into(), text: format!("//{text}").into(), range: 0..text.len() + 2 };
+        let comment = Comment { kind: CommentKind::Line, text: text.to_string(), origin };
+        let mut diagnostics = Diagnostics::default();
+        let marker = read(&comment, &mut diagnostics);
+        let mut out: Vec<_> = diagnostics
+            .iter()
+            .map(|diagnostic| {
+                let column = diagnostic.origin.as_ref().unwrap().range.start + 1;
+                format!("{column}: {}; {}", diagnostic.message, diagnostic.help.as_deref().unwrap_or_default())
+            })
+            .collect();
+        for (name, value) in marker.iter().flat_map(|marker| &marker.arguments) {
+            out.push(match value {
+                Value::String(text) => format!("{name}={text:?}"),
+                Value::List(values) => {
+                    let text = |value: &Value| if let Value::String(text) = value { text.clone() } else { panic!() };
+                    format!("{name}={:?}", values.iter().map(text).collect::<Vec<_>>())
+                }
+                other => panic!("{other:?}"),
+            });
+        }
+        out.join(" ")
+    }
+
+    #[test]
+    fn rbac_arguments() {
+        let form = "the form is `+kubebuilder:rbac:groups=…,resources=…,resourceNames=…,verbs=…,urls=…,namespace=…,roleName=…`";
+        for (text, expected) in [
+            (" +kubebuilder:rbac:verbs=get", r#"verbs=["get"]"#.to_string()),
+            ("+kubebuilder:rbac:verbs=get;list", r#"verbs=["get", "list"]"#.to_string()),
+            (" +kubebuilder:rbac:groups=\"\",verbs={get, list}", r#"groups=[""] verbs=["get", "list"]"#.to_string()),
+            (" +kubebuilder:rbac:urls=/a;/b/*,verbs=get ", r#"urls=["/a", "/b/*"] verbs=["get"]"#.to_string()),
+            (" +kubebuilder:rbac:resources=,verbs=get", r#"resources=[] verbs=["get"]"#.to_string()),
+            (" +kubebuilder:rbac:verbs=get;,roleName=`a b`", r#"roleName="a b" verbs=["get"]"#.to_string()),
+            (" +kubebuilder:rbac:verbs=get,verbs=list", r#"verbs=["list"]"#.to_string()),
+            (" +kubebuilder:rbac:verbs=;get", r#"verbs=[";get"]"#.to_string()),
+            (" text +kubebuilder:rbac:verbs=get", String::new()),
+            (" +other:marker=1", String::new()),
+            (" +kubebuilder:scaffold:crds", String::new()),
+            (
+                " +kubebuilder:rbac:namespace=,verbs=get",
+                format!("4: missing argument \"verbs\"; {form}"),
+            ),
+            (" +kubebuilder:rbac:verbs=get,verb=list", "32: unknown argument \"verb\"; did you mean `verbs`?".to_string()),
+            (" +kubebuilder:rbac:verbs get", format!("4: unknown marker `+kubebuilder:rbac:verbs get`; {form}")),
+            (" +kubebuilder:rabc:verbs=get", "4: unknown marker `+kubebuilder:rabc:verbs`; did you mean `+kubebuilder:rbac`?".to_string()),
+            (" +kubebuilder:rbac:verbs", format!("4: unknown marker `+kubebuilder:rbac:verbs`; {form}")),
+            (" +kubebuilder:rbac", format!("4: missing argument \"verbs\"; {form}")),
+            (
+                " +kubebuilder:printcolumn:name=a",
+                "4: marker `+kubebuilder:printcolumn:name` has no meaning in Rust source; write `#[kube(printcolumn(…))]`"
+                    .to_string(),
+            ),
+            (
+                " +kubebuilder:validation:Minimum=1",
+                "4: marker `+kubebuilder:validation:Minimum` has no meaning in Rust source; write `#[schemars(…)]`, or \
+                 `#[x_kube(validation = …)]` with `KubeSchema`"
+                    .to_string(),
+            ),
+        ] {
+            assert_eq!(show(text), expected, "{text}");
+        }
+    }
+}
