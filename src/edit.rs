@@ -3,6 +3,7 @@
 use crate::diagnostic::Problem;
 
 pub mod cargo_toml;
+pub mod kustomization;
 pub mod scaffold_marker;
 
 /// Why a file can't be edited; the help holds what to do by hand.

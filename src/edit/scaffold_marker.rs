@@ -1,50 +1,246 @@
-//! Insertion points that the scaffold leaves in files of the user: `+kubebuilder:scaffold:<name>` comments.
+//! Insertion points that the scaffold leaves in files of the user: `+kubebuilder:scaffold:<name>` in a `//` or `#`
+//! comment.
+
+use std::cmp::Ordering;
 
 use super::EditError;
 
+/// The marker below the `mod` lines of a module.
+pub const MODULES: &str = "modules";
+
 /// Inserts `snippet` before the line of the marker `name`, indented as the marker is. Nothing changes when the lines
-/// of the snippet are in the file already.
+/// of the snippet are in the file already, whatever their indentation.
 pub fn insert(text: &str, name: &str, snippet: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
-        let Some((at, indent)) = find(text, name) else {
-            return Err(EditError::new(format!("no scaffold marker `+kubebuilder:scaffold:{name}`"))
-                .help(format!("put the marker back as a comment, or add this by hand:\n{}", snippet.trim_end())));
-        };
         if contains(text, snippet) {
             return Ok(text.to_owned());
         }
+        let Some(marker) = find(text, name) else { return Err(missing(name, snippet)) };
         let mut inserted = String::new();
-        for line in snippet.trim_end().lines() {
+        for line in snippet.trim_matches('\n').lines() {
             if !line.trim().is_empty() {
-                inserted.push_str(indent);
+                inserted.push_str(marker.indent);
                 inserted.push_str(line.trim_end());
             }
             inserted.push('\n');
         }
-        Ok(format!("{}{inserted}{}", &text[..at], &text[at..]))
+        Ok(spliced(text, marker.start, &inserted))
     })
 }
 
-/// Start of the marker's line, and its indentation.
-fn find<'a>(text: &'a str, name: &str) -> Option<(usize, &'a str)> {
-    let mut at = 0;
+/// Inserts a line such as `pub mod foo;` among the `mod` lines above the marker [`MODULES`], where rustfmt would put
+/// it. Nothing changes when the file declares the module already.
+pub fn insert_module(text: &str, line: &str) -> Result<String, EditError> {
+    let line = line.trim();
+    let Some(name) = module_name(line) else {
+        return Err(EditError::new(format!("`{line}` is not a module declaration")));
+    };
+    super::keeping_line_endings(text, |text| {
+        if text.lines().any(|line| module_name(line) == Some(name)) {
+            return Ok(text.to_owned());
+        }
+        let Some(marker) = find(text, MODULES) else { return Err(missing(MODULES, line)) };
+        let mut at = marker.start;
+        let mut item = marker.start;
+        for above in text[..marker.start].split_inclusive('\n').rev() {
+            item -= above.len();
+            let trimmed = above.trim();
+            match module_name(above) {
+                Some(other) if version_order(name, other) == Ordering::Less => at = item,
+                Some(_) => break,
+                // An attribute or a doc comment belongs to the module below it, and so moves with it.
+                None if trimmed.starts_with("#[") || trimmed.starts_with("///") => {
+                    if at == item + above.len() {
+                        at = item;
+                    }
+                }
+                None => break,
+            }
+        }
+        Ok(spliced(text, at, &format!("{}{line}\n", marker.indent)))
+    })
+}
+
+struct Marker<'a> {
+    /// Where its line starts.
+    start: usize,
+    indent: &'a str,
+}
+
+fn find<'a>(text: &'a str, name: &str) -> Option<Marker<'a>> {
+    let mut start = 0;
     for line in text.split_inclusive('\n') {
         let comment = line.trim();
         let body = comment.strip_prefix("//").or_else(|| comment.strip_prefix('#'));
         let found = body.and_then(|body| body.trim_start().strip_prefix("+kubebuilder:scaffold:"));
-        if found.is_some_and(|found| found.trim_end() == name) {
-            return Some((at, &line[..line.len() - line.trim_start().len()]));
+        if found == Some(name) {
+            return Some(Marker { start, indent: &line[..line.len() - line.trim_start().len()] });
         }
-        at += line.len();
+        start += line.len();
     }
     None
 }
 
-/// Whether the lines of the snippet follow one another in `text`, whatever their indentation.
+fn missing(name: &str, snippet: &str) -> EditError {
+    let snippet = snippet.trim_matches('\n').trim_end();
+    EditError::new(format!("there is no scaffold marker `+kubebuilder:scaffold:{name}`"))
+        .help(format!("put the marker back in a comment of its own line, or add by hand:\n{snippet}"))
+}
+
+fn spliced(text: &str, at: usize, inserted: &str) -> String {
+    format!("{}{inserted}{}", &text[..at], &text[at..])
+}
+
+/// Whether the lines of the snippet follow one another in `text`; empty lines and indentation do not count.
 fn contains(text: &str, snippet: &str) -> bool {
     let lines = |text: &'_ str| -> Vec<String> {
         text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
     };
     let (text, snippet) = (lines(text), lines(snippet));
     snippet.is_empty() || text.windows(snippet.len()).any(|window| window == snippet)
+}
+
+/// The name in a line that declares a module in a file of its own: `foo` in `pub(crate) mod foo; // why`.
+fn module_name(line: &str) -> Option<&str> {
+    let line = line.split("//").next()?.trim();
+    let line = match line.strip_prefix("pub") {
+        Some(rest) => match rest.trim_start().strip_prefix('(') {
+            Some(rest) => rest.split_once(')')?.1,
+            None => rest,
+        },
+        None => line,
+    };
+    let name = line.trim_start().strip_prefix("mod ")?.trim().strip_suffix(';')?.trim_end();
+    let name = name.strip_prefix("r#").unwrap_or(name);
+    (!name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')).then_some(name)
+}
+
+/// The order of rustfmt since style edition 2024: numbers inside names by value, `_` before all else.
+fn version_order(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (chunks(a), chunks(b));
+    let mut zeros = Ordering::Equal;
+    loop {
+        match (left.next(), right.next()) {
+            (None, None) => return zeros.then_with(|| a.cmp(b)),
+            (None, Some(_)) => return Ordering::Less,
+            (Some(_), None) => return Ordering::Greater,
+            (Some(l), Some(r)) => {
+                let both_numbers = [l, r].iter().all(|chunk| chunk.starts_with(|c: char| c.is_ascii_digit()));
+                let order = if both_numbers {
+                    let (l_value, r_value) = (l.trim_start_matches('0'), r.trim_start_matches('0'));
+                    // Of two equal numbers the one with more leading zeros is first, if nothing else differs.
+                    zeros = zeros.then_with(|| r.len().cmp(&l.len()));
+                    l_value.len().cmp(&r_value.len()).then_with(|| l_value.cmp(r_value))
+                } else {
+                    let key =
+                        |chunk: &str| -> Vec<Option<char>> { chunk.chars().map(|c| (c != '_').then_some(c)).collect() };
+                    key(l).cmp(&key(r))
+                };
+                if order != Ordering::Equal {
+                    return order;
+                }
+            }
+        }
+    }
+}
+
+/// Runs of digits and runs of everything else.
+fn chunks(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = name;
+    std::iter::from_fn(move || {
+        let digits = rest.chars().next()?.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != digits).unwrap_or(rest.len());
+        let (chunk, tail) = rest.split_at(end);
+        rest = tail;
+        Some(chunk)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snippets_go_before_the_marker_with_its_indentation() {
+        for (text, snippet, expected) in [
+            ("a\n// +kubebuilder:scaffold:x\nb\n", "s", "a\ns\n// +kubebuilder:scaffold:x\nb\n"),
+            (
+                "    //+kubebuilder:scaffold:x",
+                "s {\n    t\n\n}\n",
+                "    s {\n        t\n\n    }\n    //+kubebuilder:scaffold:x",
+            ),
+            ("r:\r\n# +kubebuilder:scaffold:x\r\n", "- s", "r:\r\n- s\r\n# +kubebuilder:scaffold:x\r\n"),
+            // the lines are there already, in another indentation
+            (
+                "  s {\n  t\n}\n// +kubebuilder:scaffold:x\n",
+                "s {\n    t\n}",
+                "  s {\n  t\n}\n// +kubebuilder:scaffold:x\n",
+            ),
+            // only a part of them is
+            ("t\n// +kubebuilder:scaffold:x\n", "s\nt", "t\ns\nt\n// +kubebuilder:scaffold:x\n"),
+            // a marker of a longer name is another one
+            (
+                "// +kubebuilder:scaffold:xy\n# +kubebuilder:scaffold:x\n",
+                "s",
+                "// +kubebuilder:scaffold:xy\ns\n# +kubebuilder:scaffold:x\n",
+            ),
+        ] {
+            let once = insert(text, "x", snippet).unwrap();
+            assert_eq!(once, expected);
+            assert_eq!(insert(&once, "x", snippet).unwrap(), once, "twice is the same as once");
+        }
+    }
+
+    #[test]
+    fn a_missing_marker_is_an_error_that_prints_the_snippet() {
+        let problem = insert("let a = \"+kubebuilder:scaffold:x\";\n", "x", "one\ntwo\n").unwrap_err();
+        assert_eq!(problem.message, "there is no scaffold marker `+kubebuilder:scaffold:x`");
+        assert_eq!(
+            problem.help.as_deref(),
+            Some("put the marker back in a comment of its own line, or add by hand:\none\ntwo")
+        );
+        let problem = insert_module("", "pub mod a;").unwrap_err();
+        assert_eq!(problem.message, "there is no scaffold marker `+kubebuilder:scaffold:modules`");
+    }
+
+    #[test]
+    fn modules_are_inserted_in_order() {
+        let marker = "// +kubebuilder:scaffold:modules\n";
+        for (above, line, expected) in [
+            ("", "pub mod b;", "pub mod b;\n"),
+            ("//! Doc.\n\n", "pub mod b;", "//! Doc.\n\npub mod b;\n"),
+            ("pub mod a;\npub mod c;\n", "pub mod b;", "pub mod a;\npub mod b;\npub mod c;\n"),
+            ("pub mod a;\nmod c;\n", "pub mod d;", "pub mod a;\nmod c;\npub mod d;\n"),
+            ("pub mod v1;\npub mod v10;\n", "pub mod v2;", "pub mod v1;\npub mod v2;\npub mod v10;\n"),
+            ("pub mod v1;\n", "pub mod v1alpha1;", "pub mod v1;\npub mod v1alpha1;\n"),
+            // the group above ends at an empty line
+            ("mod x;\n\nmod z;\n", "mod y;", "mod x;\n\nmod y;\nmod z;\n"),
+            ("use a;\nmod z;\n", "mod y;", "use a;\nmod y;\nmod z;\n"),
+            // attributes and doc comments belong to the module below
+            ("#[cfg(test)]\nmod b;\n", "mod a;", "mod a;\n#[cfg(test)]\nmod b;\n"),
+            ("mod a;\n/// C.\n#[cfg(test)]\nmod c;\n", "mod b;", "mod a;\nmod b;\n/// C.\n#[cfg(test)]\nmod c;\n"),
+            ("mod a;\n/// B.\nmod b;\n", "mod c;", "mod a;\n/// B.\nmod b;\nmod c;\n"),
+            // declared already, be it elsewhere or with another visibility
+            ("mod b;\n\nmod x;\n", "pub mod b;", "mod b;\n\nmod x;\n"),
+            ("pub(crate) mod b; // why\n", "pub mod b;", "pub(crate) mod b; // why\n"),
+        ] {
+            for endings in ["\n", "\r\n"] {
+                let text = format!("{above}{marker}").replace('\n', endings);
+                let once = insert_module(&text, line).unwrap();
+                assert_eq!(once, format!("{expected}{marker}").replace('\n', endings));
+                assert_eq!(insert_module(&once, line).unwrap(), once);
+            }
+        }
+        assert!(insert_module(marker, "pub mod a {").is_err());
+    }
+
+    #[test]
+    fn the_order_is_a_total_order() {
+        let names = ["a", "a_b", "ab", "a1", "a01", "a10", "a2", "_a", "a_", "a_1", "a1b", "v1", "v1alpha1", "v1beta2"];
+        for a in names {
+            for b in names {
+                assert_eq!(version_order(a, b), version_order(b, a).reverse(), "{a} {b}");
+            }
+        }
+    }
 }

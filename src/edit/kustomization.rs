@@ -1,0 +1,154 @@
+//! Switches and lists of a kustomization: lines that the scaffold leaves commented out, and entries of a list.
+
+use super::EditError;
+
+/// Uncomments `block`, one or several lines such as `- ../crd`. The comment is found by what it says, wherever it
+/// stands and however it is indented. Nothing changes when the lines are there already.
+pub fn uncomment(text: &str, block: &str) -> Result<String, EditError> {
+    super::keeping_line_endings(text, |text| {
+        let wanted: Vec<&str> = block.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        if wanted.is_empty() || lines.windows(wanted.len()).any(|window| matches(window, "", &wanted)) {
+            return Ok(text.to_owned());
+        }
+        let Some(start) = lines.windows(wanted.len()).position(|window| matches(window, "#", &wanted)) else {
+            return Err(EditError::new(format!("there is no commented `{}`", wanted.join(" ")))
+                .help(format!("add by hand:\n{}", block.trim_end())));
+        };
+        let end = start + wanted.len();
+        let margin = margin(&lines, start..end);
+        let mut result = lines[..start].concat();
+        for line in &lines[start..end] {
+            let (indent, comment) = line.split_at(line.len() - line.trim_start().len());
+            let body = comment.strip_prefix('#').unwrap_or(comment);
+            result.push_str(indent);
+            let own = body.len() - body.trim_start_matches(' ').len();
+            result.push_str(&body[margin.min(own)..]);
+        }
+        result.push_str(&lines[end..].concat());
+        Ok(result)
+    })
+}
+
+/// Whether each line says what is wanted behind `leader`.
+fn matches(window: &[&str], leader: &str, wanted: &[&str]) -> bool {
+    window.iter().zip(wanted).all(|(line, wanted)| line.trim().strip_prefix(leader).map(str::trim) == Some(wanted))
+}
+
+/// How many spaces after the `#` are the comment's and not the text's: those by which the first line would be deeper
+/// than the entries around it.
+fn margin(lines: &[&str], block: std::ops::Range<usize>) -> usize {
+    let first = lines[block.start];
+    let comment = first.trim_start();
+    let outer = first.len() - comment.len();
+    let spaces = |text: &str| text.len() - text.trim_start_matches(' ').len();
+    let inner = spaces(comment.strip_prefix('#').unwrap_or(comment));
+    let is_entry = |line: &&&str| line.trim_start().starts_with("- ");
+    let above = lines[..block.start].iter().rev().take_while(|line| !is_top_key(line)).find(is_entry);
+    let sibling = above.or_else(|| lines[block.end..].iter().take_while(|line| !is_top_key(line)).find(is_entry));
+    match sibling {
+        Some(sibling) => (outer + inner).saturating_sub(spaces(sibling)).min(inner),
+        None => inner,
+    }
+}
+
+fn is_top_key(line: &str) -> bool {
+    !line.starts_with([' ', '-', '#']) && !line.trim().is_empty()
+}
+
+/// Adds `entry` to the list at the top-level key `key`, behind the last one, indented as the others are. Nothing
+/// changes when it is there already; a missing list is added at the end.
+pub fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, EditError> {
+    super::keeping_line_endings(text, |text| {
+        let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+        if let Some(last) = lines.last_mut()
+            && !last.ends_with('\n')
+        {
+            last.push('\n');
+        }
+        let head = lines.iter().position(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
+        let Some(head) = head else {
+            lines.push(format!("{key}:\n- {entry}\n"));
+            return Ok(lines.concat());
+        };
+        match lines[head][key.len() + 1..].split('#').next().unwrap_or_default().trim() {
+            "" => {}
+            "[]" => lines[head] = format!("{key}:\n"),
+            _ => {
+                return Err(EditError::new(format!("`{key}` is not a list with an entry in each line"))
+                    .help(format!("add by hand:\n- {entry}")));
+            }
+        }
+        let end = lines[head + 1..].iter().position(|line| is_top_key(line)).map_or(lines.len(), |n| head + 1 + n);
+        let item = format!("- {entry}");
+        if let Ok(section) = uncomment(&lines[head + 1..end].concat(), &item) {
+            return Ok(lines[..=head].concat() + &section + &lines[end..].concat());
+        }
+        let first = lines[head + 1..end].iter().find(|line| line.trim_start().starts_with("- "));
+        let indent = first.map_or(0, |line| line.len() - line.trim_start().len());
+        let is_content = |line: &String| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let at = lines[head + 1..end].iter().rposition(is_content).map_or(head + 1, |n| head + 2 + n);
+        lines.insert(at, format!("{}{item}\n", " ".repeat(indent)));
+        Ok(lines.concat())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_become_entries_of_the_list_around_them() {
+        for (text, block, expected) in [
+            ("resources:\n#- ../crd\n- ../rbac\n", "- ../crd", "resources:\n- ../crd\n- ../rbac\n"),
+            ("resources:\n# - ../crd\n- ../rbac\n", "- ../crd", "resources:\n- ../crd\n- ../rbac\n"),
+            ("resources:\n  - ../rbac\n  # - ../crd\n", "- ../crd", "resources:\n  - ../rbac\n  - ../crd\n"),
+            ("resources:\n  - ../rbac\n#  - ../crd", "- ../crd", "resources:\n  - ../rbac\n  - ../crd"),
+            ("resources:\r\n#- ../crd\r\n", "- ../crd", "resources:\r\n- ../crd\r\n"),
+            ("resources:\n#  - ../crd\n", "- ../crd", "resources:\n- ../crd\n"),
+            // there already
+            ("resources:\n- ../crd\n#- ../crd\n", "- ../crd", "resources:\n- ../crd\n#- ../crd\n"),
+            // several lines
+            (
+                "patches:\n#- path: p.yaml\n#  target:\n#    kind: Deployment\n# [X] other\n",
+                "- path: p.yaml\n  target:\n    kind: Deployment\n",
+                "patches:\n- path: p.yaml\n  target:\n    kind: Deployment\n# [X] other\n",
+            ),
+        ] {
+            let once = uncomment(text, block).unwrap();
+            assert_eq!(once, expected);
+            assert_eq!(uncomment(&once, block).unwrap(), once);
+        }
+        let problem = uncomment("resources:\n- ../rbac\n", "- ../crd").unwrap_err();
+        assert_eq!(problem.message, "there is no commented `- ../crd`");
+        assert_eq!(problem.help.as_deref(), Some("add by hand:\n- ../crd"));
+    }
+
+    #[test]
+    fn entries_are_added_behind_the_last_one() {
+        for (text, expected) in [
+            ("resources:\n- a.yaml\n", "resources:\n- a.yaml\n- n.yaml\n"),
+            ("resources:\n  - a.yaml\n\npatches:\n- x\n", "resources:\n  - a.yaml\n  - n.yaml\n\npatches:\n- x\n"),
+            (
+                "resources:\n- a.yaml\n# why\n\n# more\npatches: []\n",
+                "resources:\n- a.yaml\n- n.yaml\n# why\n\n# more\npatches: []\n",
+            ),
+            ("resources:\n", "resources:\n- n.yaml\n"),
+            ("resources: []\n", "resources:\n- n.yaml\n"),
+            ("resources:\n- a.yaml", "resources:\n- a.yaml\n- n.yaml\n"),
+            ("resources:\r\n- a.yaml\r\n", "resources:\r\n- a.yaml\r\n- n.yaml\r\n"),
+            ("kind: K\n", "kind: K\nresources:\n- n.yaml\n"),
+            ("", "resources:\n- n.yaml\n"),
+            ("resources:\n#- n.yaml\n", "resources:\n- n.yaml\n"),
+            ("resources:\n- n.yaml\n", "resources:\n- n.yaml\n"),
+            // an entry of another list is not one of this list
+            ("resources:\n- a\npatches:\n#- n.yaml\n", "resources:\n- a\n- n.yaml\npatches:\n#- n.yaml\n"),
+        ] {
+            let once = add_entry(text, "resources", "n.yaml").unwrap();
+            assert_eq!(once, expected);
+            assert_eq!(add_entry(&once, "resources", "n.yaml").unwrap(), once);
+        }
+        let problem = add_entry("resources: [a.yaml]\n", "resources", "n.yaml").unwrap_err();
+        assert_eq!(problem.help.as_deref(), Some("add by hand:\n- n.yaml"));
+    }
+}
