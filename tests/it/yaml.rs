@@ -148,6 +148,8 @@ fn long_text_is_folded_after_column_80() {
         (json!({"a": words.trim()}), &format!("a: {line}word\n  word word word word\n")),
         (json!({"a": format!("{words}#")}), &format!("a: '{line}word\n  word word word word #'\n")),
         (json!({"a": format!("{words}\t")}), &format!("a: \"{line}word\n  word word word word \\t\"\n")),
+        (json!({"a": format!("{} y", "x".repeat(77))}), &format!("a: {} y\n", "x".repeat(77))),
+        (json!({"a": format!("{} y", "x".repeat(78))}), &format!("a: {}\n  y\n", "x".repeat(78))),
         (json!({"a": "x".repeat(100)}), &format!("a: {}\n", "x".repeat(100))),
         (json!({"k".repeat(129): 1}), &format!("? {}\n: 1\n", "k".repeat(129))),
     ]);
