@@ -9,7 +9,8 @@
 //!
 //! A line of `...` stands for any lines and `[..]` for any text in a line. A further word after `console` is the reason
 //! why a block is not run here (`cluster`, `build`, …); the test has the list of those commands. An HTML comment
-//! `<!-- insert after "TEXT" in PATH -->` before a code block does what the prose asks the reader to do.
+//! `<!-- insert after "TEXT" in PATH -->` or `<!-- replace "TEXT" in PATH -->` before a code block does what the prose
+//! asks the reader to do: the block goes below the line with the text, or takes the place of that line.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -30,12 +31,11 @@ pub(super) fn replay(page: &str, dir: &Path, run: &[&str]) -> Replay {
     let mut shell = Shell { dir: dir.to_path_buf() };
     let mut result = Replay { text: String::new(), not_run: Vec::new() };
     let mut lines = page.split_inclusive('\n').peekable();
-    let mut insertion = None;
+    let mut change = None;
     while let Some(line) = lines.next() {
         result.text.push_str(line);
-        if let Some(rest) = line.trim_end().strip_prefix("<!-- insert after \"") {
-            let (anchor, path) = rest.strip_suffix(" -->").and_then(|rest| rest.split_once("\" in ")).expect(line);
-            insertion = Some((anchor.to_owned(), path.to_owned()));
+        if let Some(asked) = Change::parse(line.trim_end()) {
+            change = Some(asked);
             continue;
         }
         let Some(info) = line.trim_end().strip_prefix("```") else { continue };
@@ -54,8 +54,8 @@ pub(super) fn replay(page: &str, dir: &Path, run: &[&str]) -> Replay {
                 result.text.extend(block);
             }
             (false, _) => {
-                if let Some((anchor, path)) = insertion.take() {
-                    insert(&shell.dir.join(path), &anchor, &block.concat());
+                if let Some(change) = change.take() {
+                    change.make(&shell.dir, &block.concat());
                 }
                 result.text.extend(block);
             }
@@ -90,11 +90,37 @@ fn matches(actual: &str, expected: &str) -> bool {
     snapbox::Assert::new().try_eq(None, actual.to_owned().into_data(), expected.to_owned().into_data()).is_ok()
 }
 
-fn insert(path: &Path, anchor: &str, code: &str) {
-    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let at = text.find(anchor).unwrap_or_else(|| panic!("{} has no `{anchor}`", path.display())) + anchor.len();
-    let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
-    std::fs::write(path, format!("{}{code}{}", &text[..line_end], &text[line_end..])).unwrap();
+/// What a comment asks to be done with the next block.
+struct Change<'a> {
+    keep_line: bool,
+    anchor: &'a str,
+    path: &'a str,
+}
+
+impl<'a> Change<'a> {
+    fn parse(line: &'a str) -> Option<Self> {
+        let comment = line.strip_prefix("<!-- ")?.strip_suffix(" -->")?;
+        let (keep_line, rest) = match comment.strip_prefix("insert after \"") {
+            Some(rest) => (true, rest),
+            None => (false, comment.strip_prefix("replace \"")?),
+        };
+        let (anchor, path) = rest.split_once("\" in ")?;
+        Some(Self { keep_line, anchor, path })
+    }
+
+    fn make(&self, dir: &Path, code: &str) {
+        let path = dir.join(self.path);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let at = lines.iter().position(|line| line.contains(self.anchor));
+        let at = at.unwrap_or_else(|| panic!("{} has no `{}`", self.path, self.anchor));
+        if self.keep_line {
+            lines.insert(at + 1, code);
+        } else {
+            lines[at] = code;
+        }
+        std::fs::write(path, lines.concat()).unwrap();
+    }
 }
 
 /// A shell whose `cd` lasts.
@@ -134,7 +160,7 @@ impl Shell {
 fn a_page_is_run_and_its_outputs_are_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let page = "# Page\n```console\n$ mkdir a\n$ cd a\n$ printf 'x\\ny\\n' | tee f\nwrong\n```\n\
-        <!-- insert after \"x\" in f -->\n```text\nbetween\n```\n```console\n$ cat f\nx\n...\n$ false\n[exit code 7]\n```\n\
+        <!-- insert after \"x\" in f -->\n```text\nbetween\n```\n```console\n$ cat f\nx\n...\n```\n<!-- replace \"y\" in f -->\n```text\nz\n```\n```console\n$ tail -1 f\nz\n$ false\n[exit code 7]\n```\n\
         ```console cluster\n$ kubectl get pods\nNAME\n```\n";
     let replay = replay(page, dir.path(), &[]);
     assert_eq!(replay.text, page.replace("wrong\n", "x\ny\n").replace("[exit code 7]", "[exit code 1]"));
