@@ -135,7 +135,7 @@ pub const MARKERS: &[MarkerDefinition] = &[MarkerDefinition {
 
 /// Markers of kubebuilder that mean nothing in Rust source, with what to write instead; a name that ends in `:`
 /// stands for all names that begin so.
-const ELSEWHERE: &[(&str, &str)] = &[
+pub const ELSEWHERE: &[(&str, &str)] = &[
     ("kubebuilder:ac:", "Rust has no generated apply configurations: apply the typed object"),
     ("kubebuilder:default", "write `#[serde(default = …)]`"),
     ("kubebuilder:deprecatedversion", "write `#[kube(deprecated)]`"),

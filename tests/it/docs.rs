@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use memcached_sdk::diagnostic::{Code, Severity};
+use memcached_sdk::source::marker::{ArgumentType, ELSEWHERE, MARKERS};
 
 #[test]
 fn the_reference_of_diagnostics_is_in_sync() {
@@ -25,6 +26,59 @@ fn the_reference_of_diagnostics_is_in_sync() {
         let _ = writeln!(page, "| `{}` | {severity} | {} |", code.as_str(), code.description().replace('|', "\\|"));
     }
     in_sync("docs/reference/diagnostics.md", &page);
+}
+
+#[test]
+fn the_reference_of_markers_is_in_sync() {
+    let mut page = String::from(
+        "# Markers\n\n\
+         A marker is a `//` comment whose text begins with `+`. `generate` reads the ones below, with controller-gen's\n\
+         grammar, wherever they stand in the package's own source: arguments are separated by commas, the values of a\n\
+         list by semicolons, and a value with a comma, a semicolon or a brace is quoted. An error in a marker is a\n\
+         [diagnostic](diagnostics.md), and nothing is written.\n",
+    );
+    for marker in MARKERS {
+        let _ = write!(
+            page,
+            "\n## `+{}`\n\n{}.\n\n| Argument | Value | |\n|---|---|---|\n",
+            marker.name,
+            capitalised(marker.help)
+        );
+        for argument in marker.arguments {
+            let required = if argument.optional { "" } else { " (required)" };
+            let _ = writeln!(page, "| `{}`{required} | {} | {} |", argument.name, value(argument.kind), argument.help);
+        }
+    }
+    page.push_str(
+        "\n## Scaffold markers\n\n\
+         `// +kubebuilder:scaffold:NAME` is a place where `create api` inserts lines; `generate` does not read it. Leave it\n\
+         where it is.\n\n\
+         ## Markers of Go\n\n\
+         In Rust, the types say what these markers say in Go; `generate` warns where it finds one.\n\n\
+         | Marker | In Rust |\n|---|---|\n",
+    );
+    for (name, instead) in ELSEWHERE {
+        let rest = if name.ends_with(':') { "…" } else { "" };
+        let _ = writeln!(page, "| `+{name}{rest}` | {instead} |");
+    }
+    in_sync("docs/reference/markers.md", &page);
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+fn value(kind: ArgumentType) -> String {
+    match kind {
+        ArgumentType::String => "text".to_owned(),
+        ArgumentType::Bool => "`true` or `false`".to_owned(),
+        ArgumentType::Int => "integer".to_owned(),
+        ArgumentType::Number => "number".to_owned(),
+        ArgumentType::List(of) => format!("list of {}", value(*of)),
+        ArgumentType::Map(of) => format!("map to {}", value(*of)),
+        ArgumentType::Any => "any value".to_owned(),
+    }
 }
 
 /// Every relative link of the documentation leads to a file.
