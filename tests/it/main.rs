@@ -4,6 +4,7 @@
 mod cluster;
 mod control_plane;
 mod docs;
+mod edit;
 mod plan;
 mod wait;
 mod yaml;
