@@ -1,1 +1,284 @@
-//! Additions to the user's Cargo.toml with `toml_edit`, which keeps comments, order and layout.
+//! Additions to the user's Cargo.toml with `toml_edit`, which keeps comments, order and layout. What is there is never
+//! taken away or set anew: a dependency keeps its version, its source and its features.
+
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+use super::EditError;
+
+/// Which dependencies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// `[dependencies]`
+    Dependencies,
+    /// `[dev-dependencies]`
+    DevDependencies,
+}
+
+impl Section {
+    const fn key(self) -> &'static str {
+        match self {
+            Section::Dependencies => "dependencies",
+            Section::DevDependencies => "dev-dependencies",
+        }
+    }
+}
+
+/// A dependency that the project needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dependency<'a> {
+    /// The crate as it is published.
+    pub name: &'a str,
+    /// The version requirement.
+    pub version: &'a str,
+    /// Whether its default features are on. They are never switched off or on where the dependency is there already.
+    pub default_features: bool,
+    /// Features that it must have.
+    pub features: &'a [&'a str],
+}
+
+/// Adds the dependency, or to the one that is there the features that it lacks.
+pub fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>) -> Result<String, EditError> {
+    edit(text, &dependency.help(section), |document| {
+        let table = table_like(document.as_table_mut(), section.key())?;
+        if let Some(existing) = table.get_mut(dependency.name) {
+            return add_features(existing, dependency.features);
+        }
+        insert_sorted(table, dependency.name, dependency.item());
+        Some(())
+    })
+}
+
+/// Adds a feature to a dependency that is there.
+pub fn add_feature(text: &str, section: Section, dependency: &str, feature: &str) -> Result<String, EditError> {
+    let help = format!("add feature `{feature}` to `{dependency}` in `[{}]` by hand", section.key());
+    edit(text, &help, |document| {
+        let table = document.get_mut(section.key())?.as_table_like_mut()?;
+        add_features(table.get_mut(dependency)?, &[feature])
+    })
+}
+
+/// Adds a `[[bin]]` target, unless there is one of this name.
+pub fn add_bin(text: &str, name: &str, path: &str) -> Result<String, EditError> {
+    let help = format!("add by hand:\n[[bin]]\nname = \"{name}\"\npath = \"{path}\"");
+    edit(text, &help, |document| {
+        let bins = document.entry("bin").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+        let bins = bins.as_array_of_tables_mut()?;
+        if bins.iter().any(|bin| bin.get("name").and_then(Item::as_str) == Some(name)) {
+            return Some(());
+        }
+        let mut bin = Table::new();
+        bin.insert("name", name.into());
+        bin.insert("path", path.into());
+        bins.push(bin);
+        Some(())
+    })
+}
+
+/// Runs `change`; `None` from it means that the file is valid TOML, but not laid out as Cargo wants it.
+fn edit(text: &str, help: &str, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Result<String, EditError> {
+    super::keeping_line_endings(text, |text| {
+        let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+            let line = error.span().map_or(1, |span| text.get(..span.start).unwrap_or(text).matches('\n').count() + 1);
+            EditError::new(format!("line {line} is not valid TOML: {}", error.message())).help("correct the file")
+        })?;
+        change(&mut document)
+            .ok_or_else(|| EditError::new("the file is not laid out as Cargo expects").help(help.to_owned()))?;
+        Ok(document.to_string())
+    })
+}
+
+impl Dependency<'_> {
+    fn item(&self) -> Item {
+        if self.default_features && self.features.is_empty() {
+            return Item::Value(self.version.into());
+        }
+        let mut table = InlineTable::new();
+        table.insert("version", self.version.into());
+        if !self.default_features {
+            table.insert("default-features", false.into());
+        }
+        if !self.features.is_empty() {
+            table.insert("features", Value::Array(self.features.iter().copied().collect()));
+        }
+        Item::Value(Value::InlineTable(table))
+    }
+
+    fn help(&self, section: Section) -> String {
+        format!("add by hand to `[{}]`:\n{} = {}", section.key(), self.name, self.item().to_string().trim())
+    }
+}
+
+/// The table at `key`, made when it is missing; `None` when something else is there.
+fn table_like<'a>(parent: &'a mut Table, key: &str) -> Option<&'a mut dyn TableLike> {
+    parent.entry(key).or_insert_with(|| Item::Table(Table::new())).as_table_like_mut()
+}
+
+/// Puts the key where it belongs when the table is sorted, else at the end.
+fn insert_sorted(table: &mut dyn TableLike, key: &str, item: Item) {
+    let keys: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
+    table.insert(key, item);
+    if keys.is_sorted() {
+        table.sort_values();
+    }
+}
+
+fn add_features(dependency: &mut Item, features: &[&str]) -> Option<()> {
+    if features.is_empty() {
+        return Some(());
+    }
+    if let Some(version) = dependency.as_str() {
+        let mut table = InlineTable::new();
+        table.insert("version", version.into());
+        let mut value = Value::InlineTable(table);
+        if let Some(old) = dependency.as_value() {
+            *value.decor_mut() = old.decor().clone();
+        }
+        *dependency = Item::Value(value);
+    }
+    let table = dependency.as_table_like_mut()?;
+    if !table.contains_key("features") {
+        table.insert("features", Item::Value(Value::Array(Array::new())));
+    }
+    let array = table.get_mut("features")?.as_array_mut()?;
+    for feature in features {
+        let present: Vec<&str> = array.iter().filter_map(Value::as_str).collect();
+        if present.contains(feature) {
+            continue;
+        }
+        let at = if present.is_sorted() { present.partition_point(|other| other < feature) } else { present.len() };
+        insert_feature(array, at, feature);
+    }
+    Some(())
+}
+
+/// Keeps one entry per line where it was so.
+fn insert_feature(array: &mut Array, at: usize, feature: &str) {
+    let line_break = array.iter().last().and_then(|last| last.decor().prefix()?.as_str()).filter(|p| p.contains('\n'));
+    let line_break = line_break.map(|prefix| prefix[prefix.rfind('\n').unwrap_or_default()..].to_owned());
+    match line_break {
+        Some(prefix) => array.insert_formatted(at, Value::from(feature).decorated(prefix, "")),
+        None if at == 0 && !array.is_empty() => {
+            if let Some(first) = array.get_mut(0) {
+                first.decor_mut().set_prefix(" ");
+            }
+            array.insert_formatted(0, Value::from(feature).decorated("", ""));
+        }
+        None if array.is_empty() => array.push_formatted(Value::from(feature).decorated("", "")),
+        None => array.insert_formatted(at, Value::from(feature).decorated(" ", "")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KUBE: Dependency<'_> =
+        Dependency { name: "kube", version: "5", default_features: false, features: &["client", "derive"] };
+    const JIFF: Dependency<'_> = Dependency { name: "jiff", version: "0.2", default_features: true, features: &[] };
+
+    fn check(edit: impl Fn(&str) -> Result<String, EditError>, text: &str, expected: &str) {
+        for endings in ["\n", "\r\n"] {
+            let (text, expected) = (text.replace('\n', endings), expected.replace('\n', endings));
+            let once = edit(&text).unwrap();
+            assert_eq!(once, expected);
+            assert_eq!(edit(&once).unwrap(), once, "twice is the same as once");
+        }
+    }
+
+    #[test]
+    fn dependencies_are_added_in_order_and_layout_stays() {
+        for (dependency, text, expected) in [
+            (
+                JIFF,
+                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\n# about kube\nkube = \"5\" # pinned\n\n[lints]\n",
+                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\njiff = \"0.2\"\n# about kube\nkube = \"5\" # pinned\n\n[lints]\n",
+            ),
+            // not sorted: at the end
+            (JIFF, "[dependencies]\nz = \"1\"\na = \"1\"\n", "[dependencies]\nz = \"1\"\na = \"1\"\njiff = \"0.2\"\n"),
+            (JIFF, "[package]\nname = \"a\"\n", "[package]\nname = \"a\"\n\n[dependencies]\njiff = \"0.2\"\n"),
+            (JIFF, "[dependencies]\n", "[dependencies]\njiff = \"0.2\"\n"),
+            (
+                KUBE,
+                "[dependencies]\n",
+                "[dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
+            ),
+            // there already: its version and its source stay
+            (JIFF, "[dependencies]\njiff = \"0.1\"\n", "[dependencies]\njiff = \"0.1\"\n"),
+            (JIFF, "[dependencies.jiff]\npath = \"../jiff\"\n", "[dependencies.jiff]\npath = \"../jiff\"\n"),
+            (
+                KUBE,
+                "[dependencies]\nkube = \"4\" # old\n",
+                "[dependencies]\nkube = { version = \"4\", features = [\"client\", \"derive\"] } # old\n",
+            ),
+            (
+                KUBE,
+                "[dependencies]\nkube = { version = \"5\", features = [\"derive\", \"admission\"] }\n",
+                "[dependencies]\nkube = { version = \"5\", features = [\"derive\", \"admission\", \"client\"] }\n",
+            ),
+            (
+                KUBE,
+                "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n",
+                "[dependencies]\nkube = { version = \"5\", features = [\"client\", \"derive\"] }\n",
+            ),
+            (
+                KUBE,
+                "[dependencies.kube]\nversion = \"5\"\nfeatures = [\n    \"derive\", # macros\n]\n",
+                "[dependencies.kube]\nversion = \"5\"\nfeatures = [\n    \"client\",\n    \"derive\", # macros\n]\n",
+            ),
+            (
+                KUBE,
+                "[dependencies]\nkube.workspace = true\n",
+                "[dependencies]\nkube.workspace = true\nkube.features = [\"client\", \"derive\"]\n",
+            ),
+        ] {
+            check(|text| add_dependency(text, Section::Dependencies, &dependency), text, expected);
+        }
+        check(
+            |text| add_dependency(text, Section::DevDependencies, &JIFF),
+            "[dependencies]\njiff = \"0.2\"\n",
+            "[dependencies]\njiff = \"0.2\"\n\n[dev-dependencies]\njiff = \"0.2\"\n",
+        );
+    }
+
+    #[test]
+    fn features_and_targets_are_added() {
+        check(
+            |text| add_feature(text, Section::Dependencies, "kube", "ws"),
+            "[dependencies]\nkube = { version = \"5\", features = [] }\n",
+            "[dependencies]\nkube = { version = \"5\", features = [\"ws\"] }\n",
+        );
+        check(
+            |text| add_bin(text, "crdgen", "src/bin/crdgen.rs"),
+            "[package]\nname = \"a\"\n\n[[bin]]\nname = \"a\"\npath = \"src/main.rs\"\n\n[dependencies]\n",
+            "[package]\nname = \"a\"\n\n[[bin]]\nname = \"a\"\npath = \"src/main.rs\"\n\n[[bin]]\nname = \"crdgen\"\npath = \"src/bin/crdgen.rs\"\n\n[dependencies]\n",
+        );
+        check(
+            |text| add_bin(text, "a", "src/main.rs"),
+            "[package]\nname = \"a\"\n",
+            "[package]\nname = \"a\"\n\n[[bin]]\nname = \"a\"\npath = \"src/main.rs\"\n",
+        );
+    }
+
+    #[test]
+    fn what_can_not_be_edited_says_why_and_what_to_add() {
+        for (text, message, help) in [
+            ("[package\n", "line 1 is not valid TOML: unclosed table, expected `]`", "correct the file"),
+            ("a = 1\na = 2\n", "line 2 is not valid TOML: duplicate key", "correct the file"),
+            (
+                "dependencies = 1\n",
+                "the file is not laid out as Cargo expects",
+                "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
+            ),
+            (
+                "[dependencies]\nkube = 5\n",
+                "the file is not laid out as Cargo expects",
+                "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
+            ),
+        ] {
+            let problem = add_dependency(text, Section::Dependencies, &KUBE).unwrap_err();
+            assert_eq!((problem.message.as_str(), problem.help.as_deref()), (message, Some(help)), "{text}");
+        }
+        assert!(add_feature("[package]\n", Section::Dependencies, "kube", "ws").is_err());
+        assert!(add_bin("bin = 1\n", "a", "b").is_err());
+    }
+}
