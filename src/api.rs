@@ -1,1 +1,412 @@
-//! One version of a custom resource as its attributes describe it.
+//! One version of a custom resource as we understand it: `#[kube(…)]` and the types behind spec and status.
+
+mod attribute;
+mod container;
+mod dependency;
+mod json;
+mod kube_attr;
+mod rule;
+mod schemars_attr;
+mod types;
+mod value;
+
+use std::rc::Rc;
+
+use darling::FromDeriveInput as _;
+use darling::util::Override;
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::spanned::Spanned as _;
+use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta};
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::schema::known;
+use crate::schema::{Constraints, Container, Field, Graph, Meta, Shape, TypeId, Unknown, Validated};
+use crate::source::{ItemRef, ModuleId, SourceTree};
+
+use kube_attr::{KubeAttrs, SchemaMode};
+use schemars_attr::SchemarsAttrs;
+use types::{Derive, Refusal, Scope, Types, attributes, derives};
+
+/// One version of a custom resource.
+#[derive(Debug)]
+pub struct Api {
+    /// API group.
+    pub group: String,
+    /// API version.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+    /// Name of the resource in URLs.
+    pub plural: String,
+    /// Name of one object.
+    pub singular: String,
+    /// Objects live in namespaces.
+    pub namespaced: bool,
+    /// Short names.
+    pub short_names: Vec<String>,
+    /// Categories.
+    pub categories: Vec<String>,
+    /// Annotations of the CRD.
+    pub annotations: Vec<(String, String)>,
+    /// Labels of the CRD.
+    pub labels: Vec<(String, String)>,
+    /// The version is served.
+    pub served: bool,
+    /// The version is stored.
+    pub storage: bool,
+    /// The version is deprecated, with a warning of its own or the usual one.
+    pub deprecated: Option<Option<String>>,
+    /// Printer columns.
+    pub columns: Vec<Column>,
+    /// JSON paths of selectable fields.
+    pub selectable: Vec<String>,
+    /// The status subresource is on.
+    pub status: bool,
+    /// The scale subresource.
+    pub scale: Option<Scale>,
+    /// Types, and the root among them; none with `schema = "disabled"`.
+    pub schema: Option<(Rc<Graph>, TypeId)>,
+    /// Where each type of the graph is declared.
+    pub types: Vec<(TypeId, String, Origin)>,
+    /// Where the spec is declared.
+    pub origin: Origin,
+}
+
+/// A printer column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Heading.
+    pub name: String,
+    /// `OpenAPI` type.
+    pub type_: String,
+    /// Where the value is.
+    pub json_path: String,
+    /// `OpenAPI` format.
+    pub format: Option<String>,
+    /// What it means.
+    pub description: Option<String>,
+    /// Above 0: only shown on demand.
+    pub priority: Option<i32>,
+}
+
+/// The scale subresource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scale {
+    /// Where the wanted number is.
+    pub spec_replicas_path: String,
+    /// Where the observed number is.
+    pub status_replicas_path: String,
+    /// Where the label selector is.
+    pub label_selector_path: Option<String>,
+}
+
+const DERIVE: &str = "kube::CustomResource";
+
+/// Every custom resource version that the package declares, in the order of the source.
+pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
+    let mut apis = Vec::new();
+    let mut diagnostics = Diagnostics::default();
+    let mut seen = Vec::new();
+    for item in tree.items() {
+        let module = tree.module(item);
+        match tree.item(item) {
+            Item::Struct(_) | Item::Enum(_) | Item::Union(_) => {}
+            other => {
+                diagnostics.extend(hidden(tree, module, other).unwrap_or_default());
+                continue;
+            }
+        }
+        let found = derives(tree, module, attributes(tree.item(item)));
+        if found.iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == DERIVE)) {
+            let origin = tree.origin(module, tree.item(item).span());
+            // A file that two targets include declares its types once.
+            if !seen.contains(&(origin.path.clone(), origin.range.clone())) {
+                seen.push((origin.path, origin.range));
+                let (api, found) = api(tree, item);
+                apis.extend(api);
+                diagnostics.extend(found);
+            }
+            continue;
+        }
+        for (_, derive) in found {
+            if let Derive::Unresolved(text, span) = derive
+                && (text.ends_with("CustomResource") || !text.contains("::"))
+            {
+                let kube = attributes(tree.item(item)).iter().any(|attribute| attribute.path().is_ident("kube"));
+                if kube || text.ends_with("CustomResource") {
+                    diagnostics.push(
+                        Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
+                            .at(tree.origin(module, span))
+                            .help("name it by its path: `#[derive(kube::CustomResource)]`"),
+                    );
+                }
+            }
+        }
+    }
+    if !apis.is_empty()
+        && let Some(why) = dependency::gate(tree.manifest())
+    {
+        diagnostics.push(
+            Diagnostic::new(Code::DependencyVersion, format!("schemas may differ from the compiled ones: {why}"))
+                .at(tree.manifest().origin.clone())
+                .help("update the dependency"),
+        );
+    }
+    diagnostics.sort();
+    (apis, diagnostics)
+}
+
+/// Resources in places that are not read: macros and bodies of functions.
+fn hidden(tree: &SourceTree, module: ModuleId, item: &Item) -> Option<Diagnostics> {
+    let origin = tree.origin(module, item.span());
+    if matches!(item, Item::Use(_) | Item::Mod(_)) || !origin.text.get(origin.range.clone())?.contains("CustomResource")
+    {
+        return None;
+    }
+    let (found, place) = match item {
+        Item::Macro(item) => (mentions(item.mac.tokens.clone(), false), "a macro"),
+        item => (mentions(item.to_token_stream(), true), "the body of an item"),
+    };
+    found.then(|| {
+        let message = format!("{place} derives `CustomResource`, and what it declares is not read");
+        [Diagnostic::new(Code::HiddenResource, message).at(origin).help("declare the type in a module")]
+            .into_iter()
+            .collect()
+    })
+}
+
+/// `CustomResource` inside a `derive(…)`, or anywhere.
+fn mentions(tokens: TokenStream, in_derive: bool) -> bool {
+    let mut after_derive = false;
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => mentions(group.stream(), in_derive && !std::mem::take(&mut after_derive)),
+        TokenTree::Ident(ident) => {
+            after_derive = ident == "derive";
+            !in_derive && ident == "CustomResource"
+        }
+        _ => false,
+    })
+}
+
+fn api(tree: &SourceTree, item: ItemRef) -> (Option<Api>, Diagnostics) {
+    let scope = Scope::module(tree.module(item));
+    let mut types = Types::new(tree, "");
+    let api = read(&mut types, &scope, item);
+    let clean = !types.diagnostics.has_errors();
+    (api.filter(|_| clean), types.diagnostics)
+}
+
+fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
+    let tree = types.tree;
+    let input = types.derive_input(item)?;
+    if let Some(cfg) = tree.unknown_cfg(item) {
+        let message = format!("`{}` exists only under `cfg({cfg})`, which only the compiler can decide", input.ident);
+        types.refuse(Refusal::new(Code::UnknownCfg, scope, input.ident.span(), message));
+        return None;
+    }
+    let attrs = match KubeAttrs::from_derive_input(&input) {
+        Ok(attrs) => attrs,
+        Err(error) => {
+            types.refuse_syntax(Code::KubeAttribute, scope.module, error.into());
+            return None;
+        }
+    };
+    types.path = vec![attrs.kind.clone()];
+    let root = attrs.kind_struct.clone().unwrap_or_else(|| attrs.kind.clone());
+    if input.ident == root.as_str() {
+        let message = format!("the spec is called `{root}` like the kind, whose type the derive generates");
+        types.refuse(
+            Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message)
+                .help(format!("rename the struct to `{root}Spec`")),
+        );
+        return None;
+    }
+    if attrs.no_spec && !flattenable(&input) {
+        let message = "`no_spec` needs named fields that are not `apiVersion`, `kind`, `metadata` or `status`";
+        types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
+    }
+    let schema = match attrs.schema.unwrap_or(SchemaMode::Derived) {
+        SchemaMode::Disabled => None,
+        SchemaMode::Manual => {
+            let message = "`schema = \"manual\"` runs a hand-written `JsonSchema`";
+            types.refuse(Refusal::new(Code::SchemaCode, scope, input.ident.span(), message));
+            None
+        }
+        SchemaMode::Derived => Some(root_type(types, scope, item, &input, &attrs, root)?),
+    };
+    let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
+    let declared: Vec<(TypeId, String, Origin)> = types
+        .graph
+        .containers()
+        .filter_map(|(id, container)| {
+            let user = types.user(id)?;
+            let origin = tree.origin(user.scope.module, types.derive_input(user.item)?.ident.span());
+            Some((id, container.name.clone(), origin))
+        })
+        .collect();
+    Some(Api {
+        plural: attrs.plural.unwrap_or_else(|| plural(&singular)),
+        group: attrs.group,
+        version: attrs.version,
+        kind: attrs.kind,
+        singular,
+        namespaced: attrs.namespaced,
+        short_names: attrs.shortnames,
+        categories: attrs.categories,
+        annotations: attrs.annotations.into_iter().map(|pair| (pair.0, pair.1)).collect(),
+        labels: attrs.labels.into_iter().map(|pair| (pair.0, pair.1)).collect(),
+        served: attrs.served,
+        storage: attrs.storage,
+        deprecated: attrs.deprecated.map(|warning| match warning {
+            Override::Inherit => None,
+            Override::Explicit(text) => Some(text),
+        }),
+        columns: attrs
+            .printcolumns
+            .into_iter()
+            .map(|column| {
+                let kube_attr::PrintColumn { description, format, json_path, name, priority, type_ } = column;
+                Column { name, type_, json_path, format, description, priority }
+            })
+            .collect(),
+        selectable: attrs.selectable,
+        status: attrs.status.is_some(),
+        scale: attrs.scale.map(|scale| {
+            let kube_attr::Scale { label_selector_path, spec_replicas_path, status_replicas_path } = scale;
+            Scale { spec_replicas_path, status_replicas_path, label_selector_path }
+        }),
+        schema: schema.map(|root| (Rc::new(std::mem::take(&mut types.graph)), root)),
+        types: declared,
+        origin: tree.origin(scope.module, input.ident.span()),
+    })
+}
+
+/// The type that the derive generates: metadata apart, a struct of spec and status.
+fn root_type(
+    types: &mut Types<'_>,
+    scope: &Scope,
+    item: ItemRef,
+    input: &DeriveInput,
+    attrs: &KubeAttrs,
+    name: String,
+) -> Option<TypeId> {
+    let validated = !attrs.validations.is_empty() || attrs.cel;
+    let rules = types.rules(scope, &attrs.validations)?;
+    let mut described = SchemarsAttrs::default();
+    let doc = attrs
+        .doc
+        .clone()
+        .unwrap_or_else(|| format!(" Auto-generated derived type for {} via `CustomResource`", input.ident));
+    described.docs.push(syn::parse_quote!(#doc));
+    for attribute in &attrs.attributes {
+        match &attribute.0 {
+            SynMeta::NameValue(pair) if pair.path.is_ident("doc") => described.docs.push(pair.value.clone()),
+            // `KubeSchema` does not hand it on.
+            meta if meta.path().is_ident("deprecated") => described.deprecated = !validated,
+            meta if ["allow", "warn", "deny", "expect", "must_use", "non_exhaustive", "doc", "repr"]
+                .iter()
+                .any(|name| meta.path().is_ident(name)) => {}
+            meta => {
+                let message = format!("the attribute `{}` on the generated type is not read", meta.to_token_stream());
+                types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
+            }
+        }
+    }
+    let meta = types.meta(scope, &described)?;
+    let mut fields = Vec::new();
+    let spec = types.plain_user_type(item);
+    if !attrs.no_spec {
+        types.path.push("spec".to_owned());
+    }
+    types.use_type(spec, (scope.module, input.ident.span()));
+    types.path.truncate(1);
+    fields.push(Field { flatten: attrs.no_spec, ..field("spec", spec) });
+    if let Some(path) = &attrs.status {
+        types.path.push("status".to_owned());
+        let status = types.path_ty(scope, path);
+        types.use_type(status, (scope.module, path.span()));
+        types.path.truncate(1);
+        let option = known::lookup("std::option::Option").map(|option| types.known_type(option, vec![status]))?;
+        fields.push(field("status", option));
+    }
+    let container = Container {
+        id: name.clone(),
+        name,
+        shape: Shape::Struct(fields, Unknown::Allow),
+        meta,
+        validated: validated.then(|| Validated { rules, fields: Vec::new() }),
+    };
+    Some(types.add_root(container))
+}
+
+fn field(name: &str, ty: TypeId) -> Field {
+    Field {
+        name: name.to_owned(),
+        ty,
+        has_default: false,
+        flatten: false,
+        read_only: false,
+        write_only: false,
+        default: None,
+        meta: Meta::default(),
+        constraints: Constraints::default(),
+    }
+}
+
+fn flattenable(input: &DeriveInput) -> bool {
+    let Data::Struct(data) = &input.data else { return false };
+    let Fields::Named(fields) = &data.fields else { return false };
+    let reserved = ["apiVersion", "api_version", "kind", "metadata", "status"];
+    !fields
+        .named
+        .iter()
+        .any(|field| field.ident.as_ref().is_some_and(|name| reserved.iter().any(|other| name == other)))
+}
+
+/// kube's guess; irregular plurals are written out by the user.
+fn plural(word: &str) -> String {
+    let es = ["s", "x", "z", "ch", "sh"];
+    if es.iter().any(|ending| word.ends_with(ending)) {
+        return format!("{word}es");
+    }
+    match word.strip_suffix('y') {
+        // kube looks at the character before the last byte.
+        Some(stem) if word.chars().nth(word.len() - 2).is_some_and(|last| !"aeiou".contains(last)) => {
+            format!("{stem}ies")
+        }
+        _ => format!("{word}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plurals_are_those_of_kube() {
+        for (word, expected) in [
+            ("memcached", "memcacheds"),
+            ("box", "boxes"),
+            ("policy", "policies"),
+            ("day", "days"),
+            ("batch", "batches"),
+            ("y", "ys"),
+        ] {
+            assert_eq!(plural(word), expected);
+        }
+    }
+
+    #[test]
+    fn a_derive_is_found_only_where_it_is_one() {
+        for (tokens, in_derive, expected) in [
+            ("#[derive(CustomResource)] struct S;", true, true),
+            ("use kube::CustomResource;", true, false),
+            ("fn f() { #[derive(Clone, kube::CustomResource)] struct S; }", true, true),
+            ("fn crd(x: CustomResource) {}", true, false),
+            ("CustomResource", false, true),
+        ] {
+            assert_eq!(mentions(tokens.parse().unwrap(), in_derive), expected, "{tokens}");
+        }
+    }
+}

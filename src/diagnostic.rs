@@ -143,14 +143,33 @@ macro_rules! codes {
 }
 
 codes! {
+    AttributeMacro = "attribute-macro", Error, "An attribute macro may rewrite a type before its schema is derived";
     CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
+    DefaultValue = "default-value", Error, "The default of a field can't be evaluated without running code";
+    DependencyVersion = "dependency-version", Error, "A dependency has a version whose schemas may differ from those reproduced here";
+    DuplicateResource = "duplicate-resource", Error, "Two types declare the same version of a custom resource";
+    Expression = "expression", Error, "An expression in an attribute can't be evaluated without running code";
     FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
+    ForeignType = "foreign-type", Error, "The schema of a type of another crate is not known";
+    HiddenResource = "hidden-resource", Error, "A custom resource is declared where it can't be read";
+    KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is wrong or not supported";
     MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
+    NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
+    NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
     RbacRule = "rbac-rule", Warning, "A permission that the API server refuses, or that no request can match";
+    RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
+    SchemaCode = "schema-code", Error, "A schema is made by code of the user";
+    SchemarsAttribute = "schemars-attribute", Error, "A `#[schemars]` attribute is wrong or not supported";
+    SerdeAttribute = "serde-attribute", Error, "A `#[serde]` attribute is wrong";
+    StorageVersion = "storage-version", Error, "Not exactly one version of a custom resource is stored";
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
+    UnknownCfg = "unknown-cfg", Error, "A `cfg` that only the compiler can decide changes a schema";
     UnknownMarker = "unknown-marker", Warning, "A `+kubebuilder:` comment marker that generates nothing";
+    UnresolvedName = "unresolved-name", Error, "A name can't be resolved";
+    UnsupportedType = "unsupported-type", Error, "A type expression is not supported";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";
+    VersionConflict = "version-conflict", Error, "Versions of a custom resource contradict each other";
 }
 
 impl fmt::Display for Code {

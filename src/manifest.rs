@@ -1,4 +1,5 @@
 //! Kubernetes objects → deterministic YAML text.
 
+pub mod crd;
 pub mod rbac;
 pub mod yaml;

@@ -1,0 +1,295 @@
+//! Values → JSON: what `serde_json::to_value` writes for them, and the literals of `json!`.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens;
+use serde_derive_internals::ast::{Container, Data, Field, Style};
+use serde_derive_internals::attr::TagType;
+use serde_derive_internals::{Ctxt, Derive};
+use serde_json::{Map, Number, Value};
+use syn::Expr;
+use syn::parse::{Parse, ParseStream, Parser as _};
+use syn::spanned::Spanned as _;
+
+use crate::diagnostic::Code;
+use crate::schema::TypeId;
+
+use super::types::{Refusal, Scope, Types};
+use super::value::{Env, Val};
+
+/// An integer as JSON; beyond 64 bits it has no form there.
+pub(super) fn integer(value: i128) -> Value {
+    let number = u64::try_from(value).map(Number::from).or_else(|_| i64::try_from(value).map(Number::from));
+    number.map_or(Value::Null, Value::Number)
+}
+
+impl Types<'_> {
+    fn unserialisable<T>(&self, scope: &Scope, at: &impl ToTokens, why: &str) -> Result<T, Refusal> {
+        let message = format!("how `{}` is written as JSON is not decided: {why}", self.text(scope, at));
+        Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message))
+    }
+
+    /// `serde_json::to_value(value)`; `at` is where it is asked for.
+    pub(super) fn json(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Result<Value, Refusal> {
+        Ok(match value {
+            Val::Unit | Val::None => Value::Null,
+            Val::Bool(value) => Value::Bool(*value),
+            Val::Int(value) => match integer(*value) {
+                Value::Null => return self.unserialisable(scope, at, "the number has more than 64 bits"),
+                number => number,
+            },
+            Val::F32(value) => Value::from(*value),
+            Val::F64(value) => Value::from(*value),
+            Val::Char(value) => Value::String(value.to_string()),
+            Val::Str(value) => Value::String(value.clone()),
+            Val::Some(value) => self.json(scope, at, value)?,
+            Val::Seq(values) => {
+                let values: Result<Vec<Value>, Refusal> =
+                    values.iter().map(|value| self.json(scope, at, value)).collect();
+                Value::Array(values?)
+            }
+            Val::Map(entries) => {
+                let mut map = Map::new();
+                for (key, value) in entries {
+                    let key = match self.json(scope, at, key)? {
+                        Value::String(text) => text,
+                        Value::Number(number) if !number.is_f64() => number.to_string(),
+                        _ => return self.unserialisable(scope, at, "a key is no string"),
+                    };
+                    map.insert(key, self.json(scope, at, value)?);
+                }
+                Value::Object(map)
+            }
+            Val::Struct(id, values) => self.user_json(scope, at, *id, None, values)?,
+            Val::Variant(id, index, values) => self.user_json(scope, at, *id, Some(*index), values)?,
+            Val::Json(value) => value.clone(),
+        })
+    }
+
+    fn user_json(
+        &mut self,
+        scope: &Scope,
+        at: &impl ToTokens,
+        id: TypeId,
+        variant: Option<usize>,
+        values: &[Val],
+    ) -> Result<Value, Refusal> {
+        let Some(user) = self.user(id).cloned() else { return self.unserialisable(scope, at, "its type is not read") };
+        if !self.derives_trait(user.item, "serde::Serialize") {
+            return self.unserialisable(scope, at, "its type has no `derive(Serialize)`");
+        }
+        let Some(input) = self.derive_input(user.item) else {
+            return self.unserialisable(scope, at, "its type is not read");
+        };
+        let errors = Ctxt::new();
+        let dummy = syn::Ident::new("__private", proc_macro2::Span::call_site());
+        let container = Container::from_ast(&errors, &input, Derive::Serialize, &dummy);
+        let (Ok(()), Some(container)) = (errors.check(), container) else {
+            return self.unserialisable(scope, at, "its serde attributes are wrong");
+        };
+        if container.attrs.type_into().is_some() || container.attrs.remote().is_some() {
+            return self.unserialisable(scope, at, "it is converted before");
+        }
+        let inner = &user.scope;
+        match (&container.data, variant) {
+            (Data::Struct(style, fields), None) => {
+                if container.attrs.transparent() {
+                    let position = fields.iter().position(|field| field.attrs.transparent());
+                    return match position {
+                        Some(position) => self.field_json(inner, at, &fields[position], &values[position]),
+                        None => self.unserialisable(scope, at, "no field is transparent"),
+                    };
+                }
+                let mut value = self.fields_json(inner, at, *style, fields, values)?;
+                if let (TagType::Internal { tag }, Value::Object(map)) = (container.attrs.tag(), &mut value) {
+                    map.insert(tag.clone(), container.attrs.name().serialize_name().value.clone().into());
+                }
+                Ok(value)
+            }
+            (Data::Enum(variants), Some(index)) => {
+                let variant = &variants[index];
+                if variant.attrs.skip_serializing() || variant.attrs.serialize_with().is_some() {
+                    return self.unserialisable(scope, at, "the variant has attributes that decide it");
+                }
+                let name = Value::String(variant.attrs.name().serialize_name().value.clone());
+                let unit = matches!(variant.style, Style::Unit);
+                let content = self.fields_json(inner, at, variant.style, &variant.fields, values)?;
+                let tag = if variant.attrs.untagged() { &TagType::None } else { container.attrs.tag() };
+                let mut map = Map::new();
+                match tag {
+                    TagType::External if unit => return Ok(name),
+                    TagType::External => {
+                        map.insert(variant.attrs.name().serialize_name().value.clone(), content);
+                    }
+                    TagType::None => return Ok(content),
+                    TagType::Internal { tag } => {
+                        map.insert(tag.clone(), name);
+                        match content {
+                            Value::Object(content) => map.extend(content),
+                            Value::Null if unit => {}
+                            _ => return self.unserialisable(scope, at, "a tagged variant holds no object"),
+                        }
+                    }
+                    TagType::Adjacent { tag, content: key } => {
+                        map.insert(tag.clone(), name);
+                        if !unit {
+                            map.insert(key.clone(), content);
+                        }
+                    }
+                }
+                Ok(Value::Object(map))
+            }
+            _ => self.unserialisable(scope, at, "its value does not fit its type"),
+        }
+    }
+
+    fn field_json(
+        &mut self,
+        scope: &Scope,
+        at: &impl ToTokens,
+        field: &Field<'_>,
+        value: &Val,
+    ) -> Result<Value, Refusal> {
+        if field.attrs.serialize_with().is_some() || field.attrs.getter().is_some() {
+            return self.unserialisable(scope, field.original, "a function of the user writes it");
+        }
+        self.json(scope, at, value)
+    }
+
+    fn fields_json(
+        &mut self,
+        scope: &Scope,
+        at: &impl ToTokens,
+        style: Style,
+        fields: &[Field<'_>],
+        values: &[Val],
+    ) -> Result<Value, Refusal> {
+        match style {
+            Style::Unit => Ok(Value::Null),
+            Style::Newtype => self.field_json(scope, at, &fields[0], &values[0]),
+            Style::Tuple => {
+                let mut array = Vec::new();
+                for (field, value) in fields.iter().zip(values) {
+                    if !self.skips(scope, field, value)? {
+                        array.push(self.field_json(scope, at, field, value)?);
+                    }
+                }
+                Ok(Value::Array(array))
+            }
+            Style::Struct => {
+                let mut map = Map::new();
+                for (field, value) in fields.iter().zip(values) {
+                    if self.skips(scope, field, value)? {
+                        continue;
+                    }
+                    let json = self.field_json(scope, at, field, value)?;
+                    match json {
+                        Value::Object(content) if field.attrs.flatten() => map.extend(content),
+                        Value::Null if field.attrs.flatten() => {}
+                        _ if field.attrs.flatten() => {
+                            return self.unserialisable(scope, field.original, "a flattened field is no object");
+                        }
+                        json => {
+                            map.insert(field.attrs.name().serialize_name().value.clone(), json);
+                        }
+                    }
+                }
+                Ok(Value::Object(map))
+            }
+        }
+    }
+
+    fn skips(&mut self, scope: &Scope, field: &Field<'_>, value: &Val) -> Result<bool, Refusal> {
+        if field.attrs.skip_serializing() {
+            return Ok(true);
+        }
+        match field.attrs.skip_serializing_if() {
+            Some(path) => self.test_path(scope, path, value),
+            None => Ok(false),
+        }
+    }
+
+    /// The argument of `json!`.
+    pub(super) fn json_tokens(&mut self, scope: &Scope, env: &Env, tokens: TokenStream) -> Result<Value, Refusal> {
+        match Json::parse.parse2(tokens.clone()) {
+            Ok(json) => self.json_literal(scope, env, json),
+            Err(_) => self.unserialisable(scope, &tokens, "it is no JSON"),
+        }
+    }
+
+    fn json_literal(&mut self, scope: &Scope, env: &Env, json: Json) -> Result<Value, Refusal> {
+        Ok(match json {
+            Json::Null => Value::Null,
+            Json::Array(items) => {
+                let items: Result<Vec<Value>, Refusal> =
+                    items.into_iter().map(|item| self.json_literal(scope, env, item)).collect();
+                Value::Array(items?)
+            }
+            Json::Object(entries) => {
+                let mut map = Map::new();
+                for (key, value) in entries {
+                    let Val::Str(text) = self.eval(scope, env, &key, None)? else {
+                        return self.unserialisable(scope, &key, "a key is no string");
+                    };
+                    map.insert(text, self.json_literal(scope, env, value)?);
+                }
+                Value::Object(map)
+            }
+            Json::Expr(expr) => {
+                let value = self.eval(scope, env, &expr, None)?;
+                self.json(scope, &expr, &value)?
+            }
+        })
+    }
+}
+
+/// The grammar of `json!`.
+enum Json {
+    Null,
+    Array(Vec<Json>),
+    Object(Vec<(Expr, Json)>),
+    Expr(Box<Expr>),
+}
+
+impl Parse for Json {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let mut tokens = TokenStream::new();
+        while !input.is_empty() && !input.peek(syn::Token![,]) {
+            tokens.extend([input.parse::<TokenTree>()?]);
+        }
+        let mut trees = tokens.clone().into_iter();
+        match (trees.next(), trees.next()) {
+            (Some(TokenTree::Ident(ident)), None) if ident == "null" => Ok(Json::Null),
+            (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::Bracket => {
+                let parser = syn::punctuated::Punctuated::<Json, syn::Token![,]>::parse_terminated;
+                Ok(Json::Array(parser.parse2(group.stream())?.into_iter().collect()))
+            }
+            (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::Brace => {
+                let parser = syn::punctuated::Punctuated::<Entry, syn::Token![,]>::parse_terminated;
+                let entries = parser.parse2(group.stream())?;
+                Ok(Json::Object(entries.into_iter().map(|entry| (entry.key, entry.value)).collect()))
+            }
+            _ => Ok(Json::Expr(syn::parse2(tokens)?)),
+        }
+    }
+}
+
+struct Entry {
+    key: Expr,
+    value: Json,
+}
+
+impl Parse for Entry {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let mut key = TokenStream::new();
+        while !input.peek(syn::Token![:]) || input.peek(syn::Token![::]) {
+            if input.peek(syn::Token![::]) {
+                input.parse::<syn::Token![::]>()?.to_tokens(&mut key);
+            } else {
+                key.extend([input.parse::<TokenTree>()?]);
+            }
+        }
+        let key = syn::parse2(key)?;
+        input.parse::<syn::Token![:]>()?;
+        Ok(Entry { key, value: input.parse()? })
+    }
+}

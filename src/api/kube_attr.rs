@@ -1,0 +1,205 @@
+//! `#[kube(…)]` and `#[x_kube(…)]`, with the field names that kube-derive gives to darling.
+
+use darling::ast::NestedMeta;
+use darling::util::{Override, parse_expr};
+use darling::{FromDeriveInput, FromField, FromMeta};
+use serde::Deserialize;
+use syn::{Expr, Meta, Path};
+
+/// Everything that `#[kube(…)]` may say.
+#[derive(Debug, FromDeriveInput)]
+#[darling(attributes(kube))]
+pub(super) struct KubeAttrs {
+    pub(super) group: String,
+    pub(super) version: String,
+    pub(super) kind: String,
+    pub(super) doc: Option<String>,
+    #[darling(rename = "root")]
+    pub(super) kind_struct: Option<String>,
+    pub(super) plural: Option<String>,
+    pub(super) singular: Option<String>,
+    #[darling(default)]
+    pub(super) namespaced: bool,
+    #[darling(default)]
+    pub(super) no_spec: bool,
+    #[darling(multiple, rename = "derive")]
+    #[allow(dead_code)]
+    pub(super) derives: Vec<String>,
+    #[darling(multiple, rename = "attr")]
+    pub(super) attributes: Vec<RootAttribute>,
+    pub(super) schema: Option<SchemaMode>,
+    pub(super) status: Option<Path>,
+    #[darling(multiple, rename = "category")]
+    pub(super) categories: Vec<String>,
+    #[darling(multiple, rename = "shortname")]
+    pub(super) shortnames: Vec<String>,
+    #[darling(multiple, rename = "printcolumn")]
+    pub(super) printcolumns: Vec<PrintColumn>,
+    #[darling(multiple)]
+    pub(super) selectable: Vec<String>,
+    pub(super) scale: Option<Scale>,
+    #[darling(default)]
+    #[allow(dead_code)]
+    pub(super) crates: Crates,
+    #[darling(multiple, rename = "annotation")]
+    pub(super) annotations: Vec<KeyValue>,
+    #[darling(multiple, rename = "label")]
+    pub(super) labels: Vec<KeyValue>,
+    #[darling(multiple, rename = "validation", with = parse_expr::preserve_str_literal)]
+    pub(super) validations: Vec<Expr>,
+    #[darling(default)]
+    pub(super) cel: bool,
+    #[darling(default = yes)]
+    pub(super) storage: bool,
+    #[darling(default = yes)]
+    pub(super) served: bool,
+    pub(super) deprecated: Option<Override<String>>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Names under which crates are reachable: read for their syntax, without influence on a CRD.
+#[derive(Debug, Default, FromMeta)]
+#[darling(default)]
+pub(super) struct Crates {
+    #[allow(dead_code)]
+    kube: Option<Path>,
+    #[allow(dead_code)]
+    kube_core: Option<Path>,
+    #[allow(dead_code)]
+    k8s_openapi: Option<Path>,
+    #[allow(dead_code)]
+    schemars: Option<Path>,
+    #[allow(dead_code)]
+    serde: Option<Path>,
+    #[allow(dead_code)]
+    serde_json: Option<Path>,
+    #[allow(dead_code)]
+    std: Option<Path>,
+}
+
+/// Where the schema comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, FromMeta)]
+pub(super) enum SchemaMode {
+    Disabled,
+    Manual,
+    Derived,
+}
+
+/// An attribute for the generated root type.
+#[derive(Debug)]
+pub(super) struct RootAttribute(pub(super) Meta);
+
+impl FromMeta for RootAttribute {
+    fn from_string(value: &str) -> darling::Result<Self> {
+        let meta = syn::parse_str::<Meta>(value)?;
+        match ["derive", "serde", "schemars"].iter().find(|name| meta.path().is_ident(name)) {
+            Some(name) => Err(darling::Error::custom(format!("`attr` must not be `{name}`"))),
+            None => Ok(Self(meta)),
+        }
+    }
+}
+
+/// `annotation("key", "value")`.
+#[derive(Debug)]
+pub(super) struct KeyValue(pub(super) String, pub(super) String);
+
+impl FromMeta for KeyValue {
+    fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
+        match items {
+            [NestedMeta::Lit(syn::Lit::Str(key)), NestedMeta::Lit(syn::Lit::Str(value))] => {
+                Ok(Self(key.value(), value.value()))
+            }
+            _ => Err(darling::Error::unsupported_format("anything but `\"key\", \"value\"`")),
+        }
+    }
+}
+
+/// `printcolumn(…)`: a list, or the same as JSON in a string.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PrintColumn {
+    pub(super) description: Option<String>,
+    pub(super) format: Option<String>,
+    pub(super) json_path: String,
+    pub(super) name: String,
+    pub(super) priority: Option<i32>,
+    #[serde(rename = "type")]
+    pub(super) type_: String,
+}
+
+/// The list form of [`PrintColumn`].
+#[derive(FromMeta)]
+struct PrintColumnList {
+    description: Option<String>,
+    format: Option<String>,
+    json_path: String,
+    name: String,
+    priority: Option<i32>,
+    type_: String,
+}
+
+impl FromMeta for PrintColumn {
+    fn from_string(value: &str) -> darling::Result<Self> {
+        serde_json::from_str(value).map_err(darling::Error::custom)
+    }
+
+    fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
+        let PrintColumnList { description, format, json_path, name, priority, type_ } =
+            PrintColumnList::from_list(items)?;
+        Ok(Self { description, format, json_path, name, priority, type_ })
+    }
+}
+
+/// `scale(…)`: a list, or the same as JSON in a string.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Scale {
+    pub(super) label_selector_path: Option<String>,
+    pub(super) spec_replicas_path: String,
+    pub(super) status_replicas_path: String,
+}
+
+/// The list form of [`Scale`].
+#[derive(FromMeta)]
+struct ScaleList {
+    label_selector_path: Option<String>,
+    spec_replicas_path: String,
+    status_replicas_path: String,
+}
+
+impl FromMeta for Scale {
+    fn from_string(value: &str) -> darling::Result<Self> {
+        serde_json::from_str(value).map_err(darling::Error::custom)
+    }
+
+    fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
+        let ScaleList { label_selector_path, spec_replicas_path, status_replicas_path } = ScaleList::from_list(items)?;
+        Ok(Self { label_selector_path, spec_replicas_path, status_replicas_path })
+    }
+}
+
+/// `#[x_kube(…)]` of a struct that derives `KubeSchema`.
+#[derive(Debug, FromDeriveInput)]
+#[darling(attributes(x_kube), supports(struct_named))]
+pub(super) struct KubeSchemaAttrs {
+    #[darling(default)]
+    #[allow(dead_code)]
+    crates: Crates,
+    #[darling(multiple, rename = "validation", with = parse_expr::preserve_str_literal)]
+    pub(super) validations: Vec<Expr>,
+    #[darling(default)]
+    #[allow(dead_code)]
+    cel: bool,
+}
+
+/// `#[x_kube(…)]` of a field.
+#[derive(Debug, FromField)]
+#[darling(attributes(x_kube))]
+pub(super) struct KubeSchemaFieldAttrs {
+    #[darling(multiple, rename = "validation", with = parse_expr::preserve_str_literal)]
+    pub(super) validations: Vec<Expr>,
+    pub(super) merge_strategy: Option<Expr>,
+}

@@ -1,0 +1,509 @@
+//! Type expressions and items of the source → a [`Graph`]: what a name stands for, and which impls a type has.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use proc_macro2::Span;
+use quote::ToTokens;
+use syn::spanned::Spanned as _;
+use syn::{Attribute, DeriveInput, Expr, GenericArgument, GenericParam, Item, PathArguments, TypePath};
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::schema::known::{self, Known};
+use crate::schema::{Graph, Type, TypeId};
+use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
+
+use super::dependency::{self, K8s};
+
+/// Where a name is looked up.
+#[derive(Debug, Clone)]
+pub(super) struct Scope {
+    pub(super) module: ModuleId,
+    pub(super) generics: Rc<BTreeMap<String, TypeId>>,
+    pub(super) this: Option<TypeId>,
+}
+
+impl Scope {
+    pub(super) fn module(module: ModuleId) -> Self {
+        Scope { module, generics: Rc::default(), this: None }
+    }
+}
+
+/// A user's type with its type arguments.
+#[derive(Debug, Clone)]
+pub(super) struct UserType {
+    pub(super) item: ItemRef,
+    pub(super) scope: Scope,
+}
+
+/// Why something is not decided here.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal {
+    pub(super) code: Code,
+    pub(super) module: ModuleId,
+    pub(super) span: Span,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+impl Refusal {
+    pub(super) fn new(code: Code, scope: &Scope, span: Span, message: impl Into<String>) -> Self {
+        Refusal { code, module: scope.module, span, message: message.into(), help: None }
+    }
+
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// What a [`TypeId`] stands for in the source.
+#[derive(Debug)]
+pub(super) enum Info {
+    Known(&'static Known, Vec<TypeId>),
+    User(UserType),
+    Refused(Refusal),
+}
+
+/// The types that one custom resource reaches, while they are read.
+pub(super) struct Types<'t> {
+    pub(super) tree: &'t SourceTree,
+    pub(super) graph: Graph,
+    pub(super) infos: Vec<Info>,
+    pub(super) diagnostics: Diagnostics,
+    /// Kind of the resource and the schema path below it.
+    pub(super) path: Vec<String>,
+    /// Types that are being described, outermost first, with their schema ids.
+    pub(super) active: Vec<(TypeId, String)>,
+    pub(super) described: BTreeMap<TypeId, bool>,
+    users: BTreeMap<(ItemRef, Vec<TypeId>), TypeId>,
+    knowns: BTreeMap<(usize, Vec<TypeId>), TypeId>,
+    impls: Option<Rc<Impls>>,
+    /// Nested calls of the evaluator.
+    pub(super) depth: usize,
+}
+
+/// The `impl` blocks of the package, by the item they are for.
+pub(super) type Impls = BTreeMap<ItemRef, Vec<ItemRef>>;
+
+impl<'t> Types<'t> {
+    pub(super) fn new(tree: &'t SourceTree, kind: &str) -> Self {
+        Types {
+            tree,
+            graph: Graph::default(),
+            infos: Vec::new(),
+            diagnostics: Diagnostics::default(),
+            path: vec![kind.to_owned()],
+            active: Vec::new(),
+            described: BTreeMap::new(),
+            users: BTreeMap::new(),
+            knowns: BTreeMap::new(),
+            impls: None,
+            depth: 0,
+        }
+    }
+
+    /// Reports a refusal with the place in the schema that it is about.
+    pub(super) fn refuse(&mut self, refusal: Refusal) {
+        let Refusal { code, module, span, message, help } = refusal;
+        let message = if self.path.len() > 1 { format!("{message}, in `{}`", self.path.join(".")) } else { message };
+        let mut diagnostic = Diagnostic::new(code, message).at(self.tree.origin(module, span));
+        diagnostic.help = help;
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Reports every part of an error of syn or darling.
+    pub(super) fn refuse_syntax(&mut self, code: Code, module: ModuleId, error: syn::Error) {
+        for error in error {
+            let (span, message) = (error.span(), error.to_string());
+            self.refuse(Refusal { code, module, span, message, help: None });
+        }
+    }
+
+    pub(super) fn text(&self, scope: &Scope, tokens: &impl ToTokens) -> String {
+        text(self.tree, scope.module, tokens)
+    }
+
+    fn add(&mut self, info: Info) -> TypeId {
+        let ty = match &info {
+            Info::Known(known, arguments) => Type::Known(known, arguments.clone()),
+            Info::User(_) | Info::Refused(_) => Type::Unknown,
+        };
+        self.infos.push(info);
+        self.graph.add(ty)
+    }
+
+    pub(super) fn info(&self, id: TypeId) -> &Info {
+        &self.infos[self.graph.index(id)]
+    }
+
+    /// The user's type behind an id.
+    pub(super) fn user(&self, id: TypeId) -> Option<&UserType> {
+        match self.infos.get(self.graph.index(id))? {
+            Info::User(user) => Some(user),
+            Info::Known(..) | Info::Refused(_) => None,
+        }
+    }
+
+    /// Path and arguments of a known type.
+    pub(super) fn known(&self, id: TypeId) -> Option<(&'static Known, Vec<TypeId>)> {
+        match self.info(id) {
+            Info::Known(known, arguments) => Some((known, arguments.clone())),
+            Info::User(_) | Info::Refused(_) => None,
+        }
+    }
+
+    pub(super) fn known_type(&mut self, known: &'static Known, arguments: Vec<TypeId>) -> TypeId {
+        let key = (std::ptr::from_ref(known).addr(), arguments);
+        if let Some(&id) = self.knowns.get(&key) {
+            return id;
+        }
+        let id = self.add(Info::Known(known, key.1.clone()));
+        self.knowns.insert(key, id);
+        id
+    }
+
+    /// Adds the root, which no source declares.
+    pub(super) fn add_root(&mut self, container: crate::schema::Container) -> TypeId {
+        self.graph.add(Type::User(Rc::new(container)))
+    }
+
+    /// The type that has no generic parameters of its own.
+    pub(super) fn plain_user_type(&mut self, item: ItemRef) -> TypeId {
+        self.user_type(item, Vec::new(), BTreeMap::new())
+    }
+
+    fn user_type(&mut self, item: ItemRef, arguments: Vec<TypeId>, generics: BTreeMap<String, TypeId>) -> TypeId {
+        if let Some(&id) = self.users.get(&(item, arguments.clone())) {
+            return id;
+        }
+        let module = self.tree.module(item);
+        let scope = Scope { module, generics: Rc::new(generics), this: None };
+        let id = self.add(Info::User(UserType { item, scope }));
+        let index = self.graph.index(id);
+        if let Info::User(user) = &mut self.infos[index] {
+            user.scope.this = Some(id);
+        }
+        self.users.insert((item, arguments), id);
+        id
+    }
+
+    fn refused(&mut self, refusal: Refusal) -> TypeId {
+        self.add(Info::Refused(refusal))
+    }
+
+    /// The type that a type expression stands for. Nothing is reported before the type is used.
+    pub(super) fn ty(&mut self, scope: &Scope, ty: &syn::Type) -> TypeId {
+        match ty {
+            syn::Type::Paren(inner) => self.ty(scope, &inner.elem),
+            syn::Type::Group(inner) => self.ty(scope, &inner.elem),
+            syn::Type::Reference(inner) => {
+                let inner = self.ty(scope, &inner.elem);
+                self.known_type(known::reference(), vec![inner])
+            }
+            syn::Type::Tuple(tuple) => {
+                let arguments: Vec<TypeId> = tuple.elems.iter().map(|elem| self.ty(scope, elem)).collect();
+                match known::tuple(arguments.len()) {
+                    Some(known) => self.known_type(known, arguments),
+                    None => self.unsupported(scope, ty, "a tuple of this many elements"),
+                }
+            }
+            syn::Type::Array(array) => {
+                let inner = self.ty(scope, &array.elem);
+                let length = self.length(scope, &array.len).and_then(known::array);
+                match length {
+                    Some(known) => self.known_type(known, vec![inner]),
+                    None => self.unsupported(scope, ty, "an array of this length"),
+                }
+            }
+            syn::Type::Path(path) => self.path_type(scope, path),
+            _ => self.unsupported(scope, ty, "a type of this form"),
+        }
+    }
+
+    fn length(&mut self, scope: &Scope, length: &Expr) -> Option<usize> {
+        let usize_type = self.primitive("usize");
+        self.integer(scope, length, usize_type)
+    }
+
+    pub(super) fn primitive(&mut self, name: &str) -> Option<TypeId> {
+        known::lookup(name).map(|known| self.known_type(known, Vec::new()))
+    }
+
+    fn unsupported(&mut self, scope: &Scope, ty: &impl ToTokens, what: &str) -> TypeId {
+        let message = format!("{what} is not read: `{}`", self.text(scope, ty));
+        self.refused(
+            Refusal::new(Code::UnsupportedType, scope, ty.to_token_stream().span(), message)
+                .help("describe the value with `#[schemars(with = \"…\")]`"),
+        )
+    }
+
+    fn path_type(&mut self, scope: &Scope, ty: &TypePath) -> TypeId {
+        let path = &ty.path;
+        if ty.qself.is_some() {
+            return self.unsupported(scope, ty, "an associated type");
+        }
+        if let Some(ident) = path.get_ident() {
+            if ident == "Self"
+                && let Some(this) = scope.this
+            {
+                return this;
+            }
+            if let Some(&argument) = scope.generics.get(&ident.to_string()) {
+                return argument;
+            }
+        }
+        if path.segments.len() > 1
+            && (path.segments[0].ident == "Self" || scope.generics.contains_key(&path.segments[0].ident.to_string()))
+        {
+            return self.unsupported(scope, ty, "an associated type");
+        }
+        let resolution = self.tree.resolve(scope.module, path);
+        match resolution {
+            Resolution::Local(item) => self.local_type(scope, ty, item),
+            Resolution::Primitive(name) => match self.primitive(&name) {
+                Some(id) => id,
+                None => self.unsupported(scope, ty, "this primitive type"),
+            },
+            Resolution::Foreign(canonical) => self.foreign_type(scope, ty, &canonical),
+            Resolution::Member(..) => self.unsupported(scope, ty, "an associated type"),
+            Resolution::Unresolved(why) => self.refused(
+                Refusal::new(Code::UnresolvedName, scope, path.span(), why)
+                    .help("write the full path of the type, or a `use` that names it"),
+            ),
+        }
+    }
+
+    fn arguments(&mut self, scope: &Scope, ty: &TypePath) -> Result<Vec<TypeId>, TypeId> {
+        let Some(last) = ty.path.segments.last() else { return Ok(Vec::new()) };
+        let PathArguments::AngleBracketed(list) = &last.arguments else { return Ok(Vec::new()) };
+        let mut arguments = Vec::new();
+        for argument in &list.args {
+            match argument {
+                GenericArgument::Type(ty) => arguments.push(self.ty(scope, ty)),
+                GenericArgument::Lifetime(_) => {}
+                _ => return Err(self.unsupported(scope, ty, "a generic argument of this form")),
+            }
+        }
+        Ok(arguments)
+    }
+
+    fn foreign_type(&mut self, scope: &Scope, ty: &TypePath, canonical: &[String]) -> TypeId {
+        let arguments = match self.arguments(scope, ty) {
+            Ok(arguments) => arguments,
+            Err(refused) => return refused,
+        };
+        let path = canonical.join("::");
+        let span = ty.path.span();
+        if path == "serde_json::Map" && (arguments.len() != 2 || !self.is_string_to_value(&arguments)) {
+            return self.unsupported(scope, ty, "this map");
+        }
+        let Some(known) = known::lookup(&path) else {
+            let name = canonical.first().map_or("", String::as_str);
+            return self.refused(
+                Refusal::new(
+                    Code::ForeignType,
+                    scope,
+                    span,
+                    format!("type `{path}` of the crate `{name}` is not known"),
+                )
+                .help("describe the value with `#[schemars(with = \"…\")]`"),
+            );
+        };
+        if canonical[0] == "k8s_openapi"
+            && let K8s::Differs(why) = dependency::k8s(self.tree.manifest_of(scope.module))
+        {
+            return self.refused(
+                Refusal::new(Code::DependencyVersion, scope, span, format!("type `{path}` may differ: {why}")).help(
+                    format!(
+                        "depend on k8s-openapi {} with its feature `{}`",
+                        dependency::K8S_VERSION,
+                        dependency::K8S_FEATURE
+                    ),
+                ),
+            );
+        }
+        // Hash maps and sets have a hasher as last argument, which has no influence.
+        if arguments.len() < known.arity || arguments.len() > known.arity + 1 {
+            return self.unsupported(scope, ty, "this number of type arguments");
+        }
+        let arguments = arguments.into_iter().take(known.arity).collect();
+        self.known_type(known, arguments)
+    }
+
+    fn is_string_to_value(&self, arguments: &[TypeId]) -> bool {
+        let path = |id: TypeId| self.known(id).map(|(known, _)| known.path);
+        path(arguments[0]) == Some("std::string::String") && path(arguments[1]) == Some("serde_json::Value")
+    }
+
+    fn local_type(&mut self, scope: &Scope, ty: &TypePath, item: ItemRef) -> TypeId {
+        let arguments = match self.arguments(scope, ty) {
+            Ok(arguments) => arguments,
+            Err(refused) => return refused,
+        };
+        let tree = self.tree;
+        if let Some(cfg) = tree.unknown_cfg(item) {
+            let message = format!(
+                "`{}` exists only under `cfg({cfg})`, which only the compiler can decide",
+                self.text(scope, &ty.path)
+            );
+            return self.refused(Refusal::new(Code::UnknownCfg, scope, ty.path.span(), message));
+        }
+        let generics = match tree.item(item) {
+            Item::Struct(item) => &item.generics,
+            Item::Enum(item) => &item.generics,
+            Item::Type(alias) => {
+                let bound = match self.bind(scope, ty, &alias.generics, &arguments, item) {
+                    Ok(bound) => bound,
+                    Err(refused) => return refused,
+                };
+                let scope = Scope { module: tree.module(item), generics: Rc::new(bound), this: None };
+                // An alias can't name itself, so this ends; a cycle of aliases does not compile.
+                if self.path.len() > 200 {
+                    return self.unsupported(&scope, ty, "a cycle of aliases");
+                }
+                self.path.push(String::new());
+                let id = self.ty(&scope, &alias.ty);
+                self.path.pop();
+                return id;
+            }
+            _ => return self.unsupported(scope, ty, "something other than a struct, an enum or an alias"),
+        };
+        match self.bind(scope, ty, generics, &arguments, item) {
+            Ok(bound) => self.user_type(item, arguments, bound),
+            Err(refused) => refused,
+        }
+    }
+
+    fn bind(
+        &mut self,
+        scope: &Scope,
+        ty: &TypePath,
+        generics: &syn::Generics,
+        arguments: &[TypeId],
+        item: ItemRef,
+    ) -> Result<BTreeMap<String, TypeId>, TypeId> {
+        let mut bound = BTreeMap::new();
+        let mut arguments = arguments.iter();
+        for param in &generics.params {
+            match param {
+                GenericParam::Lifetime(_) => {}
+                GenericParam::Const(_) => return Err(self.unsupported(scope, ty, "a const generic")),
+                GenericParam::Type(param) => {
+                    let argument = match (arguments.next(), &param.default) {
+                        (Some(&argument), _) => argument,
+                        (None, Some((_, default))) => {
+                            let module = self.tree.module(item);
+                            let scope = Scope { module, generics: Rc::new(bound.clone()), this: None };
+                            self.ty(&scope, default)
+                        }
+                        (None, None) => return Err(self.unsupported(scope, ty, "an inferred type argument")),
+                    };
+                    bound.insert(param.ident.to_string(), argument);
+                }
+            }
+        }
+        Ok(bound)
+    }
+
+    /// The derives of an item, as canonical paths; `Err` is one that can't be resolved and might matter.
+    pub(super) fn derives(&self, module: ModuleId, attributes: &[Attribute]) -> Vec<(usize, Derive)> {
+        derives(self.tree, module, attributes)
+    }
+
+    /// Whether the item derives the trait of this canonical path.
+    pub(super) fn derives_trait(&self, item: ItemRef, canonical: &str) -> bool {
+        let attributes = attributes(self.tree.item(item));
+        self.derives(self.tree.module(item), attributes)
+            .iter()
+            .any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == canonical))
+    }
+
+    /// The `impl` blocks for an item.
+    pub(super) fn impls(&mut self, item: ItemRef) -> Vec<ItemRef> {
+        let impls = match &self.impls {
+            Some(impls) => Rc::clone(impls),
+            None => Rc::clone(self.impls.insert(Rc::new(self.find_impls()))),
+        };
+        impls.get(&item).cloned().unwrap_or_default()
+    }
+
+    fn find_impls(&self) -> Impls {
+        let mut impls = Impls::new();
+        for found in self.tree.items() {
+            let Item::Impl(block) = self.tree.item(found) else { continue };
+            let syn::Type::Path(path) = &*block.self_ty else { continue };
+            if let Resolution::Local(of) = self.tree.resolve(self.tree.module(found), &path.path) {
+                impls.entry(of).or_default().push(found);
+            }
+        }
+        impls
+    }
+
+    /// The canonical path of the trait of an `impl` block.
+    pub(super) fn trait_of(&self, block: ItemRef) -> Option<String> {
+        let Item::Impl(item) = self.tree.item(block) else { return None };
+        let (path, _) = item.trait_.as_ref()?;
+        Some(match self.tree.resolve(self.tree.module(block), path) {
+            Resolution::Foreign(path) => path.join("::"),
+            Resolution::Local(_) | Resolution::Member(..) | Resolution::Primitive(_) => String::new(),
+            Resolution::Unresolved(_) => text(self.tree, self.tree.module(block), path),
+        })
+    }
+
+    /// A struct or enum as the input of a derive.
+    pub(super) fn derive_input(&self, item: ItemRef) -> Option<DeriveInput> {
+        match self.tree.item(item) {
+            Item::Struct(item) => Some(item.clone().into()),
+            Item::Enum(item) => Some(item.clone().into()),
+            _ => None,
+        }
+    }
+}
+
+/// One path of a `#[derive(…)]`.
+#[derive(Debug, Clone)]
+pub(super) enum Derive {
+    /// A macro of another crate, by its canonical path.
+    Resolved(String),
+    /// A path that means nothing known.
+    Unresolved(String, Span),
+}
+
+/// The derives of an item with the position of their attribute.
+pub(super) fn derives(tree: &SourceTree, module: ModuleId, attributes: &[Attribute]) -> Vec<(usize, Derive)> {
+    let mut all = Vec::new();
+    for (position, attribute) in attributes.iter().enumerate() {
+        if !attribute.path().is_ident("derive") {
+            continue;
+        }
+        // A derive that does not parse does not compile either.
+        let _ = attribute.parse_nested_meta(|meta| {
+            let derive = match tree.resolve_in(module, &meta.path, Namespace::Macros) {
+                Resolution::Foreign(path) => Derive::Resolved(path.join("::")),
+                _ => Derive::Unresolved(text(tree, module, &meta.path), meta.path.span()),
+            };
+            all.push((position, derive));
+            Ok(())
+        });
+    }
+    all
+}
+
+/// The attributes of a struct or enum.
+pub(super) fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Struct(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// Source text of a piece of syntax, on one line.
+pub(super) fn text(tree: &SourceTree, module: ModuleId, tokens: &impl ToTokens) -> String {
+    let origin = tree.origin(module, tokens.to_token_stream().span());
+    let text = origin.text.get(origin.range).unwrap_or_default();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().count() > 60 { text.chars().take(59).chain(['…']).collect() } else { text }
+}

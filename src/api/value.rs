@@ -1,0 +1,975 @@
+//! A closed-world evaluator: literals, constants, constructors and functions that are made of them.
+//!
+//! What is not positively known is refused; nothing here guesses. The code is taken to compile, so a wrong type needs
+//! no answer, but every number is checked against the type that it has.
+
+use std::collections::BTreeMap;
+
+use quote::ToTokens;
+use serde_json::Value;
+use syn::spanned::Spanned as _;
+use syn::{
+    BinOp, Block, Expr, ExprCall, ExprMethodCall, ExprStruct, Fields, FnArg, ImplItem, Item, Lit, Member, Pat, Path,
+    Stmt, UnOp,
+};
+
+use crate::diagnostic::Code;
+use crate::schema::TypeId;
+use crate::source::{ItemRef, Namespace, Resolution};
+
+use super::json;
+use super::types::{Refusal, Scope, Types};
+
+/// A value of a Rust expression.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Val {
+    Unit,
+    Bool(bool),
+    Int(i128),
+    F32(f32),
+    F64(f64),
+    Char(char),
+    Str(String),
+    None,
+    Some(Box<Val>),
+    /// Lists, sets, arrays and tuples.
+    Seq(Vec<Val>),
+    Map(Vec<(Val, Val)>),
+    /// A struct of the user: its fields in the order of the declaration.
+    Struct(TypeId, Vec<Val>),
+    /// A variant of an enum of the user: its index and fields.
+    Variant(TypeId, usize, Vec<Val>),
+    /// A value of another crate, as serde writes it.
+    Json(Value),
+}
+
+/// Values of function parameters.
+pub(super) type Env = BTreeMap<String, Val>;
+
+type Eval<T = Val> = Result<T, Refusal>;
+
+/// More nested calls than a default ever has.
+const DEPTH: usize = 32;
+
+impl Types<'_> {
+    fn no<T>(&self, scope: &Scope, what: &impl ToTokens) -> Eval<T> {
+        let message = format!("cannot evaluate `{}` without running code", self.text(scope, what));
+        Err(Refusal::new(Code::Expression, scope, what.to_token_stream().span(), message)
+            .help("use literals, constants, or functions that only return them"))
+    }
+
+    /// An expression that stands for a number of elements.
+    pub(super) fn integer(&mut self, scope: &Scope, expr: &Expr, ty: Option<TypeId>) -> Option<usize> {
+        match self.eval(scope, &Env::new(), expr, ty) {
+            Ok(Val::Int(value)) => usize::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The value of an expression; `ty` is the type that the place asks for.
+    pub(super) fn eval(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
+        match expr {
+            Expr::Lit(lit) => match self.literal(&lit.lit, ty, false) {
+                Some(value) => Ok(value),
+                None => self.no(scope, expr),
+            },
+            Expr::Paren(inner) => self.eval(scope, env, &inner.expr, ty),
+            Expr::Group(inner) => self.eval(scope, env, &inner.expr, ty),
+            Expr::Reference(inner) if inner.mutability.is_none() => {
+                let ty =
+                    ty.and_then(|ty| self.known(ty)).filter(|(known, _)| known.path == "&").map(|(_, args)| args[0]);
+                self.eval(scope, env, &inner.expr, ty)
+            }
+            Expr::Block(block) if block.label.is_none() => self.block(scope, env, &block.block, ty),
+            Expr::Unary(unary) => self.unary(scope, env, expr, &unary.op, &unary.expr, ty),
+            Expr::Binary(binary) => self.binary(scope, env, expr, (&binary.left, &binary.op, &binary.right), ty),
+            Expr::Cast(cast) => {
+                let value = self.eval(scope, env, &cast.expr, None)?;
+                let target = self.ty(scope, &cast.ty);
+                match value {
+                    Val::Int(value) if self.fits(value, Some(target)) == Some(true) => Ok(Val::Int(value)),
+                    _ => self.no(scope, expr),
+                }
+            }
+            Expr::Path(path) if path.qself.is_none() => self.path(scope, env, expr, &path.path, ty),
+            Expr::Struct(literal) if literal.qself.is_none() => self.struct_literal(scope, env, literal),
+            Expr::Call(call) => self.call(scope, env, call, ty),
+            Expr::MethodCall(call) => self.method(scope, env, call, ty),
+            Expr::Array(array) => {
+                let elem = self.argument(ty, &["[]", "&", "std::vec::Vec"]);
+                let values: Eval<Vec<Val>> = array.elems.iter().map(|item| self.eval(scope, env, item, elem)).collect();
+                Ok(Val::Seq(values?))
+            }
+            Expr::Tuple(tuple) => {
+                let types = ty.and_then(|ty| self.known(ty)).filter(|(known, _)| known.path == "()");
+                let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
+                let values: Eval<Vec<Val>> = tuple
+                    .elems
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| self.eval(scope, env, item, types.get(index).copied()))
+                    .collect();
+                let values = values?;
+                Ok(if values.is_empty() { Val::Unit } else { Val::Seq(values) })
+            }
+            Expr::Macro(call) => self.macro_call(scope, env, expr, &call.mac, ty),
+            _ => self.no(scope, expr),
+        }
+    }
+
+    fn literal(&self, lit: &Lit, ty: Option<TypeId>, negative: bool) -> Option<Val> {
+        let float = |text: &str, suffix: &str| {
+            let text = if negative { format!("-{text}") } else { text.to_owned() };
+            match (suffix, self.primitive_name(ty)) {
+                ("f32", _) | ("", Some("f32")) => text.parse().ok().map(Val::F32),
+                ("f64", _) | ("", Some("f64") | None) => text.parse().ok().map(Val::F64),
+                _ => None,
+            }
+        };
+        match lit {
+            Lit::Str(text) if !negative => Some(Val::Str(text.value())),
+            Lit::Bool(value) if !negative => Some(Val::Bool(value.value)),
+            Lit::Char(value) if !negative => Some(Val::Char(value.value())),
+            Lit::Float(value) => float(value.base10_digits(), value.suffix()),
+            Lit::Int(value) if matches!(value.suffix(), "f32" | "f64") => float(value.base10_digits(), value.suffix()),
+            Lit::Int(value) => {
+                let number: i128 = value.base10_parse::<u128>().ok().and_then(|number| number.try_into().ok())?;
+                let number = if negative { -number } else { number };
+                let fits = match value.suffix() {
+                    "" if ty.is_some() => self.fits(number, ty)?,
+                    "" => i32::try_from(number).is_ok(),
+                    suffix => in_range(number, suffix)?,
+                };
+                fits.then_some(Val::Int(number))
+            }
+            _ => None,
+        }
+    }
+
+    fn primitive_name(&self, ty: Option<TypeId>) -> Option<&'static str> {
+        self.known(ty?).map(|(known, _)| known.path)
+    }
+
+    /// Whether an integer is one of the type; `None` when the type is no integer.
+    fn fits(&self, value: i128, ty: Option<TypeId>) -> Option<bool> {
+        in_range(value, self.primitive_name(ty)?)
+    }
+
+    /// The type argument of a known type with one of these paths.
+    fn argument(&self, ty: Option<TypeId>, paths: &[&str]) -> Option<TypeId> {
+        let (known, arguments) = self.known(ty?)?;
+        if known.path == "&" && !paths.contains(&"&") {
+            return self.argument(Some(arguments[0]), paths);
+        }
+        paths.contains(&known.path).then(|| arguments.first().copied()).flatten()
+    }
+
+    fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
+        let mut env = env.clone();
+        let Some((last, before)) = block.stmts.split_last() else { return Ok(Val::Unit) };
+        for stmt in before {
+            let Stmt::Local(local) = stmt else { return self.no(scope, stmt) };
+            let (pat, ty) = match &local.pat {
+                Pat::Type(typed) => (&*typed.pat, Some(self.ty(scope, &typed.ty))),
+                // Without its type a number may be of any width.
+                pat => (pat, None),
+            };
+            let (Pat::Ident(name), Some(init)) = (pat, &local.init) else { return self.no(scope, stmt) };
+            if name.mutability.is_some() || name.subpat.is_some() || init.diverge.is_some() {
+                return self.no(scope, stmt);
+            }
+            let value = self.eval(scope, &env, &init.expr, ty)?;
+            if ty.is_none() && matches!(value, Val::Int(_) | Val::F32(_) | Val::F64(_)) {
+                return self.no(scope, stmt);
+            }
+            env.insert(name.ident.to_string(), value);
+        }
+        match last {
+            Stmt::Expr(Expr::Return(ret), _) => match &ret.expr {
+                Some(value) => self.eval(scope, &env, value, ty),
+                None => Ok(Val::Unit),
+            },
+            Stmt::Expr(expr, None) => self.eval(scope, &env, expr, ty),
+            stmt => self.no(scope, stmt),
+        }
+    }
+
+    fn unary(&mut self, scope: &Scope, env: &Env, expr: &Expr, op: &UnOp, inner: &Expr, ty: Option<TypeId>) -> Eval {
+        if let (UnOp::Neg(_), Expr::Lit(lit)) = (op, inner) {
+            return self.literal(&lit.lit, ty, true).map_or_else(|| self.no(scope, expr), Ok);
+        }
+        let value = self.eval(scope, env, inner, ty)?;
+        match (op, value) {
+            (UnOp::Deref(_), value) => Ok(value),
+            (UnOp::Not(_), Val::Bool(value)) => Ok(Val::Bool(!value)),
+            (UnOp::Neg(_), Val::Int(value)) if ty.is_some() && self.fits(-value, ty) == Some(true) => {
+                Ok(Val::Int(-value))
+            }
+            (UnOp::Neg(_), Val::F64(value)) => Ok(Val::F64(-value)),
+            (UnOp::Neg(_), Val::F32(value)) => Ok(Val::F32(-value)),
+            _ => self.no(scope, expr),
+        }
+    }
+
+    fn binary(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        expr: &Expr,
+        (left, op, right): (&Expr, &BinOp, &Expr),
+        ty: Option<TypeId>,
+    ) -> Eval {
+        let comparison =
+            matches!(op, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_));
+        let ty = if comparison { None } else { ty };
+        let left = self.eval(scope, env, left, ty)?;
+        let right = self.eval(scope, env, right, ty)?;
+        let value = match (op, left, right) {
+            // Only values whose `PartialEq` is that of the language: a user's type may have its own.
+            (BinOp::Eq(_), left, right) => equal(&left, &right).map(Val::Bool),
+            (BinOp::Ne(_), left, right) => equal(&left, &right).map(|equal| Val::Bool(!equal)),
+            (BinOp::And(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left && right)),
+            (BinOp::Or(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left || right)),
+            (op, Val::Int(left), Val::Int(right)) => match op {
+                BinOp::Lt(_) => Some(Val::Bool(left < right)),
+                BinOp::Le(_) => Some(Val::Bool(left <= right)),
+                BinOp::Gt(_) => Some(Val::Bool(left > right)),
+                BinOp::Ge(_) => Some(Val::Bool(left >= right)),
+                BinOp::Add(_) => left.checked_add(right).map(Val::Int),
+                BinOp::Sub(_) => left.checked_sub(right).map(Val::Int),
+                BinOp::Mul(_) => left.checked_mul(right).map(Val::Int),
+                BinOp::Div(_) => left.checked_div(right).map(Val::Int),
+                BinOp::Rem(_) => left.checked_rem(right).map(Val::Int),
+                BinOp::Shl(_) => u32::try_from(right)
+                    .ok()
+                    .and_then(|right| 1i128.checked_shl(right))
+                    .and_then(|power| left.checked_mul(power))
+                    .map(Val::Int),
+                _ => None,
+            },
+            _ => None,
+        };
+        match value {
+            Some(Val::Int(value)) => {
+                let fits = if ty.is_some() { self.fits(value, ty) } else { Some(i32::try_from(value).is_ok()) };
+                if fits == Some(true) { Ok(Val::Int(value)) } else { self.no(scope, expr) }
+            }
+            Some(value) => Ok(value),
+            None => self.no(scope, expr),
+        }
+    }
+
+    fn path(&mut self, scope: &Scope, env: &Env, expr: &Expr, path: &Path, ty: Option<TypeId>) -> Eval {
+        if let Some(value) = path.get_ident().and_then(|ident| env.get(&ident.to_string())) {
+            return Ok(value.clone());
+        }
+        match self.value_path(scope, path) {
+            Some(Target::Item(item)) => self.constant(scope, expr, item),
+            Some(Target::Member(id, name)) => {
+                if let Some((index, Fields::Unit)) = self.variant(id, &name) {
+                    return Ok(Val::Variant(id, index, Vec::new()));
+                }
+                self.associated_const(id, &name).unwrap_or_else(|| self.no(scope, expr))
+            }
+            Some(Target::Foreign(path)) => match path.join("::").as_str() {
+                "std::option::Option::None" => Ok(Val::None),
+                "std::f64::consts::PI" => self.no(scope, expr),
+                path => match limit(path) {
+                    Some(value) if ty.is_none() || self.fits(value, ty) != Some(false) => Ok(Val::Int(value)),
+                    _ => self.no(scope, expr),
+                },
+            },
+            Some(Target::Itself(id)) => match self.shape(id) {
+                Some(Fields::Unit) => Ok(Val::Struct(id, Vec::new())),
+                _ => self.no(scope, expr),
+            },
+            None => self.no(scope, expr),
+        }
+    }
+
+    /// What a path in an expression names. `Self` and generic parameters are resolved here.
+    fn value_path(&mut self, scope: &Scope, path: &Path) -> Option<Target> {
+        let first = &path.segments.first()?.ident;
+        if first == "Self" {
+            let this = scope.this?;
+            return match path.segments.len() {
+                1 => Some(Target::Itself(this)),
+                2 => Some(Target::Member(this, path.segments[1].ident.to_string())),
+                _ => None,
+            };
+        }
+        if scope.generics.contains_key(&first.to_string()) {
+            return None;
+        }
+        match self.tree.resolve_in(scope.module, path, Namespace::Values) {
+            Resolution::Local(item) => match self.tree.item(item) {
+                Item::Struct(_) => self.item_type(scope, item).map(Target::Itself),
+                _ => Some(Target::Item(item)),
+            },
+            Resolution::Member(item, name) => match self.tree.item(item) {
+                Item::Type(_) => {
+                    let mut prefix = path.clone();
+                    prefix.segments.pop();
+                    prefix.segments.pop_punct();
+                    let ty = syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: prefix });
+                    let id = self.ty(scope, &ty);
+                    self.user(id).is_some().then_some(Target::Member(id, name))
+                }
+                _ => self.item_type(scope, item).map(|id| Target::Member(id, name)),
+            },
+            Resolution::Foreign(path) => Some(Target::Foreign(path)),
+            Resolution::Primitive(_) | Resolution::Unresolved(_) => None,
+        }
+    }
+
+    /// The type of an item that is named without arguments; inside its own impl that is `Self`.
+    fn item_type(&mut self, scope: &Scope, item: ItemRef) -> Option<TypeId> {
+        if let Some(this) = scope.this
+            && self.user(this).is_some_and(|user| user.item == item)
+        {
+            return Some(this);
+        }
+        let generics = match self.tree.item(item) {
+            Item::Struct(item) => &item.generics,
+            Item::Enum(item) => &item.generics,
+            _ => return None,
+        };
+        generics.type_params().next().is_none().then(|| self.plain_user_type(item))
+    }
+
+    fn constant(&mut self, scope: &Scope, expr: &Expr, item: ItemRef) -> Eval {
+        if self.tree.unknown_cfg(item).is_some() {
+            return self.no(scope, expr);
+        }
+        let (ty, value) = match self.tree.item(item) {
+            Item::Const(item) => (&item.ty, &item.expr),
+            Item::Static(item) => (&item.ty, &item.expr),
+            _ => return self.no(scope, expr),
+        };
+        let (ty, value) = (ty.clone(), value.clone());
+        let inner = Scope::module(self.tree.module(item));
+        let ty = self.ty(&inner, &ty);
+        self.deeper(scope, expr, |types| types.eval(&inner, &Env::new(), &value, Some(ty)))
+    }
+
+    fn deeper(&mut self, scope: &Scope, expr: &impl ToTokens, run: impl FnOnce(&mut Self) -> Eval) -> Eval {
+        if self.depth >= DEPTH {
+            return self.no(scope, expr);
+        }
+        self.depth += 1;
+        let result = run(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn variant(&self, id: TypeId, name: &str) -> Option<(usize, &Fields)> {
+        let Item::Enum(item) = self.tree.item(self.user(id)?.item) else { return None };
+        let position = item.variants.iter().position(|variant| variant.ident == name)?;
+        Some((position, &item.variants[position].fields))
+    }
+
+    fn shape(&self, id: TypeId) -> Option<&Fields> {
+        match self.tree.item(self.user(id)?.item) {
+            Item::Struct(item) => Some(&item.fields),
+            _ => None,
+        }
+    }
+
+    /// The types of the fields of a struct or variant.
+    pub(super) fn field_types(&mut self, id: TypeId, fields: &Fields) -> Vec<TypeId> {
+        let Some(user) = self.user(id).cloned() else { return Vec::new() };
+        fields.iter().map(|field| self.ty(&user.scope, &field.ty)).collect()
+    }
+
+    /// Associated items of a type outside of trait impls. Items that cfg may remove are not there.
+    fn inherent<T>(&mut self, id: TypeId, find: impl Fn(&ImplItem) -> Option<T>) -> Option<(T, Scope)> {
+        let user = self.user(id)?.clone();
+        for block in self.impls(user.item) {
+            let Item::Impl(item) = self.tree.item(block) else { continue };
+            if item.trait_.is_some() || item.generics.type_params().next().is_some() {
+                continue;
+            }
+            if self.tree.unknown_cfg(block).is_some() {
+                return None;
+            }
+            if let Some(found) = item.items.iter().find_map(&find) {
+                let scope = Scope { module: self.tree.module(block), ..user.scope };
+                return Some((found, scope));
+            }
+        }
+        None
+    }
+
+    fn associated_const(&mut self, id: TypeId, name: &str) -> Option<Eval> {
+        let (item, scope) = self.inherent(id, |item| match item {
+            ImplItem::Const(item) if item.ident == name => Some(item.clone()),
+            _ => None,
+        })?;
+        let ty = self.ty(&scope, &item.ty);
+        Some(self.deeper(&scope, &item.expr, |types| types.eval(&scope, &Env::new(), &item.expr, Some(ty))))
+    }
+
+    fn struct_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct) -> Eval {
+        let resolved = match self.tree.resolve(scope.module, &literal.path) {
+            Resolution::Member(item, name) => self.item_type(scope, item).map(|id| Target::Member(id, name)),
+            Resolution::Local(_) => {
+                let path = syn::TypePath { attrs: Vec::new(), qself: None, path: literal.path.clone() };
+                let id = match scope.this {
+                    Some(this) if self.names(scope, &literal.path, this) => this,
+                    _ => self.ty(scope, &syn::Type::Path(path)),
+                };
+                Some(Target::Itself(id))
+            }
+            _ => self.value_path(scope, &literal.path),
+        };
+        let (id, variant, fields) = match resolved {
+            Some(Target::Itself(id)) => match self.shape(id) {
+                Some(fields) => (id, None, fields.clone()),
+                None => return self.no(scope, literal),
+            },
+            Some(Target::Member(id, name)) => match self.variant(id, &name) {
+                Some((index, fields)) => (id, Some(index), fields.clone()),
+                None => return self.no(scope, literal),
+            },
+            _ => return self.no(scope, literal),
+        };
+        let types = self.field_types(id, &fields);
+        let rest = match &literal.rest {
+            Some(rest) if variant.is_none() => Some(self.eval(scope, env, rest, Some(id))?),
+            Some(rest) => return self.no(scope, rest),
+            None => None,
+        };
+        let mut values = Vec::new();
+        for (index, (field, ty)) in fields.iter().zip(types).enumerate() {
+            let given = literal.fields.iter().find(|given| match (&given.member, &field.ident) {
+                (Member::Named(name), Some(ident)) => name == ident,
+                (Member::Unnamed(position), None) => position.index as usize == index,
+                _ => false,
+            });
+            values.push(match (given, &rest) {
+                (Some(given), _) => self.eval(scope, env, &given.expr, Some(ty))?,
+                (None, Some(Val::Struct(of, values))) if *of == id => values[index].clone(),
+                _ => return self.no(scope, literal),
+            });
+        }
+        Ok(match variant {
+            Some(index) => Val::Variant(id, index, values),
+            None => Val::Struct(id, values),
+        })
+    }
+
+    fn names(&self, scope: &Scope, path: &Path, this: TypeId) -> bool {
+        let Resolution::Local(item) = self.tree.resolve(scope.module, path) else { return false };
+        self.user(this).is_some_and(|user| user.item == item)
+    }
+
+    fn call(&mut self, scope: &Scope, env: &Env, call: &ExprCall, ty: Option<TypeId>) -> Eval {
+        let Expr::Path(function) = &*call.func else { return self.no(scope, call) };
+        if let Some(qself) = &function.qself {
+            let id = self.ty(scope, &qself.ty);
+            let last = function.path.segments.last().map(|segment| segment.ident.to_string());
+            return if last.as_deref() == Some("default") && call.args.is_empty() {
+                self.default_of(scope, call, id)
+            } else {
+                self.no(scope, call)
+            };
+        }
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        match self.value_path(scope, &function.path) {
+            Some(Target::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, &arguments, ty),
+            Some(Target::Itself(id)) => match self.shape(id).cloned() {
+                Some(fields @ Fields::Unnamed(_)) => {
+                    Ok(Val::Struct(id, self.constructor(scope, env, call, id, &fields, &arguments)?))
+                }
+                _ => self.no(scope, call),
+            },
+            Some(Target::Member(id, name)) => {
+                if let Some((index, fields)) = self.variant(id, &name) {
+                    let fields = fields.clone();
+                    return Ok(Val::Variant(id, index, self.constructor(scope, env, call, id, &fields, &arguments)?));
+                }
+                let found = self.inherent(id, |item| match item {
+                    ImplItem::Fn(item) if item.sig.ident == name => Some((item.sig.clone(), item.block.clone())),
+                    _ => None,
+                });
+                match found {
+                    Some(((sig, block), inner)) => self.function(scope, env, call, (&sig, &block, &inner), &arguments),
+                    None if name == "default" && arguments.is_empty() => self.default_of(scope, call, id),
+                    None => self.no(scope, call),
+                }
+            }
+            Some(Target::Item(item)) => match self.tree.item(item) {
+                Item::Fn(function) if self.tree.unknown_cfg(item).is_none() => {
+                    let (sig, block) = (function.sig.clone(), function.block.clone());
+                    let inner = Scope::module(self.tree.module(item));
+                    self.function(scope, env, call, (&sig, &block, &inner), &arguments)
+                }
+                _ => self.no(scope, call),
+            },
+            None => self.no(scope, call),
+        }
+    }
+
+    fn constructor(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprCall,
+        id: TypeId,
+        fields: &Fields,
+        arguments: &[&Expr],
+    ) -> Eval<Vec<Val>> {
+        let types = self.field_types(id, fields);
+        if types.len() != arguments.len() {
+            return self.no(scope, call);
+        }
+        arguments.iter().zip(types).map(|(argument, ty)| self.eval(scope, env, argument, Some(ty))).collect()
+    }
+
+    fn function(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &impl ToTokens,
+        (sig, block, inner): (&syn::Signature, &Block, &Scope),
+        arguments: &[&Expr],
+    ) -> Eval {
+        let mut values = Vec::new();
+        let plain = sig.generics.type_params().next().is_none() && sig.asyncness.is_none();
+        if !plain || sig.inputs.len() != arguments.len() {
+            return self.no(scope, call);
+        }
+        for (input, argument) in sig.inputs.iter().zip(arguments) {
+            let FnArg::Typed(input) = input else { return self.no(scope, call) };
+            let ty = self.ty(inner, &input.ty);
+            values.push(self.eval(scope, env, argument, Some(ty))?);
+        }
+        self.invoke(scope, call, (sig, block, inner), values)
+    }
+
+    /// Runs a function on values.
+    pub(super) fn invoke(
+        &mut self,
+        scope: &Scope,
+        call: &impl ToTokens,
+        (sig, block, inner): (&syn::Signature, &Block, &Scope),
+        values: Vec<Val>,
+    ) -> Eval {
+        if sig.inputs.len() != values.len() || sig.asyncness.is_some() {
+            return self.no(scope, call);
+        }
+        let mut env = Env::new();
+        for (input, value) in sig.inputs.iter().zip(values) {
+            let name = match input {
+                FnArg::Receiver(_) => "self".to_owned(),
+                FnArg::Typed(input) => match &*input.pat {
+                    Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
+                    Pat::Reference(inner) => match &*inner.pat {
+                        Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
+                        _ => return self.no(scope, call),
+                    },
+                    _ => return self.no(scope, call),
+                },
+            };
+            env.insert(name, value);
+        }
+        let output = match &sig.output {
+            syn::ReturnType::Default => None,
+            syn::ReturnType::Type(_, ty) if matches!(**ty, syn::Type::ImplTrait(_)) => return self.no(scope, call),
+            syn::ReturnType::Type(_, ty) => Some(self.ty(inner, ty)),
+        };
+        self.deeper(scope, call, |types| types.block(inner, &env, block, output))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn foreign_call(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprCall,
+        path: &[String],
+        written: &Path,
+        arguments: &[&Expr],
+        ty: Option<TypeId>,
+    ) -> Eval {
+        let path = path.join("::");
+        let (owner, function) = path.rsplit_once("::").unwrap_or(("", &path));
+        match (owner, function, arguments) {
+            ("std::option::Option", "Some", [value]) => {
+                let inner = self.argument(ty, &["std::option::Option"]);
+                Ok(Val::Some(Box::new(self.eval(scope, env, value, inner)?)))
+            }
+            ("std::default::Default", "default", []) => match ty {
+                Some(ty) => self.default_of(scope, call, ty),
+                None => self.no(scope, call),
+            },
+            ("std::string::String", "new", []) => Ok(Val::Str(String::new())),
+            ("std::string::String", "from", [value]) => match self.eval(scope, env, value, None)? {
+                Val::Str(text) => Ok(Val::Str(text)),
+                _ => self.no(scope, call),
+            },
+            (_, "new", []) if LISTS.contains(&owner) || SETS.contains(&owner) => Ok(Val::Seq(Vec::new())),
+            (_, "new", []) if MAPS.contains(&owner) => Ok(Val::Map(Vec::new())),
+            (_, "new", [value]) if POINTERS.contains(&owner) => {
+                let inner = self.argument(ty, &POINTERS);
+                self.eval(scope, env, value, inner)
+            }
+            (_, "from", [value]) if LISTS[..3].contains(&owner) => {
+                let element = self.argument(ty, &LISTS);
+                match unwrap(value) {
+                    Expr::Array(array) => self.list(scope, env, array.elems.iter(), element).map(Val::Seq),
+                    _ => self.no(scope, call),
+                }
+            }
+            (_, "from", [value]) if SETS.contains(&owner) => {
+                let element = self.argument(ty, &SETS);
+                match unwrap(value) {
+                    Expr::Array(array) => {
+                        let values = self.list(scope, env, array.elems.iter(), element)?;
+                        // A hash set of several elements has no order to write down.
+                        let one = owner == SETS[0] || values.len() < 2;
+                        sorted(values)
+                            .filter(|_| one)
+                            .map_or_else(|| self.no(scope, call), |values| Ok(Val::Seq(values)))
+                    }
+                    _ => self.no(scope, call),
+                }
+            }
+            (_, "from", [value]) if MAPS.contains(&owner) => {
+                let types = ty.and_then(|ty| self.known(ty)).filter(|(known, _)| MAPS.contains(&known.path));
+                let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
+                let Expr::Array(array) = unwrap(value) else { return self.no(scope, call) };
+                let mut entries = Vec::new();
+                for entry in &array.elems {
+                    let Expr::Tuple(pair) = unwrap(entry) else { return self.no(scope, call) };
+                    let (Some(key), Some(value), 2) = (pair.elems.first(), pair.elems.last(), pair.elems.len()) else {
+                        return self.no(scope, call);
+                    };
+                    let key = self.eval(scope, env, key, types.first().copied())?;
+                    let value = self.eval(scope, env, value, types.get(1).copied())?;
+                    entries.push((key, value));
+                }
+                Ok(Val::Map(entries))
+            }
+            ("k8s_openapi::apimachinery::pkg::api::resource", "Quantity", [value]) => {
+                match self.eval(scope, env, value, None)? {
+                    Val::Str(text) => Ok(Val::Json(text.into())),
+                    _ => self.no(scope, call),
+                }
+            }
+            ("k8s_openapi::apimachinery::pkg::util::intstr::IntOrString", "Int" | "String", [value]) => {
+                let i32_type = self.primitive("i32");
+                match self.eval(scope, env, value, i32_type)? {
+                    Val::Str(text) => Ok(Val::Json(text.into())),
+                    Val::Int(number) => Ok(Val::Json(json::integer(number))),
+                    _ => self.no(scope, call),
+                }
+            }
+            (_, "default", []) => {
+                let mut prefix = written.clone();
+                prefix.segments.pop();
+                prefix.segments.pop_punct();
+                let id =
+                    self.ty(scope, &syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: prefix }));
+                match (self.known(id), ty) {
+                    // `Vec::default()` leaves the arguments to inference.
+                    (None, Some(ty)) if self.known(ty).is_some_and(|(known, _)| known.path == owner) => {
+                        self.default_of(scope, call, ty)
+                    }
+                    (Some(_), _) => self.default_of(scope, call, id),
+                    (None, _) => self.no(scope, call),
+                }
+            }
+            _ => self.no(scope, call),
+        }
+    }
+
+    fn list<'e>(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        items: impl Iterator<Item = &'e Expr>,
+        element: Option<TypeId>,
+    ) -> Eval<Vec<Val>> {
+        items.map(|item| self.eval(scope, env, item, element)).collect()
+    }
+
+    fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
+        let receiver = self.eval(scope, env, &call.receiver, None)?;
+        let method = call.method.to_string();
+        if let (Val::Struct(id, _) | Val::Variant(id, ..), true) = (&receiver, call.args.is_empty()) {
+            let id = *id;
+            let found = self.inherent(id, |item| match item {
+                ImplItem::Fn(item) if item.sig.ident == method => Some((item.sig.clone(), item.block.clone())),
+                _ => None,
+            });
+            return match found {
+                Some(((sig, block), inner)) => self.invoke(scope, call, (&sig, &block, &inner), vec![receiver]),
+                None => self.no(scope, call),
+            };
+        }
+        if !call.args.is_empty() {
+            return self.no(scope, call);
+        }
+        let value = match (method.as_str(), receiver) {
+            ("to_string" | "to_owned", Val::Str(text)) => Val::Str(text),
+            ("into", Val::Str(text)) if matches!(self.primitive_name(ty), Some("std::string::String") | None) => {
+                // Into what is left to inference: without a type only a string is one.
+                if ty.is_some_and(|ty| self.known(ty).is_none()) {
+                    return self.no(scope, call);
+                }
+                Val::Str(text)
+            }
+            ("to_string", Val::Int(value)) => Val::Str(value.to_string()),
+            ("to_string", Val::Bool(value)) => Val::Str(value.to_string()),
+            ("clone", value) if plain(&value) => value,
+            (name, value) => match test(name, &value) {
+                Some(answer) => Val::Bool(answer),
+                None => return self.no(scope, call),
+            },
+        };
+        Ok(value)
+    }
+
+    fn macro_call(&mut self, scope: &Scope, env: &Env, expr: &Expr, mac: &syn::Macro, ty: Option<TypeId>) -> Eval {
+        let Resolution::Foreign(path) = self.tree.resolve_in(scope.module, &mac.path, Namespace::Macros) else {
+            return self.no(scope, expr);
+        };
+        match path.join("::").as_str() {
+            "std::vec" => {
+                let parser = syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated;
+                let Ok(items) = mac.parse_body_with(parser) else { return self.no(scope, expr) };
+                let element = self.argument(ty, &LISTS);
+                self.list(scope, env, items.iter(), element).map(Val::Seq)
+            }
+            "serde_json::json" => self.json_tokens(scope, env, mac.tokens.clone()).map(Val::Json),
+            _ => self.no(scope, expr),
+        }
+    }
+
+    /// `T::default()`.
+    pub(super) fn default_of(&mut self, scope: &Scope, at: &impl ToTokens, id: TypeId) -> Eval {
+        if let Some((known, arguments)) = self.known(id) {
+            return match known.path {
+                "bool" => Ok(Val::Bool(false)),
+                "char" => Ok(Val::Char('\0')),
+                "f32" => Ok(Val::F32(0.0)),
+                "f64" => Ok(Val::F64(0.0)),
+                "std::string::String" => Ok(Val::Str(String::new())),
+                "std::option::Option" => Ok(Val::None),
+                "std::marker::PhantomData" => Ok(Val::Unit),
+                "serde_json::Value" => Ok(Val::Json(Value::Null)),
+                "serde_json::Map" => Ok(Val::Map(Vec::new())),
+                path if LISTS.contains(&path) || SETS.contains(&path) => Ok(Val::Seq(Vec::new())),
+                path if MAPS.contains(&path) => Ok(Val::Map(Vec::new())),
+                path if POINTERS.contains(&path) => self.default_of(scope, at, arguments[0]),
+                "()" if arguments.is_empty() => Ok(Val::Unit),
+                "()" => {
+                    let values: Eval<Vec<Val>> =
+                        arguments.iter().map(|argument| self.default_of(scope, at, *argument)).collect();
+                    values.map(Val::Seq)
+                }
+                path if in_range(0, path).is_some() => Ok(Val::Int(0)),
+                _ => match known.default {
+                    Some(default) => Ok(Val::Json(default())),
+                    None => self.no(scope, at),
+                },
+            };
+        }
+        let Some(user) = self.user(id).cloned() else { return self.no(scope, at) };
+        self.deeper(scope, at, |types| {
+            if types.derives_trait(user.item, "std::default::Default") {
+                return types.derived_default(scope, at, id, user.item);
+            }
+            for block in types.impls(user.item) {
+                if types.trait_of(block).as_deref() != Some("std::default::Default") {
+                    continue;
+                }
+                let Item::Impl(item) = types.tree.item(block) else { continue };
+                let function = item.items.iter().find_map(|item| match item {
+                    ImplItem::Fn(function) if function.sig.ident == "default" => Some(function.clone()),
+                    _ => None,
+                });
+                let inner = Scope { module: types.tree.module(block), ..user.scope.clone() };
+                if let (Some(function), None) = (function, types.tree.unknown_cfg(block)) {
+                    return types.invoke(scope, at, (&function.sig, &function.block, &inner), Vec::new());
+                }
+            }
+            types.no(scope, at)
+        })
+    }
+
+    fn derived_default(&mut self, scope: &Scope, at: &impl ToTokens, id: TypeId, item: ItemRef) -> Eval {
+        let tree = self.tree;
+        match tree.item(item) {
+            Item::Struct(item) => {
+                let types = self.field_types(id, &item.fields);
+                let values: Eval<Vec<Val>> = types.into_iter().map(|ty| self.default_of(scope, at, ty)).collect();
+                Ok(Val::Struct(id, values?))
+            }
+            Item::Enum(item) => {
+                let marked = |variant: &syn::Variant| variant.attrs.iter().any(|attr| attr.path().is_ident("default"));
+                match item.variants.iter().position(marked) {
+                    Some(index) => Ok(Val::Variant(id, index, Vec::new())),
+                    None => self.no(scope, at),
+                }
+            }
+            _ => self.no(scope, at),
+        }
+    }
+
+    /// The value that a function without parameters returns, as `#[serde(default = "path")]` calls it.
+    pub(super) fn call_path(&mut self, scope: &Scope, path: &syn::ExprPath, ty: TypeId) -> Eval {
+        let func = Box::new(Expr::Path(path.clone()));
+        let call = ExprCall {
+            attrs: Vec::new(),
+            func,
+            paren_token: syn::token::Paren::default(),
+            args: syn::punctuated::Punctuated::new(),
+        };
+        self.call(scope, &Env::new(), &call, Some(ty))
+    }
+
+    /// Whether `path(&value)` is true, as `#[serde(skip_serializing_if = "path")]` calls it.
+    pub(super) fn test_path(&mut self, scope: &Scope, path: &syn::ExprPath, value: &Val) -> Eval<bool> {
+        if path.qself.is_some() {
+            return self.no(scope, path);
+        }
+        let result = match self.value_path(scope, &path.path) {
+            Some(Target::Foreign(path)) => {
+                let known = path.first().is_some_and(|krate| krate == "std" || krate == "serde_json");
+                match (path.join("::").as_str(), value) {
+                    ("std::ops::Not::not", Val::Bool(value)) => return Ok(!value),
+                    _ => path.last().filter(|_| known).and_then(|name| test(name, value)),
+                }
+            }
+            Some(Target::Item(item)) => {
+                let tree = self.tree;
+                let Item::Fn(function) = tree.item(item) else { return self.no(scope, path) };
+                let generics = function.sig.generics.type_params().next().is_some();
+                let inner = Scope::module(tree.module(item));
+                if generics || tree.unknown_cfg(item).is_some() {
+                    return self.no(scope, path);
+                }
+                match self.invoke(scope, path, (&function.sig, &function.block, &inner), vec![value.clone()])? {
+                    Val::Bool(answer) => Some(answer),
+                    _ => None,
+                }
+            }
+            Some(Target::Member(id, name)) => {
+                let found = self.inherent(id, |item| match item {
+                    ImplItem::Fn(item) if item.sig.ident == name => Some((item.sig.clone(), item.block.clone())),
+                    _ => None,
+                });
+                let Some(((sig, block), inner)) = found else { return self.no(scope, path) };
+                match self.invoke(scope, path, (&sig, &block, &inner), vec![value.clone()])? {
+                    Val::Bool(answer) => Some(answer),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        result.map_or_else(|| self.no(scope, path), Ok)
+    }
+}
+
+/// What a path in an expression names.
+enum Target {
+    /// A constant, static or function.
+    Item(ItemRef),
+    /// The type itself: a unit or tuple struct, or `Self`.
+    Itself(TypeId),
+    /// A variant or associated item of a type.
+    Member(TypeId, String),
+    /// Something of another crate.
+    Foreign(Vec<String>),
+}
+
+const LISTS: [&str; 4] =
+    ["std::vec::Vec", "std::collections::VecDeque", "std::collections::LinkedList", "std::collections::BinaryHeap"];
+const SETS: [&str; 2] = ["std::collections::BTreeSet", "std::collections::HashSet"];
+const MAPS: [&str; 2] = ["std::collections::BTreeMap", "std::collections::HashMap"];
+const POINTERS: [&str; 3] = ["std::boxed::Box", "std::rc::Rc", "std::sync::Arc"];
+
+/// `is_empty`, `is_none` and `is_some` of std types.
+fn test(name: &str, value: &Val) -> Option<bool> {
+    match (name, value) {
+        ("is_none", Val::None) | ("is_some", Val::Some(_)) => Some(true),
+        ("is_none", Val::Some(_)) | ("is_some", Val::None) => Some(false),
+        ("is_empty", Val::Str(text)) => Some(text.is_empty()),
+        ("is_empty", Val::Seq(values)) => Some(values.is_empty()),
+        ("is_empty", Val::Map(entries)) => Some(entries.is_empty()),
+        ("is_null", Val::Json(value)) => Some(value.is_null()),
+        _ => None,
+    }
+}
+
+fn equal(left: &Val, right: &Val) -> Option<bool> {
+    match (left, right) {
+        (Val::F64(left), Val::F64(right)) => Some(left.total_cmp(right).is_eq() || (*left == 0.0 && *right == 0.0)),
+        (Val::F32(_) | Val::F64(_), _) | (_, Val::F32(_) | Val::F64(_)) => None,
+        (left, right) => (plain(left) && plain(right)).then(|| left == right),
+    }
+}
+
+/// No float, and no type of the user, whose `Clone` or `PartialEq` may be anything, is inside.
+fn plain(value: &Val) -> bool {
+    match value {
+        Val::Unit | Val::Bool(_) | Val::Int(_) | Val::Char(_) | Val::Str(_) | Val::None => true,
+        Val::Some(inner) => plain(inner),
+        Val::Seq(values) => values.iter().all(plain),
+        Val::F32(_) | Val::F64(_) | Val::Map(_) | Val::Struct(..) | Val::Variant(..) | Val::Json(_) => false,
+    }
+}
+
+fn sorted(values: Vec<Val>) -> Option<Vec<Val>> {
+    if values.len() < 2 {
+        return Some(values);
+    }
+    let texts: Option<std::collections::BTreeSet<String>> =
+        values.iter().map(|value| if let Val::Str(text) = value { Some(text.clone()) } else { None }).collect();
+    if let Some(texts) = texts {
+        return Some(texts.into_iter().map(Val::Str).collect());
+    }
+    let numbers: Option<std::collections::BTreeSet<i128>> =
+        values.iter().map(|value| if let Val::Int(number) = value { Some(*number) } else { None }).collect();
+    numbers.map(|numbers| numbers.into_iter().map(Val::Int).collect())
+}
+
+fn unwrap(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Paren(inner) => unwrap(&inner.expr),
+        Expr::Group(inner) => unwrap(&inner.expr),
+        expr => expr,
+    }
+}
+
+/// `std::u32::MAX` and the like.
+fn limit(path: &str) -> Option<i128> {
+    let (ty, name) = path.strip_prefix("std::")?.split_once("::")?;
+    let (min, max) = range(ty)?;
+    match name {
+        "MIN" => Some(min),
+        "MAX" => Some(max),
+        _ => None,
+    }
+}
+
+fn in_range(value: i128, ty: &str) -> Option<bool> {
+    let (min, max) = range(ty)?;
+    Some((min..=max).contains(&value))
+}
+
+fn range(ty: &str) -> Option<(i128, i128)> {
+    Some(match ty {
+        "i8" => (i8::MIN.into(), i8::MAX.into()),
+        "i16" => (i16::MIN.into(), i16::MAX.into()),
+        "i32" => (i32::MIN.into(), i32::MAX.into()),
+        "i64" | "isize" => (i64::MIN.into(), i64::MAX.into()),
+        "u8" => (0, u8::MAX.into()),
+        "u16" => (0, u16::MAX.into()),
+        "u32" => (0, u32::MAX.into()),
+        "u64" | "usize" => (0, u64::MAX.into()),
+        _ => return None,
+    })
+}

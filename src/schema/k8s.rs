@@ -1,0 +1,215 @@
+//! Types of k8s-openapi, linked for the version and feature that this program is built with.
+
+use k8s_openapi::api::apps::v1 as apps_v1;
+use k8s_openapi::api::autoscaling::v1 as autoscaling_v1;
+use k8s_openapi::api::autoscaling::v2 as autoscaling_v2;
+use k8s_openapi::api::batch::v1 as batch_v1;
+use k8s_openapi::api::core::v1 as core_v1;
+use k8s_openapi::api::networking::v1 as networking_v1;
+use k8s_openapi::api::policy::v1 as policy_v1;
+use k8s_openapi::api::rbac::v1 as rbac_v1;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1 as apiextensions_v1;
+use k8s_openapi::apimachinery::pkg::api::resource;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta_v1;
+use k8s_openapi::apimachinery::pkg::runtime;
+use k8s_openapi::apimachinery::pkg::util::intstr as util_intstr;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::known::{Known, known};
+
+/// The release of k8s-openapi that is linked.
+pub(crate) const CRATE_VERSION: &str = "0.29";
+/// Its feature, which selects the Kubernetes version.
+pub(crate) const FEATURE: &str = "v1_36";
+
+/// All linked types.
+pub(super) fn types() -> impl Iterator<Item = &'static Known> {
+    [
+        CORE_V1,
+        APPS_V1,
+        AUTOSCALING_V1,
+        AUTOSCALING_V2,
+        BATCH_V1,
+        NETWORKING_V1,
+        POLICY_V1,
+        RBAC_V1,
+        APIEXTENSIONS_V1,
+        META_V1,
+        RESOURCE,
+        RUNTIME,
+        UTIL_INTSTR,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+fn default<T: Default + Serialize>() -> Value {
+    serde_json::to_value(T::default()).unwrap_or_default()
+}
+
+/// The types of a module, then those whose `Default` value can be written too.
+macro_rules! types {
+    ($table:ident $module:ident $path:literal { $($name:ident)* } default { $($with_default:ident)* }) => {
+        static $table: &[Known] = &[
+            $(known::<$module::$name>(concat!($path, "::", stringify!($name)), 0),)*
+            $(known::<$module::$with_default>(concat!($path, "::", stringify!($with_default)), 0)
+                .with_default(default::<$module::$with_default>),)*
+        ];
+    };
+}
+
+types! { CORE_V1 core_v1 "k8s_openapi::api::core::v1"
+    {
+        AWSElasticBlockStoreVolumeSource AppArmorProfile AttachedVolume AzureDiskVolumeSource
+        AzureFilePersistentVolumeSource AzureFileVolumeSource Binding CSIPersistentVolumeSource CSIVolumeSource
+        CephFSPersistentVolumeSource CephFSVolumeSource CinderPersistentVolumeSource CinderVolumeSource ClientIPConfig
+        ClusterTrustBundleProjection ComponentCondition ComponentStatus ConfigMap ConfigMapEnvSource
+        ConfigMapKeySelector ConfigMapNodeConfigSource ConfigMapProjection ConfigMapVolumeSource
+        ContainerExtendedResourceRequest ContainerImage ContainerPort ContainerResizePolicy ContainerRestartRule
+        ContainerRestartRuleOnExitCodes ContainerState ContainerStateRunning ContainerStateTerminated
+        ContainerStateWaiting ContainerStatus ContainerUser DaemonEndpoint DownwardAPIProjection DownwardAPIVolumeFile
+        DownwardAPIVolumeSource EmptyDirVolumeSource EndpointAddress EndpointPort EndpointSubset Endpoints
+        EnvFromSource EnvVarSource EphemeralContainer EphemeralVolumeSource Event EventSeries EventSource ExecAction
+        FCVolumeSource FileKeySelector FlexPersistentVolumeSource FlexVolumeSource FlockerVolumeSource
+        GCEPersistentDiskVolumeSource GRPCAction GitRepoVolumeSource GlusterfsPersistentVolumeSource
+        GlusterfsVolumeSource HTTPGetAction HTTPHeader HostAlias HostIP HostPathVolumeSource
+        ISCSIPersistentVolumeSource ISCSIVolumeSource ImageVolumeSource ImageVolumeStatus KeyToPath Lifecycle
+        LifecycleHandler LimitRange LimitRangeItem LimitRangeSpec LinuxContainerUser LoadBalancerIngress
+        LoadBalancerStatus LocalVolumeSource ModifyVolumeStatus NFSVolumeSource Namespace NamespaceCondition
+        NamespaceSpec NamespaceStatus Node NodeAddress NodeAllocatableResourceClaimStatus NodeCondition
+        NodeConfigSource NodeConfigStatus NodeDaemonEndpoints NodeFeatures NodeRuntimeHandler
+        NodeRuntimeHandlerFeatures NodeSelector NodeSelectorRequirement NodeSelectorTerm NodeSpec NodeStatus
+        NodeSwapStatus NodeSystemInfo ObjectFieldSelector PersistentVolume PersistentVolumeClaim
+        PersistentVolumeClaimCondition PersistentVolumeClaimStatus PersistentVolumeClaimTemplate
+        PersistentVolumeClaimVolumeSource PersistentVolumeSpec PersistentVolumeStatus PhotonPersistentDiskVolumeSource
+        Pod PodAffinityTerm PodCertificateProjection PodCondition PodDNSConfig PodDNSConfigOption
+        PodExtendedResourceClaimStatus PodIP PodOS PodReadinessGate PodResourceClaim PodResourceClaimStatus
+        PodSchedulingGate PodSchedulingGroup PodStatus PodTemplate PortStatus PortworxVolumeSource
+        PreferredSchedulingTerm ProjectedVolumeSource QuobyteVolumeSource RBDPersistentVolumeSource RBDVolumeSource
+        ReplicationController ReplicationControllerCondition ReplicationControllerSpec ReplicationControllerStatus
+        ResourceClaim ResourceFieldSelector ResourceHealth ResourceQuota ResourceQuotaSpec ResourceQuotaStatus
+        ResourceStatus SELinuxOptions ScaleIOPersistentVolumeSource ScaleIOVolumeSource ScopeSelector
+        ScopedResourceSelectorRequirement SeccompProfile Secret SecretEnvSource SecretKeySelector SecretProjection
+        SecretVolumeSource Service ServiceAccount ServiceAccountTokenProjection ServicePort ServiceSpec ServiceStatus
+        SessionAffinityConfig SleepAction StorageOSPersistentVolumeSource StorageOSVolumeSource Sysctl TCPSocketAction
+        Taint Toleration TopologySelectorLabelRequirement TopologySelectorTerm TopologySpreadConstraint
+        TypedLocalObjectReference TypedObjectReference Volume VolumeDevice VolumeMount VolumeMountStatus
+        VolumeNodeAffinity VolumeProjection VolumeStatus VsphereVirtualDiskVolumeSource WeightedPodAffinityTerm
+        WindowsSecurityContextOptions
+    }
+    default {
+        Affinity Capabilities Container EnvVar LocalObjectReference NodeAffinity ObjectReference
+        PersistentVolumeClaimSpec PodAffinity PodAntiAffinity PodSecurityContext PodSpec PodTemplateSpec Probe
+        ResourceRequirements SecretReference SecurityContext VolumeResourceRequirements
+    }
+}
+
+types! { APPS_V1 apps_v1 "k8s_openapi::api::apps::v1"
+    {
+        ControllerRevision DaemonSet DaemonSetCondition DaemonSetSpec DaemonSetStatus DaemonSetUpdateStrategy
+        Deployment DeploymentCondition DeploymentSpec DeploymentStatus ReplicaSet ReplicaSetCondition ReplicaSetSpec
+        ReplicaSetStatus RollingUpdateDaemonSet RollingUpdateDeployment RollingUpdateStatefulSetStrategy StatefulSet
+        StatefulSetCondition StatefulSetOrdinals StatefulSetPersistentVolumeClaimRetentionPolicy StatefulSetSpec
+        StatefulSetStatus StatefulSetUpdateStrategy
+    }
+    default {
+        DeploymentStrategy
+    }
+}
+
+types! { AUTOSCALING_V1 autoscaling_v1 "k8s_openapi::api::autoscaling::v1"
+    {
+        CrossVersionObjectReference HorizontalPodAutoscaler HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus
+        Scale ScaleSpec ScaleStatus
+    }
+    default {}
+}
+
+types! { AUTOSCALING_V2 autoscaling_v2 "k8s_openapi::api::autoscaling::v2"
+    {
+        ContainerResourceMetricSource ContainerResourceMetricStatus CrossVersionObjectReference ExternalMetricSource
+        ExternalMetricStatus HPAScalingPolicy HPAScalingRules HorizontalPodAutoscaler HorizontalPodAutoscalerBehavior
+        HorizontalPodAutoscalerCondition HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus MetricIdentifier
+        MetricSpec MetricStatus MetricTarget MetricValueStatus ObjectMetricSource ObjectMetricStatus PodsMetricSource
+        PodsMetricStatus ResourceMetricSource ResourceMetricStatus
+    }
+    default {}
+}
+
+types! { BATCH_V1 batch_v1 "k8s_openapi::api::batch::v1"
+    {
+        CronJob CronJobSpec CronJobStatus Job JobCondition JobSpec JobStatus JobTemplateSpec PodFailurePolicy
+        PodFailurePolicyOnExitCodesRequirement PodFailurePolicyOnPodConditionsPattern PodFailurePolicyRule
+        SuccessPolicy SuccessPolicyRule UncountedTerminatedPods
+    }
+    default {}
+}
+
+types! { NETWORKING_V1 networking_v1 "k8s_openapi::api::networking::v1"
+    {
+        HTTPIngressPath HTTPIngressRuleValue IPAddress IPAddressSpec IPBlock Ingress IngressBackend IngressClass
+        IngressClassParametersReference IngressClassSpec IngressLoadBalancerIngress IngressLoadBalancerStatus
+        IngressPortStatus IngressRule IngressServiceBackend IngressSpec IngressStatus IngressTLS NetworkPolicy
+        NetworkPolicyEgressRule NetworkPolicyIngressRule NetworkPolicyPeer NetworkPolicyPort NetworkPolicySpec
+        ParentReference ServiceBackendPort ServiceCIDR ServiceCIDRSpec ServiceCIDRStatus
+    }
+    default {}
+}
+
+types! { POLICY_V1 policy_v1 "k8s_openapi::api::policy::v1"
+    {
+        Eviction PodDisruptionBudget PodDisruptionBudgetSpec PodDisruptionBudgetStatus
+    }
+    default {}
+}
+
+types! { RBAC_V1 rbac_v1 "k8s_openapi::api::rbac::v1"
+    {
+        AggregationRule ClusterRole ClusterRoleBinding PolicyRule Role RoleBinding RoleRef Subject
+    }
+    default {}
+}
+
+types! { APIEXTENSIONS_V1 apiextensions_v1 "k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1"
+    {
+        CustomResourceColumnDefinition CustomResourceConversion CustomResourceSubresourceScale
+        CustomResourceSubresourceStatus CustomResourceSubresources ExternalDocumentation JSON SelectableField
+        ServiceReference ValidationRule WebhookClientConfig WebhookConversion
+    }
+    default {}
+}
+
+types! { META_V1 meta_v1 "k8s_openapi::apimachinery::pkg::apis::meta::v1"
+    {
+        Condition APIGroup APIGroupList APIResource APIResourceList APIVersions DeleteOptions FieldSelectorRequirement FieldsV1
+        GroupResource GroupVersionForDiscovery LabelSelectorRequirement ListMeta ManagedFieldsEntry MicroTime Patch
+        Preconditions ServerAddressByClientCIDR ShardInfo Status StatusCause StatusDetails Time
+    }
+    default {
+        LabelSelector ObjectMeta OwnerReference
+    }
+}
+
+types! { RESOURCE resource "k8s_openapi::apimachinery::pkg::api::resource"
+    {
+
+    }
+    default {
+        Quantity
+    }
+}
+
+types! { RUNTIME runtime "k8s_openapi::apimachinery::pkg::runtime"
+    {
+        RawExtension
+    }
+    default {}
+}
+
+types! { UTIL_INTSTR util_intstr "k8s_openapi::apimachinery::pkg::util::intstr"
+    {
+        IntOrString
+    }
+    default {}
+}

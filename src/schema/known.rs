@@ -1,0 +1,148 @@
+//! The types whose real `JsonSchema` impls are linked here, by canonical path.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+use super::k8s;
+use super::slot::Slot;
+
+/// The functions of one impl.
+pub(super) struct Impl {
+    pub(super) inline: fn() -> bool,
+    pub(super) name: fn() -> Cow<'static, str>,
+    pub(super) id: fn() -> Cow<'static, str>,
+    pub(super) schema: fn(&mut SchemaGenerator) -> Schema,
+    pub(super) non_optional: fn(&mut SchemaGenerator) -> Schema,
+    pub(super) is_option: fn() -> bool,
+}
+
+/// A type with a real impl.
+pub struct Known {
+    /// Canonical path, the real package first: `std::vec::Vec`, `k8s_openapi::api::core::v1::PodSpec`.
+    pub path: &'static str,
+    /// Number of type arguments that matter.
+    pub arity: usize,
+    /// `serde_json::to_value(T::default())`, where that is known.
+    pub default: Option<fn() -> Value>,
+    pub(super) imp: Impl,
+}
+
+impl std::fmt::Debug for Known {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.path)
+    }
+}
+
+pub(super) const fn known<T: JsonSchema + ?Sized>(path: &'static str, arity: usize) -> Known {
+    let imp = Impl {
+        inline: T::inline_schema,
+        name: T::schema_name,
+        id: T::schema_id,
+        schema: T::json_schema,
+        non_optional: T::_schemars_private_non_optional_json_schema,
+        is_option: T::_schemars_private_is_option,
+    };
+    Known { path, arity, default: None, imp }
+}
+
+impl Known {
+    pub(super) const fn with_default(self, default: fn() -> Value) -> Known {
+        Known { default: Some(default), ..self }
+    }
+}
+
+/// The known type of a canonical path.
+pub fn lookup(path: &str) -> Option<&'static Known> {
+    static TABLE: LazyLock<BTreeMap<&'static str, &'static Known>> =
+        LazyLock::new(|| STD.iter().chain(k8s::types()).map(|known| (known.path, known)).collect());
+    TABLE.get(path).copied()
+}
+
+/// `(A, B, …)` of this many elements.
+pub fn tuple(arity: usize) -> Option<&'static Known> {
+    TUPLES.get(arity)
+}
+
+/// `[T; length]`.
+pub fn array(length: usize) -> Option<&'static Known> {
+    ARRAYS.get(length)
+}
+
+/// `&T`.
+pub fn reference() -> &'static Known {
+    static REFERENCE: Known = known::<&Slot<0>>("&", 1);
+    &REFERENCE
+}
+
+macro_rules! std_types {
+    ($($path:literal $arity:literal $ty:ty;)*) => {
+        #[allow(clippy::disallowed_types)]
+        static STD: &[Known] = &[$(known::<$ty>($path, $arity)),*];
+    };
+}
+
+std_types! {
+    "bool" 0 bool; "char" 0 char; "str" 0 str;
+    "i8" 0 i8; "i16" 0 i16; "i32" 0 i32; "i64" 0 i64; "i128" 0 i128; "isize" 0 isize;
+    "u8" 0 u8; "u16" 0 u16; "u32" 0 u32; "u64" 0 u64; "u128" 0 u128; "usize" 0 usize;
+    "f32" 0 f32; "f64" 0 f64;
+    "std::string::String" 0 String;
+    "std::option::Option" 1 Option<Slot<0>>;
+    "std::result::Result" 2 Result<Slot<0>, Slot<1>>;
+    "std::vec::Vec" 1 Vec<Slot<0>>;
+    "std::boxed::Box" 1 Box<Slot<0>>;
+    "std::rc::Rc" 1 std::rc::Rc<Slot<0>>;
+    "std::sync::Arc" 1 std::sync::Arc<Slot<0>>;
+    "std::collections::BTreeMap" 2 std::collections::BTreeMap<Slot<0>, Slot<1>>;
+    "std::collections::HashMap" 2 std::collections::HashMap<Slot<0>, Slot<1>>;
+    "std::collections::BTreeSet" 1 std::collections::BTreeSet<Slot<0>>;
+    "std::collections::HashSet" 1 std::collections::HashSet<Slot<0>>;
+    "std::collections::VecDeque" 1 std::collections::VecDeque<Slot<0>>;
+    "std::collections::LinkedList" 1 std::collections::LinkedList<Slot<0>>;
+    "std::collections::BinaryHeap" 1 std::collections::BinaryHeap<Slot<0>>;
+    "std::marker::PhantomData" 1 std::marker::PhantomData<Slot<0>>;
+    "std::num::Wrapping" 1 std::num::Wrapping<Slot<0>>;
+    "std::num::NonZeroI8" 0 std::num::NonZeroI8; "std::num::NonZeroU8" 0 std::num::NonZeroU8;
+    "std::num::NonZeroI16" 0 std::num::NonZeroI16; "std::num::NonZeroU16" 0 std::num::NonZeroU16;
+    "std::num::NonZeroI32" 0 std::num::NonZeroI32; "std::num::NonZeroU32" 0 std::num::NonZeroU32;
+    "std::num::NonZeroI64" 0 std::num::NonZeroI64; "std::num::NonZeroU64" 0 std::num::NonZeroU64;
+    "std::num::NonZeroIsize" 0 std::num::NonZeroIsize; "std::num::NonZeroUsize" 0 std::num::NonZeroUsize;
+    "std::path::PathBuf" 0 std::path::PathBuf;
+    "std::net::IpAddr" 0 std::net::IpAddr;
+    "std::net::Ipv4Addr" 0 std::net::Ipv4Addr;
+    "std::net::Ipv6Addr" 0 std::net::Ipv6Addr;
+    "std::net::SocketAddr" 0 std::net::SocketAddr;
+    "std::net::SocketAddrV4" 0 std::net::SocketAddrV4;
+    "std::net::SocketAddrV6" 0 std::net::SocketAddrV6;
+    "std::time::Duration" 0 std::time::Duration;
+    "std::time::SystemTime" 0 std::time::SystemTime;
+    "std::ops::Range" 1 std::ops::Range<Slot<0>>;
+    "std::ops::RangeInclusive" 1 std::ops::RangeInclusive<Slot<0>>;
+    "std::ops::Bound" 1 std::ops::Bound<Slot<0>>;
+    "serde_json::Value" 0 serde_json::Value;
+    "serde_json::Number" 0 serde_json::Number;
+    "serde_json::Map" 2 serde_json::Map<String, serde_json::Value>;
+}
+
+macro_rules! tuples {
+    ($($arity:literal ($($n:literal)*);)*) => {
+        static TUPLES: &[Known] = &[$(known::<($(Slot<$n>,)*)>("()", $arity)),*];
+    };
+}
+
+tuples! {
+    0 (); 1 (0); 2 (0 1); 3 (0 1 2); 4 (0 1 2 3); 5 (0 1 2 3 4); 6 (0 1 2 3 4 5); 7 (0 1 2 3 4 5 6);
+    8 (0 1 2 3 4 5 6 7);
+}
+
+macro_rules! arrays {
+    ($($length:literal)*) => {
+        static ARRAYS: &[Known] = &[$(known::<[Slot<0>; $length]>("[]", 1)),*];
+    };
+}
+
+arrays! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 }

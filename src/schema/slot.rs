@@ -1,0 +1,160 @@
+//! Types as values inside generic impls: a [`Slot`] stands for "type argument N of the generic that runs now".
+//!
+//! `Option<T>::json_schema` only ever calls functions of `T`. With `T = Slot<0>` and the argument on a stack, the real
+//! impl of schemars works on a type that exists only in a [`Graph`].
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use super::{Container, Graph, Shape, Type, TypeId, eval};
+
+thread_local! {
+    static STACK: RefCell<Vec<(Rc<Graph>, Frame)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What the slots stand for.
+#[derive(Clone, Copy)]
+enum Frame {
+    /// `Slot<0>` is this type.
+    One(TypeId),
+    /// The slots are the arguments of this known type.
+    Arguments(TypeId),
+}
+
+/// Pops its frame also when a panic goes through.
+struct Pop;
+
+impl Drop for Pop {
+    fn drop(&mut self) {
+        STACK.with_borrow_mut(Vec::pop);
+    }
+}
+
+fn with_frame<T>(graph: &Rc<Graph>, frame: Frame, run: impl FnOnce() -> T) -> T {
+    STACK.with_borrow_mut(|stack| stack.push((Rc::clone(graph), frame)));
+    let _pop = Pop;
+    run()
+}
+
+/// Runs `run` with [`Root`] standing for `ty`.
+pub(super) fn with_root<T>(graph: &Rc<Graph>, ty: TypeId, run: impl FnOnce() -> T) -> T {
+    with_frame(graph, Frame::One(ty), run)
+}
+
+/// The one type of [`with_root`].
+pub(super) type Root = Slot<0>;
+
+/// Type argument `N` of the innermost generic.
+pub(super) struct Slot<const N: usize>;
+
+impl<const N: usize> Slot<N> {
+    fn current() -> (Rc<Graph>, TypeId) {
+        STACK.with_borrow(|stack| {
+            let (graph, frame) = stack.last().expect("a slot is only used inside `with_frame`");
+            let id = match *frame {
+                Frame::One(id) => id,
+                Frame::Arguments(id) => match graph.get(id) {
+                    Type::Known(_, arguments) => arguments[N],
+                    Type::User(_) | Type::Unknown => id,
+                },
+            };
+            (Rc::clone(graph), id)
+        })
+    }
+}
+
+impl<const N: usize> JsonSchema for Slot<N> {
+    fn inline_schema() -> bool {
+        let (graph, id) = Self::current();
+        dispatch(&graph, id, |known| (known.inline)(), |_| true, || true)
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        let (graph, id) = Self::current();
+        dispatch(&graph, id, |known| (known.name)(), |user| user.name.clone().into(), || "Unknown".into())
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        let (graph, id) = Self::current();
+        dispatch(&graph, id, |known| (known.id)(), |user| user.id.clone().into(), || "Unknown".into())
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (graph, id) = Self::current();
+        schema(&graph, id, generator)
+    }
+
+    fn _schemars_private_non_optional_json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (graph, id) = Self::current();
+        match graph.get(id) {
+            Type::Known(known, _) => with_frame(&graph, Frame::Arguments(id), || (known.imp.non_optional)(generator)),
+            Type::User(user) => match user.shape {
+                Shape::Transparent(inner) if user.validated.is_none() => non_optional(&graph, inner, generator),
+                _ => eval::container(&graph, user, generator),
+            },
+            Type::Unknown => Schema::default(),
+        }
+    }
+
+    fn _schemars_private_is_option() -> bool {
+        let (graph, id) = Self::current();
+        dispatch(&graph, id, |known| (known.is_option)(), |_| false, || false)
+    }
+}
+
+/// Follows transparent containers, then asks the impl.
+fn dispatch<T>(
+    graph: &Rc<Graph>,
+    id: TypeId,
+    known: impl FnOnce(&super::known::Impl) -> T,
+    user: impl FnOnce(&Container) -> T,
+    unknown: impl FnOnce() -> T,
+) -> T {
+    match graph.get(id) {
+        Type::Known(imp, _) => with_frame(graph, Frame::Arguments(id), || known(&imp.imp)),
+        Type::User(container) => match container.shape {
+            Shape::Transparent(inner) if container.validated.is_none() => dispatch(graph, inner, known, user, unknown),
+            _ => user(container),
+        },
+        Type::Unknown => unknown(),
+    }
+}
+
+/// `<T as JsonSchema>::json_schema`.
+pub(super) fn schema(graph: &Rc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
+    match graph.get(id) {
+        Type::Known(known, _) => with_frame(graph, Frame::Arguments(id), || (known.imp.schema)(generator)),
+        Type::User(container) => eval::container(graph, container, generator),
+        Type::Unknown => Schema::default(),
+    }
+}
+
+/// `generator.subschema_for::<T>()`.
+pub(super) fn subschema(graph: &Rc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
+    with_frame(graph, Frame::One(id), || generator.subschema_for::<Slot<0>>())
+}
+
+/// `<T as JsonSchema>::_schemars_private_non_optional_json_schema`.
+pub(super) fn non_optional(graph: &Rc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
+    with_frame(graph, Frame::One(id), || Slot::<0>::_schemars_private_non_optional_json_schema(generator))
+}
+
+/// `<T as JsonSchema>::_schemars_private_is_option`.
+pub(super) fn is_option(graph: &Rc<Graph>, id: TypeId) -> bool {
+    with_frame(graph, Frame::One(id), Slot::<0>::_schemars_private_is_option)
+}
+
+/// `schemars::_private::json_schema_for_flatten::<T>`.
+pub(super) fn flattened(graph: &Rc<Graph>, id: TypeId, required: bool, generator: &mut SchemaGenerator) -> Schema {
+    with_frame(graph, Frame::One(id), || schemars::_private::json_schema_for_flatten::<Slot<0>>(generator, required))
+}
+
+/// `schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<T>`.
+pub(super) fn internally_tagged(graph: &Rc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
+    with_frame(graph, Frame::One(id), || {
+        schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<Slot<0>>(generator)
+    })
+}
