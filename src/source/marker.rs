@@ -189,7 +189,8 @@ fn read(comment: &Comment, diagnostics: &mut Diagnostics) -> Option<Marker> {
         return None;
     };
     let (arguments, errors) = parse::arguments(definition, text);
-    for error in &errors {
+    // What comes after the first error is mostly its consequence.
+    if let Some(error) = errors.first() {
         let rest = &text[error.offset..];
         let length = rest.find([',', '=', ' ']).unwrap_or(rest.len());
         let mut diagnostic = Diagnostic::new(Code::MarkerSyntax, error.message.clone());

@@ -6,5 +6,6 @@ mod control_plane;
 mod docs;
 mod edit;
 mod plan;
+mod rbac;
 mod wait;
 mod yaml;

@@ -1,4 +1,7 @@
 //! Arguments of a marker, with controller-gen's grammar and its error texts.
+//!
+//! One difference: controller-gen cuts the last word off a bare string that is followed by a blank
+//! (`verbs=get ,groups=apps` has the verb ``); here blanks round a bare string mean nothing.
 
 use std::collections::BTreeMap;
 
@@ -153,11 +156,12 @@ fn string(scanner: &mut Scanner<'_>, key: bool) -> Option<String> {
         }
         value
     } else {
-        let start = scanner.offset;
+        let (start, mut end) = (scanner.offset, scanner.end());
         while scanner.peek_no_space().is_some_and(|char| !matches!(char, ',' | ';' | '}') && !(key && char == ':')) {
             scanner.scan();
+            end = scanner.end();
         }
-        Some(scanner.slice(start, scanner.token_end()).to_string())
+        Some(scanner.slice(start, end).to_string())
     };
     scanner.numbers = numbers;
     value

@@ -25,8 +25,7 @@ pub(super) struct Scanner<'a> {
     at: usize,
     /// Offset of the last token.
     pub(super) offset: usize,
-    /// End of the last token; none after blanks were skipped by hand.
-    end: Option<usize>,
+    end: usize,
     /// Bare strings are read without looking at numbers.
     pub(super) numbers: bool,
     pub(super) errors: Vec<ScanError>,
@@ -34,18 +33,17 @@ pub(super) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0, offset: 0, end: Some(0), numbers: true, errors: Vec::new() }
+        Self { text, at: 0, offset: 0, end: 0, numbers: true, errors: Vec::new() }
     }
 
     pub(super) fn peek(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
 
-    /// The next character that is no blank; skipping blanks forgets the last token's text.
+    /// The next character that is no blank.
     pub(super) fn peek_no_space(&mut self) -> Option<char> {
         while self.peek().is_some_and(is_blank) {
             self.next();
-            self.end = None;
         }
         self.peek()
     }
@@ -61,12 +59,12 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn token_text(&self) -> &'a str {
-        self.end.map_or("", |end| &self.text[self.offset..end])
+        &self.text[self.offset..self.end]
     }
 
-    /// End of the last token, or its start when blanks have been skipped since.
-    pub(super) fn token_end(&self) -> usize {
-        self.end.unwrap_or(self.offset)
+    /// End of the last token.
+    pub(super) fn end(&self) -> usize {
+        self.end
     }
 
     pub(super) fn slice(&self, start: usize, end: usize) -> &'a str {
@@ -137,7 +135,7 @@ impl<'a> Scanner<'a> {
                 Token::Char(char)
             }
         };
-        self.end = Some(self.at);
+        self.end = self.at;
         token
     }
 

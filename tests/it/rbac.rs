@@ -1,0 +1,331 @@
+//! Markers → role.yaml: fixtures with their files, and controller-gen's own library as the judge.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use memcached_sdk::manifest::{rbac, yaml};
+use memcached_sdk::source::SourceTree;
+use memcached_sdk::source::marker::Value as Argument;
+use serde_json::{Value, json};
+
+/// Each `tests/fixtures/rbac/<case>.rs` gives `<case>.yaml`, and findings in `<case>.stderr` if there are some.
+#[test]
+fn fixtures() {
+    let mut count = 0;
+    for path in cases() {
+        let (roles, findings) = generate(&std::fs::read_to_string(&path).unwrap());
+        snapbox::assert_data_eq!(
+            yaml::file(None, &roles),
+            snapbox::Data::read_from(&path.with_extension("yaml"), None).raw()
+        );
+        let expected = path.with_extension("stderr");
+        if expected.exists() || !findings.is_empty() {
+            snapbox::assert_data_eq!(findings, snapbox::Data::read_from(&expected, None).raw());
+        }
+        count += 1;
+    }
+    assert!(count >= 8, "only {count} fixtures");
+}
+
+#[test]
+fn controller_gen_makes_the_same_roles_of_the_fixtures() {
+    let Some(peer) = peer("controller_gen_makes_the_same_roles_of_the_fixtures") else { return };
+    for path in cases() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        // What it gets wrong or does not do: see the comment in the fixture.
+        if text.starts_with("// differs") {
+            continue;
+        }
+        let comments: Vec<_> = text.lines().filter(|line| line.trim_start().starts_with("// +")).collect();
+        assert_eq!(json!(generate(&text).0), roles_of_peer(&peer, &comments), "{}", path.display());
+    }
+}
+
+/// Sets of random markers, each in a role of its own. Where controller-gen loses a permission (two merged rules about
+/// the same things), only ours is checked: it must allow what the markers say.
+#[test]
+fn controller_gen_makes_the_same_roles_of_random_markers() {
+    let Some(peer) = peer("controller_gen_makes_the_same_roles_of_random_markers") else { return };
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let sets: Vec<Vec<String>> = (0..240).map(|number| random.markers(number)).collect();
+    let comments: Vec<String> = sets.concat();
+    let (ours, findings) = generate(&comments.join("\n"));
+    assert!(!findings.contains("error"), "{findings}");
+    let theirs = roles_of_peer(&peer, &comments.iter().map(String::as_str).collect::<Vec<_>>());
+    let theirs = theirs.as_array().unwrap();
+    assert_eq!(ours.len(), 240);
+    assert_eq!(theirs.len(), 240);
+    let mut equal = 0;
+    for (our, their) in ours.iter().zip(theirs) {
+        assert_eq!(our["metadata"], their["metadata"]);
+        let number: usize = our["metadata"]["name"].as_str().unwrap().trim_start_matches("role-").parse().unwrap();
+        let alone = |marker: &String| generate(marker).0.remove(0)["rules"][0].take();
+        let said = allowed(&sets[number].iter().map(alone).collect());
+        assert_eq!(allowed(&our["rules"]), said, "{:#?}", sets[number]);
+        if allowed(&their["rules"]) == said {
+            assert_eq!(our, their, "{:#?}", sets[number]);
+            equal += 1;
+        }
+    }
+    assert!(equal >= 200, "only {equal} roles could be compared");
+}
+
+#[test]
+fn controller_gen_reads_the_same_arguments() {
+    let Some(peer) = peer("controller_gen_reads_the_same_arguments") else { return };
+    let mut random = Random(42);
+    let texts: Vec<String> = (0..20_000).map(|_| random.marker_text()).collect();
+    let input: String = texts.iter().map(|text| json!(text).to_string() + "\n").collect();
+    let theirs = run(Command::new(peer).arg("parse"), &input);
+    let (mut read, mut refused) = (0, 0);
+    let ours = texts.chunks(200).flat_map(read_markers);
+    for ((text, our), their) in texts.iter().zip(ours).zip(theirs.lines()) {
+        let their: Value = serde_json::from_str(their).unwrap();
+        match their.get("error") {
+            Some(_) => refused += 1,
+            None => read += usize::from(!their.is_null()),
+        }
+        assert_eq!(our, their, "{text}");
+    }
+    assert!(read >= 3_000 && refused >= 3_000, "{read} read, {refused} refused");
+}
+
+fn cases() -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rbac");
+    let paths = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect();
+    paths.sort();
+    paths
+}
+
+fn load(source: &str) -> SourceTree {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("Cargo.toml"), "package = { name = \"op\", edition = \"2024\" }").unwrap();
+    std::fs::create_dir(dir.path().join("src")).unwrap();
+    std::fs::write(dir.path().join("src/lib.rs"), source).unwrap();
+    let (tree, diagnostics) = SourceTree::load(dir.path()).unwrap();
+    assert_eq!(diagnostics.iter().count(), 0);
+    tree
+}
+
+/// The roles of a source text, and the findings as `severity line:column: message`.
+fn generate(source: &str) -> (Vec<Value>, String) {
+    let (roles, diagnostics) = rbac::roles(&load(source), "manager-role");
+    let finding = |diagnostic: &memcached_sdk::diagnostic::Diagnostic| {
+        let (line, column) = diagnostic.origin.as_ref().unwrap().line_column();
+        let help = diagnostic.help.as_deref().unwrap_or_default();
+        let (code, severity) = (diagnostic.code, diagnostic.code.severity());
+        format!("{severity:?} {code} {line}:{column}: {}\n  help: {help}\n", diagnostic.message)
+    };
+    (roles, diagnostics.iter().map(finding).collect())
+}
+
+/// What the peer says about marker texts, said by us.
+fn read_markers(texts: &[String]) -> Vec<Value> {
+    let (markers, diagnostics) = load(&texts.iter().map(|text| format!("//{text}\n")).collect::<String>()).markers();
+    let mut answers = vec![Value::Null; texts.len()];
+    for marker in &markers {
+        let list = |name: &str| match marker.arguments.get(name) {
+            Some(Argument::List(values)) if !values.is_empty() => json!(marker.strings(name)),
+            _ => Value::Null,
+        };
+        answers[marker.origin.line_column().0 - 1] = json!({ "rule": {
+            "Groups": list("groups"),
+            "Resources": list("resources"),
+            "ResourceNames": list("resourceNames"),
+            "Verbs": list("verbs"),
+            "URLs": list("urls"),
+            "Namespace": marker.string("namespace"),
+            "RoleName": marker.string("roleName"),
+        } });
+    }
+    let errors: Vec<_> = diagnostics.iter().filter(|diagnostic| diagnostic.code.as_str() == "marker-syntax").collect();
+    // The first error of a line stands.
+    for error in errors.into_iter().rev() {
+        answers[error.origin.as_ref().unwrap().line_column().0 - 1] = json!({ "error": error.message });
+    }
+    answers
+}
+
+/// Every single permission of a role: group, resource, name, URL and verb; `*` stands for all verbs.
+fn allowed(rules: &Value) -> BTreeSet<[Option<String>; 5]> {
+    let list = |rule: &Value, key: &str| -> Vec<Option<String>> {
+        match rule[key].as_array() {
+            Some(values) => values.iter().map(|value| Some(value.as_str().unwrap().to_string())).collect(),
+            None => vec![None],
+        }
+    };
+    let mut all = BTreeSet::new();
+    for rule in rules.as_array().unwrap() {
+        for group in list(rule, "apiGroups") {
+            for resource in list(rule, "resources") {
+                for name in list(rule, "resourceNames") {
+                    for url in list(rule, "nonResourceURLs") {
+                        for verb in list(rule, "verbs") {
+                            all.insert([&group, &resource, &name, &url, &verb].map(Clone::clone));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    let every = all.clone();
+    all.retain(|[group, resource, name, url, verb]| {
+        let everything = [group, resource, name, url, &Some("*".to_string())].map(Clone::clone);
+        verb.as_deref() == Some("*") || !every.contains(&everything)
+    });
+    all
+}
+
+fn roles_of_peer(peer: &Path, comments: &[&str]) -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("go.mod"), "module op\n\ngo 1.26\n").unwrap();
+    let text = format!("package op\n\n{}\n\nfunc F() {{}}\n", comments.join("\n"));
+    std::fs::write(dir.path().join("op.go"), text).unwrap();
+    let roles = run(Command::new(peer).arg("roles").arg(dir.path()), "");
+    serde_json::from_str(&roles).unwrap()
+}
+
+fn run(command: &mut Command, input: &str) -> String {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_string();
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The compiled Go program, or `None` without a Go toolchain, which is a failure where nothing may be skipped.
+fn peer(test: &str) -> Option<PathBuf> {
+    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rbac-differential");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rbac-differential-{test}"));
+    match Command::new("go").arg("build").arg("-o").arg(&program).arg(".").current_dir(module).status() {
+        Ok(status) => {
+            assert!(status.success(), "`go build` in tests/rbac-differential failed");
+            Some(program)
+        }
+        Err(error) => {
+            assert!(std::env::var_os("REQUIRE_CLUSTER").is_none(), "`go` is needed here: {error}");
+            eprintln!("SKIPPED {test}: no `go` ({error})");
+            None
+        }
+    }
+}
+
+/// A seeded xorshift generator: the same values in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit
+    }
+
+    fn some(&mut self, choices: &[&str], limit: usize) -> String {
+        let count = 1 + self.below(limit);
+        (0..count).map(|_| choices[self.below(choices.len())]).collect::<Vec<_>>().join(";")
+    }
+
+    /// A set of markers that make one role.
+    fn markers(&mut self, number: usize) -> Vec<String> {
+        let place = if number.is_multiple_of(3) { format!(",namespace=space-{}", number % 7) } else { String::new() };
+        let count = 1 + self.below(6);
+        let mut marker = || {
+            let verbs = self.some(&["get", "list", "watch", "create", "update", "*"], 3);
+            let rule = if self.below(5) == 0 {
+                format!("urls={}", self.some(&["/metrics", "/healthz", "/debug/*"], 2))
+            } else {
+                let groups = self.some(&["core", "\"\"", "apps", "batch", "cache.example.com"], 2);
+                let resources = self.some(&["pods", "services", "deployments", "deployments/status", "*"], 3);
+                let names = if self.below(5) == 0 {
+                    format!(",resourceNames={}", self.some(&["one", "two"], 2))
+                } else {
+                    String::new()
+                };
+                format!("groups={groups},resources={resources}{names}")
+            };
+            format!("// +kubebuilder:rbac:{rule},verbs={verbs}{place},roleName=role-{number}")
+        };
+        (0..count).map(|_| marker()).collect()
+    }
+
+    /// Something near a marker. Blanks before a delimiter are left out: there the peer cuts words off.
+    fn marker_text(&mut self) -> String {
+        let pieces = [
+            "verbs=",
+            "groups=",
+            "resources=",
+            "urls=",
+            "roleName=",
+            "namespace=",
+            "resourceNames=",
+            "verb=",
+            "a",
+            "get",
+            "list",
+            "apps",
+            "*",
+            "pods/log",
+            "/metrics",
+            ",",
+            ",",
+            ",",
+            ";",
+            ";",
+            "{",
+            "}",
+            "\"\"",
+            "\"a b\"",
+            "`raw`",
+            "\"\\x41\\u00e9\"",
+            "\"\\q\"",
+            "\"",
+            "`",
+            "=",
+            ":",
+            ".",
+            "-",
+            "1",
+            "0x1g",
+            "1.5e",
+            "08",
+            "é",
+            "'",
+            "\\",
+            "true",
+            "a.b-c",
+            " x",
+            "  /y",
+        ];
+        let count = self.below(6);
+        let starts = ["+kubebuilder:rbac", "+kubebuilder:rbac:", "+kubebuilder:rbac:verbs=get,"];
+        let mut text = String::from(starts[self.below(12).min(2)]);
+        for _ in 0..count {
+            // Well-formed arguments often enough.
+            if self.below(12) != 0 {
+                let name = ["verbs", "groups", "resources", "urls", "roleName", "namespace"][self.below(6)];
+                let one = name.ends_with("Name") || name == "namespace" || self.below(5) == 0;
+                let value = match self.below(6) {
+                    0 if !one => "{a, \"b\"}".to_string(),
+                    _ => self
+                        .some(&["get", "\"\"", "a b", "`x`", "pods/log", "\"\\u00e9\\x41\""], if one { 1 } else { 3 }),
+                };
+                let comma = if self.below(12) == 0 { "" } else { "," };
+                text.push_str(&format!("{name}={value}{comma}"));
+            } else {
+                text.push_str(pieces[self.below(pieces.len())]);
+            }
+        }
+        // The peer refuses a comma at the end.
+        if self.below(4) != 0 && text.ends_with(',') {
+            text.pop();
+        }
+        text
+    }
+}

@@ -1,0 +1,72 @@
+// Command rbac-differential answers for controller-gen's library.
+//
+// `parse` reads one JSON string per line, a marker as it stands in a comment, and prints what became of it: null for
+// no rbac marker, else its arguments or its first error. `roles DIR` prints the roles of the Go package in DIR.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"os"
+
+	"golang.org/x/tools/go/packages"
+	"sigs.k8s.io/controller-tools/pkg/genall"
+	"sigs.k8s.io/controller-tools/pkg/loader"
+	"sigs.k8s.io/controller-tools/pkg/markers"
+	"sigs.k8s.io/controller-tools/pkg/rbac"
+)
+
+func main() {
+	registry := &markers.Registry{}
+	check((rbac.Generator{}).RegisterMarkers(registry))
+	if os.Args[1] == "parse" {
+		parse(registry)
+		return
+	}
+	roots, err := loader.LoadRootsWithConfig(&packages.Config{Dir: os.Args[2]}, "./...")
+	check(err)
+	context := &genall.GenerationContext{Roots: roots, Collector: &markers.Collector{Registry: registry}}
+	roles, err := rbac.GenerateRoles(context, "manager-role")
+	check(err)
+	check(json.NewEncoder(os.Stdout).Encode(roles))
+}
+
+func parse(registry *markers.Registry) {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 1<<20)
+	out := json.NewEncoder(os.Stdout)
+	for lines.Scan() {
+		var text string
+		check(json.Unmarshal(lines.Bytes(), &text))
+		definition := registry.Lookup(text, markers.DescribesPackage)
+		if definition == nil {
+			check(out.Encode(nil))
+			continue
+		}
+		rule, err := definition.Parse(text)
+		if err != nil {
+			check(out.Encode(map[string]any{"error": message(err)}))
+			continue
+		}
+		check(out.Encode(map[string]any{"rule": rule}))
+	}
+	check(lines.Err())
+}
+
+func message(err error) string {
+	if list, ok := err.(loader.ErrList); ok {
+		err = list[0]
+	}
+	var scan *markers.ScannerError
+	if errors.As(err, &scan) {
+		return scan.Msg
+	}
+	return err.Error()
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
