@@ -359,7 +359,7 @@ mod tests {
 
     fn messages(diagnostics: &Diagnostics) -> Vec<String> {
         let mut out = Vec::new();
-        for diagnostic in diagnostics.iter() {
+        for diagnostic in diagnostics {
             let origin = diagnostic.origin.as_ref().unwrap();
             let before = &origin.text[..origin.range.start];
             let (line, column) = (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap().len() + 1);

@@ -90,7 +90,8 @@ impl RbacMarker {
                 "remove `namespace`, or move `urls` to a marker of its own",
             );
         }
-        if !self.urls.is_empty() && !(self.resources.is_empty() && self.groups.is_empty()) {
+        let about_resources = !self.resources.is_empty() || !self.groups.is_empty();
+        if !self.urls.is_empty() && about_resources {
             warn("a rule is about `resources` or about `urls`, not both".to_string(), "write two markers");
         }
         if self.urls.is_empty() && self.resources.is_empty() {
@@ -203,16 +204,18 @@ impl Rules {
             list(groups.entry(group).or_insert(rule)).extend(merged);
         }
         let mut rules = Self::default();
-        groups.into_values().for_each(|rule| rules.add(rule));
+        for rule in groups.into_values() {
+            rules.add(rule);
+        }
         rules
     }
 }
 
 fn documents(markers: &[RbacMarker], default_name: &str) -> Vec<Value> {
-    let mut roles: BTreeMap<(&str, &str), Rules> = BTreeMap::new();
+    let mut by_place: BTreeMap<(&str, &str), Rules> = BTreeMap::new();
     for marker in markers {
         let name = if marker.role_name.is_empty() { default_name } else { &marker.role_name };
-        let role = roles.entry((&marker.namespace, name)).or_default();
+        let rules = by_place.entry((&marker.namespace, name)).or_default();
         let groups = marker.groups.iter().map(|group| if group == "core" { "" } else { group });
         let rule = Rule {
             groups: groups.map(str::to_string).collect(),
@@ -222,16 +225,16 @@ fn documents(markers: &[RbacMarker], default_name: &str) -> Vec<Value> {
             verbs: marker.verbs.clone(),
         };
         if marker.resources.is_empty() {
-            role.add(rule.clone());
+            rules.add(rule.clone());
         }
         for resource in &marker.resources {
-            role.add(Rule { resources: vec![resource.clone()], ..rule.clone() });
+            rules.add(Rule { resources: vec![resource.clone()], ..rule.clone() });
         }
     }
-    if roles.is_empty() {
-        roles.insert(("", default_name), Rules::default());
+    if by_place.is_empty() {
+        by_place.insert(("", default_name), Rules::default());
     }
-    roles.into_iter().map(|((namespace, name), rules)| document(namespace, name, rules)).collect()
+    by_place.into_iter().map(|((namespace, name), rules)| document(namespace, name, rules)).collect()
 }
 
 fn document(namespace: &str, name: &str, rules: Rules) -> Value {

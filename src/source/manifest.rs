@@ -360,14 +360,12 @@ fn targets(dir: &Path, package: &str, root: &Item) -> Vec<Target> {
     let declared = get(root, &["bin"]).and_then(Item::as_array_of_tables);
     for table in declared.into_iter().flatten() {
         let Some(name) = table.get("name").and_then(Item::as_str) else { continue };
-        let path = match table.get("path").and_then(Item::as_str) {
-            Some(path) => dir.join(path),
-            None => {
-                let candidates = [format!("src/bin/{name}.rs"), format!("src/bin/{name}/main.rs")];
-                let found = candidates.iter().map(|path| dir.join(path)).find(|path| path.is_file());
-                found.unwrap_or_else(|| dir.join("src/main.rs"))
-            }
-        };
+        let declared = table.get("path").and_then(Item::as_str).map(|path| dir.join(path));
+        let path = declared.unwrap_or_else(|| {
+            let candidates = [format!("src/bin/{name}.rs"), format!("src/bin/{name}/main.rs")];
+            let found = candidates.iter().map(|path| dir.join(path)).find(|path| path.is_file());
+            found.unwrap_or_else(|| dir.join("src/main.rs"))
+        });
         let required_features = strings(table.get("required-features"));
         bins.insert(name.to_string(), Target { name: crate_name(name), lib: false, root: path, required_features });
     }

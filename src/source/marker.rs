@@ -202,7 +202,7 @@ fn read(comment: &Comment, diagnostics: &mut Diagnostics) -> Option<Marker> {
             if error.message.starts_with("missing argument") { whole.clone() } else { at(error.offset, length) };
         diagnostics.push(diagnostic.at(origin));
     }
-    errors.is_empty().then(|| Marker { name: definition.name, arguments, origin: whole })
+    errors.is_empty().then_some(Marker { name: definition.name, arguments, origin: whole })
 }
 
 fn known(names: &[&str], name: &str) -> bool {

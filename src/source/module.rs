@@ -220,13 +220,12 @@ impl<'a> Loader<'a> {
             self.items(module, items, &Dir { path, relative: None });
             return;
         }
-        let candidates = match path_attr {
-            Some(attr) => vec![(dir.path.join(attr), None)],
-            None => {
-                let mut base = dir.path.clone();
-                base.extend(&dir.relative);
-                vec![(base.join(format!("{name}.rs")), Some(name.clone())), (base.join(&name).join("mod.rs"), None)]
-            }
+        let candidates = if let Some(attr) = path_attr {
+            vec![(dir.path.join(attr), None)]
+        } else {
+            let mut base = dir.path.clone();
+            base.extend(&dir.relative);
+            vec![(base.join(format!("{name}.rs")), Some(name.clone())), (base.join(&name).join("mod.rs"), None)]
         };
         let package = self.sources.crates[self.sources.modules[module.0 as usize].krate.0 as usize].package;
         let mut problem = None;

@@ -1,7 +1,7 @@
 //! Arguments of a marker, with controller-gen's grammar and its error texts.
 //!
 //! One difference: controller-gen cuts the last word off a bare string that is followed by a blank
-//! (`verbs=get ,groups=apps` has the verb ``); here blanks round a bare string mean nothing.
+//! (`verbs=get ,groups=apps` has the empty verb); here blanks round a bare string mean nothing.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,9 @@ pub(super) fn arguments(definition: &MarkerDefinition, text: &str) -> (BTreeMap<
         }
     }
     let mut errors = scanner.errors;
-    errors.iter_mut().for_each(|error| error.offset += start);
+    for error in &mut errors {
+        error.offset += start;
+    }
     (values, errors)
 }
 
@@ -94,13 +96,11 @@ fn value(kind: &ArgumentType, scanner: &mut Scanner<'_>, in_list: bool) -> Optio
                 return None;
             }
             let text = format!("{sign}{}", scanner.token_text());
-            match text.parse() {
-                Ok(value) => Some(Value::Int(value)),
-                Err(_) => {
-                    scanner.error(format!("unable to parse integer: {text:?}"));
-                    None
-                }
+            let value = text.parse().ok();
+            if value.is_none() {
+                scanner.error(format!("unable to parse integer: {text:?}"));
             }
+            value.map(Value::Int)
         }
         ArgumentType::Number => {
             let sign = sign(scanner);
@@ -110,13 +110,11 @@ fn value(kind: &ArgumentType, scanner: &mut Scanner<'_>, in_list: bool) -> Optio
                 return None;
             }
             let text = format!("{sign}{}", scanner.token_text());
-            match text.parse() {
-                Ok(value) => Some(Value::Number(value)),
-                Err(_) => {
-                    scanner.error(format!("unable to parse number: {text:?}"));
-                    None
-                }
+            let value = text.parse().ok();
+            if value.is_none() {
+                scanner.error(format!("unable to parse number: {text:?}"));
             }
+            value.map(Value::Number)
         }
         ArgumentType::List(item) => list(scanner, |scanner| value(item, scanner, true)),
         ArgumentType::Map(item) => map(item, scanner),
@@ -157,7 +155,8 @@ fn string(scanner: &mut Scanner<'_>, key: bool) -> Option<String> {
         value
     } else {
         let (start, mut end) = (scanner.offset, scanner.end());
-        while scanner.peek_no_space().is_some_and(|char| !matches!(char, ',' | ';' | '}') && !(key && char == ':')) {
+        let delimits = |char| matches!(char, ',' | ';' | '}') || (key && char == ':');
+        while scanner.peek_no_space().is_some_and(|char| !delimits(char)) {
             scanner.scan();
             end = scanner.end();
         }
@@ -234,9 +233,9 @@ fn guess(scanner: &Scanner<'_>, lists: bool) -> Guess {
     if lists {
         let item = guess(scanner, false);
         let end = loop {
-            match ahead.scan() {
-                token @ (Token::Char(',' | ';') | Token::End) => break token,
-                _ => {}
+            let token = ahead.scan();
+            if matches!(token, Token::Char(',' | ';') | Token::End) {
+                break token;
             }
         };
         return if end == Token::Char(';') { Guess::List(Box::new(item)) } else { item };

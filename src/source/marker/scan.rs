@@ -194,20 +194,16 @@ impl<'a> Scanner<'a> {
         let mut token = Token::Int;
         if !dot {
             if self.peek() == Some('0') {
-                match self.next().map(|char| char.to_ascii_lowercase()) {
-                    Some(char @ ('x' | 'o' | 'b')) => {
-                        self.next();
-                        base = match char {
-                            'x' => 16,
-                            'o' => 8,
-                            _ => 2,
-                        };
-                        prefix = Some(char);
-                    }
-                    _ => {
-                        (base, prefix) = (8, Some('0'));
-                        digits = true;
-                    }
+                let after = self.next().map(|char| char.to_ascii_lowercase());
+                (base, prefix) = match after {
+                    Some('x') => (16, after),
+                    Some('o') => (8, after),
+                    Some('b') => (2, after),
+                    _ => (8, Some('0')),
+                };
+                digits = prefix == Some('0');
+                if !digits {
+                    self.next();
                 }
             }
             let found = self.digits(base, &mut invalid);
