@@ -1,1 +1,313 @@
 //! The command line: every command, flag and help text, and no behaviour.
+#![expect(clippy::struct_excessive_bools, reason = "flags are bools")]
+#![expect(clippy::doc_markdown, reason = "these texts are shown by `--help`, where backticks are noise")]
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// What `--help` says about exit codes; scripts rely on them.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, or nothing to do
+  1  failed: no file was written, unless the message says otherwise
+  2  wrong usage: an unknown flag, a missing value, a name that breaks its rule
+  3  --check: files on disk differ from what the command would write";
+
+/// Scaffolds Kubernetes operators in Rust, and generates their CRDs and RBAC from the source without compiling it.
+#[derive(Debug, Parser)]
+#[command(name = "memcached-sdk", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a project in a folder
+    Init(InitArgs),
+    /// Make a project in a new folder, with git, and on request with a whole sample operator
+    New(NewArgs),
+    /// Add an API to the project
+    #[command(subcommand)]
+    Create(CreateCommand),
+    /// Write the CRDs and the RBAC role from the source
+    Generate(GenerateArgs),
+    /// Print a completion script for a shell
+    Completion(CompletionArgs),
+    /// Print the version, and those of the libraries that decide the output
+    Version(VersionArgs),
+}
+
+/// What can be created in a project.
+#[derive(Debug, Subcommand)]
+pub enum CreateCommand {
+    /// Add a custom resource type and its controller, or a controller for a built-in kind
+    Api(CreateApiArgs),
+}
+
+/// How a command writes and reports: the same for all commands that write.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct WriteArgs {
+    /// Write nothing; report what would change
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Show the changes as a diff
+    #[arg(long)]
+    pub diff: bool,
+    /// Write nothing; exit with code 3 if a file on disk differs from what the command would write
+    #[arg(long, conflicts_with = "dry_run")]
+    pub check: bool,
+    /// Report errors only
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Report unchanged files too
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// The format of the report
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: OutputFormat,
+}
+
+/// The format of a report.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one JSON document on stdout.
+    Json,
+}
+
+/// `init`
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// The folder of the project
+    #[arg(default_value = ".")]
+    pub dir: PathBuf,
+    /// Overwrite files that are there already with other text
+    #[arg(long)]
+    pub force: bool,
+    /// What the project is
+    #[command(flatten)]
+    pub project: ProjectArgs,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// The flags that describe a project.
+#[derive(Debug, Clone, Args)]
+pub struct ProjectArgs {
+    /// The domain of the project's API groups [default: my.domain; example.com for a sample]
+    #[arg(long)]
+    pub domain: Option<String>,
+    /// The name of the project, of its crate and the prefix of its objects [default: the folder's name in lower case]
+    #[arg(long, value_name = "NAME")]
+    pub project_name: Option<String>,
+    /// The URL of the project's repository
+    #[arg(long, value_name = "URL")]
+    pub repo: Option<String>,
+    /// The copyright holder
+    #[arg(long, value_name = "NAME")]
+    pub owner: Option<String>,
+    /// The license
+    #[arg(long, value_enum, default_value_t)]
+    pub license: License,
+    /// Lay out the project for several API groups
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", value_name = "BOOL")]
+    pub multigroup: bool,
+    /// Grant a Role in the manager's own namespace instead of a ClusterRole, and watch only there
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", value_name = "BOOL")]
+    pub namespaced: bool,
+    /// Write Cargo.lock and download the dependencies
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
+    pub fetch_deps: bool,
+    /// Don't look for a Rust toolchain and a C linker
+    #[arg(long)]
+    pub skip_toolchain_check: bool,
+}
+
+/// The license of a new project.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum License {
+    /// Apache License 2.0.
+    #[default]
+    Apache2,
+    /// MIT License.
+    Mit,
+    /// Either of both, as is the custom in Rust.
+    MitApache2,
+    /// None.
+    None,
+}
+
+impl License {
+    /// The SPDX expression; empty for no license.
+    pub fn spdx(self) -> &'static str {
+        match self {
+            Self::Apache2 => "Apache-2.0",
+            Self::Mit => "MIT",
+            Self::MitApache2 => "MIT OR Apache-2.0",
+            Self::None => "",
+        }
+    }
+}
+
+/// `new`
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// The folder to make; its last part is the name of the project
+    #[arg(value_name = "NAME")]
+    pub dir: PathBuf,
+    /// Add a complete operator to it
+    #[arg(long, value_enum)]
+    pub sample: Option<Sample>,
+    /// Don't make a git repository
+    #[arg(long)]
+    pub skip_git_init: bool,
+    /// What the project is.
+    #[command(flatten)]
+    pub project: ProjectArgs,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// The sample operators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Sample {
+    /// Runs memcached: Deployment, Service, status, finalizer, events.
+    Memcached,
+}
+
+/// `create api`
+#[derive(Debug, Clone, Default, Args)]
+pub struct CreateApiArgs {
+    /// The API group without the project's domain; empty for the domain alone
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub group: String,
+    /// The API version, such as v1alpha1
+    #[arg(long)]
+    pub version: String,
+    /// The kind, in PascalCase
+    #[arg(long)]
+    pub kind: String,
+    /// Write the custom resource type [default: true, or the answer to a question on a terminal]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub resource: Option<bool>,
+    /// Write the controller [default: true, or the answer to a question on a terminal]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub controller: Option<bool>,
+    /// Objects of the kind live in namespaces
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
+    pub namespaced: bool,
+    /// The plural of the kind in lower case [default: by the rules of English]
+    #[arg(long)]
+    pub plural: Option<String>,
+    /// A short name for kubectl; may be given several times
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub short_name: Vec<String>,
+    /// The name of the controller, when one kind has several [default: the kind in lower case]
+    #[arg(long, value_name = "NAME")]
+    pub controller_name: Option<String>,
+    /// Overwrite the files of an API that exists already
+    #[arg(long)]
+    pub force: bool,
+    /// Write the CRDs and the RBAC role too, as `generate` does
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
+    pub make: bool,
+    /// Write a controller that deploys this image
+    #[arg(long)]
+    pub image: Option<String>,
+    /// The port that the image listens on
+    #[arg(long, value_name = "PORT", requires = "image", value_parser = clap::value_parser!(u16).range(1..))]
+    pub image_container_port: Option<u16>,
+    /// The command to run in the image, its parts separated by commas
+    #[arg(long, value_name = "PARTS", requires = "image", value_delimiter = ',')]
+    pub image_container_command: Vec<String>,
+    /// The user id to run the image as
+    #[arg(long, value_name = "UID", requires = "image")]
+    pub run_as_user: Option<u32>,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// `generate`
+#[derive(Debug, Clone, Args)]
+pub struct GenerateArgs {
+    /// What to write
+    #[arg(value_enum, default_value_t)]
+    pub what: GenerateWhat,
+    /// The name of the generated role
+    #[arg(long, value_name = "NAME", default_value = "manager-role")]
+    pub role_name: String,
+    /// A file whose text is put on top of each generated file
+    #[arg(long, value_name = "FILE")]
+    pub header_file: Option<PathBuf>,
+    /// The folder below the crate that crd/bases and rbac are in
+    #[arg(long, value_name = "DIR", default_value = "config")]
+    pub output_dir: String,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// What `generate` writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum GenerateWhat {
+    /// Everything.
+    #[default]
+    #[value(alias = "manifests")]
+    All,
+    /// crd/bases.
+    #[value(alias = "crd")]
+    Crds,
+    /// rbac/role.yaml.
+    Rbac,
+}
+
+impl GenerateWhat {
+    /// Whether the CRDs are wanted.
+    pub fn crds(self) -> bool {
+        self != Self::Rbac
+    }
+
+    /// Whether the role is wanted.
+    pub fn rbac(self) -> bool {
+        self != Self::Crds
+    }
+}
+
+/// `completion`
+#[derive(Debug, Args)]
+pub struct CompletionArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// `version`
+#[derive(Debug, Args)]
+pub struct VersionArgs {
+    /// The format of the output
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: OutputFormat,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,1 +1,177 @@
-//! One file per subcommand: options in, [`crate::plan::Plan`] and diagnostics out.
+//! One file per subcommand: options in, [`crate::plan::Plan`] and diagnostics out; here the two meet the disk.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command, CreateCommand, OutputFormat, WriteArgs};
+use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
+use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
+use crate::plan::{Draft, report};
+use crate::term::{Term, Verbosity};
+
+mod completion;
+mod create_api;
+mod generate;
+mod init;
+mod new;
+mod toolchain;
+mod version;
+
+/// Runs a command to its end and says how it went; see `--help` for the codes.
+pub fn run(cli: Cli) -> ExitCode {
+    let write = match &cli.command {
+        Command::Init(args) => args.write.clone(),
+        Command::New(args) => args.write.clone(),
+        Command::Create(CreateCommand::Api(args)) => args.write.clone(),
+        Command::Generate(args) => args.write.clone(),
+        Command::Completion(_) | Command::Version(_) => WriteArgs::default(),
+    };
+    let mut term = Term::stdio(match write {
+        // On stdout there is one JSON document, on stderr nothing but what has no place in it.
+        WriteArgs { quiet: true, .. } | WriteArgs { output: OutputFormat::Json, .. } => Verbosity::Quiet,
+        WriteArgs { verbose: true, .. } => Verbosity::Verbose,
+        WriteArgs { .. } => Verbosity::Normal,
+    });
+    let done = match cli.command {
+        Command::Init(args) => init::run(&args, &mut term),
+        Command::New(args) => new::run(&args, &mut term),
+        Command::Create(CreateCommand::Api(args)) => create_api::run(&args, &mut term),
+        Command::Generate(args) => generate::run(&args, &mut term),
+        Command::Completion(args) => print(&completion::script(&args), &mut term),
+        Command::Version(args) => print(&version::text(&args), &mut term),
+    };
+    let done = done.or_else(|error| fail(error, &write, &mut term));
+    ExitCode::from(match done {
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::Failed) | Err(_) => 1,
+        Ok(Outcome::Misused) => 2,
+        Ok(Outcome::Differs) => 3,
+    })
+}
+
+/// Reports why a command could not be carried out.
+fn fail(error: anyhow::Error, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
+    let (outcome, error) = match error.downcast::<Usage>() {
+        Ok(Usage(problem)) => (Outcome::Misused, problem.into()),
+        Err(error) => (Outcome::Failed, error),
+    };
+    let conflicts = error.downcast_ref::<ApplyError>().map(ApplyError::diagnostics);
+    if conflicts.is_none() && write.output == OutputFormat::Text {
+        term.error(&error);
+        return Ok(outcome);
+    }
+    let diagnostics = conflicts.unwrap_or_else(|| [Diagnostic::from(&error)].into_iter().collect());
+    Report { outcome, changes: Vec::new(), diagnostics, next: String::new() }.show(write, term)
+}
+
+fn print(text: &str, term: &mut Term) -> Result<Outcome> {
+    term.data(text)?;
+    Ok(Outcome::Done)
+}
+
+/// How a command ended that could be carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// The disk is, or was already, what it should be.
+    Done,
+    /// The source has errors; they were shown and nothing was written.
+    Failed,
+    /// The command line asks for what can't be.
+    Misused,
+    /// `--check`: it is not.
+    Differs,
+}
+
+/// The command line is wrong, in a way that clap can't see.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct Usage(#[from] Problem);
+
+/// What a command has done and found out; shown once, at its end.
+#[must_use]
+struct Report {
+    outcome: Outcome,
+    changes: Vec<Change>,
+    diagnostics: Diagnostics,
+    /// What to do after this, for people.
+    next: String,
+}
+
+/// Applies what a command has planned. Errors in the source mean that nothing is written.
+fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Report> {
+    if diagnostics.has_errors() {
+        return Ok(Report { outcome: Outcome::Failed, changes: Vec::new(), diagnostics, next: String::new() });
+    }
+    let mode = match write {
+        WriteArgs { check: true, .. } => Mode::Check,
+        WriteArgs { dry_run: true, .. } => Mode::DryRun,
+        WriteArgs { .. } => Mode::Write,
+    };
+    let root = draft.root().to_path_buf();
+    let changes = apply::apply(&draft.finish(), &root, mode, &mut abort_hook())?;
+    let outcome = match mode {
+        Mode::Check if apply::differs(&changes) => Outcome::Differs,
+        Mode::Check | Mode::DryRun | Mode::Write => Outcome::Done,
+    };
+    Ok(Report { outcome, changes, diagnostics, next: String::new() })
+}
+
+impl Report {
+    /// Whether files were written, or were as they should be already.
+    fn is_written(&self, write: &WriteArgs) -> bool {
+        self.outcome == Outcome::Done && !write.dry_run && !write.check
+    }
+
+    /// Findings to stderr and changes to stdout, or all of it as JSON to stdout.
+    fn show(self, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
+        if write.output == OutputFormat::Json {
+            term.data(&report::json(&self.changes, &self.diagnostics, write.diff))?;
+            return Ok(self.outcome);
+        }
+        term.diagnostics(&self.diagnostics);
+        if write.diff {
+            term.data(&report::diff(&self.changes))?;
+        }
+        if term.verbosity() > Verbosity::Quiet && !matches!(self.outcome, Outcome::Failed | Outcome::Misused) {
+            if !write.diff {
+                let all = term.verbosity() == Verbosity::Verbose;
+                let shown: Vec<Change> =
+                    self.changes.iter().filter(|change| all || change.kind != ChangeKind::Unchanged).cloned().collect();
+                term.data(&report::text(&shown))?;
+            }
+            let summary = report::summary(&self.changes);
+            term.status(&match self.outcome {
+                Outcome::Differs => format!("{summary}: run the command without `--check` to write them"),
+                _ if write.dry_run => format!("{summary}: nothing was written"),
+                _ => summary,
+            });
+        }
+        if self.is_written(write) && !self.next.is_empty() {
+            term.status(&self.next);
+        }
+        Ok(self.outcome)
+    }
+}
+
+/// For tests: `MEMCACHED_SDK_ABORT_AT_FILE_OPERATION=n` ends the process before the n-th file operation, from 1, as
+/// a power failure would.
+fn abort_hook() -> impl FnMut(&FsOp) -> io::Result<()> {
+    let mut left = std::env::var("MEMCACHED_SDK_ABORT_AT_FILE_OPERATION").ok().and_then(|n| n.parse::<u64>().ok());
+    move |_| {
+        if let Some(left) = &mut left {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                std::process::abort();
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A folder for people: `.` has no name of its own.
+fn display(folder: &Path) -> String {
+    if folder.as_os_str().is_empty() { ".".to_owned() } else { folder.display().to_string() }
+}

@@ -168,6 +168,9 @@ codes! {
     UnknownMarker = "unknown-marker", Warning, "A `+kubebuilder:` comment marker that generates nothing";
     UnresolvedName = "unresolved-name", Error, "A name can't be resolved";
     UnsupportedType = "unsupported-type", Error, "A type expression is not supported";
+    NoGit = "no-git", Warning, "The git repository of a new project could not be made";
+    NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";
+    Unformatted = "unformatted", Warning, "A Rust file was written without rustfmt";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";
     VersionConflict = "version-conflict", Error, "Versions of a custom resource contradict each other";
 }

@@ -1,3 +1,9 @@
 //! argv → exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    memcached_sdk::command::run(memcached_sdk::cli::Cli::parse())
+}

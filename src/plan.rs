@@ -169,6 +169,11 @@ impl Draft {
         self.ops.insert(path, FileOp::Remove);
     }
 
+    /// The files that this draft says something about.
+    pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        self.ops.keys()
+    }
+
     /// What was recorded.
     pub fn finish(self) -> Plan {
         Plan { ops: self.ops }

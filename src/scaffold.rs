@@ -1,1 +1,166 @@
 //! Project + resource → files and edits; the only room that knows the templates.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+
+use self::context::{BuiltinContext, ControllerContext, DeployImageContext, ProjectContext, ResourceContext};
+use self::rustfmt::Formatted;
+use self::template::Rendered;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::edit::{kustomization, scaffold_marker};
+use crate::plan::{Draft, IfExists, RelPath};
+
+pub(crate) mod context;
+mod rustfmt;
+mod template;
+
+/// Everything of a project but its PROJECT file, and without any API.
+pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
+    let found = put(draft, template::render("init", context)?, if_exists)?;
+    manager(draft)?;
+    Ok(found)
+}
+
+/// The part of every project that is ours for good.
+fn manager(draft: &mut Draft) -> Result<()> {
+    for file in template::verbatim("manager")? {
+        draft.generate(RelPath::new(format!("src/manager/{}", file.path))?, file.text);
+    }
+    Ok(())
+}
+
+/// The type of a resource, or of one further version of it, with what belongs to it in config/.
+pub(crate) fn api(
+    draft: &mut Draft,
+    api: &ResourceContext,
+    body: Option<&DeployImageContext>,
+    force: bool,
+) -> Result<Diagnostics> {
+    let mut files = template::render("api", api)?;
+    if let Some(deploy_image) = body {
+        files = overlay(files, only(template::render("deploy-image", deploy_image)?, |path| !is_controller(path)));
+    }
+    let mut found = put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?;
+    let roles = if force { IfExists::Overwrite } else { IfExists::Skip };
+    found.extend(put(draft, template::render("roles", api)?, roles)?);
+    found.extend(put(draft, template::render("api-lists", api)?, IfExists::Skip)?);
+
+    let ResourceContext { group_snake, version_snake, kind_snake, api_dir, .. } = api;
+    if api.project.multigroup {
+        found.extend(put(draft, template::render("api-group", api)?, IfExists::Skip)?);
+        module(draft, "src/api.rs", group_snake)?;
+        module(draft, &format!("src/api/{group_snake}.rs"), version_snake)?;
+    } else {
+        module(draft, "src/api.rs", version_snake)?;
+    }
+    module(draft, &format!("src/api/{api_dir}.rs"), kind_snake)?;
+
+    let ResourceContext { kind, api_use, role_file_prefix, sample_file, crd_file, .. } = api;
+    let test = format!("{api_use}::{kind}::crd(),");
+    marker(draft, "tests/crds.rs", "crds", &test)?;
+    marker(draft, "config/crd/kustomization.yaml", "crdkustomizeresource", &format!("- bases/{crd_file}"))?;
+    marker(draft, "config/samples/kustomization.yaml", "manifestskustomizesamples", &format!("- {sample_file}"))?;
+    let roles: Vec<_> = ["admin", "editor", "viewer"].map(|who| format!("- {role_file_prefix}_{who}_role.yaml")).into();
+    marker(draft, "config/rbac/kustomization.yaml", "userroles", &roles.join("\n"))?;
+    let default = RelPath::new("config/default/kustomization.yaml")?;
+    draft.edit(&default, |text| kustomization::uncomment(text, "- ../crd"))?;
+    Ok(found)
+}
+
+/// What a new controller does.
+pub(crate) enum Controller<'a> {
+    /// Watches an API of the project; the user writes the rest.
+    Plain(&'a ControllerContext),
+    /// Watches a type of Kubernetes; the user writes the rest.
+    Builtin(&'a BuiltinContext),
+    /// Runs an image.
+    DeployImage(&'a DeployImageContext),
+}
+
+/// A controller, and its start in `main`.
+pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool) -> Result<Diagnostics> {
+    let (files, context) = match controller {
+        Controller::Plain(context) => (template::render("controller", context)?, *context),
+        Controller::Builtin(context) => (template::render("builtin", context)?, &context.controller),
+        Controller::DeployImage(context) => {
+            (only(template::render("deploy-image", context)?, is_controller), &context.controller)
+        }
+    };
+    let mut found = put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?;
+    let ControllerContext { resource, controller_snake, controller_dir, controller_mod, .. } = context;
+    if controller_dir.is_empty() {
+        module(draft, "src/controller.rs", controller_snake)?;
+    } else {
+        found.extend(put(draft, template::render("controller-group", resource)?, IfExists::Skip)?);
+        module(draft, "src/controller.rs", &resource.group_snake)?;
+        module(draft, &format!("src/controller/{}.rs", resource.group_snake), controller_snake)?;
+    }
+    let path = controller_mod.replacen("crate", &resource.project.crate_name, 1);
+    marker(draft, "src/main.rs", "controllers", &format!(".with({path}::register)"))?;
+    if let Controller::DeployImage(context) = controller {
+        image_env(draft, context)?;
+    }
+    Ok(found)
+}
+
+/// Tells the manager's container which image to run.
+fn image_env(draft: &mut Draft, context: &DeployImageContext) -> Result<()> {
+    let DeployImageContext { image, image_env, .. } = context;
+    let entry = format!("- name: {image_env}\n  value: {image}");
+    draft.edit(&RelPath::new("config/manager/manager.yaml")?, |text| {
+        if text.lines().any(|line| line.trim() == format!("- name: {image_env}")) {
+            return Ok(text.to_owned());
+        }
+        let key = if text.lines().any(|line| line.trim() == "env:") { "" } else { "env:\n" };
+        scaffold_marker::insert(text, "env", &format!("{key}{entry}"))
+    })
+}
+
+fn is_controller(path: &str) -> bool {
+    path.starts_with("src/controller/")
+}
+
+fn only(files: Vec<Rendered>, wanted: impl Fn(&str) -> bool) -> Vec<Rendered> {
+    files.into_iter().filter(|file| wanted(&file.path)).collect()
+}
+
+/// `upper` in place of the files of `lower` with the same paths.
+fn overlay(lower: Vec<Rendered>, upper: Vec<Rendered>) -> Vec<Rendered> {
+    let files: BTreeMap<_, _> = lower.into_iter().chain(upper).map(|file| (file.path, file.text)).collect();
+    files.into_iter().map(|(path, text)| Rendered { path, text }).collect()
+}
+
+fn put(draft: &mut Draft, files: Vec<Rendered>, if_exists: IfExists) -> Result<Diagnostics> {
+    let mut unformatted = Vec::new();
+    for Rendered { path, text } in files {
+        let is_rust = Path::new(&path).extension().is_some_and(|extension| extension == "rs");
+        let path = RelPath::new(path)?;
+        let text = match is_rust.then(|| rustfmt::format(&text)) {
+            Some(Formatted::Yes(text)) => text,
+            Some(Formatted::No) => {
+                unformatted.push(format!("`{path}`"));
+                text
+            }
+            None => text,
+        };
+        draft.scaffold(path, text, if_exists);
+    }
+    let mut found = Diagnostics::default();
+    if !unformatted.is_empty() {
+        let message = format!("rustfmt could not be run: {} may need it", unformatted.join(", "));
+        found.push(
+            Diagnostic::new(Code::Unformatted, message).help("run `rustup component add rustfmt`, then `cargo fmt`"),
+        );
+    }
+    Ok(found)
+}
+
+fn module(draft: &mut Draft, path: &str, name: &str) -> Result<()> {
+    draft.edit(&RelPath::new(path)?, |text| scaffold_marker::insert_module(text, &format!("pub mod {name};")))
+}
+
+fn marker(draft: &mut Draft, path: &str, name: &str, snippet: &str) -> Result<()> {
+    draft.edit(&RelPath::new(path)?, |text| scaffold_marker::insert(text, name, snippet))
+}

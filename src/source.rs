@@ -6,6 +6,7 @@
 mod cfg;
 mod comment;
 mod file;
+mod files;
 mod foreign;
 mod lock;
 mod manifest;
@@ -22,6 +23,7 @@ use syn::{Attribute, Item};
 pub use self::cfg::{Cfg, CfgSet};
 pub use self::comment::{Comment, CommentKind};
 use self::file::FileId;
+pub use self::files::Pending;
 pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection};
 use self::module::{Loader, Sources, index};
 use self::resolve::Scopes;
@@ -104,13 +106,17 @@ impl SourceTree {
     ///
     /// An error means that there is nothing to read: no `Cargo.toml`, or no package in it.
     pub fn load(dir: &Path) -> anyhow::Result<(Self, Diagnostics)> {
-        Self::load_with(dir, &FeatureSelection::default())
+        Self::load_with(dir, &FeatureSelection::default(), &Pending::default())
     }
 
-    /// Reads the package in `dir` with other features.
-    pub fn load_with(dir: &Path, selection: &FeatureSelection) -> anyhow::Result<(Self, Diagnostics)> {
-        let mut loader = Loader::new(dir);
-        for (position, manifest) in manifests(dir, selection)?.into_iter().enumerate() {
+    /// Reads the package in `dir` with other features, and with files that are not written yet.
+    pub fn load_with(
+        dir: &Path,
+        selection: &FeatureSelection,
+        pending: &Pending,
+    ) -> anyhow::Result<(Self, Diagnostics)> {
+        let mut loader = Loader::new(dir, pending);
+        for (position, manifest) in manifests(dir, selection, pending)?.into_iter().enumerate() {
             let package = PackageId(index(loader.sources.packages.len()));
             let cfg = CfgSet { features: manifest.active_features.clone() };
             let targets = manifest.targets.clone();
@@ -254,8 +260,8 @@ impl SourceTree {
 }
 
 /// The package in `dir` and, transitively, its path dependencies, with the features that cargo would unify.
-fn manifests(dir: &Path, selection: &FeatureSelection) -> anyhow::Result<Vec<CargoManifest>> {
-    let own = CargoManifest::read(dir, "Cargo.toml", selection)?;
+fn manifests(dir: &Path, selection: &FeatureSelection, pending: &Pending) -> anyhow::Result<Vec<CargoManifest>> {
+    let own = CargoManifest::read(dir, "Cargo.toml", selection, pending)?;
     let mut wanted: BTreeMap<PathBuf, FeatureSelection> = BTreeMap::new();
     let mut read: BTreeMap<PathBuf, CargoManifest> = BTreeMap::new();
     let mut order = Vec::new();
@@ -272,7 +278,7 @@ fn manifests(dir: &Path, selection: &FeatureSelection) -> anyhow::Result<Vec<Car
             }
             let shown = file::relative(&file::clean(&path.join("Cargo.toml")), &file::clean(dir));
             // A path dependency that can't be read stays a foreign crate.
-            if let Ok(manifest) = CargoManifest::read(path, &shown.to_string_lossy(), &selection) {
+            if let Ok(manifest) = CargoManifest::read(path, &shown.to_string_lossy(), &selection, pending) {
                 if read.insert(path.clone(), manifest.clone()).is_none() {
                     order.push(path.clone());
                 }

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use toml_edit::{Document, Item, TableLike};
 
 use super::file::clean;
+use super::files::Pending;
 use super::lock::Lock;
 use crate::diagnostic::Origin;
 
@@ -100,8 +101,8 @@ struct Toml {
 }
 
 impl Toml {
-    fn read(path: &Path, shown: &str) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    fn read(path: &Path, shown: &str, files: &Pending) -> anyhow::Result<Self> {
+        let text = files.read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let origin = Origin { path: shown.into(), text: text.as_str().into(), range: 0..0 };
         let document = Document::parse(text).with_context(|| format!("`{}` is not valid TOML", path.display()))?;
         Ok(Self { document, origin })
@@ -132,9 +133,9 @@ pub(super) fn crate_name(name: &str) -> String {
 
 impl CargoManifest {
     /// Reads the package in `dir`. `shown` is the path of its `Cargo.toml` for people.
-    pub(super) fn read(dir: &Path, shown: &str, selection: &FeatureSelection) -> anyhow::Result<Self> {
+    pub(super) fn read(dir: &Path, shown: &str, selection: &FeatureSelection, files: &Pending) -> anyhow::Result<Self> {
         let path = dir.join("Cargo.toml");
-        let toml = Toml::read(&path, shown)?;
+        let toml = Toml::read(&path, shown, files)?;
         let root = toml.document.as_item();
         let Some(package) = get(root, &["package"]).or_else(|| get(root, &["project"])) else {
             let members = strings(get(root, &["workspace", "members"]));
@@ -146,7 +147,7 @@ impl CargoManifest {
         };
         let workspace_dir = workspace_dir(dir, root);
         let inherited = match &workspace_dir {
-            Some(found) if found != dir => Some(Toml::read(&found.join("Cargo.toml"), "Cargo.toml")?),
+            Some(found) if found != dir => Some(Toml::read(&found.join("Cargo.toml"), "Cargo.toml", files)?),
             _ => None,
         };
         let workspace = inherited.as_ref().map_or(root, |toml| toml.document.as_item());
@@ -158,7 +159,7 @@ impl CargoManifest {
         let name = field("name").with_context(|| format!("`{}` has no `package.name`", path.display()))?;
         let lock_dir = workspace_dir.unwrap_or_else(|| dir.to_path_buf());
         let lock = read_lock(&lock_dir)?;
-        let targets = targets(dir, &name, root);
+        let targets = targets(dir, &name, root, files);
 
         let mut manifest = Self {
             dir: dir.to_path_buf(),
@@ -346,13 +347,13 @@ fn read_lock(dir: &Path) -> anyhow::Result<Option<Lock>> {
 }
 
 /// The library and the binaries, declared and found; the library first.
-fn targets(dir: &Path, package: &str, root: &Item) -> Vec<Target> {
+fn targets(dir: &Path, package: &str, root: &Item, files: &Pending) -> Vec<Target> {
     let mut targets = Vec::new();
     let lib = get(root, &["lib"]);
     let lib_path = lib.and_then(|lib| get(lib, &["path"])).and_then(Item::as_str);
     let lib_root = dir.join(lib_path.unwrap_or("src/lib.rs"));
     let autolib = get(root, &["package", "autolib"]).and_then(Item::as_bool).unwrap_or(true);
-    if lib.is_some() || (autolib && lib_root.is_file()) {
+    if lib.is_some() || (autolib && files.is_file(&lib_root)) {
         let name = lib.and_then(|lib| get(lib, &["name"])).and_then(Item::as_str).unwrap_or(package);
         targets.push(Target { name: crate_name(name), lib: true, root: lib_root, required_features: Vec::new() });
     }
@@ -363,7 +364,7 @@ fn targets(dir: &Path, package: &str, root: &Item) -> Vec<Target> {
         let declared = table.get("path").and_then(Item::as_str).map(|path| dir.join(path));
         let path = declared.unwrap_or_else(|| {
             let candidates = [format!("src/bin/{name}.rs"), format!("src/bin/{name}/main.rs")];
-            let found = candidates.iter().map(|path| dir.join(path)).find(|path| path.is_file());
+            let found = candidates.iter().map(|path| dir.join(path)).find(|path| files.is_file(path));
             found.unwrap_or_else(|| dir.join("src/main.rs"))
         });
         let required_features = strings(table.get("required-features"));
@@ -381,7 +382,7 @@ fn targets(dir: &Path, package: &str, root: &Item) -> Vec<Target> {
             }
         }
         for (name, path) in found {
-            if path.is_file() && !bins.values().any(|bin| bin.root == path) {
+            if files.is_file(&path) && !bins.values().any(|bin| bin.root == path) {
                 let target = Target { name: crate_name(&name), lib: false, root: path, required_features: Vec::new() };
                 bins.entry(name).or_insert(target);
             }

@@ -9,6 +9,7 @@ use syn::{Attribute, Item, Lit, Meta};
 
 use super::cfg::{Cfg, CfgSet, attrs_mut};
 use super::file::{FileId, SourceFile, clean, relative};
+use super::files::Pending;
 use super::{Crate, CrateId, ItemData, ItemRef, Module, ModuleId, Package, PackageId};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
@@ -38,16 +39,18 @@ pub(super) struct Loader<'a> {
     stack: Vec<FileId>,
     /// What paths are shown relative to.
     root: &'a Path,
+    pending: &'a Pending,
 }
 
 impl<'a> Loader<'a> {
-    pub(super) fn new(root: &'a Path) -> Self {
+    pub(super) fn new(root: &'a Path, pending: &'a Pending) -> Self {
         Self {
             sources: Sources::default(),
             diagnostics: Diagnostics::default(),
             by_path: BTreeMap::new(),
             stack: Vec::new(),
             root,
+            pending,
         }
     }
 
@@ -100,8 +103,7 @@ impl<'a> Loader<'a> {
         if let Some(id) = self.by_path.get(&path) {
             return Ok(*id);
         }
-        let text = String::from_utf8(std::fs::read(&path)?)
-            .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))?;
+        let text = self.pending.read(&path)?;
         let id = FileId(index(self.sources.files.len()));
         let own = self.sources.packages[package.0 as usize].own;
         self.sources.files.push(SourceFile::new(path.clone(), &self.shown(&path), text, own));

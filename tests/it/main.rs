@@ -1,11 +1,13 @@
 //! One binary of integration tests, a file per subject.
 #![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, clippy::disallowed_methods)]
 
+mod bad_input;
 mod cluster;
 mod control_plane;
 mod docs;
 mod edit;
 mod plan;
 mod rbac;
+mod sandbox;
 mod wait;
 mod yaml;

@@ -1,0 +1,12 @@
+//! `completion`: a script for a shell.
+
+use clap::CommandFactory as _;
+
+use crate::cli::{Cli, CompletionArgs};
+
+/// The script.
+pub(crate) fn script(args: &CompletionArgs) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "memcached-sdk", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}

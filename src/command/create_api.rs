@@ -1,0 +1,222 @@
+//! `create api`: a group, version and kind → types, a controller, and what belongs to them in config/.
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{Outcome, Usage, apply, generate};
+use crate::cli::CreateApiArgs;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::plan::{Draft, RECORD, RelPath};
+use crate::project::builtin::{self, Builtin};
+use crate::project::name::{ControllerName, Group, Kind, Plural, ShortName, Version};
+use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource, ResourceApi};
+use crate::scaffold::context::{BuiltinContext, ControllerContext, DeployImageContext, ResourceContext};
+use crate::scaffold::{self, Controller};
+use crate::term::Term;
+
+pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
+    let mut draft = Draft::open(&Project::find_root(Path::new("."))?);
+    let mut found = plan(&mut draft, args, term)?;
+    found.sort();
+    let mut report = apply(draft, found, &args.write)?;
+    report.next = if args.make {
+        "\nNext, write the types and the controller; `memcached-sdk generate` brings config/ up to date.".to_owned()
+    } else {
+        "\nNext, run `memcached-sdk generate`: it writes the CRD and the manager's role.".to_owned()
+    };
+    report.show(&args.write, term)
+}
+
+/// Adds the API to the project of the draft.
+pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> Result<Diagnostics> {
+    let record = RelPath::new(RECORD)?;
+    let text = draft.read(&record)?.ok_or_else(|| Problem::new("not in a project: there is no `PROJECT` file"))?;
+    let mut project = Project::parse(&text)?;
+    let mut found = Diagnostics::default();
+
+    let Wanted { mut resource, builtin, api, controller } = wanted(&project, args, term)?;
+    if api && !resource.version.is_conventional() {
+        let message = format!("version `{}` does not look like `v1`, `v1beta1` or `v1alpha1`", resource.version);
+        let help = "other versions work, but sort behind all of these, and nobody sees how stable they are";
+        found.push(Diagnostic::new(Code::UnusualVersion, message).help(help));
+    }
+    let controller_name = args.controller_name.as_deref().map(ControllerName::parse).transpose().map_err(Usage)?;
+    if controller {
+        resource.controllers =
+            controller_name.clone().map_or(Controllers::Default, |name| Controllers::Named(vec![name]));
+    }
+    let storage = !earlier_versions(&project, &resource).any(|other| other.api.is_some());
+    project.add(resource.clone(), args.force)?;
+    // What is scaffolded is what the record says, also where this command adds to an entry.
+    let recorded = project.find(&resource).and_then(|entry| entry.api.clone());
+    let shape = recorded.unwrap_or_else(|| ResourceApi::new(builtin.as_ref().is_none_or(|builtin| builtin.namespaced)));
+
+    let context = ResourceContext::new(&project, &resource, &shape, storage);
+    let control = ControllerContext::new(context.clone(), &resource, controller_name.as_ref());
+    let deploy_image = deploy_image(args, &resource, &control)?;
+    if let Some(deploy_image) = &deploy_image {
+        record_image(&mut project, &resource, deploy_image);
+    }
+    if api {
+        found.extend(scaffold::api(draft, &context, deploy_image.as_ref(), args.force)?);
+    }
+    if controller {
+        let builtin = builtin.map(|builtin| BuiltinContext {
+            controller: control.clone(),
+            rust_type: builtin.rust_type(),
+            rust_module: builtin.module.to_owned(),
+        });
+        let controller = match (&deploy_image, &builtin) {
+            (Some(context), _) => Controller::DeployImage(context),
+            (None, Some(context)) => Controller::Builtin(context),
+            (None, None) => Controller::Plain(&control),
+        };
+        found.extend(scaffold::controller(draft, &controller, args.force)?);
+    }
+    draft.edit(&record, |_| Ok(project.to_yaml()))?;
+    if args.make {
+        found.extend(generate::manifests(draft, &project)?);
+    }
+    Ok(found)
+}
+
+/// What the flags, the project and the answers come to.
+struct Wanted {
+    resource: Resource,
+    /// When the resource is a type of Kubernetes itself.
+    builtin: Option<Builtin>,
+    /// Scaffold the types.
+    api: bool,
+    /// Scaffold a controller.
+    controller: bool,
+}
+
+fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wanted> {
+    let group = Group::parse(&args.group).map_err(Usage)?;
+    let version = Version::parse(&args.version).map_err(Usage)?;
+    let kind = Kind::parse(&args.kind).map_err(Usage)?;
+    let mut resource = Resource::new(group, project.domain.clone(), version, kind).map_err(Usage)?;
+    let api = match args.resource {
+        Some(api) => api,
+        None => term.confirm("Scaffold the resource?", true)?,
+    };
+    let mut builtin = None;
+    if !api && project.find(&resource).is_none() {
+        builtin = builtin::find(&args.group, &args.version, &args.kind)?;
+        let Some(builtin) = &builtin else {
+            let shown = resource.display();
+            return Err(Problem::new(format!("`{shown}` is neither an API of this project nor a type of Kubernetes"))
+                .help("leave out `--resource=false` to make it an API of this project")
+                .into());
+        };
+        resource = Resource::builtin(builtin)?;
+    }
+    let other = project.other_versions(&resource).next();
+    if api {
+        let mut shape = ResourceApi::new(args.namespaced);
+        shape.short_names =
+            args.short_name.iter().map(|name| ShortName::parse(name)).collect::<Result<_, _>>().map_err(Usage)?;
+        // The versions of a kind share its names.
+        if let Some(other) = other.and_then(|other| other.api.as_ref())
+            && shape.short_names.is_empty()
+        {
+            shape.short_names.clone_from(&other.short_names);
+        }
+        resource.api = Some(shape);
+        match (&args.plural, other) {
+            (Some(plural), _) => resource.plural = Plural::parse(plural).map_err(Usage)?,
+            (None, Some(other)) => resource.plural = other.plural.clone(),
+            (None, None) => {}
+        }
+    } else if let Some(entry) = project.find(&resource) {
+        resource.plural = entry.plural.clone();
+    }
+    // A kind has one controller, for whichever version is stored.
+    let has_controller = |resource: &Resource| resource.controllers != Controllers::None;
+    let has_already = args.controller_name.is_none() && project.other_versions(&resource).any(has_controller);
+    let controller = match args.controller {
+        Some(wanted) => wanted,
+        None if has_already => false,
+        None => term.confirm("Scaffold the controller?", true)?,
+    };
+    let usage = |message: &str, help: &str| Err(Usage(Problem::new(message).help(help)).into());
+    if !api && !controller {
+        return usage("nothing to do: neither a resource nor a controller is wanted", "leave out `--controller=false`");
+    }
+    if !controller && args.controller_name.is_some() {
+        return usage("`--controller-name` names a controller that is not wanted", "leave out `--controller=false`");
+    }
+    if args.image.is_some() && !(api && controller) {
+        return usage(
+            "`--image` makes both a resource and its controller",
+            "leave out `--resource` and `--controller`",
+        );
+    }
+    Ok(Wanted { resource, builtin, api, controller })
+}
+
+/// The versions of the same kind that were made before this one.
+fn earlier_versions<'a>(project: &'a Project, resource: &'a Resource) -> impl Iterator<Item = &'a Resource> {
+    let earlier = project.resources.iter().take_while(|other| !other.same_gvk(resource));
+    earlier.filter(|other| other.same_group_kind(resource))
+}
+
+fn deploy_image(
+    args: &CreateApiArgs,
+    resource: &Resource,
+    control: &ControllerContext,
+) -> Result<Option<DeployImageContext>> {
+    let Some(image) = &args.image else { return Ok(None) };
+    let is_image = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | ':' | '@' | '_' | '-');
+    if image.is_empty() || !image.starts_with(|c: char| c.is_ascii_alphanumeric()) || !image.chars().all(is_image) {
+        let problem = Problem::new(format!("invalid image `{}`", image.escape_debug()));
+        return Err(Usage(problem.help("name it as in `docker run`: `memcached:1.6-alpine`")).into());
+    }
+    let unprintable = |part: &String| part.is_empty() || part.chars().any(char::is_control);
+    if args.image_container_command.iter().any(unprintable) {
+        let problem = Problem::new("invalid `--image-container-command`: a part is empty or has control characters");
+        return Err(Usage(problem.help("write the parts with commas between them: `memcached,-m=64`")).into());
+    }
+    Ok(Some(DeployImageContext {
+        controller: control.clone(),
+        image: image.clone(),
+        container_port: args.image_container_port,
+        container_command: args.image_container_command.clone(),
+        run_as_user: args.run_as_user,
+        image_env: format!("{}_IMAGE", resource.kind.as_str().to_ascii_uppercase()),
+        finalizer: resource.finalizer(),
+    }))
+}
+
+/// Keeps the flags of `--image` in PROJECT, in place of those of an earlier run.
+fn record_image(project: &mut Project, resource: &Resource, context: &DeployImageContext) {
+    let key = json!({
+        "domain": resource.domain.as_ref().map(ToString::to_string).unwrap_or_default(),
+        "group": resource.group.as_str(),
+        "kind": resource.kind.as_str(),
+        "version": resource.version.as_str(),
+    });
+    let mut options = json!({ "image": context.image });
+    if let Some(port) = context.container_port {
+        options["containerPort"] = json!(port.to_string());
+    }
+    if !context.container_command.is_empty() {
+        options["containerCommand"] = json!(context.container_command.join(","));
+    }
+    if let Some(user) = context.run_as_user {
+        options["runAsUser"] = json!(user.to_string());
+    }
+    let mut entry = key.clone();
+    entry["options"] = options;
+
+    let plugin = project.plugins.entry(DEPLOY_IMAGE).or_insert_with(|| json!({}));
+    let entries = plugin.get("resources").and_then(Value::as_array).cloned().unwrap_or_default();
+    let same = |other: &Value| ["domain", "group", "kind", "version"].iter().all(|field| other[*field] == key[*field]);
+    let kept = entries.into_iter().filter(|other| !same(other)).chain([entry]);
+    let resources = kept.collect();
+    if let Some(plugin) = plugin.as_object_mut() {
+        plugin.insert("resources".to_owned(), Value::Array(resources));
+    }
+}

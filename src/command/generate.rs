@@ -1,0 +1,124 @@
+//! `generate`: the source → CRDs and the manager's role.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::{Outcome, apply};
+use crate::cli::{GenerateArgs, GenerateWhat};
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::manifest::{crd, rbac, yaml};
+use crate::plan::{Draft, RECORD, RelPath};
+use crate::project::Project;
+use crate::source::{FeatureSelection, Pending, SourceTree};
+use crate::term::Term;
+
+/// What to write, and where.
+struct Options {
+    what: GenerateWhat,
+    role_name: String,
+    header: Option<String>,
+    output_dir: String,
+}
+
+pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
+    let mut draft = Draft::open(Path::new("."));
+    let project = draft.read(&RelPath::new(RECORD)?)?.map(|text| Project::parse(&text)).transpose()?;
+    if draft.read(&RelPath::new("Cargo.toml")?)?.is_none() {
+        return Err(Problem::new("there is no `Cargo.toml` here").help("change to the folder of a crate").into());
+    }
+    let header = args
+        .header_file
+        .as_ref()
+        .map(|path| std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display())));
+    let options = Options {
+        what: args.what,
+        role_name: args.role_name.clone(),
+        header: header.transpose()?,
+        output_dir: args.output_dir.trim_end_matches('/').to_owned(),
+    };
+    let mut found = plan(&mut draft, project.as_ref(), &options)?;
+    found.sort();
+    apply(draft, found, &args.write)?.show(&args.write, term)
+}
+
+/// Everything, as `generate` without flags writes it: for the commands that change the source.
+pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnostics> {
+    let options = Options {
+        what: GenerateWhat::All,
+        role_name: "manager-role".to_owned(),
+        header: None,
+        output_dir: "config".to_owned(),
+    };
+    plan(draft, Some(project), &options)
+}
+
+fn plan(draft: &mut Draft, project: Option<&Project>, options: &Options) -> Result<Diagnostics> {
+    let Options { what, role_name, header, output_dir } = options;
+    let mut pending = Pending::default();
+    for path in draft.paths() {
+        if let Some(text) = draft.read(path)? {
+            pending.insert(&path.below(draft.root()), text);
+        }
+    }
+    let (tree, mut found) = SourceTree::load_with(draft.root(), &FeatureSelection::default(), &pending)?;
+    if what.crds() {
+        let (crds, diagnostics) = crd::crds(&tree);
+        found.extend(diagnostics);
+        let bases = format!("{output_dir}/crd/bases");
+        let mut written = BTreeSet::new();
+        for crd in &crds {
+            let path = RelPath::new(format!("{bases}/{}", crd.file_name))?;
+            draft.generate(path.clone(), yaml::file(header.as_deref(), std::slice::from_ref(&crd.value)));
+            written.insert(path);
+        }
+        let groups: BTreeSet<String> = crds.iter().map(|crd| group(&crd.value).to_owned()).collect();
+        for stale in stale(draft, &bases, project, &groups)? {
+            if !written.contains(&stale) {
+                draft.remove(stale);
+            }
+        }
+    }
+    if what.rbac() {
+        let (roles, diagnostics) = rbac::roles(&tree, role_name);
+        found.extend(diagnostics);
+        draft.generate(RelPath::new(format!("{output_dir}/rbac/role.yaml"))?, yaml::file(header.as_deref(), &roles));
+    }
+    Ok(found)
+}
+
+fn group(crd: &Value) -> &str {
+    crd["spec"]["group"].as_str().unwrap_or_default()
+}
+
+/// `cache.example.com_memcacheds.yaml`
+fn file_name(crd: &Value) -> String {
+    format!("{}_{}.yaml", group(crd), crd["spec"]["names"]["plural"].as_str().unwrap_or_default())
+}
+
+/// The CRDs that an earlier run wrote: files named as we name them, of a group of the source or of the project.
+/// What somebody else has put into the folder stays.
+fn stale(draft: &Draft, bases: &str, project: Option<&Project>, groups: &BTreeSet<String>) -> Result<Vec<RelPath>> {
+    let ours = |group: &str| {
+        let resources = project.iter().flat_map(|project| &project.resources);
+        let domain = project.and_then(|project| project.domain.as_ref());
+        groups.contains(group)
+            || resources.filter(|resource| resource.api.is_some()).any(|resource| resource.qualified_group() == group)
+            || domain.is_some_and(|domain| group == domain.as_str() || group.ends_with(&format!(".{domain}")))
+    };
+    let mut stale = Vec::new();
+    let folder = RelPath::new(bases)?.below(draft.root());
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let Ok(path) = RelPath::new(format!("{bases}/{name}")) else { continue };
+        let Some(text) = draft.read(&path)? else { continue };
+        let Ok(crd) = serde_yaml::from_str::<Value>(&text) else { continue };
+        if crd["kind"] == "CustomResourceDefinition" && file_name(&crd) == name && ours(group(&crd)) {
+            stale.push(path);
+        }
+    }
+    stale.sort();
+    Ok(stale)
+}

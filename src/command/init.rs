@@ -1,0 +1,113 @@
+//! `init`: a folder and a domain → a project without APIs.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result};
+
+use super::{Outcome, Usage, apply, generate, toolchain};
+use crate::cli::{InitArgs, ProjectArgs};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::plan::{Draft, IfExists, RECORD, RelPath};
+use crate::project::Project;
+use crate::project::name::{Domain, ProjectName};
+use crate::scaffold;
+use crate::scaffold::context::ProjectContext;
+use crate::term::Term;
+
+/// The domain of a project that was given none.
+pub(super) const DOMAIN: &str = "my.domain";
+
+pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
+    let mut draft = Draft::open(&args.dir);
+    let if_exists = if args.force { IfExists::Overwrite } else { IfExists::Refuse };
+    let found = plan(&mut draft, &args.project, DOMAIN, if_exists)?;
+    refuse_other_project(&draft)?;
+    let mut report = apply(draft, found, &args.write)?;
+    if report.is_written(&args.write) {
+        report.diagnostics.extend(fetch(&args.dir, &args.project, term));
+        let folder = in_folder(&args.dir);
+        report.next = format!(
+            "\nNext, define an API:\n  {folder}memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND\n"
+        );
+    }
+    report.show(&args.write, term)
+}
+
+/// `cd folder && `, unless we are there.
+pub(super) fn in_folder(folder: &Path) -> String {
+    if folder == Path::new(".") { String::new() } else { format!("cd {} && ", folder.display()) }
+}
+
+/// The files of a project without APIs, PROJECT among them.
+pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exists: IfExists) -> Result<Diagnostics> {
+    let project = project(draft.root(), args, domain)?;
+    if !args.skip_toolchain_check {
+        toolchain::check()?;
+    }
+    let mut found = scaffold::project(draft, &ProjectContext::new(&project), if_exists)?;
+    draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), if_exists);
+    found.extend(generate::manifests(draft, &project)?);
+    Ok(found)
+}
+
+fn project(root: &Path, args: &ProjectArgs, domain: &str) -> Result<Project> {
+    let name = if let Some(name) = &args.project_name {
+        ProjectName::parse(name).map_err(Usage)?
+    } else {
+        let root = std::path::absolute(root).context("the folder has no path")?;
+        let folder = root.file_name().ok_or_else(|| {
+            Usage(Problem::new("the folder has no name to call the project by").help("pass `--project-name`"))
+        })?;
+        ProjectName::from_folder(&folder.to_string_lossy()).map_err(Usage)?
+    };
+    let domain = Domain::parse(args.domain.as_deref().unwrap_or(domain)).map_err(Usage)?;
+    let text = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+    for (flag, value) in [("--repo", &args.repo), ("--owner", &args.owner)] {
+        if value.as_deref().is_some_and(|value| value.chars().any(|c| c.is_control() || c == '"' || c == '\\')) {
+            let problem =
+                Problem::new(format!("invalid `{flag}`: quotes, backslashes and control characters are not allowed"));
+            return Err(Usage(problem).into());
+        }
+    }
+    let mut project = Project::new(name, Some(domain));
+    project.multigroup = args.multigroup;
+    project.namespaced = args.namespaced;
+    project.repo = text(&args.repo);
+    project.owner = text(&args.owner);
+    project.license = Some(args.license.spdx().to_owned()).filter(|license| !license.is_empty());
+    Ok(project)
+}
+
+/// A project is never laid over another one, not even with `--force`: its record would be lost.
+pub(super) fn refuse_other_project(draft: &Draft) -> Result<()> {
+    let record = RelPath::new(RECORD)?;
+    let disk = Draft::open(draft.root()).read(&record)?;
+    if disk.is_some() && disk != draft.read(&record)? {
+        return Err(Problem::new(format!("`{}` is a project already, and not this one", super::display(draft.root())))
+            .help("choose another folder, or add to the project with `memcached-sdk create api`")
+            .into());
+    }
+    Ok(())
+}
+
+/// Writes Cargo.lock and downloads the dependencies. That can be done at any later time, so a failure is a warning.
+pub(super) fn fetch(root: &Path, args: &ProjectArgs, term: &mut Term) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    if !args.fetch_deps {
+        return found;
+    }
+    term.status("fetching the dependencies with cargo");
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(&cargo).arg("fetch").current_dir(root).stdin(Stdio::null()).output();
+    let why = match output {
+        Ok(output) if output.status.success() => return found,
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => format!("`{cargo}`: {error}"),
+    };
+    found.push(
+        Diagnostic::new(Code::NotFetched, format!("the dependencies could not be fetched: {why}"))
+            .help("the project is complete; `cargo build` fetches them when it can"),
+    );
+    found
+}

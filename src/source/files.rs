@@ -1,0 +1,37 @@
+//! The files to read: those on disk, some of them as a command is about to write them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::file::clean;
+
+/// Texts in place of what is on disk, by absolute path.
+#[derive(Debug, Clone, Default)]
+pub struct Pending(BTreeMap<PathBuf, String>);
+
+impl Pending {
+    /// Puts `text` in the place of the file at `path`, which need not exist.
+    pub fn insert(&mut self, path: &Path, text: String) {
+        self.0.insert(key(path), text);
+    }
+
+    pub(super) fn read(&self, path: &Path) -> io::Result<String> {
+        match self.get(path) {
+            Some(text) => Ok(text.to_owned()),
+            None => std::fs::read_to_string(path),
+        }
+    }
+
+    pub(super) fn is_file(&self, path: &Path) -> bool {
+        self.get(path).is_some() || path.is_file()
+    }
+
+    fn get(&self, path: &Path) -> Option<&str> {
+        if self.0.is_empty() { None } else { self.0.get(&key(path)).map(String::as_str) }
+    }
+}
+
+fn key(path: &Path) -> PathBuf {
+    clean(&std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()))
+}

@@ -1,0 +1,126 @@
+//! Wrong flags, names and PROJECT files: what is wrong, and what to do; nothing is written.
+
+use std::fmt::Write as _;
+
+use crate::sandbox::{OFFLINE, Sandbox};
+
+/// Runs every command in the same project, expects the exit code and a part of the message, and that
+/// no file has changed.
+fn check(cases: &[(&str, i32, &str)]) {
+    let project = Sandbox::project("");
+    let before = project.files();
+    let mut failures = String::new();
+    for (arguments, code, expected) in cases {
+        let run = project.run(arguments);
+        if run.exit_code() != Some(*code) || !run.err().contains(expected) || !run.out().is_empty() {
+            writeln!(failures, "{arguments}\n  wanted {code}: {expected}\n  got {run}").unwrap();
+        }
+        assert_eq!(project.files(), before, "{arguments}");
+    }
+    assert!(failures.is_empty(), "{failures}");
+}
+
+#[test]
+fn names() {
+    check(&[
+        ("create api --group Cache --version v1 --kind Memcached", 2, "invalid group `Cache`"),
+        ("create api --group cache_x --version v1 --kind Memcached", 2, "invalid group `cache_x`"),
+        ("create api --group=-cache --version v1 --kind Memcached", 2, "invalid group `-cache`"),
+        ("create api --group cache --version 1 --kind Memcached", 2, "invalid version `1`"),
+        ("create api --group cache --version V1 --kind Memcached", 2, "invalid version `V1`"),
+        ("create api --group cache --version v1_2 --kind Memcached", 2, "invalid version `v1_2`"),
+        ("create api --group cache --version v1 --kind memcached", 2, "invalid kind `memcached`"),
+        ("create api --group cache --version v1 --kind Mem-cached", 2, "invalid kind `Mem-cached`"),
+        ("create api --group cache --version v1 --kind Mem_cached", 2, "invalid kind `Mem_cached`"),
+        ("create api --group cache --version v1 --kind 1Memcached", 2, "invalid kind `1Memcached`"),
+        ("create api --group cache --version v1 --kind Vec", 2, "invalid kind `Vec`"),
+        ("create api --group cache --version v1 --kind Self", 2, "invalid kind `Self`"),
+        ("create api --group cache --version v1 --kind M --plural Ms", 2, "invalid plural `Ms`"),
+        ("create api --group cache --version v1 --kind M --short-name M", 2, "invalid short name `M`"),
+        ("create api --group cache --version v1 --kind M --controller-name A", 2, "invalid controller name `A`"),
+        ("create api --group cache --version v1 --kind M --image ../x", 2, "invalid image `../x`"),
+        ("create api --group cache --version v1 --kind M --image a|b", 2, "invalid image `a|b`"),
+    ]);
+}
+
+#[test]
+fn flags() {
+    check(&[
+        ("", 2, "Usage"),
+        ("create", 2, "Usage"),
+        ("destroy", 2, "unrecognized subcommand 'destroy'"),
+        ("create api", 2, "--version <VERSION>"),
+        ("create api --group cache --kind Memcached", 2, "--version <VERSION>"),
+        ("create api --group cache --version v1", 2, "--kind <KIND>"),
+        ("create api --group cache --version v1 --kind M --resource=maybe", 2, "invalid value 'maybe'"),
+        ("create api --group cache --version v1 --kind M --image-container-port 1", 2, "--image <IMAGE>"),
+        ("create api --group cache --version v1 --kind M --image a --image-container-port 0", 2, "invalid value '0'"),
+        ("create api --group cache --version v1 --kind M --image a --image-container-port 65536", 2, "65536"),
+        ("create api --group cache --version v1 --kind M --image a --run-as-user root", 2, "invalid value 'root'"),
+        ("create api --group cache --version v1 --kind M --image a --controller=false", 2, "`--image` makes both"),
+        ("create api --group cache --version v1 --kind M --resource=false --controller=false", 1, "neither an API"),
+        (
+            "create api --group apps --version v1 --kind Deployment --resource=false --controller=false",
+            2,
+            "nothing to do",
+        ),
+        ("create api --group cache --version v1 --kind M --resource=false", 1, "neither an API of this project"),
+        ("create api --group apps --version v1 --kind Deploymnet --resource=false", 1, "Deploymnet"),
+        ("create api --group cache --version v1 --kind M --dry-run --check", 2, "cannot be used with"),
+        ("generate crts", 2, "invalid value 'crts'"),
+        ("generate --output-dir ../x", 1, "`..`"),
+        ("generate --header-file missing.txt", 1, "cannot read `missing.txt`"),
+        ("generate -o yaml", 2, "invalid value 'yaml'"),
+        ("init --domain Example.com", 2, "invalid domain `Example.com`"),
+        ("init --domain example..com", 2, "invalid domain `example..com`"),
+        ("init --project-name My-Operator", 2, "invalid project name `My-Operator`"),
+        ("init --license gpl", 2, "invalid value 'gpl'"),
+        ("init --owner a\"b", 2, "invalid `--owner`"),
+        ("init", 1, "is a project already"),
+        ("completion tcsh", 2, "invalid value 'tcsh'"),
+    ]);
+}
+
+#[test]
+fn outside_of_a_project() {
+    let sandbox = Sandbox::new();
+    for (arguments, expected) in [
+        ("create api --group cache --version v1 --kind Memcached", "not in a project"),
+        ("generate", "there is no `Cargo.toml` here"),
+    ] {
+        let message = sandbox.run(arguments).code(1).err();
+        assert!(message.contains(expected) && message.contains("help: "), "{arguments}\n{message}");
+    }
+    assert!(sandbox.files().is_empty());
+}
+
+#[test]
+fn a_folder_name_that_is_no_project_name_asks_for_one() {
+    let sandbox = Sandbox::new();
+    let message = sandbox.run(&format!("init My_Operator {OFFLINE}")).code(2).err();
+    assert!(message.contains("--project-name"), "{message}");
+    sandbox.run(&format!("init My_Operator --project-name my-operator {OFFLINE}")).success();
+    assert!(sandbox.read("My_Operator/PROJECT").contains("projectName: my-operator\n"));
+}
+
+#[test]
+fn existing_files_are_all_named_and_nothing_is_written() {
+    let sandbox = Sandbox::new();
+    sandbox.file("Makefile", "all:\n").file("src/main.rs", "fn main() {}\n").file("notes.txt", "mine\n");
+    let before = sandbox.files();
+    let message = sandbox.run(&format!("init --project-name demo {OFFLINE}")).code(1).err();
+    assert!(message.contains("`Makefile` exists") && message.contains("`src/main.rs` exists"), "{message}");
+    assert_eq!(sandbox.files(), before);
+    sandbox.run(&format!("init --project-name demo --force {OFFLINE}")).success();
+    assert_ne!(sandbox.read("Makefile"), "all:\n");
+    assert_eq!(sandbox.read("notes.txt"), "mine\n");
+}
+
+#[test]
+fn a_folder_on_the_way_that_is_a_file() {
+    let sandbox = Sandbox::new();
+    sandbox.file("config", "a file\n");
+    let message = sandbox.run(&format!("init --project-name demo {OFFLINE}")).code(1).err();
+    assert!(message.contains("`config` is a file, not a folder"), "{message}");
+    assert_eq!(sandbox.files().len(), 1);
+}

@@ -1,0 +1,163 @@
+//! A temporary folder to run the built binary in.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use snapbox::IntoData;
+use tempfile::TempDir;
+
+/// The flags of every project in a test that is not about toolchains or the network.
+pub(crate) const OFFLINE: &str = "--fetch-deps=false --skip-toolchain-check";
+
+/// A folder that is deleted at the end of the test.
+pub(crate) struct Sandbox {
+    root: TempDir,
+}
+
+impl Sandbox {
+    /// An empty folder.
+    pub(crate) fn new() -> Self {
+        Self { root: tempfile::Builder::new().prefix("sandbox-").tempdir().unwrap() }
+    }
+
+    /// A folder with the project `demo` of the domain `example.com` in it.
+    pub(crate) fn project(flags: &str) -> Self {
+        let sandbox = Self::new();
+        sandbox.run(&format!("init --domain example.com --project-name demo {OFFLINE} {flags}")).success();
+        sandbox
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    /// Writes a file, and the folders on the way.
+    pub(crate) fn file(&self, path: &str, text: &str) -> &Self {
+        let path = self.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Replaces text that must occur.
+    pub(crate) fn replace(&self, path: &str, from: &str, to: &str) -> &Self {
+        let text = self.read(path);
+        assert!(text.contains(from), "{path} has no {from:?}:\n{text}");
+        self.file(path, &text.replace(from, to))
+    }
+
+    /// The command, not yet started. Arguments are separated by white space.
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_memcached-sdk"));
+        command.args(arguments.split_whitespace()).current_dir(self.root()).stdin(Stdio::null());
+        command.env("NO_COLOR", "1").env_remove("MEMCACHED_SDK_ABORT_AT_FILE_OPERATION");
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub(crate) fn run(&self, arguments: &str) -> Run {
+        let output = self.command(arguments).output().unwrap();
+        Run { arguments: arguments.to_owned(), root: self.root().display().to_string(), output }
+    }
+
+    /// Every file by its path.
+    pub(crate) fn files(&self) -> BTreeMap<String, String> {
+        files(self.root())
+    }
+
+    /// Every file as one text.
+    pub(crate) fn tree(&self) -> String {
+        join(&self.files())
+    }
+}
+
+/// Every file below a folder by its path, without `.git` and what cargo builds.
+pub(crate) fn files(root: &Path) -> BTreeMap<String, String> {
+    let wanted = |entry: &walkdir::DirEntry| {
+        entry.depth() == 0 || !matches!(entry.file_name().to_str(), Some(".git" | "target"))
+    };
+    let mut files = BTreeMap::new();
+    for entry in walkdir::WalkDir::new(root).into_iter().filter_entry(wanted) {
+        let entry = entry.unwrap();
+        if !entry.file_type().is_dir() {
+            let path = entry.path().strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+            files.insert(path, String::from_utf8(std::fs::read(entry.path()).unwrap()).unwrap());
+        }
+    }
+    files
+}
+
+/// Files as one text, to compare and to read.
+pub(crate) fn join(files: &BTreeMap<String, String>) -> String {
+    files.iter().fold(String::new(), |mut all, (path, text)| {
+        write!(all, "──── {path}\n{text}").unwrap();
+        all
+    })
+}
+
+/// A finished run.
+pub(crate) struct Run {
+    arguments: String,
+    root: String,
+    output: Output,
+}
+
+impl Run {
+    /// It went well.
+    pub(crate) fn success(self) -> Self {
+        self.code(0)
+    }
+
+    /// It ended with this exit code.
+    pub(crate) fn code(self, code: i32) -> Self {
+        assert_eq!(self.exit_code(), Some(code), "{self}");
+        self
+    }
+
+    /// It printed exactly this to stdout.
+    pub(crate) fn stdout(self, expected: impl IntoData) -> Self {
+        snapbox::assert_data_eq!(self.text(&self.output.stdout), expected.raw());
+        self
+    }
+
+    /// It printed exactly this to stderr.
+    pub(crate) fn stderr(self, expected: impl IntoData) -> Self {
+        snapbox::assert_data_eq!(self.text(&self.output.stderr), expected.raw());
+        self
+    }
+
+    /// `None` when a signal ended it.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        self.output.status.code()
+    }
+
+    /// What it printed to stdout.
+    pub(crate) fn out(&self) -> String {
+        self.text(&self.output.stdout)
+    }
+
+    /// What it printed to stderr.
+    pub(crate) fn err(&self) -> String {
+        self.text(&self.output.stderr)
+    }
+
+    fn text(&self, bytes: &[u8]) -> String {
+        String::from_utf8_lossy(bytes).replace(&self.root, "[ROOT]")
+    }
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}\n{}{}", self.arguments, self.output.status, self.out(), self.err())
+    }
+}
