@@ -1,4 +1,4 @@
-//! The APIs of this operator, by version.
+//! The APIs of this operator.
 
 pub mod v1alpha1;
 // +kubebuilder:scaffold:modules

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use memcached_operator::controller;
 use memcached_operator::manager::{self, Manager, Options};
 
 #[derive(Parser)]
@@ -29,7 +28,7 @@ async fn main() -> ExitCode {
 async fn run(args: Args) -> Result<(), manager::Error> {
     Manager::new("memcached-operator", args.manager)
         .await?
-        .with(controller::memcached::register)
+        .with(memcached_operator::controller::memcached::register)
         // +kubebuilder:scaffold:controllers
         .run()
         .await

@@ -31,12 +31,12 @@ async fn a_new_object_gets_all_it_needs_and_then_peace() {
         3
     );
     assert_eq!(
-        world.memcached().metadata.finalizers,
+        world.object().metadata.finalizers,
         Some(vec![FINALIZER.to_owned()])
     );
     assert_eq!(
         world
-            .memcached()
+            .object()
             .status
             .as_ref()
             .and_then(|status| status.phase),
@@ -104,13 +104,13 @@ async fn a_failure_is_told_in_the_status_and_tried_again_if_that_can_help() {
         assert_eq!((error.reason(), error.is_permanent()), (reason, permanent));
         assert_eq!(error.to_string(), "can't apply the Deployment: not today");
 
-        let status = world.memcached().status.clone().unwrap_or_default();
+        let status = world.object().status.clone().unwrap_or_default();
         assert!(condition::is_true(&status.conditions, "Degraded"));
         assert_eq!(status.conditions[0].reason, reason);
     }
 }
 
-/// One Memcached, and what its controller knows of the server.
+/// One object, and what its controller knows of the server.
 struct World {
     server: Server,
     context: Arc<Context>,
@@ -121,43 +121,43 @@ impl World {
         metadata["namespace"] = json!("default");
         metadata["uid"] = json!("1");
         let server = Server::default();
-        let memcached = json!({
+        let object = json!({
             "apiVersion": "cache.example.com/v1alpha1",
             "kind": "Memcached",
             "metadata": metadata,
             "spec": { "size": size },
         });
-        server.put("memcacheds/sample", memcached);
+        server.put("memcacheds/sample", object);
         let client = server.client();
         let context = Arc::new(Context {
-            memcacheds: Objects::new(client.clone()),
+            objects: Objects::new(client.clone()),
             deployments: Objects::new(client.clone()),
             services: Objects::new(client.clone()),
             pods: Objects::new(client.clone()),
             recorder: Recorder::new(client, "test".into()),
-            image: "memcached".to_owned(),
+            image: "test".to_owned(),
         });
         let world = Self { server, context };
         world.change(&json!({}));
         world
     }
 
-    /// Somebody else changes the Memcached, and the watch delivers it.
+    /// Somebody else changes the object, and the watch delivers it.
     fn change(&self, patch: &Value) {
         let changed = self.server.patch("memcacheds/sample", patch);
-        let changed = serde_json::from_value(changed).expect("a Memcached");
-        self.context.memcacheds.put(changed);
+        let changed = serde_json::from_value(changed).expect("an object of the kind");
+        self.context.objects.put(changed);
     }
 
-    fn memcached(&self) -> Arc<Memcached> {
+    fn object(&self) -> Arc<Memcached> {
         self.context
-            .memcacheds
+            .objects
             .get("default", "sample")
             .expect("it was put there")
     }
 
     async fn reconcile(&self) -> Result<Action, Error> {
-        reconcile(self.memcached(), self.context.clone()).await
+        reconcile(self.object(), self.context.clone()).await
     }
 }
 
@@ -201,8 +201,8 @@ impl Server {
             )
         } else {
             let body = body.collect_bytes().await.unwrap_or_default();
-            let patch = serde_json::from_slice(&body).expect("every request has a body");
-            (200, self.patch(path.trim_end_matches("/status"), &patch))
+            let change = serde_json::from_slice(&body).expect("every request has a body");
+            (200, self.patch(path.trim_end_matches("/status"), &change))
         };
         let mut response = Response::new(Body::from(answer.to_string().into_bytes()));
         *response.status_mut() = StatusCode::from_u16(code).expect("a code that exists");
@@ -217,11 +217,11 @@ impl Server {
         self.state().objects[path].clone()
     }
 
-    fn patch(&self, path: &str, patch: &Value) -> Value {
+    fn patch(&self, path: &str, change: &Value) -> Value {
         let state = &mut *self.state();
         state.version += 1;
         let object = state.objects.entry(path.to_owned()).or_default();
-        merge(object, patch);
+        merge(object, change);
         object["metadata"]["resourceVersion"] = json!(state.version.to_string());
         object.clone()
     }

@@ -1,4 +1,4 @@
-//! Version v1alpha1 of the group `cache.example.com`.
+//! The kinds of cache.example.com/v1alpha1.
 
 pub mod memcached;
 // +kubebuilder:scaffold:modules

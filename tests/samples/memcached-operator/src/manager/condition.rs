@@ -59,6 +59,16 @@ pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
         .any(|condition| condition.type_ == type_ && condition.status == "True")
 }
 
+/// The condition, if it is true now and was not before.
+pub fn turned_true<'a>(
+    before: &[Condition],
+    now: &'a [Condition],
+    type_: &str,
+) -> Option<&'a Condition> {
+    let condition = now.iter().find(|condition| condition.type_ == type_)?;
+    (condition.status == "True" && !is_true(before, type_)).then_some(condition)
+}
+
 /// Whole seconds, as the server stores them: otherwise the status would differ from what was written.
 fn now() -> Time {
     let now = Timestamp::now();

@@ -1,13 +1,9 @@
-//! From a Memcached to the objects that it needs. Nothing here talks to a server.
+//! From an object to those that it needs. Nothing here talks to a server.
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
-use k8s_openapi::api::core::v1::{
-    Capabilities, Container, ContainerPort, Pod, PodSecurityContext, PodSpec, PodTemplateSpec,
-    Probe, ResourceRequirements, SeccompProfile, SecurityContext, Service, ServicePort,
-    ServiceSpec, TCPSocketAction,
-};
+use k8s_openapi::api::apps::v1 as apps;
+use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -18,101 +14,100 @@ use kube::{Resource, ResourceExt};
 use crate::api::v1alpha1::memcached::Memcached;
 use crate::manager::{ObjectKey, dns_label};
 
-/// The image of Memcacheds that name none, when the operator has not been given one either.
+/// For objects that name no image, unless the operator is told another one.
 pub(super) const IMAGE: &str = "memcached:1.6-alpine";
 
 const PORT_NAME: &str = "main";
 const OWNER: &str = "cache.example.com/memcached";
 
-/// What all objects of this controller are labelled with.
-pub(super) fn label_selector() -> String {
-    "app.kubernetes.io/name=memcached,app.kubernetes.io/managed-by=memcached-operator".to_owned()
-}
+/// The labels that all objects of this controller have.
+pub(super) const LABEL_SELECTOR: &str =
+    "app.kubernetes.io/name=memcached,app.kubernetes.io/managed-by=memcached-operator";
 
-/// The Memcached that a pod belongs to.
-pub(super) fn owner(pod: &PartialObjectMeta<Pod>) -> Option<ObjectKey> {
+/// The object that a pod belongs to.
+pub(super) fn owner(pod: &PartialObjectMeta<core::Pod>) -> Option<ObjectKey> {
     let name = pod.annotations().get(OWNER)?.clone();
     let namespace = pod.namespace();
     Some(ObjectKey { namespace, name })
 }
 
-/// The labels by which the pods of this Memcached differ from all others.
-pub(super) fn selector(memcached: &Memcached) -> BTreeMap<String, String> {
-    let instance = dns_label(&memcached.name_any());
+/// The labels by which the pods of this object differ from all others.
+pub(super) fn selector(object: &Memcached) -> BTreeMap<String, String> {
+    let instance = dns_label(&object.name_any());
     BTreeMap::from([label("instance", &instance), label("name", "memcached")])
 }
 
-/// Whether an object with these labels is a pod of this Memcached.
-pub(super) fn selects(memcached: &Memcached, labels: &BTreeMap<String, String>) -> bool {
-    selector(memcached)
+/// Whether an object with these labels is a pod of this object.
+pub(super) fn selects(object: &Memcached, labels: &BTreeMap<String, String>) -> bool {
+    selector(object)
         .iter()
         .all(|(key, value)| labels.get(key) == Some(value))
 }
 
 /// Runs the pods.
-pub(super) fn deployment(memcached: &Memcached, default_image: &str) -> Deployment {
-    let template = PodTemplateSpec {
+pub(super) fn deployment(object: &Memcached, default_image: &str) -> apps::Deployment {
+    let template = core::PodTemplateSpec {
         metadata: Some(ObjectMeta {
-            annotations: Some(BTreeMap::from([(OWNER.to_owned(), memcached.name_any())])),
-            labels: Some(labels(memcached)),
+            annotations: Some(BTreeMap::from([(OWNER.to_owned(), object.name_any())])),
+            labels: Some(labels(object)),
             ..ObjectMeta::default()
         }),
-        spec: Some(PodSpec {
+        spec: Some(core::PodSpec {
             automount_service_account_token: Some(false),
-            containers: vec![container(memcached, default_image)],
-            security_context: Some(PodSecurityContext {
+            containers: vec![container(object, default_image)],
+            security_context: Some(core::PodSecurityContext {
                 run_as_non_root: Some(true),
                 run_as_user: Some(1001),
-                seccomp_profile: Some(SeccompProfile {
+                seccomp_profile: Some(core::SeccompProfile {
                     type_: "RuntimeDefault".to_owned(),
-                    ..SeccompProfile::default()
+                    ..core::SeccompProfile::default()
                 }),
-                ..PodSecurityContext::default()
+                ..core::PodSecurityContext::default()
             }),
-            ..PodSpec::default()
+            ..core::PodSpec::default()
         }),
     };
-    Deployment {
-        metadata: metadata(memcached),
-        spec: Some(DeploymentSpec {
-            replicas: Some(memcached.spec.size),
+    apps::Deployment {
+        metadata: metadata(object),
+        spec: Some(apps::DeploymentSpec {
+            replicas: Some(object.spec.size),
             selector: LabelSelector {
-                match_labels: Some(selector(memcached)),
+                match_labels: Some(selector(object)),
                 ..LabelSelector::default()
             },
             template,
-            ..DeploymentSpec::default()
+            ..apps::DeploymentSpec::default()
         }),
         status: None,
     }
 }
 
 /// Gives every pod a name in DNS.
-pub(super) fn service(memcached: &Memcached) -> Service {
-    Service {
-        metadata: metadata(memcached),
-        spec: Some(ServiceSpec {
+pub(super) fn service(object: &Memcached) -> core::Service {
+    core::Service {
+        metadata: metadata(object),
+        spec: Some(core::ServiceSpec {
             cluster_ip: Some("None".to_owned()),
-            ports: Some(vec![ServicePort {
+            ports: Some(vec![core::ServicePort {
                 name: Some(PORT_NAME.to_owned()),
-                port: memcached.spec.container_port,
+                port: object.spec.container_port,
                 target_port: Some(IntOrString::String(PORT_NAME.to_owned())),
-                ..ServicePort::default()
+                ..core::ServicePort::default()
             }]),
-            selector: Some(selector(memcached)),
-            ..ServiceSpec::default()
+            selector: Some(selector(object)),
+            ..core::ServiceSpec::default()
         }),
         status: None,
     }
 }
 
-fn container(memcached: &Memcached, default_image: &str) -> Container {
-    let spec = &memcached.spec;
+fn container(object: &Memcached, default_image: &str) -> core::Container {
+    let spec = &object.spec;
     let limits = spec.memory_limit_megabytes.map(|mebibytes| {
         let memory = Quantity(format!("{mebibytes}Mi"));
         BTreeMap::from([("memory".to_owned(), memory)])
     });
-    Container {
+    core::Container {
         name: "memcached".to_owned(),
         image: Some(
             spec.image
@@ -120,52 +115,52 @@ fn container(memcached: &Memcached, default_image: &str) -> Container {
                 .unwrap_or_else(|| default_image.to_owned()),
         ),
         args: Some(spec.extra_args.clone()),
-        ports: Some(vec![ContainerPort {
+        ports: Some(vec![core::ContainerPort {
             name: Some(PORT_NAME.to_owned()),
             container_port: spec.container_port,
-            ..ContainerPort::default()
+            ..core::ContainerPort::default()
         }]),
         liveness_probe: Some(probe(20)),
         readiness_probe: Some(probe(5)),
-        resources: limits.map(|limits| ResourceRequirements {
+        resources: limits.map(|limits| core::ResourceRequirements {
             limits: Some(limits),
-            ..ResourceRequirements::default()
+            ..core::ResourceRequirements::default()
         }),
-        security_context: Some(SecurityContext {
+        security_context: Some(core::SecurityContext {
             allow_privilege_escalation: Some(false),
-            capabilities: Some(Capabilities {
+            capabilities: Some(core::Capabilities {
                 drop: Some(vec!["ALL".to_owned()]),
-                ..Capabilities::default()
+                ..core::Capabilities::default()
             }),
-            ..SecurityContext::default()
+            ..core::SecurityContext::default()
         }),
-        ..Container::default()
+        ..core::Container::default()
     }
 }
 
-fn probe(period_seconds: i32) -> Probe {
-    Probe {
+fn probe(period_seconds: i32) -> core::Probe {
+    core::Probe {
         period_seconds: Some(period_seconds),
-        tcp_socket: Some(TCPSocketAction {
+        tcp_socket: Some(core::TCPSocketAction {
             port: IntOrString::String(PORT_NAME.to_owned()),
-            ..TCPSocketAction::default()
+            ..core::TCPSocketAction::default()
         }),
-        ..Probe::default()
+        ..core::Probe::default()
     }
 }
 
-fn metadata(memcached: &Memcached) -> ObjectMeta {
+fn metadata(object: &Memcached) -> ObjectMeta {
     ObjectMeta {
-        labels: Some(labels(memcached)),
-        name: Some(dns_label(&memcached.name_any())),
-        namespace: memcached.namespace(),
-        owner_references: memcached.controller_owner_ref(&()).map(|owner| vec![owner]),
+        labels: Some(labels(object)),
+        name: Some(dns_label(&object.name_any())),
+        namespace: object.namespace(),
+        owner_references: object.controller_owner_ref(&()).map(|owner| vec![owner]),
         ..ObjectMeta::default()
     }
 }
 
-fn labels(memcached: &Memcached) -> BTreeMap<String, String> {
-    let mut labels = selector(memcached);
+fn labels(object: &Memcached) -> BTreeMap<String, String> {
+    let mut labels = selector(object);
     labels.extend([label("managed-by", "memcached-operator")]);
     labels
 }
@@ -180,32 +175,32 @@ mod tests {
 
     use super::*;
 
-    fn memcached(name: &str, spec: &Value) -> Memcached {
+    fn object(name: &str, spec: &Value) -> Memcached {
         let metadata = json!({ "name": name, "namespace": "default", "uid": "1" });
-        let object = json!({
+        let manifest = json!({
             "apiVersion": "cache.example.com/v1alpha1",
             "kind": "Memcached",
             "metadata": metadata,
             "spec": spec,
         });
-        serde_json::from_value(object).unwrap()
+        serde_json::from_value(manifest).unwrap()
     }
 
-    fn pod_template(memcached: &Memcached) -> Value {
-        let deployment = serde_json::to_value(deployment(memcached, "default")).unwrap();
+    fn pod_template(object: &Memcached) -> Value {
+        let deployment = serde_json::to_value(deployment(object, "default")).unwrap();
         deployment["spec"]["template"].clone()
     }
 
     #[test]
     fn the_spec_shapes_the_container() {
-        let small = pod_template(&memcached("a", &json!({ "size": 1 })));
+        let small = pod_template(&object("a", &json!({ "size": 1 })));
         let container = &small["spec"]["containers"][0];
         assert_eq!(container["image"], "default");
         assert_eq!(container["args"], json!([]));
         assert_eq!(container["resources"], Value::Null);
         assert_eq!(container["ports"][0]["containerPort"], 11211);
 
-        let large = memcached(
+        let large = object(
             "a",
             &json!({
                 "size": 3,
@@ -225,7 +220,7 @@ mod tests {
 
     #[test]
     fn pods_are_allowed_where_the_restricted_standard_is_enforced() {
-        let spec = &pod_template(&memcached("a", &json!({ "size": 1 })))["spec"];
+        let spec = &pod_template(&object("a", &json!({ "size": 1 })))["spec"];
         assert_eq!(spec["securityContext"]["runAsNonRoot"], true);
         assert_eq!(
             spec["securityContext"]["seccompProfile"]["type"],
@@ -240,7 +235,7 @@ mod tests {
     fn the_pods_of_two_objects_are_kept_apart() {
         let long = "a".repeat(100);
         let names = ["one", "two", "one.two", &long, &format!("{long}b")];
-        let objects = names.map(|name| memcached(name, &json!({ "size": 1 })));
+        let objects = names.map(|name| object(name, &json!({ "size": 1 })));
         for a in &objects {
             let template = deployment(a, "default")
                 .spec
@@ -257,18 +252,18 @@ mod tests {
 
     #[test]
     fn a_pod_leads_back_to_its_owner() {
-        let memcached = memcached(&"a".repeat(100), &json!({ "size": 1 }));
-        let mut metadata = deployment(&memcached, "default")
+        let object = object(&"a".repeat(100), &json!({ "size": 1 }));
+        let mut metadata = deployment(&object, "default")
             .spec
             .unwrap()
             .template
             .metadata
             .unwrap();
-        metadata.namespace = memcached.namespace();
+        metadata.namespace = object.namespace();
         let pod = PartialObjectMeta {
             metadata,
             ..PartialObjectMeta::default()
         };
-        assert_eq!(owner(&pod), Some(ObjectKey::of(&memcached)));
+        assert_eq!(owner(&pod), Some(ObjectKey::of(&object)));
     }
 }

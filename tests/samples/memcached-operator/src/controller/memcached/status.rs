@@ -1,18 +1,18 @@
 //! From what is in the cluster to the status. Nothing here talks to a server.
 
-use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition};
+use k8s_openapi::api::apps::v1 as apps;
 
 use super::desired;
 use crate::api::v1alpha1::memcached::{Memcached, MemcachedStatus, Phase};
 use crate::manager::condition::{self, Observed};
 
-/// The status of a Memcached whose objects could be applied.
+/// The status of an object whose objects could be applied.
 pub(super) fn observed(
-    memcached: &Memcached,
-    deployment: &Deployment,
+    object: &Memcached,
+    deployment: &apps::Deployment,
     nodes: Vec<String>,
 ) -> MemcachedStatus {
-    let wanted = memcached.spec.size;
+    let wanted = object.spec.size;
     let seen = deployment.status.clone().unwrap_or_default();
     let replicas = seen.replicas.unwrap_or_default();
     let ready = seen.available_replicas.unwrap_or_default();
@@ -62,7 +62,7 @@ pub(super) fn observed(
                 .unwrap_or_default(),
         },
     ];
-    let mut status = with_conditions(memcached, conditions);
+    let mut status = with_conditions(object, conditions);
     status.nodes = nodes;
     status.phase = Some(match (failure, available, progressing) {
         (Some(_), ..) => Phase::Degraded,
@@ -71,7 +71,7 @@ pub(super) fn observed(
         _ => Phase::Progressing,
     });
     status.replicas = Some(replicas);
-    let selector = desired::selector(memcached);
+    let selector = desired::selector(object);
     let selector: Vec<_> = selector
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
@@ -80,36 +80,32 @@ pub(super) fn observed(
     status
 }
 
-/// The status of a Memcached whose objects could not be applied: what was seen before, and why not more.
-pub(super) fn degraded(memcached: &Memcached, reason: &str, message: &str) -> MemcachedStatus {
+/// The status of an object whose objects could not be applied: what was seen before, and why not more.
+pub(super) fn degraded(object: &Memcached, reason: &str, message: &str) -> MemcachedStatus {
     let degraded = Observed {
         type_: "Degraded",
         status: Some(true),
         reason: reason.to_owned(),
         message: message.to_owned(),
     };
-    let mut status = with_conditions(memcached, [degraded]);
+    let mut status = with_conditions(object, [degraded]);
     status.phase = Some(Phase::Degraded);
     status
 }
 
 fn with_conditions(
-    memcached: &Memcached,
+    object: &Memcached,
     conditions: impl IntoIterator<Item = Observed>,
 ) -> MemcachedStatus {
-    let mut status = memcached.status.clone().unwrap_or_default();
+    let mut status = object.status.clone().unwrap_or_default();
     for observed in conditions {
-        condition::set(
-            &mut status.conditions,
-            observed,
-            memcached.metadata.generation,
-        );
+        condition::set(&mut status.conditions, observed, object.metadata.generation);
     }
     status
 }
 
 /// The Deployment has given up, or its pods are refused.
-fn is_failure(condition: &DeploymentCondition) -> bool {
+fn is_failure(condition: &apps::DeploymentCondition) -> bool {
     match condition.type_.as_str() {
         "Progressing" => condition.status == "False",
         "ReplicaFailure" => condition.status == "True",
@@ -123,23 +119,23 @@ mod tests {
 
     use super::*;
 
-    fn memcached(size: i32) -> Memcached {
-        let object = json!({
+    fn object(size: i32) -> Memcached {
+        let manifest = json!({
             "apiVersion": "cache.example.com/v1alpha1",
             "kind": "Memcached",
             "metadata": { "name": "a", "generation": 3 },
             "spec": { "size": size },
         });
-        serde_json::from_value(object).unwrap()
+        serde_json::from_value(manifest).unwrap()
     }
 
-    fn deployment(status: &Value) -> Deployment {
-        let object = json!({ "metadata": { "generation": 2 }, "status": status });
-        serde_json::from_value(object).unwrap()
+    fn deployment(status: &Value) -> apps::Deployment {
+        let manifest = json!({ "metadata": { "generation": 2 }, "status": status });
+        serde_json::from_value(manifest).unwrap()
     }
 
     fn check(size: i32, seen: &Value, expected: (&str, Phase)) {
-        let status = observed(&memcached(size), &deployment(seen), vec!["pod".into()]);
+        let status = observed(&object(size), &deployment(seen), vec!["pod".into()]);
         let initial = |condition: &str| condition[..1].to_owned();
         let conditions: String = status
             .conditions
@@ -200,13 +196,13 @@ mod tests {
 
     #[test]
     fn a_failure_leaves_the_rest_of_the_status() {
-        let mut memcached = memcached(3);
-        memcached.status = Some(observed(
-            &memcached,
+        let mut object = object(3);
+        object.status = Some(observed(
+            &object,
             &deployment(&json!({})),
             vec!["pod".into()],
         ));
-        let status = degraded(&memcached, "Forbidden", "no");
+        let status = degraded(&object, "Forbidden", "no");
         assert_eq!(
             (status.phase, status.nodes),
             (Some(Phase::Degraded), vec!["pod".to_owned()])
