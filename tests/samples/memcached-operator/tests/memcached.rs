@@ -14,22 +14,23 @@ use memcached_operator::controller::{Error, Result};
 use memcached_operator::manager::{Action, Failure, Objects, condition};
 use serde_json::{Value, json};
 
+const OBJECT: &str = "cache.example.com/v1alpha1/memcacheds/sample";
+const DEPLOYMENT: &str = "apps/v1/deployments/sample";
+
 #[tokio::test]
 async fn a_new_object_gets_all_it_needs_and_then_peace() {
     let world = World::with(json!({ "name": "sample" }), 3);
     assert!(matches!(world.reconcile().await, Ok(Action::Done)));
-    let writes = [
-        "PATCH memcacheds/sample",
-        "PATCH services/sample",
-        "PATCH deployments/sample",
-        "POST events",
-        "PATCH memcacheds/sample/status",
+    let written = world.server.requests();
+    let expected = [
+        format!("PATCH {OBJECT}"),
+        "PATCH v1/services/sample".to_owned(),
+        format!("PATCH {DEPLOYMENT}"),
+        "POST events.k8s.io/v1/events".to_owned(),
+        format!("PATCH {OBJECT}/status"),
     ];
-    assert_eq!(world.server.requests(), writes);
-    assert_eq!(
-        world.server.get("deployments/sample")["spec"]["replicas"],
-        3
-    );
+    assert_eq!(written, expected);
+    assert_eq!(world.server.get(DEPLOYMENT)["spec"]["replicas"], 3);
     assert_eq!(
         world.object().metadata.finalizers,
         Some(vec![FINALIZER.to_owned()])
@@ -57,12 +58,12 @@ async fn a_change_of_the_spec_reaches_the_deployment_alone() {
     assert!(world.reconcile().await.is_ok());
     assert_eq!(
         world.server.requests(),
-        ["PATCH deployments/sample", "PATCH memcacheds/sample/status"]
+        [
+            format!("PATCH {DEPLOYMENT}"),
+            format!("PATCH {OBJECT}/status")
+        ]
     );
-    assert_eq!(
-        world.server.get("deployments/sample")["spec"]["replicas"],
-        5
-    );
+    assert_eq!(world.server.get(DEPLOYMENT)["spec"]["replicas"], 5);
 }
 
 #[tokio::test]
@@ -76,9 +77,12 @@ async fn an_object_is_let_go_after_the_cleanup() {
     assert!(matches!(world.reconcile().await, Ok(Action::Done)));
     assert_eq!(
         world.server.requests(),
-        ["POST events", "PATCH memcacheds/sample"]
+        [
+            "POST events.k8s.io/v1/events".to_owned(),
+            format!("PATCH {OBJECT}")
+        ]
     );
-    let left = &world.server.get("memcacheds/sample")["metadata"]["finalizers"];
+    let left = &world.server.get(OBJECT)["metadata"]["finalizers"];
     assert_eq!(*left, json!(["other.example.com/finalizer"]));
 
     assert!(matches!(world.reconcile().await, Ok(Action::Done)));
@@ -97,7 +101,7 @@ async fn a_failure_is_told_in_the_status_and_tried_again_if_that_can_help() {
         (422, "Invalid", true),
     ] {
         let world = World::with(json!({ "name": "sample" }), 3);
-        world.server.refuse("deployments", code);
+        world.server.refuse(DEPLOYMENT, code);
         let Err(error) = world.reconcile().await else {
             panic!("{code} is an error")
         };
@@ -127,7 +131,7 @@ impl World {
             "metadata": metadata,
             "spec": { "size": size },
         });
-        server.put("memcacheds/sample", object);
+        server.put(OBJECT, object);
         let client = server.client();
         let context = Arc::new(Context {
             objects: Objects::new(client.clone()),
@@ -144,7 +148,7 @@ impl World {
 
     /// Somebody else changes the object, and the watch delivers it.
     fn change(&self, patch: &Value) {
-        let changed = self.server.patch("memcacheds/sample", patch);
+        let changed = self.server.patch(OBJECT, patch);
         let changed = serde_json::from_value(changed).expect("an object of the kind");
         self.context.objects.put(changed);
     }
@@ -185,15 +189,14 @@ impl Server {
 
     async fn answer(&self, request: Request<Body>) -> Response<Body> {
         let (parts, body) = request.into_parts();
-        let path = parts
-            .uri
-            .path()
-            .split_once("/namespaces/default/")
-            .map_or("", |(_, path)| path);
+        let path = parts.uri.path().replace("/namespaces/default/", "/");
+        let path = path
+            .trim_start_matches("/apis/")
+            .trim_start_matches("/api/");
         self.state()
             .requests
             .push(format!("{} {path}", parts.method));
-        let refused = self.state().refused.filter(|(part, _)| path.contains(part));
+        let refused = self.state().refused.filter(|(refused, _)| path == *refused);
         let (code, answer) = if let Some((_, code)) = refused {
             (
                 code,
@@ -226,8 +229,8 @@ impl Server {
         object.clone()
     }
 
-    fn refuse(&self, part: &'static str, code: u16) {
-        self.state().refused = Some((part, code));
+    fn refuse(&self, path: &'static str, code: u16) {
+        self.state().refused = Some((path, code));
     }
 
     /// What was asked since the last time.

@@ -17,8 +17,8 @@ use crate::manager::{ObjectKey, dns_label};
 /// For objects that name no image, unless the operator is told another one.
 pub(super) const IMAGE: &str = "memcached:1.6-alpine";
 
-const PORT_NAME: &str = "main";
 const OWNER: &str = "cache.example.com/memcached";
+const PORT_NAME: &str = "main";
 
 /// The labels that all objects of this controller have.
 pub(super) const LABEL_SELECTOR: &str =
