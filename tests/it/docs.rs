@@ -7,8 +7,33 @@ mod replay;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::CommandFactory as _;
+use memcached_sdk::cli::Cli;
 use memcached_sdk::diagnostic::{Code, Severity};
 use memcached_sdk::source::marker::{ArgumentType, ELSEWHERE, MARKERS};
+
+#[test]
+fn the_reference_of_commands_is_in_sync() {
+    let mut cli = Cli::command().term_width(100);
+    cli.build();
+    let mut page = String::from(
+        "# The command line\n\n\
+         What `--help` prints, for every command. Commands that write share the flags below *Output*; nothing is asked\n\
+         unless standard input is a terminal, and every question has a flag.\n",
+    );
+    help(&mut cli, &mut page);
+    in_sync("docs/reference/cli.md", &page);
+}
+
+fn help(command: &mut clap::Command, page: &mut String) {
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let text = command.render_long_help().to_string();
+    let text: String = text.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let _ = write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", text.trim_end());
+    for command in command.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+        help(command, page);
+    }
+}
 
 #[test]
 fn the_reference_of_diagnostics_is_in_sync() {
@@ -79,6 +104,34 @@ fn value(kind: ArgumentType) -> String {
         ArgumentType::Map(of) => format!("map to {}", value(*of)),
         ArgumentType::Any => "any value".to_owned(),
     }
+}
+
+#[test]
+fn the_tour_of_the_readme_runs() {
+    let home = tempfile::tempdir().unwrap();
+    let sdk = home.path().join("memcached-sdk");
+    std::fs::create_dir(&sdk).unwrap();
+    let not_run = runs("README.md", &sdk, &[]);
+    assert_eq!(not_run, ["make: make test"]);
+}
+
+/// All but the commands that build the project or need a cluster; `tutorial.rs` builds it.
+#[test]
+fn the_tutorial_runs() {
+    let home = tempfile::tempdir().unwrap();
+    let not_run = runs("docs/tutorial.md", home.path(), &[]);
+    let (build, cluster): (Vec<_>, Vec<_>) = not_run.iter().partition(|command| command.starts_with("build: "));
+    assert_eq!(build.len(), 3, "{build:?}");
+    assert!(cluster.iter().all(|command| command.starts_with("cluster: ")), "{cluster:?}");
+    assert_eq!(cluster.len(), 13, "{cluster:?}");
+}
+
+/// Replays a page and compares its outputs; what is not run.
+pub(crate) fn runs(page: &str, dir: &Path, run: &[&str]) -> Vec<String> {
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let replay = replay::replay(&text, dir, run);
+    in_sync(page, &replay.text);
+    replay.not_run
 }
 
 /// Every relative link of the documentation leads to a file.

@@ -9,5 +9,6 @@ mod edit;
 mod plan;
 mod rbac;
 mod sandbox;
+mod tutorial;
 mod wait;
 mod yaml;

@@ -87,7 +87,10 @@ fn block_of_commands(block: &[&str], shell: &mut Shell, text: &mut String) {
 }
 
 fn matches(actual: &str, expected: &str) -> bool {
-    snapbox::Assert::new().try_eq(None, actual.to_owned().into_data(), expected.to_owned().into_data()).is_ok()
+    // `...` does not stand for a failure.
+    let failure = |text: &str| text.lines().last().filter(|line| line.starts_with("[exit code ")).map(str::to_owned);
+    failure(actual) == failure(expected)
+        && snapbox::Assert::new().try_eq(None, actual.to_owned().into_data(), expected.to_owned().into_data()).is_ok()
 }
 
 /// What a comment asks to be done with the next block.
@@ -129,6 +132,15 @@ struct Shell {
 }
 
 impl Shell {
+    /// A project that is built here uses the versions that all projects of the tests use.
+    fn seed_lock(&self) {
+        let lock = self.dir.join("Cargo.lock");
+        if !lock.exists() {
+            let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/memcached-operator/Cargo.lock");
+            std::fs::copy(seed, lock).unwrap();
+        }
+    }
+
     /// What the command prints on both streams; a failure shows its code.
     fn run(&mut self, command: &str) -> String {
         // A reader has no binary yet; here it is built already.
@@ -136,6 +148,9 @@ impl Shell {
         let home = tempfile::tempdir().unwrap();
         let pwd = home.path().join("pwd");
         let script = format!("exec 2>&1\n{command}\nstatus=$?; pwd > '{}'; exit $status", pwd.display());
+        if command.starts_with("cargo ") {
+            self.seed_lock();
+        }
         let binary = Path::new(env!("CARGO_BIN_EXE_memcached-sdk")).parent().unwrap();
         let path = std::env::join_paths(
             std::iter::once(binary.to_path_buf()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
@@ -144,6 +159,7 @@ impl Shell {
             .arg("-c")
             .arg(script)
             .current_dir(&self.dir)
+            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("generated"))
             .env("PATH", path.unwrap())
             .output()
             .unwrap();
@@ -160,9 +176,14 @@ impl Shell {
 fn a_page_is_run_and_its_outputs_are_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let page = "# Page\n```console\n$ mkdir a\n$ cd a\n$ printf 'x\\ny\\n' | tee f\nwrong\n```\n\
-        <!-- insert after \"x\" in f -->\n```text\nbetween\n```\n```console\n$ cat f\nx\n...\n```\n<!-- replace \"y\" in f -->\n```text\nz\n```\n```console\n$ tail -1 f\nz\n$ false\n[exit code 7]\n```\n\
+        <!-- insert after \"x\" in f -->\n```text\nbetween\n```\n```console\n$ cat f\nx\n...\n```\n<!-- replace \"y\" in f -->\n```text\nz\n```\n```console\n$ tail -1 f\nz\n$ false\n...\n$ true\n...\n$ false\n[exit code 7]\n```\n\
         ```console cluster\n$ kubectl get pods\nNAME\n```\n";
     let replay = replay(page, dir.path(), &[]);
-    assert_eq!(replay.text, page.replace("wrong\n", "x\ny\n").replace("[exit code 7]", "[exit code 1]"));
+    assert_eq!(
+        replay.text,
+        page.replace("wrong\n", "x\ny\n")
+            .replace("$ false\n...\n", "$ false\n[exit code 1]\n")
+            .replace("[exit code 7]", "[exit code 1]")
+    );
     assert_eq!(replay.not_run, ["cluster: kubectl get pods"]);
 }
