@@ -28,7 +28,7 @@ fn the_reference_of_commands_is_in_sync() {
 fn help(command: &mut clap::Command, page: &mut String) {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
     let text = command.render_long_help().to_string();
-    let text: String = text.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     let _ = write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", text.trim_end());
     for command in command.get_subcommands_mut().filter(|command| command.get_name() != "help") {
         help(command, page);
