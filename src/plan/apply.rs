@@ -363,6 +363,8 @@ fn locate(place: &Place, path: &RelPath, remove: bool) -> Result<Found, Obstacle
                 return Ok(Found { real, file: None, folder });
             }
             Kind::Folder(real) => folder = real,
+            // Nothing is below a file, so there is nothing to remove.
+            Kind::File(real) if remove => return Ok(Found { real, file: None, folder }),
             Kind::File(_) => {
                 let above = segments[..=depth].join("/");
                 return obstacle(format!("can't be written: `{above}` is a file, not a folder"), "move it away");
@@ -372,6 +374,8 @@ fn locate(place: &Place, path: &RelPath, remove: bool) -> Result<Found, Obstacle
     let target = folder.join(name);
     match kind_of(&target, place)? {
         Kind::Missing => Ok(Found { real: target, file: None, folder }),
+        // A folder of this name is not the generated file that is to go.
+        Kind::Folder(real) if remove => Ok(Found { real, file: None, folder }),
         Kind::Folder(_) => obstacle("is a folder", "move it away"),
         Kind::File(_) if remove => Ok(Found { real: target.clone(), file: Some(target), folder }),
         Kind::File(real) => {
