@@ -37,6 +37,8 @@ pub struct Api {
     pub version: String,
     /// Kind.
     pub kind: String,
+    /// Name of the Rust type that the derive generates.
+    pub root: String,
     /// Name of the resource in URLs.
     pub plural: String,
     /// Name of one object.
@@ -233,7 +235,7 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
             types.refuse(Refusal::new(Code::SchemaCode, scope, input.ident.span(), message));
             None
         }
-        SchemaMode::Derived => Some(root_type(types, scope, item, &input, &attrs, root)?),
+        SchemaMode::Derived => Some(root_type(types, scope, item, &input, &attrs, root.clone())?),
     };
     let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
     let declared: Vec<(TypeId, String, Origin)> = types
@@ -250,6 +252,7 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         group: attrs.group,
         version: attrs.version,
         kind: attrs.kind,
+        root,
         singular,
         namespaced: attrs.namespaced,
         short_names: attrs.shortnames,

@@ -658,8 +658,8 @@ impl Types<'_> {
                 }
             }
             ("k8s_openapi::apimachinery::pkg::util::intstr::IntOrString", "Int" | "String", [value]) => {
-                let i32_type = self.primitive("i32");
-                match self.eval(scope, env, value, i32_type)? {
+                let inner = self.primitive(if function == "Int" { "i32" } else { "std::string::String" });
+                match self.eval(scope, env, value, inner)? {
                     Val::Str(text) => Ok(Val::Json(text.into())),
                     Val::Int(number) => Ok(Val::Json(json::integer(number))),
                     _ => self.no(scope, call),

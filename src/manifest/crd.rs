@@ -60,6 +60,12 @@ pub fn crds(tree: &SourceTree) -> (Vec<Crd>, Diagnostics) {
     (crds, diagnostics)
 }
 
+/// The CRD of one version alone: what `crd()` of the compiled type returns, in [`canonical`] form.
+pub fn single(api: &Api) -> Result<Value, Diagnostic> {
+    let value = serde_json::to_value(definition(api)?);
+    value.map(canonical).map_err(|error| Diagnostic::new(Code::NotStructural, error.to_string()).at(api.origin.clone()))
+}
+
 /// The form in which CRDs are compared and written: without what only the API server fills in.
 pub fn canonical(mut crd: Value) -> Value {
     if let Some(object) = crd.as_object_mut() {
@@ -241,7 +247,7 @@ fn reason(panic: &str) -> (String, &'static str) {
         let property = panic.split('"').nth(1).unwrap_or_default();
         return (
             format!("its variants give the property `{property}` different schemas"),
-            "use `#[serde(untagged)]` with equal fields, an untagged or externally tagged enum, or unit variants",
+            "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types",
         );
     }
     if panic.starts_with("Enum variant set") || panic.starts_with("variant defined type") {

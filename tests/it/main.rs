@@ -6,6 +6,7 @@ mod cluster;
 mod control_plane;
 mod docs;
 mod edit;
+mod oracle;
 mod plan;
 mod rbac;
 mod sandbox;

@@ -1,0 +1,231 @@
+//! The compiler judges: the CRDs read from source equal what `crd()` returns when the same files are compiled.
+//!
+//! One crate holds every file of `fixtures/types` and a number of seeded edits of the Memcached sample's types. Its
+//! program prints all CRDs. A file names its resources in a line `//! crds: …`, and those that are refused although
+//! they compile in lines `//! refused: Kind code`; both lists are checked in both directions.
+
+mod edits;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use memcached_sdk::api;
+use memcached_sdk::manifest::crd;
+use memcached_sdk::source::SourceTree;
+use serde_json::Value;
+
+const SEED: u64 = 0x006d_656d_6361_6368;
+const EDITS: usize = 48;
+
+/// `module kind` → the CRD, or nothing when `crd()` panics.
+type Crds = BTreeMap<String, Option<Value>>;
+
+struct Module {
+    name: String,
+    text: String,
+    /// Paths of the root types below the module.
+    types: Vec<String>,
+    /// Kinds that are refused, with the code.
+    refused: BTreeMap<String, String>,
+}
+
+impl Module {
+    fn new(name: &str, text: String) -> Self {
+        let list = |key: &str| -> Vec<String> {
+            text.lines().filter_map(|line| line.strip_prefix(key)).map(str::to_owned).collect()
+        };
+        let types: Vec<String> =
+            list("//! crds: ").iter().flat_map(|line| line.split_whitespace()).map(str::to_owned).collect();
+        let declared = text
+            .lines()
+            .filter(|line| line.trim_start().starts_with("#[derive("))
+            .filter(|line| ["CustomResource", "(CR,"].iter().any(|name| line.contains(name)));
+        assert_eq!(declared.count(), types.len(), "`{name}.rs` names all its resources in `//! crds: …`");
+        let refused = list("//! refused: ")
+            .iter()
+            .map(|line| line.split_once(' ').expect("kind and code"))
+            .map(|(kind, code)| (kind.to_owned(), code.to_owned()))
+            .collect();
+        Module { name: name.to_owned(), text, types, refused }
+    }
+
+    fn keys(&self) -> BTreeSet<String> {
+        self.types.iter().map(|path| format!("{} {}", self.name, path.rsplit("::").next().unwrap())).collect()
+    }
+}
+
+struct Oracle {
+    modules: Vec<Module>,
+    compiled: Crds,
+    read: Crds,
+    /// `module code` of every finding.
+    findings: BTreeSet<String>,
+    rendered: String,
+}
+
+fn seed() -> u64 {
+    std::env::var("ORACLE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED)
+}
+
+fn oracle() -> &'static Oracle {
+    static ORACLE: OnceLock<Oracle> = OnceLock::new();
+    ORACLE.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut modules = Vec::new();
+        let mut files: Vec<PathBuf> =
+            root.join("tests/fixtures/types").read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        for file in files {
+            let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+            modules.push(Module::new(&name, std::fs::read_to_string(&file).unwrap()));
+        }
+        let sample = "tests/samples/memcached-operator/src/api/v1alpha1/memcached.rs";
+        let sample = std::fs::read_to_string(root.join(sample)).unwrap();
+        let sample = sample.replacen("//! ", "//! crds: Memcached\n//! ", 1);
+        for (index, text) in edits::many(&sample, seed(), EDITS).into_iter().enumerate() {
+            modules.push(Module::new(&format!("edit_{index:02}"), text));
+        }
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("oracle");
+        write(root, &folder, &modules);
+        let compiled = compile(&folder);
+        let (read, findings, rendered) = read(&folder);
+        Oracle { modules, compiled, read, findings, rendered }
+    })
+}
+
+fn write(root: &Path, folder: &Path, modules: &[Module]) {
+    let mut main = String::from("#![allow(dead_code, non_camel_case_types, unused_imports)]\n");
+    for module in modules {
+        writeln!(main, "mod {};", module.name).unwrap();
+    }
+    main.push_str(
+        "\nfn main() {\n    std::panic::set_hook(Box::new(|_| {}));\n    let mut crds = serde_json::Map::new();\n    \
+         macro_rules! add {\n        ($($key:literal $ty:ty;)*) => {$(\n            \
+         let crd = std::panic::catch_unwind(|| serde_json::to_value(<$ty as kube::CustomResourceExt>::crd()).unwrap());\n            \
+         crds.insert($key.to_owned(), crd.unwrap_or_default());\n        )*};\n    }\n    add! {\n",
+    );
+    for module in modules {
+        for ty in &module.types {
+            let kind = ty.rsplit("::").next().unwrap();
+            writeln!(main, "        \"{name} {kind}\" {name}::{ty};", name = module.name).unwrap();
+        }
+    }
+    main.push_str("    }\n    println!(\"{}\", serde_json::to_string(&crds).unwrap());\n}\n");
+    let manifest = "[package]\nname = \"oracle\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n\
+        [dependencies]\nk8s-openapi = { version = \"0.29\", features = [\"schemars\", \"v1_36\"] }\n\
+        kube = { version = \"5\", default-features = false, features = [\"derive\"] }\nschemars = \"1\"\n\
+        serde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n\n[profile.dev]\ndebug = false\n\n\
+        [workspace]\n";
+    let mut files =
+        BTreeMap::from([(PathBuf::from("Cargo.toml"), manifest.to_owned()), (PathBuf::from("src/main.rs"), main)]);
+    if !folder.join("Cargo.lock").exists() {
+        files.insert("Cargo.lock".into(), std::fs::read_to_string(root.join("Cargo.lock")).unwrap());
+    }
+    for module in modules {
+        files.insert(format!("src/{}.rs", module.name).into(), module.text.clone());
+    }
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    for (path, text) in files {
+        let path = folder.join(path);
+        // What is unchanged keeps its time, so that cargo does not compile it again.
+        if std::fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            std::fs::write(path, text).unwrap();
+        }
+    }
+}
+
+fn compile(folder: &Path) -> Crds {
+    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("generated");
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet"])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .env_remove("RUSTFLAGS")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let crds: BTreeMap<String, Value> = serde_json::from_slice(&output.stdout).unwrap();
+    crds.into_iter().map(|(key, crd)| (key, (!crd.is_null()).then(|| crd::canonical(crd)))).collect()
+}
+
+fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
+    let (tree, mut diagnostics) = SourceTree::load(folder).unwrap();
+    let (apis, found) = api::all(&tree);
+    diagnostics.extend(found);
+    let module = |path: &str| path.trim_start_matches("src/").trim_end_matches(".rs").to_owned();
+    let mut crds = Crds::new();
+    for api in &apis {
+        let key = format!("{} {}", module(&api.origin.path), api.root);
+        let crd = crd::single(api).map_err(|diagnostic| diagnostics.push(diagnostic)).ok();
+        assert!(crds.insert(key, crd).is_none(), "one resource of a kind in a file");
+    }
+    let mut findings = BTreeSet::new();
+    let mut rendered = String::new();
+    for diagnostic in &diagnostics {
+        let origin = diagnostic.origin.as_ref().expect("every finding says where");
+        findings.insert(format!("{} {}", module(&origin.path), diagnostic.code));
+        writeln!(rendered, "{}:{:?}: {} [{}]", origin.path, origin.line_column(), diagnostic.message, diagnostic.code)
+            .unwrap();
+    }
+    (crds, findings, rendered)
+}
+
+/// Checks all modules of which the name passes; the answer is how many CRDs were equal.
+fn check(select: impl Fn(&str) -> bool) -> usize {
+    let Oracle { modules, compiled, read, findings, rendered } = oracle();
+    let mut problems = String::new();
+    let mut equal = 0;
+    for module in modules.iter().filter(|module| select(&module.name)) {
+        let mut expected_findings = BTreeSet::new();
+        for key in module.keys() {
+            let kind = key.split(' ').nth(1).unwrap();
+            if let Some(code) = module.refused.get(kind) {
+                expected_findings.insert(format!("{} {code}", module.name));
+                if read.contains_key(&key) {
+                    writeln!(problems, "{key}: expected to be refused").unwrap();
+                }
+                continue;
+            }
+            match (&compiled[&key], read.get(&key)) {
+                (Some(compiled), Some(Some(read))) if compiled == read => equal += 1,
+                (None, Some(None)) => {
+                    expected_findings.insert(format!("{} not-structural", module.name));
+                }
+                (_, None) => writeln!(problems, "{key}: refused or not found").unwrap(),
+                (compiled, Some(read)) => {
+                    let text = |crd: &Option<Value>| {
+                        crd.as_ref()
+                            .map_or_else(|| "panics\n".to_owned(), |crd| serde_json::to_string_pretty(crd).unwrap())
+                    };
+                    let diff = similar::TextDiff::from_lines(text(compiled), text(read)).unified_diff().to_string();
+                    writeln!(problems, "{key}: compiled - and read + differ\n{diff}").unwrap();
+                }
+            }
+        }
+        let found: BTreeSet<String> =
+            findings.iter().filter(|finding| finding.split(' ').next() == Some(&module.name)).cloned().collect();
+        if found != expected_findings {
+            writeln!(problems, "{}: findings {found:?}, expected {expected_findings:?}", module.name).unwrap();
+        }
+    }
+    assert!(problems.is_empty(), "{problems}\nfindings:\n{rendered}");
+    equal
+}
+
+#[test]
+fn crds_of_all_constructs_equal_the_compiled_ones() {
+    let equal = check(|name| !name.starts_with("edit_"));
+    assert!(equal >= 20, "only {equal} CRDs were compared");
+}
+
+#[test]
+fn crds_equal_the_compiled_ones_after_every_edit() {
+    println!("ORACLE_SEED={}", seed());
+    let equal = check(|name| name.starts_with("edit_"));
+    assert_eq!(equal, EDITS, "ORACLE_SEED={}", seed());
+    let texts: BTreeSet<&str> = oracle().modules.iter().map(|module| module.text.as_str()).collect();
+    assert_eq!(texts.len(), oracle().modules.len(), "the edits differ");
+}
