@@ -74,7 +74,7 @@ pub(super) fn find(text: &str) -> Vec<Found> {
                 end
             }
             b'/' if rest.starts_with(b"/*") => block_comment(rest),
-            b'"' => 1 + string(&rest[1..]),
+            b'"' => suffixed(rest, 1 + string(&rest[1..])),
             b'\'' => quote(rest),
             byte if is_ident(byte) => word(rest),
             _ => 1,
@@ -85,6 +85,12 @@ pub(super) fn find(text: &str) -> Vec<Found> {
 
 fn is_ident(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
+/// Length of a literal together with its suffix, which is no prefix of a literal that follows.
+fn suffixed(text: &[u8], literal: usize) -> usize {
+    let rest = &text[literal.min(text.len())..];
+    literal + rest.iter().position(|byte| !is_ident(*byte)).unwrap_or(rest.len())
 }
 
 /// Length of a block comment; an unclosed one takes the rest.
@@ -126,7 +132,7 @@ fn quote(text: &[u8]) -> usize {
         Some(b'\\') => {
             // The escaped character may be a quote itself.
             let end = text.iter().skip(3).position(|byte| *byte == b'\'' || *byte == b'\n');
-            end.map_or(text.len(), |end| end + 4)
+            suffixed(text, end.map_or(text.len(), |end| end + 4))
         }
         Some(first) => {
             let length = match first {
@@ -136,7 +142,7 @@ fn quote(text: &[u8]) -> usize {
                 _ => 1,
             };
             // `'a'` is a char, `'a` a lifetime.
-            if text.get(1 + length) == Some(&b'\'') { length + 2 } else { 1 }
+            if text.get(1 + length) == Some(&b'\'') { suffixed(text, length + 2) } else { 1 }
         }
         None => 1,
     }
@@ -155,17 +161,19 @@ fn word(text: &[u8]) -> usize {
                 body[at] == b'"' && body[at + 1..].iter().take_while(|byte| **byte == b'#').count() >= hashes
             };
             let end = (0..body.len()).find(|at| closes(*at)).map_or(body.len(), |at| at + 1 + hashes);
-            return length + hashes + 1 + end;
+            return suffixed(text, length + hashes + 1 + end);
         }
     }
     if matches!(&text[..length], b"b" | b"c") && rest.first() == Some(&b'"') {
-        return length + 1 + string(&rest[1..]);
+        return suffixed(text, length + 1 + string(&rest[1..]));
     }
     length
 }
 
 #[cfg(test)]
 mod tests {
+    use proc_macro2::{TokenStream, TokenTree};
+
     use super::*;
 
     #[test]
@@ -210,5 +218,135 @@ mod tests {
         ] {
             assert_eq!(find(text)[0].kind, expected, "{text}");
         }
+    }
+
+    /// The leaves of a token stream as byte ranges, doc comments left out.
+    fn tokens(stream: TokenStream, text: &str, out: &mut Vec<Range<usize>>) {
+        for token in stream {
+            match token {
+                TokenTree::Group(group) => {
+                    let range = group.span().byte_range();
+                    if !text[range.clone()].starts_with('/') {
+                        // A group without delimiters does not come from a text.
+                        out.extend([range.start..range.start + 1, range.end - 1..range.end]);
+                        tokens(group.stream(), text, out);
+                    }
+                }
+                token => {
+                    let range = token.span().byte_range();
+                    if !text[range.clone()].starts_with("//") && !text[range.clone()].starts_with("/*") {
+                        out.push(range);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What proc-macro2 says about the comments that were found: none reaches into a token, and none was missed.
+    fn judge(text: &str) -> Option<Result<(), String>> {
+        let mut ranges = Vec::new();
+        tokens(text.parse().ok()?, text, &mut ranges);
+        ranges.sort_by_key(|range| range.start);
+        let found = find(text);
+        let mut next = found.iter().peekable();
+        for range in &ranges {
+            while next.peek().is_some_and(|comment| comment.range.end <= range.start) {
+                next.next();
+            }
+            if let Some(comment) = next.peek().filter(|comment| comment.range.start < range.end) {
+                return Some(Err(format!(
+                    "{:?} is in the token {:?}",
+                    &text[comment.range.clone()],
+                    &text[range.clone()]
+                )));
+            }
+        }
+        let mut rest = text.as_bytes().to_vec();
+        for range in ranges.iter().chain(found.iter().map(|comment| &comment.range)) {
+            rest[range.clone()].fill(b' ');
+        }
+        // What is left is white space and block comments.
+        let mut at = 0;
+        while at < rest.len() {
+            match &rest[at..] {
+                [b'/', b'*', ..] => at += block_comment(&rest[at..]),
+                [b'/', b'/', ..] => return Some(Err(format!("a comment at {at} was missed"))),
+                _ => at += 1,
+            }
+        }
+        Some(Ok(()))
+    }
+
+    /// Random texts of tokens, comments and what looks like comments, judged by proc-macro2's lexer.
+    #[test]
+    fn random_texts() {
+        const PIECES: [&str; 46] = [
+            "// a",
+            "/// b",
+            "//! c",
+            "//// d",
+            "//",
+            "/* e */",
+            "/* // f */",
+            "/* /* // */ // */",
+            "/** g */",
+            "\"// s\"",
+            "\"a\\\"// s\"",
+            "\"\\\\\"",
+            "\"two\n// lines\"",
+            "r\"// r\"",
+            "r#\"\"// r\"#",
+            "r##\"\"#// r\"##",
+            "br\"// \\\"",
+            "b\"// \\\" \"",
+            "c\"//\"",
+            "cr#\"//\"#",
+            "'a'",
+            "'\"'",
+            "'\\''",
+            "'\\\\'",
+            "b'\"'",
+            "b'\\''",
+            "'/'",
+            "'é'",
+            "'\\u{2f}'",
+            "'a",
+            "'static",
+            "'_",
+            "r#type",
+            "ident",
+            "é",
+            "0x1f",
+            "1.5e-3",
+            "1u8",
+            "a / b",
+            "(",
+            ")",
+            "{ }",
+            "[",
+            "]",
+            "\n",
+            " ",
+        ];
+        let mut state = 7_u64;
+        let mut below = |limit: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit
+        };
+        let mut judged = 0;
+        for _ in 0..20_000 {
+            let mut text = String::new();
+            for _ in 0..=below(8) {
+                text.push_str(PIECES[below(PIECES.len())]);
+                text.push_str(["", " ", "\n", "\r\n"][below(4)]);
+            }
+            if let Some(verdict) = judge(&text) {
+                assert_eq!(verdict, Ok(()), "{text:?}: {:?}", find(&text));
+                judged += 1;
+            }
+        }
+        assert!(judged > 5_000, "only {judged} texts are Rust");
     }
 }
