@@ -6,14 +6,17 @@
 //! command did is recorded last of all.
 #![expect(clippy::disallowed_methods, reason = "this is the one room that writes files")]
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{self, File, Permissions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{FileOp, IfExists, Plan, RECORD, RelPath};
+use super::{Plan, RECORD, RelPath};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+
+mod preflight;
+
+use preflight::Target;
 
 /// Whether to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,7 +191,7 @@ impl ApplyError {
 pub fn apply(plan: &Plan, root: &Path, mode: Mode, observer: Observer<'_>) -> Result<Vec<Change>, ApplyError> {
     let place = Place::find(root).map_err(|source| ApplyError::Stage { op: FsOp::CreateDir(root.into()), source })?;
     let _lock = if mode == Mode::Write { place.lock()? } else { None };
-    let targets = preflight(plan, &place, mode)?;
+    let targets = preflight::preflight(plan, &place, mode)?;
     if mode == Mode::Write {
         Writer { place: &place, observer, committed: None }.write(&targets)?;
     }
@@ -239,230 +242,6 @@ impl Place {
         let name = self.root.file_name()?.to_string_lossy();
         Some(self.root.with_file_name(format!(".{name}{STAGING}")))
     }
-}
-
-/// One file after preflight.
-struct Target {
-    change: Change,
-    /// Symbolic links followed, below the canonical root.
-    real: PathBuf,
-    permissions: Option<Permissions>,
-}
-
-fn preflight(plan: &Plan, place: &Place, mode: Mode) -> Result<Vec<Target>, ApplyError> {
-    let mut targets = Vec::new();
-    let mut conflicts = Vec::new();
-    let mut by_real: BTreeMap<PathBuf, RelPath> = BTreeMap::new();
-    for (path, op) in plan.ops() {
-        match inspect(plan, place, path, op, mode) {
-            Ok(None) => {}
-            Ok(Some(target)) => {
-                let other = by_real.insert(target.real.clone(), path.clone());
-                match other {
-                    Some(other) if target.change.kind.differs() => conflicts.push(Conflict {
-                        path: path.clone(),
-                        reason: format!("is the same file as `{other}`"),
-                        help: Some("remove the symbolic link between them".to_owned()),
-                    }),
-                    _ => targets.push(target),
-                }
-            }
-            Err((reason, help)) => conflicts.push(Conflict { path: path.clone(), reason, help }),
-        }
-    }
-    if conflicts.is_empty() { Ok(targets) } else { Err(ApplyError::Conflicts(conflicts)) }
-}
-
-type Obstacle = (String, Option<String>);
-
-fn obstacle<T>(reason: impl Into<String>, help: &str) -> Result<T, Obstacle> {
-    Err((reason.into(), Some(help.to_owned())))
-}
-
-/// What `op` means for the disk as it is: `None` when there is nothing to do or to say.
-fn inspect(plan: &Plan, place: &Place, path: &RelPath, op: &FileOp, mode: Mode) -> Result<Option<Target>, Obstacle> {
-    let mut parent = path.as_str();
-    while let Some((above, _)) = parent.rsplit_once('/') {
-        parent = above;
-        let is_file = RelPath::new(parent).is_ok_and(|p| plan.ops().get(&p).is_some_and(|op| *op != FileOp::Remove));
-        if is_file && *op != FileOp::Remove {
-            return obstacle(format!("can't be written: `{parent}` is a file of the same plan"), "choose another name");
-        }
-    }
-
-    let found = locate(place, path, *op == FileOp::Remove)?;
-    let before = match &found.file {
-        None => None,
-        Some(file) => match fs::read(file) {
-            Ok(bytes) => Some(bytes),
-            Err(error) => return obstacle(format!("can't be read: {error}"), "make it readable"),
-        },
-    };
-    let Some((kind, after)) = decide(op, before.as_deref(), mode)? else { return Ok(None) };
-    if kind.differs() && mode == Mode::Write {
-        check_folder(place, &found.folder)?;
-    }
-    let permissions = found.file.as_ref().and_then(|file| fs::metadata(file).ok()).map(|m| m.permissions());
-    let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let change = Change { path: path.clone(), kind, before, after: after.map(str::to_owned) };
-    Ok(Some(Target { change, real: found.real, permissions }))
-}
-
-fn decide<'a>(
-    op: &'a FileOp,
-    disk: Option<&[u8]>,
-    mode: Mode,
-) -> Result<Option<(ChangeKind, Option<&'a str>)>, Obstacle> {
-    let replace = |text: &'a str| match disk {
-        None => (ChangeKind::Create, Some(text)),
-        Some(disk) if disk == text.as_bytes() => (ChangeKind::Unchanged, Some(text)),
-        Some(_) => (ChangeKind::Update, Some(text)),
-    };
-    let decided = match op {
-        FileOp::Generate { text } => replace(text),
-        FileOp::Scaffold { text, if_exists } => match (replace(text), if_exists) {
-            ((ChangeKind::Update, text), IfExists::Skip) => (ChangeKind::Skip, text),
-            ((ChangeKind::Update, _), IfExists::Refuse) if mode != Mode::Check => {
-                return obstacle("exists with other content", "move it away, or overwrite it with `--force`");
-            }
-            (decided, _) => decided,
-        },
-        FileOp::Edit { before, after } => match disk {
-            Some(disk) if disk == after.as_bytes() => (ChangeKind::Unchanged, Some(after.as_str())),
-            Some(disk) if disk == before.as_bytes() => (ChangeKind::Update, Some(after.as_str())),
-            Some(_) => return obstacle("was changed while the command ran", "run the command again"),
-            None => return obstacle("was removed while the command ran", "restore it, and run the command again"),
-        },
-        FileOp::Remove if disk.is_none() => return Ok(None),
-        FileOp::Remove => (ChangeKind::Remove, None),
-    };
-    Ok(Some(decided))
-}
-
-/// A target on disk.
-struct Found {
-    /// Where to write.
-    real: PathBuf,
-    /// The file, when it exists.
-    file: Option<PathBuf>,
-    /// The deepest folder on the way that exists.
-    folder: PathBuf,
-}
-
-/// Follows `path` from the root; nothing outside of the root is ever a target. A link that is to be removed is itself
-/// the target.
-fn locate(place: &Place, path: &RelPath, remove: bool) -> Result<Found, Obstacle> {
-    let mut folder = place.root.clone();
-    let mut segments: Vec<&str> = path.segments().collect();
-    let name = segments.pop().unwrap_or_default();
-    for (depth, segment) in segments.iter().enumerate() {
-        let next = folder.join(segment);
-        match kind_of(&next, place)? {
-            Kind::Missing => {
-                let real = segments[depth..].iter().fold(folder.clone(), |path, segment| path.join(segment)).join(name);
-                return Ok(Found { real, file: None, folder });
-            }
-            Kind::Folder(real) => folder = real,
-            // Nothing is below a file, so there is nothing to remove.
-            Kind::File(real) if remove => return Ok(Found { real, file: None, folder }),
-            Kind::File(_) => {
-                let above = segments[..=depth].join("/");
-                return obstacle(format!("can't be written: `{above}` is a file, not a folder"), "move it away");
-            }
-        }
-    }
-    let target = folder.join(name);
-    match kind_of(&target, place)? {
-        Kind::Missing => Ok(Found { real: target, file: None, folder }),
-        // A folder of this name is not the generated file that is to go.
-        Kind::Folder(real) if remove => Ok(Found { real, file: None, folder }),
-        Kind::Folder(_) => obstacle("is a folder", "move it away"),
-        Kind::File(_) if remove => Ok(Found { real: target.clone(), file: Some(target), folder }),
-        Kind::File(real) => {
-            let folder = real.parent().map_or(folder, Path::to_path_buf);
-            Ok(Found { file: Some(real.clone()), real, folder })
-        }
-    }
-}
-
-enum Kind {
-    Missing,
-    Folder(PathBuf),
-    File(PathBuf),
-}
-
-fn kind_of(path: &Path, place: &Place) -> Result<Kind, Obstacle> {
-    let unreadable = |error: io::Error| obstacle(format!("can't be reached: {error}"), "check the permissions");
-    let (real, metadata) = match fs::symlink_metadata(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kind::Missing),
-        Err(error) => return unreadable(error),
-        Ok(metadata) if metadata.is_symlink() => match path.canonicalize() {
-            Err(_) => {
-                return obstacle("is behind a dangling symbolic link", "remove the link or restore what it points to");
-            }
-            Ok(real) if !real.starts_with(&place.root) => {
-                return obstacle(
-                    "is behind a symbolic link that leaves the project",
-                    "replace the link by a real file or folder",
-                );
-            }
-            Ok(real) => match fs::metadata(&real) {
-                Ok(metadata) => (real, metadata),
-                Err(error) => return unreadable(error),
-            },
-        },
-        Ok(metadata) => (path.to_path_buf(), metadata),
-    };
-    if metadata.is_dir() {
-        Ok(Kind::Folder(real))
-    } else if metadata.is_file() {
-        Ok(Kind::File(real))
-    } else {
-        obstacle("is neither a file nor a folder", "move it away")
-    }
-}
-
-/// Renaming into `folder` will work: it is writable and on the file system of the root.
-fn check_folder(place: &Place, folder: &Path) -> Result<(), Obstacle> {
-    if !place.exists {
-        return Ok(());
-    }
-    let shown = folder.strip_prefix(&place.root).ok().filter(|p| !p.as_os_str().is_empty());
-    let shown = shown.map_or_else(|| "the project folder".to_owned(), |path| format!("folder `{}`", path.display()));
-    if !is_writable(folder) {
-        return obstacle(format!("can't be written: {shown} is not writable"), "change its permissions");
-    }
-    if !same_file_system(&place.root, folder) {
-        return obstacle(
-            format!("can't be written: {shown} is on another file system than the project"),
-            "unmount it, or run the command where it is not mounted",
-        );
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn is_writable(folder: &Path) -> bool {
-    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-#[cfg(not(unix))]
-fn is_writable(folder: &Path) -> bool {
-    fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
-}
-
-#[cfg(unix)]
-fn same_file_system(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (fs::metadata(a), fs::metadata(b)) {
-        (Ok(a), Ok(b)) => a.dev() == b.dev(),
-        _ => true,
-    }
-}
-
-#[cfg(not(unix))]
-fn same_file_system(_: &Path, _: &Path) -> bool {
-    true
 }
 
 /// Stage and commit. Every change of the file system goes through [`Writer::run`].

@@ -156,7 +156,8 @@ fn kind(what: &str, name: &str) -> Result<(), Problem> {
         && name.chars().all(|c| c.is_ascii_alphanumeric());
     let near = || {
         let ascii: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
-        ascii.to_upper_camel_case().trim_start_matches(|c: char| !c.is_ascii_alphabetic()).to_owned()
+        let start = ascii.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+        start.to_upper_camel_case().chars().take(LABEL_MAX).collect()
     };
     require(valid, what, name, rule, near)?;
     if ident::is_taken_type(name) {
@@ -207,4 +208,166 @@ pub fn leader_election_id(repo: &str, project: &ProjectName, domain: &str) -> St
     let input = if repo.is_empty() { project.as_str() } else { repo };
     let hash = input.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     if domain.is_empty() { format!("{hash:08x}") } else { format!("{hash:08x}.{domain}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `Ok`, or the help; the message must hold the name (where there is one) and the rule.
+    fn check<T>(parse: fn(&str) -> Result<T, Problem>, rule: &str, cases: &[(&str, Result<(), Option<&str>>)]) {
+        for (name, expected) in cases {
+            let result = parse(name).map(drop);
+            if let Err(problem) = &result {
+                assert!(problem.message.contains(rule), "{problem}");
+                assert!(problem.message.contains(&*name.escape_debug().to_string()), "{problem}");
+            }
+            let result = result.as_ref().map_err(|problem| problem.help.as_deref());
+            assert_eq!(result, expected.as_ref().map_err(|help| *help), "`{name}`");
+        }
+    }
+
+    #[test]
+    fn labels() {
+        let long = "a".repeat(64);
+        let cut = format!("use `{}`", "a".repeat(63));
+        check(
+            ProjectName::parse,
+            "DNS-1123 label",
+            &[
+                ("memcached-operator", Ok(())),
+                ("1", Ok(())),
+                (&long[..63], Ok(())),
+                (&long, Err(Some(&cut))),
+                ("", Err(None)),
+                ("My_Operator", Err(Some("use `my-operator`"))),
+                ("-a-", Err(Some("use `a`"))),
+                ("a.b", Err(Some("use `a-b`"))),
+                ("größe", Err(Some("use `gr-e`"))),
+                ("---", Err(None)),
+                ("a\nb", Err(Some("use `a-b`"))),
+            ],
+        );
+        for parse in [
+            |name: &str| Version::parse(name).map(drop),
+            |name: &str| Plural::parse(name).map(drop),
+            |name: &str| ShortName::parse(name).map(drop),
+            |name: &str| ControllerName::parse(name).map(drop),
+        ] {
+            check(
+                parse,
+                "DNS-1035 label",
+                &[
+                    ("v1alpha1", Ok(())),
+                    ("type", Ok(())),
+                    ("captain-backup", Ok(())),
+                    ("1", Err(None)),
+                    ("1v", Err(Some("use `v`"))),
+                    ("V1", Err(Some("use `v1`"))),
+                    ("v1.2", Err(Some("use `v1-2`"))),
+                    ("__internal", Err(Some("use `internal`"))),
+                    ("", Err(None)),
+                ],
+            );
+        }
+    }
+
+    #[test]
+    fn subdomains() {
+        let long = format!("{}.com", "a".repeat(250));
+        let cases: &[(&str, Result<(), Option<&str>>)] = &[
+            ("example.com", Ok(())),
+            ("my.domain", Ok(())),
+            ("local", Ok(())),
+            ("1.2", Ok(())),
+            ("Example.Com", Err(Some("use `example.com`"))),
+            ("example..com", Err(Some("use `example.com`"))),
+            ("https://example.com/", Err(Some("use `https-example.com`"))),
+            ("-", Err(None)),
+            (&long, Err(Some("use `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.com`"))),
+        ];
+        check(Domain::parse, "DNS-1123 subdomain", cases);
+        check(Group::parse, "DNS-1123 subdomain", cases);
+        assert!(Domain::parse("").is_err());
+        assert!(Group::parse("").is_ok_and(|group| group.is_empty()));
+    }
+
+    #[test]
+    fn kinds() {
+        check(
+            Kind::parse,
+            "Rust",
+            &[
+                ("Memcached", Ok(())),
+                ("HTTPRoute2", Ok(())),
+                ("Type", Ok(())),
+                ("Crate", Ok(())),
+                ("memcached", Err(Some("use `Memcached`"))),
+                ("memcached-cluster", Err(Some("use `MemcachedCluster`"))),
+                ("Mem_cached", Err(Some("use `MemCached`"))),
+                ("1Cache", Err(Some("use `Cache`"))),
+                ("", Err(None)),
+                ("Self", Err(Some("use another name, such as `SelfResource`"))),
+                ("Option", Err(Some("use another name, such as `OptionResource`"))),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_suggested_is_valid() {
+        for odd in ["Ä-b", "a b c", "9-", "..a..b..", "x".repeat(300).as_str(), "a\u{0}b", "🦀Crab", "\"quoted\""] {
+            let suggestions = [
+                ProjectName::parse(odd).err().map(|p| (p, (|s| ProjectName::parse(s).is_ok()) as fn(&str) -> bool)),
+                Version::parse(odd).err().map(|p| (p, (|s| Version::parse(s).is_ok()) as fn(&str) -> bool)),
+                Domain::parse(odd).err().map(|p| (p, (|s| Domain::parse(s).is_ok()) as fn(&str) -> bool)),
+                Kind::parse(odd).err().map(|p| (p, (|s| Kind::parse(s).is_ok()) as fn(&str) -> bool)),
+            ];
+            for (problem, is_valid) in suggestions.into_iter().flatten() {
+                if let Some(near) =
+                    problem.help.as_deref().and_then(|help| help.strip_prefix("use `")?.strip_suffix('`'))
+                {
+                    assert!(is_valid(near), "{problem}: {near}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn conventional_versions() {
+        for (version, expected) in [
+            ("v1", true),
+            ("v12", true),
+            ("v1alpha1", true),
+            ("v2beta10", true),
+            ("v1alpha", false),
+            ("v0", false),
+            ("v01", false),
+            ("v1gamma1", false),
+            ("v1alpha1x", false),
+            ("stable", false),
+            ("v", false),
+        ] {
+            assert_eq!(Version::parse(version).unwrap().is_conventional(), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn project_names_come_from_folders() {
+        assert_eq!(ProjectName::from_folder("Memcached-Operator").unwrap().as_str(), "memcached-operator");
+        let problem = ProjectName::from_folder("my project").unwrap_err();
+        assert_eq!(problem.help.as_deref(), Some("use `my-project`, or pass `--project-name`"));
+        assert_eq!(ProjectName::from_folder("").unwrap_err().help.as_deref(), Some("pass `--project-name`"));
+    }
+
+    #[test]
+    fn lock_names() {
+        let project = ProjectName::parse("p").unwrap();
+        for (repo, domain, expected) in [
+            ("sigs.k8s.io/kubebuilder/testdata/project-v4", "testproject.org", "da1d9c86.testproject.org"),
+            ("sigs.k8s.io/kubebuilder/testdata/project-v4-with-plugins", "", "a13ae5d8"),
+            ("", "d", "f50c43ef.d"),
+        ] {
+            assert_eq!(leader_election_id(repo, &project, domain), expected);
+        }
+    }
 }

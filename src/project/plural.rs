@@ -7,6 +7,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("analysis", "analyses"),
     ("appendix", "appendices"),
     ("basis", "bases"),
+    ("cactus", "cacti"),
     ("chassis", "chassis"),
     ("child", "children"),
     ("cookie", "cookies"),
@@ -16,10 +17,12 @@ const ENDINGS: &[(&str, &str)] = &[
     ("diagnosis", "diagnoses"),
     ("data", "data"),
     ("datum", "data"),
+    ("deer", "deer"),
     ("equipment", "equipment"),
     ("fish", "fish"),
     ("focus", "foci"),
     ("foot", "feet"),
+    ("goose", "geese"),
     ("human", "humans"),
     ("index", "indices"),
     ("indices", "indices"),
@@ -28,11 +31,13 @@ const ENDINGS: &[(&str, &str)] = &[
     ("man", "men"),
     ("matrix", "matrices"),
     ("media", "media"),
+    ("money", "money"),
     ("mouse", "mice"),
     ("move", "moves"),
     ("movie", "movies"),
     ("news", "news"),
     ("nucleus", "nuclei"),
+    ("oasis", "oases"),
     ("person", "people"),
     ("people", "people"),
     ("phenomenon", "phenomena"),
@@ -48,6 +53,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("vertex", "vertices"),
     // -f and -fe
     ("eaf", "eaves"),
+    ("oaf", "oaves"),
     ("lf", "lves"),
     ("fe", "ves"),
     // -y
@@ -129,6 +135,8 @@ mod tests {
             ("alias", "aliases"),
             ("metadata", "metadata"),
             ("endpoints", "endpoints"),
+            // kubebuilder takes this for a kind of rice
+            ("price", "prices"),
         ] {
             assert_eq!(pluralize(word), expected);
         }

@@ -454,11 +454,10 @@ fn random_command(root: &Path, seed: u64) -> anyhow::Result<Plan> {
         let (text, then_edited) = (random.pick(&TEXTS), random.below(2) == 0);
         let if_exists = random.pick(&[IfExists::Skip, IfExists::Skip, IfExists::Overwrite, IfExists::Refuse]);
         match random.below(6) {
-            0 => {}
             1 => draft.generate(target, text),
             2 => draft.remove(target),
             3 if root.join(name).is_file() => draft.edit(&target, append("line"))?,
-            3 => {}
+            0 | 3 => {}
             _ => {
                 draft.scaffold(target.clone(), text, if_exists);
                 if then_edited {
