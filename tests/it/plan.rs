@@ -512,3 +512,45 @@ fn random_commands_on_random_trees_are_all_or_nothing_and_can_be_run_again() {
     }
     assert!(applied > 25 && refused > 25, "{applied} applied, {refused} refused");
 }
+
+#[test]
+fn a_folder_that_can_not_be_written_is_found_before_anything_is_written() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::os::unix::process::CommandExt as _;
+    const NOBODY: u32 = 65534;
+    // The build folder may be closed to others.
+    let bin = tempfile::tempdir().unwrap();
+    fs::set_permissions(bin.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let program = bin.path().join("memcached-sdk");
+    fs::copy(env!("CARGO_BIN_EXE_memcached-sdk"), &program).unwrap();
+    for (locked, expected) in [
+        ("", "`.dockerignore` can't be written: the project folder is not writable"),
+        ("config/rbac", "can't be written: folder `config/rbac` is not writable"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("memcached-operator");
+        fs::create_dir_all(root.join(locked)).unwrap();
+        let is_root = fs::metadata(&root).unwrap().uid() == 0;
+        for folder in [dir.path(), &root, &root.join("config"), &root.join(locked)] {
+            if folder.exists() {
+                let mode = if folder == root.join(locked) { 0o555 } else { 0o777 };
+                fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+            }
+        }
+        let before = tree(dir.path());
+        let mut command = std::process::Command::new(&program);
+        command.current_dir(dir.path());
+        command.args(["init", "--domain=example.com", "--skip-toolchain-check", "--fetch-deps=false"]).arg(&root);
+        if is_root {
+            // Root may write everywhere.
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
+        assert_eq!(stderr.matches("can't be written").count(), 1, "{stderr}");
+        assert_eq!(tree(dir.path()), before);
+        fs::set_permissions(root.join(locked), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}

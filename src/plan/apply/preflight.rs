@@ -14,6 +14,8 @@ pub(super) struct Target {
     pub(super) change: Change,
     /// Symbolic links followed, below the canonical root.
     pub(super) real: PathBuf,
+    /// The deepest folder on the way that exists.
+    folder: PathBuf,
     /// The mode bits of the file that is replaced.
     pub(super) permissions: Option<Permissions>,
 }
@@ -39,6 +41,9 @@ pub(super) fn preflight(plan: &Plan, place: &Place, mode: Mode) -> Result<Vec<Ta
             }
             Err((reason, help)) => conflicts.push(Conflict { path: path.clone(), reason, help }),
         }
+    }
+    if mode == Mode::Write && place.exists {
+        conflicts.extend(unwritable(&targets, place));
     }
     if conflicts.is_empty() { Ok(targets) } else { Err(ApplyError::Conflicts(conflicts)) }
 }
@@ -69,13 +74,10 @@ fn inspect(plan: &Plan, place: &Place, path: &RelPath, op: &FileOp, mode: Mode) 
         },
     };
     let Some((kind, after)) = decide(op, before.as_deref(), mode)? else { return Ok(None) };
-    if kind.differs() && mode == Mode::Write {
-        check_folder(place, &found.folder)?;
-    }
     let permissions = found.file.as_ref().and_then(|file| fs::metadata(file).ok()).map(|m| m.permissions());
     let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let change = Change { path: path.clone(), kind, before, after: after.map(str::to_owned) };
-    Ok(Some(Target { change, real: found.real, permissions }))
+    Ok(Some(Target { change, real: found.real, folder: found.folder, permissions }))
 }
 
 fn decide<'a>(
@@ -192,11 +194,28 @@ fn kind_of(path: &Path, place: &Place) -> Result<Kind, Obstacle> {
     }
 }
 
-/// Renaming into `folder` will work: it is writable and on the file system of the root.
-fn check_folder(place: &Place, folder: &Path) -> Result<(), Obstacle> {
-    if !place.exists {
-        return Ok(());
+/// The folders that renaming into would fail, each with the first file that needs it; only the project's folder when
+/// that is one of them.
+fn unwritable(targets: &[Target], place: &Place) -> Vec<Conflict> {
+    let mut folders: BTreeMap<&Path, &RelPath> = BTreeMap::new();
+    for target in targets.iter().filter(|target| target.change.kind.differs()) {
+        folders.entry(&place.root).or_insert(&target.change.path);
+        folders.entry(&target.folder).or_insert(&target.change.path);
     }
+    let mut conflicts = Vec::new();
+    for (folder, path) in folders {
+        let found = check_folder(place, folder);
+        if let Err((reason, help)) = found {
+            conflicts.push(Conflict { path: path.clone(), reason, help });
+            if folder == place.root {
+                break;
+            }
+        }
+    }
+    conflicts
+}
+
+fn check_folder(place: &Place, folder: &Path) -> Result<(), Obstacle> {
     let shown = folder.strip_prefix(&place.root).ok().filter(|p| !p.as_os_str().is_empty());
     let shown = shown.map_or_else(|| "the project folder".to_owned(), |path| format!("folder `{}`", path.display()));
     if !is_writable(folder) {
