@@ -385,6 +385,7 @@ mod tests {
 //- src/lib.rs
 mod plain;
 mod dir;
+#[cfg_attr(unix, path = "os_unix.rs")] #[cfg_attr(windows, path = "os_windows.rs")] mod os;
 mod inline { mod deep; #[path = "odd.rs"] mod named; struct InInline; }
 #[path = "elsewhere/file.rs"] mod moved;
 #[path = "thread_files"] mod thread { #[path = "tls.rs"] mod local; }
@@ -472,6 +473,105 @@ fn f() { "
             ]
         );
         assert!(paths(&tree).contains(&"op::Fine".to_string()));
+    }
+
+    #[test]
+    fn manifests_as_cargo_reads_them() {
+        let (tree, _) = load(
+            r#"
+//- Cargo.toml
+[package]
+name = "op"
+edition.workspace = true
+repository.workspace = true
+[workspace]
+members = ["types"]
+[workspace.package]
+edition = "2024"
+repository = "https://example.com/op"
+[workspace.dependencies]
+kube = { version = "5", default-features = false, features = ["derive"] }
+serde = "1.0.200"
+[features]
+default = ["full"]
+full = ["metrics", "k8s-openapi/v1_36", "types?/extra", "dep:optional-crate"]
+metrics = []
+off = ["kube/client"]
+[dependencies]
+kube = { workspace = true, features = ["runtime"] }
+serde.workspace = true
+json = { package = "serde_json", version = "1" }
+k8s-openapi = { version = "0.29", features = ["schemars"] }
+types = { path = "./types", optional = true }
+optional-crate = { version = "1", optional = true }
+[target.'cfg(unix)'.dependencies]
+nix = "0.30"
+[dev-dependencies]
+k8s-openapi = { version = "0.29", features = ["latest"] }
+//- Cargo.lock
+version = 4
+[[package]]
+name = "op"
+version = "0.1.0"
+dependencies = ["k8s-openapi", "kube 5.0.1", "serde_json"]
+[[package]]
+name = "kube"
+version = "4.0.0"
+source = "r"
+[[package]]
+name = "kube"
+version = "5.0.1"
+source = "r"
+[[package]]
+name = "k8s-openapi"
+version = "0.29.0"
+source = "r"
+[[package]]
+name = "serde_json"
+version = "1.0.2"
+source = "r"
+//- types/Cargo.toml
+[package]
+name = "types"
+[features]
+extra = []
+//- types/src/lib.rs
+//- src/main.rs
+"#,
+        );
+        let manifest = tree.manifest();
+        assert_eq!(manifest.edition, "2024");
+        assert_eq!(manifest.repository.as_deref(), Some("https://example.com/op"));
+        assert!(manifest.has_lock);
+        assert_eq!(Vec::from_iter(&manifest.active_features), ["default", "full", "metrics"]);
+        let show = |(name, dependency): (&String, &Dependency)| {
+            let features: Vec<_> = dependency.features.iter().map(String::as_str).collect();
+            let locked = dependency.locked.as_ref().map(ToString::to_string).unwrap_or_default();
+            format!(
+                "{name} = {} {} {} default={} [{}]",
+                dependency.package,
+                dependency.requirement.as_deref().unwrap_or_default(),
+                locked,
+                dependency.default_features,
+                features.join(",")
+            )
+        };
+        assert_eq!(
+            manifest.dependencies.iter().map(show).collect::<Vec<_>>(),
+            [
+                "json = serde_json 1 1.0.2 default=true []",
+                "k8s_openapi = k8s-openapi 0.29 0.29.0 default=true [schemars,v1_36]",
+                "kube = kube 5 5.0.1 default=false [derive,runtime]",
+                "nix = nix 0.30  default=true []",
+                "optional_crate = optional-crate 1  default=true []",
+                "serde = serde 1.0.200  default=true []",
+                "types = types   default=true [extra]",
+            ]
+        );
+        let features = manifest.dependency_on("k8s-openapi").flat_map(|dependency| &dependency.features);
+        assert_eq!(features.collect::<Vec<_>>(), ["schemars", "v1_36", "latest"]);
+        let origin = &manifest.dependencies["kube"].origin;
+        assert_eq!(&origin.text[origin.range.clone()], "kube = { workspace = true, features = [\"runtime\"] }");
     }
 
     #[test]

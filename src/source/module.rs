@@ -209,7 +209,9 @@ impl<'a> Loader<'a> {
         if let Some(unknown) = &data.unknown_cfg {
             module.add_unknown(unknown);
         }
-        let uncertain = module.unknown_cfg.is_some();
+        // A `cfg_attr` that is left may give another path.
+        let uncertain =
+            module.unknown_cfg.is_some() || module.attrs.iter().any(|attr| attr.path().is_ident("cfg_attr"));
         let module = self.module(module);
         self.sources.items[declared.0 as usize].child = Some(module);
 
