@@ -55,32 +55,59 @@ pub(super) struct Found {
 
 /// The `//` comments of a Rust text, in order.
 pub(super) fn find(text: &str) -> Vec<Found> {
-    let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        at += match rest[0] {
-            b'/' if rest.starts_with(b"//") => {
-                let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-                let line = if rest[..end].ends_with(b"\r") { end - 1 } else { end };
-                let kind = match &rest[2..line] {
-                    [b'/', b'/', ..] => CommentKind::Line,
-                    [b'/', ..] => CommentKind::Outer,
-                    [b'!', ..] => CommentKind::Inner,
-                    _ => CommentKind::Line,
-                };
-                found.push(Found { kind, range: at..at + line });
-                end
-            }
-            b'/' if rest.starts_with(b"/*") => block_comment(rest),
-            b'"' => suffixed(rest, 1 + string(&rest[1..])),
-            b'\'' => quote(rest),
-            byte if is_ident(byte) => word(rest),
-            _ => 1,
-        };
+    while at < text.len() {
+        let (kind, length) = piece(&text.as_bytes()[at..]);
+        if let Some(kind) = kind {
+            let line = text[at..at + length].trim_end_matches('\r');
+            found.push(Found { kind, range: at..at + line.len() });
+        }
+        at += length;
     }
     found
+}
+
+/// Where brackets (angle brackets of types too) are nested deeper than `limit`; a parser would need a stack to match.
+pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
+    let (mut depth, mut angles, mut at) = (0_usize, 0_usize, 0);
+    while at < text.len() {
+        match text.as_bytes()[at] {
+            b'(' | b'[' | b'{' => (depth, angles) = (depth + 1, 0),
+            b')' | b']' | b'}' => (depth, angles) = (depth.saturating_sub(1), 0),
+            b';' => angles = 0,
+            b'<' => angles += 1,
+            b'>' => angles = angles.saturating_sub(1),
+            _ => {}
+        }
+        if depth + angles > limit {
+            return Some(at);
+        }
+        at += piece(&text.as_bytes()[at..]).1;
+    }
+    None
+}
+
+/// The comment, literal, word or single byte that a text which is not empty begins with, and its length.
+fn piece(text: &[u8]) -> (Option<CommentKind>, usize) {
+    let length = match text[0] {
+        b'/' if text.starts_with(b"//") => {
+            let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+            let kind = match &text[2..end] {
+                [b'/', b'/', ..] => CommentKind::Line,
+                [b'/', ..] => CommentKind::Outer,
+                [b'!', ..] => CommentKind::Inner,
+                _ => CommentKind::Line,
+            };
+            return (Some(kind), end);
+        }
+        b'/' if text.starts_with(b"/*") => block_comment(text),
+        b'"' => suffixed(text, 1 + string(&text[1..])),
+        b'\'' => quote(text),
+        byte if is_ident(byte) => word(text),
+        _ => 1,
+    };
+    (None, length)
 }
 
 fn is_ident(byte: u8) -> bool {
@@ -203,6 +230,19 @@ mod tests {
         ] {
             let found: Vec<_> = find(text).into_iter().map(|found| &text[found.range]).collect();
             assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn nesting() {
+        for (text, expected) in [
+            ("fn f() { g(1) }", None),
+            ("(((", Some(2)),
+            ("a < b; a < b; a < b; a < b", None),
+            ("Vec<Vec<Vec<u8>>>", Some(11)),
+            ("( \"(((\" /* ((( */ // (((", None),
+        ] {
+            assert_eq!(deeper_than(2, text), expected, "{text}");
         }
     }
 

@@ -8,10 +8,14 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Item, Lit, Meta};
 
 use super::cfg::{Cfg, CfgSet, attrs_mut};
+use super::comment::deeper_than;
 use super::file::{FileId, SourceFile, clean, relative};
 use super::files::Pending;
 use super::{Crate, CrateId, ItemData, ItemRef, Module, ModuleId, Package, PackageId};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+
+/// Parsing recurses: some 40 kB of stack for each level of brackets in an unoptimised build. Code has fewer than 40.
+const DEEPEST: usize = 400;
 
 /// Everything that was read, before names are resolved.
 #[derive(Debug, Default)]
@@ -114,6 +118,12 @@ impl<'a> Loader<'a> {
     /// Parses `file` as the body of `module`.
     fn follow(&mut self, module: ModuleId, file: FileId, dir: &Dir) {
         let source = &self.sources.files[file.0 as usize];
+        if let Some(at) = deeper_than(DEEPEST, &source.text) {
+            let diagnostic = Diagnostic::new(Code::Syntax, "brackets are nested too deeply to be read");
+            self.diagnostics.push(diagnostic.at(source.origin(at..at + 1)));
+            self.sources.modules[module.0 as usize].complete = false;
+            return;
+        }
         let parsed = match syn::parse_str::<syn::File>(source.rust()) {
             Ok(parsed) => parsed,
             Err(error) => {
