@@ -4,6 +4,13 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+/// Reading Rust recurses with the nesting of the code. Only what is used of it becomes memory.
+const STACK: usize = 256 << 20;
+
 fn main() -> ExitCode {
-    memcached_sdk::command::run(memcached_sdk::cli::Cli::parse())
+    let run = || memcached_sdk::command::run(memcached_sdk::cli::Cli::parse());
+    match std::thread::Builder::new().stack_size(STACK).spawn(run) {
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
+        Err(_) => run(),
+    }
 }
