@@ -13,6 +13,7 @@ use crate::manifest::yaml;
 use crate::plan::RECORD;
 
 pub mod builtin;
+mod comments;
 pub mod ident;
 pub mod name;
 mod parse;
@@ -30,13 +31,13 @@ pub const DEPLOY_IMAGE: &str = "deploy-image.rust.memcached-sdk.dev/v1";
 
 const HEADER: &str = "\
 # What this project was made from, written by memcached-sdk. Its commands read this file and keep it up to date;
-# fields of other tools are kept, comments are not.
+# fields of other tools and comments are kept.
 ";
 
 /// The content of PROJECT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Project {
-    /// The version of the tool that wrote it last.
+    /// The version of the tool that made the project.
     pub cli_version: Option<String>,
     /// What the API groups end in.
     pub domain: Option<Domain>,
@@ -98,9 +99,14 @@ impl Project {
         parse::parse(text)
     }
 
-    /// The text of the file.
+    /// The text of a new file.
     pub fn to_yaml(&self) -> String {
         format!("{HEADER}{}", yaml::document(&parse::to_value(self)))
+    }
+
+    /// The text that replaces `before`, with its comments.
+    pub fn to_yaml_over(&self, before: &str) -> String {
+        comments::carry_over(before, &yaml::document(&parse::to_value(self)))
     }
 
     /// The lock name of leader election.
@@ -357,7 +363,7 @@ version: \"3\"
             project.to_yaml(),
             str![[r##"
 # What this project was made from, written by memcached-sdk. Its commands read this file and keep it up to date;
-# fields of other tools are kept, comments are not.
+# fields of other tools and comments are kept.
 cliVersion: 0.1.0
 domain: example.com
 layout:
@@ -416,6 +422,7 @@ version: "3"
         for text in [project.to_yaml(), TEXT.replace('\n', "\r\n"), format!("\u{feff}{TEXT}")] {
             assert_eq!(Project::parse(&text).unwrap(), project);
         }
+        assert_eq!(project.to_yaml_over(&project.to_yaml()), project.to_yaml());
     }
 
     #[test]

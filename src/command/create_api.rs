@@ -75,7 +75,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
         };
         found.extend(scaffold::controller(draft, &controller, args.force)?);
     }
-    draft.edit(&record, |_| Ok(project.to_yaml()))?;
+    draft.edit(&record, |before| Ok(project.to_yaml_over(before)))?;
     if args.make {
         found.extend(generate::manifests(draft, &project)?);
     }

@@ -545,7 +545,13 @@ fn a_folder_that_can_not_be_written_is_found_before_anything_is_written() {
             // Root may write everywhere.
             command.uid(NOBODY).gid(NOBODY);
         }
-        let output = command.output().unwrap();
+        let output = loop {
+            match command.output() {
+                // Another test was about to start a process while the copy was open.
+                Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {}
+                result => break result.unwrap(),
+            }
+        };
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{stderr}");
         assert!(stderr.contains(expected), "{stderr}");
