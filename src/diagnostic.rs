@@ -153,6 +153,7 @@ codes! {
     ForeignType = "foreign-type", Error, "The schema of a type of another crate is not known";
     HiddenResource = "hidden-resource", Error, "A custom resource is declared where it can't be read";
     KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is wrong or not supported";
+    LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service longer than Kubernetes allows";
     MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";

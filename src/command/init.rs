@@ -47,6 +47,9 @@ pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exist
     }
     let mut found = scaffold::project(draft, &ProjectContext::new(&project), if_exists)?;
     draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), if_exists);
+    if let Some(long) = project.name.check_length() {
+        found.push(long);
+    }
     found.extend(generate::manifests(draft, &project)?);
     Ok(found)
 }

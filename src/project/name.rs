@@ -7,7 +7,7 @@ use std::str::FromStr;
 use heck::ToUpperCamelCase as _;
 
 use super::ident;
-use crate::diagnostic::Problem;
+use crate::diagnostic::{Code, Diagnostic, Problem};
 
 /// One newtype per row: documentation, type, what users call it, rule.
 macro_rules! names {
@@ -110,6 +110,20 @@ impl Kind {
 }
 
 impl ProjectName {
+    /// A warning when the name, put in front of the names in `config/`, makes one that the API server refuses.
+    pub fn check_length(&self) -> Option<Diagnostic> {
+        // The longest name of a Service, which must be a label.
+        let longest = format!("{self}-controller-manager-metrics-service");
+        let excess = longest.len().checked_sub(LABEL_MAX).filter(|excess| *excess > 0)?;
+        let message =
+            format!("the project name `{self}` is too long: Service `{longest}` exceeds {LABEL_MAX} characters");
+        let help = format!(
+            "use a name of at most {} characters, or another `namePrefix` in config/default/kustomization.yaml",
+            self.0.len() - excess
+        );
+        Some(Diagnostic::new(Code::LongProjectName, message).help(help))
+    }
+
     /// A valid name made of a folder's name, if there is one in it.
     pub fn from_folder(folder: &str) -> Result<Self, Problem> {
         Self::parse(&folder.to_lowercase()).map_err(|problem| {
@@ -357,6 +371,15 @@ mod tests {
         let problem = ProjectName::from_folder("my project").unwrap_err();
         assert_eq!(problem.help.as_deref(), Some("use `my-project`, or pass `--project-name`"));
         assert_eq!(ProjectName::from_folder("").unwrap_err().help.as_deref(), Some("pass `--project-name`"));
+    }
+
+    #[test]
+    fn long_project_names_are_warned_of() {
+        let check = |length| ProjectName::parse(&"a".repeat(length)).unwrap().check_length();
+        assert_eq!(check(28), None);
+        let found = check(30).unwrap();
+        assert!(found.message.ends_with("exceeds 63 characters"), "{}", found.message);
+        assert!(found.help.is_some_and(|help| help.starts_with("use a name of at most 28 characters")));
     }
 
     #[test]
