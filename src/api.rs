@@ -30,6 +30,7 @@ use types::{Derive, Refusal, Scope, Types, attributes, derives};
 
 /// One version of a custom resource.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Api {
     /// API group.
     pub group: String,

@@ -170,6 +170,7 @@ pub enum Tag {
 
 /// A field that is read by `Deserialize`.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Field {
     /// Its name in JSON.
     pub name: String,

@@ -13,7 +13,7 @@ use syn::{Attribute, Data, DeriveInput, Expr, ExprLit, Field, Lit, LitStr, Path,
 #[derive(Clone)]
 pub(super) enum Entry {
     /// `skip`, `range(min = 1)`, `rename = "x"`
-    Meta(syn::Meta),
+    Meta(Box<syn::Meta>),
     /// `!default`
     Not(Path, TokenStream),
 }
@@ -25,7 +25,7 @@ impl Parse for Entry {
             let path = input.parse::<Path>()?;
             return Ok(Entry::Not(path.clone(), quote!(#not #path)));
         }
-        Ok(Entry::Meta(input.parse()?))
+        Ok(Entry::Meta(Box::new(input.parse()?)))
     }
 }
 

@@ -122,7 +122,7 @@ impl Types<'_> {
         }
         let Some(maker) = self.maker(user, &input, at) else { return };
         self.active.push((id, schema_id.clone()));
-        if let Some(container) = self.container(user, input, maker, schema_id) {
+        if let Some(container) = self.container(user, input, maker, &schema_id) {
             self.graph.set(id, Type::User(Rc::new(container)));
         }
         self.active.pop();
@@ -248,7 +248,7 @@ impl Types<'_> {
         false
     }
 
-    fn container(&mut self, user: &UserType, mut input: DeriveInput, maker: Maker, id: String) -> Option<Container> {
+    fn container(&mut self, user: &UserType, mut input: DeriveInput, maker: Maker, id: &str) -> Option<Container> {
         let scope = &user.scope;
         let validated = match maker {
             Maker::JsonSchema => None,
@@ -283,7 +283,7 @@ impl Types<'_> {
             (None, Some(remote)) => remote.segments.last().map(|last| last.ident.to_string()).unwrap_or_default(),
             _ => cont.attrs.name().deserialize_name().value.clone(),
         };
-        let id = id.rsplit_once("::").map_or(id.clone(), |(module, rest)| {
+        let id = id.rsplit_once("::").map_or(id.to_owned(), |(module, rest)| {
             let generic = rest.find('<').map_or("", |start| &rest[start..]);
             format!("{module}::{name}{generic}")
         });
@@ -439,10 +439,7 @@ impl Types<'_> {
             (Style::Tuple, false) => self.fields(scope, &variant.fields, &SerdeDefault::None).map(VariantData::Tuple),
             (Style::Struct, false) => self.fields(scope, &variant.fields, &SerdeDefault::None).map(VariantData::Struct),
         };
-        let with = match &attrs.with {
-            Some(with) => Some(self.with(scope, with)),
-            None => None,
-        };
+        let with = attrs.with.as_ref().map(|with| self.with(scope, with));
         self.path.pop();
         let with = match with {
             Some(with) => Some(with?),
@@ -540,12 +537,11 @@ impl Types<'_> {
         let meta = self.meta(scope, &attrs);
         let constraints = self.constraints(scope, &attrs.constraints);
         let declared = self.ty(scope, field.ty);
-        let ty = match &attrs.with {
-            Some(with) => self.with(scope, with),
-            None => {
-                self.use_type(declared, (scope.module, field.ty.span()));
-                Some(declared)
-            }
+        let ty = if let Some(with) = &attrs.with {
+            self.with(scope, with)
+        } else {
+            self.use_type(declared, (scope.module, field.ty.span()));
+            Some(declared)
         };
         let has_default = container.is_some() || !field.attrs.default().is_none();
         let default = if field.original.ident.is_none()
@@ -579,7 +575,7 @@ impl Types<'_> {
         ty: TypeId,
         container: Option<ContainerDefault>,
     ) -> Option<Option<Value>> {
-        if self.generic(scope) {
+        if !scope.generics.is_empty() {
             let message = "a default inside a generic type depends on what its bounds prove";
             self.refuse(
                 Refusal::new(Code::DefaultValue, scope, field.original.span(), message)
@@ -614,10 +610,6 @@ impl Types<'_> {
         }
     }
 
-    fn generic(&self, scope: &Scope) -> bool {
-        !scope.generics.is_empty()
-    }
-
     fn with(&mut self, scope: &Scope, with: &With) -> Option<TypeId> {
         match with {
             With::Type(ty) => {
@@ -645,16 +637,13 @@ impl Types<'_> {
                 if index > 0 {
                     text.push('\n');
                 }
-                match literal(line) {
-                    Some(line) => {
-                        let line = line.value();
-                        text.push_str(line.strip_prefix(' ').unwrap_or(&line));
-                    }
-                    None => {
-                        let message = format!("documentation from `{}` is not read", self.text(scope, line));
-                        self.refuse(Refusal::new(Code::Expression, scope, line.span(), message));
-                        complete = false;
-                    }
+                if let Some(line) = literal(line) {
+                    let line = line.value();
+                    text.push_str(line.strip_prefix(' ').unwrap_or(&line));
+                } else {
+                    let message = format!("documentation from `{}` is not read", self.text(scope, line));
+                    self.refuse(Refusal::new(Code::Expression, scope, line.span(), message));
+                    complete = false;
                 }
             }
             let (title, description) = schemars::_private::get_title_and_description(&text);
@@ -676,7 +665,7 @@ impl Types<'_> {
             meta.examples.get_or_insert_default().extend(value);
         }
         for extension in &attrs.extensions {
-            match self.json_tokens(scope, &Env::new(), extension.value.clone()) {
+            match self.json_tokens(scope, &Env::new(), &extension.value) {
                 Ok(value) => meta.extensions.push((extension.key.value(), value)),
                 Err(refusal) => {
                     self.refuse(refusal);

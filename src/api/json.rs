@@ -209,10 +209,10 @@ impl Types<'_> {
     }
 
     /// The argument of `json!`.
-    pub(super) fn json_tokens(&mut self, scope: &Scope, env: &Env, tokens: TokenStream) -> Result<Value, Refusal> {
+    pub(super) fn json_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Result<Value, Refusal> {
         match Json::parse.parse2(tokens.clone()) {
             Ok(json) => self.json_literal(scope, env, json),
-            Err(_) => self.unserialisable(scope, &tokens, "it is no JSON"),
+            Err(_) => self.unserialisable(scope, tokens, "it is no JSON"),
         }
     }
 

@@ -8,6 +8,7 @@ use syn::{Expr, Meta, Path};
 
 /// Everything that `#[kube(…)]` may say.
 #[derive(Debug, FromDeriveInput)]
+#[allow(clippy::struct_excessive_bools)]
 #[darling(attributes(kube))]
 pub(super) struct KubeAttrs {
     pub(super) group: String,
@@ -156,6 +157,7 @@ impl FromMeta for PrintColumn {
 /// `scale(…)`: a list, or the same as JSON in a string.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(clippy::struct_field_names)]
 pub(super) struct Scale {
     pub(super) label_selector_path: Option<String>,
     pub(super) spec_replicas_path: String,
@@ -164,6 +166,7 @@ pub(super) struct Scale {
 
 /// The list form of [`Scale`].
 #[derive(FromMeta)]
+#[allow(clippy::struct_field_names)]
 struct ScaleList {
     label_selector_path: Option<String>,
     spec_replicas_path: String,

@@ -174,12 +174,12 @@ impl ConstraintAttrs {
         match key.as_str() {
             "length" => {
                 if once(self.length.is_some()) {
-                    self.length = bounds(meta, own, errors);
+                    self.length = Some(bounds(meta, own, errors));
                 }
             }
             "range" => {
                 if once(self.range.is_some()) {
-                    self.range = bounds(meta, own, errors);
+                    self.range = Some(bounds(meta, own, errors));
                 }
             }
             "required" => {
@@ -317,7 +317,7 @@ fn pairs(meta: &Meta, errors: &Ctxt) -> Vec<Meta> {
     }
 }
 
-fn bounds(meta: &Meta, own: bool, errors: &Ctxt) -> Option<BoundAttrs> {
+fn bounds(meta: &Meta, own: bool, errors: &Ctxt) -> BoundAttrs {
     let mut bounds = BoundAttrs::default();
     for pair in pairs(meta, errors) {
         let number = || {
@@ -336,7 +336,7 @@ fn bounds(meta: &Meta, own: bool, errors: &Ctxt) -> Option<BoundAttrs> {
             errors.error_spanned_by(&pair, "expected `min`, `max` or `equal`");
         }
     }
-    Some(bounds)
+    bounds
 }
 
 fn named(meta: &Meta, key: &str, own: bool, errors: &Ctxt) -> Option<Expr> {

@@ -275,8 +275,8 @@ impl<'t> Types<'t> {
     }
 
     fn arguments(&mut self, scope: &Scope, ty: &TypePath) -> Result<Vec<TypeId>, TypeId> {
-        let Some(last) = ty.path.segments.last() else { return Ok(Vec::new()) };
-        let PathArguments::AngleBracketed(list) = &last.arguments else { return Ok(Vec::new()) };
+        let Some(segment) = ty.path.segments.last() else { return Ok(Vec::new()) };
+        let PathArguments::AngleBracketed(list) = &segment.arguments else { return Ok(Vec::new()) };
         let mut arguments = Vec::new();
         for argument in &list.args {
             match argument {

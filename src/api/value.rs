@@ -742,7 +742,7 @@ impl Types<'_> {
                 let element = self.argument(ty, &LISTS);
                 self.list(scope, env, items.iter(), element).map(Val::Seq)
             }
-            "serde_json::json" => self.json_tokens(scope, env, mac.tokens.clone()).map(Val::Json),
+            "serde_json::json" => self.json_tokens(scope, env, &mac.tokens).map(Val::Json),
             _ => self.no(scope, expr),
         }
     }

@@ -80,7 +80,7 @@ pub fn reference() -> &'static Known {
 
 macro_rules! std_types {
     ($($path:literal $arity:literal $ty:ty;)*) => {
-        #[allow(clippy::disallowed_types)]
+        #[allow(clippy::disallowed_types, clippy::zero_sized_map_values)]
         static STD: &[Known] = &[$(known::<$ty>($path, $arity)),*];
     };
 }
