@@ -120,6 +120,14 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
                 continue;
             }
         }
+        for attribute in attributes(tree.item(item)) {
+            if attribute.path().is_ident("cfg_attr") && mentions(attribute.meta.to_token_stream(), false) {
+                let message =
+                    "whether `CustomResource` is derived depends on a `cfg` that only the compiler can decide";
+                let origin = tree.origin(module, attribute.span());
+                diagnostics.push(Diagnostic::new(Code::UnknownCfg, message).at(origin));
+            }
+        }
         let found = derives(tree, module, attributes(tree.item(item)));
         if found.iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == DERIVE)) {
             let origin = tree.origin(module, tree.item(item).span());
@@ -148,13 +156,9 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
         }
     }
     if !apis.is_empty()
-        && let Some(why) = dependency::gate(tree.manifest())
+        && let Some(diagnostic) = dependency::gate(tree.manifest())
     {
-        diagnostics.push(
-            Diagnostic::new(Code::DependencyVersion, format!("schemas may differ from the compiled ones: {why}"))
-                .at(tree.manifest().origin.clone())
-                .help("update the dependency"),
-        );
+        diagnostics.push(diagnostic);
     }
     diagnostics.sort();
     (apis, diagnostics)

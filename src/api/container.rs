@@ -250,6 +250,7 @@ impl Types<'_> {
 
     fn container(&mut self, user: &UserType, mut input: DeriveInput, maker: Maker, id: &str) -> Option<Container> {
         let scope = &user.scope;
+        self.serde_attributes(user, &input)?;
         let validated = match maker {
             Maker::JsonSchema => None,
             Maker::KubeSchema => Some(self.kube_schema(scope, &mut input)?),
@@ -291,6 +292,24 @@ impl Types<'_> {
         let validated = validated.map(|validated| without_skipped(validated, &cont));
         let shape = self.shape_of(scope, &cont, &attrs, &meta)?;
         Some(Container { name, id, shape, meta, validated })
+    }
+
+    /// Serde's own derives see attributes that schemars leaves out; a mistake in one of those does not compile.
+    fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Option<()> {
+        for (canonical, derive) in
+            [("serde::Deserialize", SerdeDerive::Deserialize), ("serde::Serialize", SerdeDerive::Serialize)]
+        {
+            if self.derives_trait(user.item, canonical) {
+                let errors = Ctxt::new();
+                let dummy = syn::Ident::new("__private", Span::call_site());
+                ast::Container::from_ast(&errors, input, derive, &dummy);
+                if let Err(error) = errors.check() {
+                    self.refuse_syntax(Code::SerdeAttribute, user.scope.module, error);
+                    return None;
+                }
+            }
+        }
+        Some(())
     }
 
     /// Reads `#[x_kube(…)]` and keeps of the other attributes what `KubeSchema` hands on.

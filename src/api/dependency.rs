@@ -1,5 +1,6 @@
 //! The version gate: the answers of this program are those of the crates it links.
 
+use crate::diagnostic::{Code, Diagnostic};
 use crate::schema::k8s::{CRATE_VERSION, FEATURE};
 use crate::source::CargoManifest;
 
@@ -42,29 +43,20 @@ pub(super) fn k8s(manifest: &CargoManifest) -> K8s {
 }
 
 /// Why the derives of a project may answer differently from those reproduced here.
-pub(super) fn gate(manifest: &CargoManifest) -> Option<String> {
-    for dependency in manifest.dependency_on("schemars") {
-        match (&dependency.locked, &dependency.requirement) {
-            (Some(locked), _) if locked.to_string() != SCHEMARS => {
-                return Some(format!("schemars is locked at {locked}, this program reproduces {SCHEMARS}"));
-            }
-            (None, Some(requirement)) if !admits(requirement, SCHEMARS) => {
-                return Some(format!(
-                    "the project asks for schemars {requirement}, this program reproduces {SCHEMARS}"
-                ));
-            }
-            _ => {}
-        }
-    }
-    for dependency in manifest.dependency_on("kube") {
-        match (&dependency.locked, &dependency.requirement) {
-            (Some(locked), _) if locked.major != KUBE => {
-                return Some(format!("kube is locked at {locked}, this program reproduces kube {KUBE}"));
-            }
-            (None, Some(requirement)) if !admits(requirement, &format!("{KUBE}.0.0")) => {
-                return Some(format!("the project asks for kube {requirement}, this program reproduces kube {KUBE}"));
-            }
-            _ => {}
+pub(super) fn gate(manifest: &CargoManifest) -> Option<Diagnostic> {
+    let kube = format!("{KUBE}.0.0");
+    for (package, known, exact) in [("schemars", SCHEMARS, true), ("kube", kube.as_str(), false)] {
+        for dependency in manifest.dependency_on(package) {
+            let why = match (&dependency.locked, &dependency.requirement) {
+                (Some(locked), _) if exact && locked.to_string() != known => format!("is locked at {locked}"),
+                (Some(locked), _) if !exact && locked.major != KUBE => format!("is locked at {locked}"),
+                (None, Some(requirement)) if !admits(requirement, known) => format!("is asked for as `{requirement}`"),
+                _ => continue,
+            };
+            let reproduced = if exact { SCHEMARS.to_owned() } else { KUBE.to_string() };
+            let message = format!("{package} {why}, but the schemas made here are those of {package} {reproduced}");
+            let help = format!("depend on {package} {reproduced}, in `Cargo.lock` too");
+            return Some(Diagnostic::new(Code::DependencyVersion, message).at(dependency.origin.clone()).help(help));
         }
     }
     None

@@ -4,6 +4,8 @@
 mod bad_input;
 mod cluster;
 mod control_plane;
+mod crd;
+mod diagnostics;
 mod docs;
 mod edit;
 mod oracle;

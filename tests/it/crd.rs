@@ -1,0 +1,43 @@
+//! Versions of a kind become one CRD.
+
+use memcached_sdk::manifest::crd;
+use memcached_sdk::source::SourceTree;
+use serde_json::json;
+
+const MANIFEST: &str =
+    "[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\nschemars = \"1\"\nserde = \"1\"\n";
+
+#[test]
+fn versions_are_in_the_order_of_the_api_server_and_names_are_those_of_the_stored_one() {
+    let mut text = String::new();
+    for (index, version) in ["v1alpha1", "v2", "v1beta1", "v10", "foo1", "v1", "v1beta2"].iter().enumerate() {
+        let stored = *version == "v1";
+        text.push_str(&format!(
+            "pub mod m{index} {{\n    #[derive(kube::CustomResource, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n    \
+             #[kube(group = \"example.com\", version = \"{version}\", kind = \"Box\", storage = {stored})]\n    \
+             #[kube(shortname = \"b{index}\")]\n    pub struct BoxSpec {{ a: String }}\n}}\n"
+        ));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    std::fs::write(folder.path().join("Cargo.toml"), MANIFEST).unwrap();
+    std::fs::write(folder.path().join("src/lib.rs"), text).unwrap();
+    let (tree, found) = SourceTree::load(folder.path()).unwrap();
+    assert!(found.is_empty(), "{}", found.render(false));
+    let (crds, found) = crd::crds(&tree);
+    assert!(found.is_empty(), "{}", found.render(false));
+    let [crd] = crds.as_slice() else { panic!("one CRD, not {crds:?}") };
+    assert_eq!(crd.file_name, "example.com_boxes.yaml");
+    assert_eq!(crd.value["spec"]["names"]["shortNames"], json!(["b5"]));
+    let versions = crd.value["spec"]["versions"].as_array().unwrap();
+    let names: Vec<&str> = versions.iter().map(|version| version["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo1"]);
+    let stored: Vec<bool> = versions.iter().map(|version| version["storage"].as_bool().unwrap()).collect();
+    assert_eq!(stored, [false, false, true, false, false, false, false]);
+}
+
+#[test]
+fn only_what_the_api_server_fills_in_is_dropped() {
+    let crd = json!({ "kind": "X", "metadata": { "creationTimestamp": null, "name": "n" }, "status": { "a": 1 } });
+    assert_eq!(crd::canonical(crd), json!({ "kind": "X", "metadata": { "name": "n" } }));
+}

@@ -1,0 +1,79 @@
+//! What is said about types that have no CRD: one file per code in `fixtures/diagnostics`, named after it, with the
+//! whole text beside it. A line `//! dependency: …` adds or replaces a line of its `Cargo.toml`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use memcached_sdk::diagnostic::Code;
+use memcached_sdk::manifest::crd;
+use memcached_sdk::source::SourceTree;
+use snapbox::data::DataFormat;
+use snapbox::{Assert, Data};
+
+fn check(file: &Path) {
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut dependencies = BTreeMap::from([
+        ("k8s-openapi", "k8s-openapi = { version = \"0.29\", features = [\"schemars\", \"v1_36\"] }"),
+        ("kube", "kube = { version = \"5\", default-features = false, features = [\"derive\"] }"),
+        ("schemars", "schemars = \"1\""),
+        ("serde", "serde = { version = \"1\", features = [\"derive\"] }"),
+        ("serde_json", "serde_json = \"1\""),
+        ("serde_with", "serde_with = \"3\""),
+    ]);
+    for line in text.lines().filter_map(|line| line.strip_prefix("//! dependency: ")) {
+        dependencies.insert(line.split(' ').next().unwrap(), line);
+    }
+    let dependencies: Vec<&str> = dependencies.into_values().collect();
+    let folder = tempfile::tempdir().unwrap();
+    let manifest =
+        format!("[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\n{}\n", dependencies.join("\n"));
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+    std::fs::write(folder.path().join("src/lib.rs"), &text).unwrap();
+
+    let (tree, found) = SourceTree::load(folder.path()).unwrap();
+    assert!(found.is_empty(), "{name}: {}", found.render(false));
+    let (_, found) = crd::crds(&tree);
+    let codes: BTreeSet<&str> = found.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
+    assert_eq!(codes, BTreeSet::from([name]), "{}", found.render(false));
+    assert!(found.has_errors());
+    Assert::new()
+        .action_env("SNAPSHOTS")
+        .eq(found.render(false), Data::read_from(&file.with_extension("stderr"), Some(DataFormat::Text)));
+}
+
+#[test]
+fn every_code_about_types_has_a_file_with_its_message() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/diagnostics");
+    let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let files: BTreeSet<_> = files.filter(|file| file.extension().is_some_and(|extension| extension == "rs")).collect();
+    for file in &files {
+        check(file);
+    }
+    let named: BTreeSet<&str> = files.iter().map(|file| file.file_stem().unwrap().to_str().unwrap()).collect();
+    let used = used(&["src/api.rs", "src/api", "src/schema.rs", "src/schema", "src/manifest/crd.rs"]);
+    let codes = Code::ALL.iter().filter(|code| used.contains(&format!("{code:?}"))).map(|code| code.as_str());
+    assert_eq!(named, codes.collect());
+}
+
+/// The codes that are named in some source files of ours.
+fn used(paths: &[&str]) -> BTreeSet<String> {
+    let mut codes = BTreeSet::new();
+    for path in paths.iter().map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path)) {
+        let files = if path.is_dir() {
+            path.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect()
+        } else {
+            vec![path]
+        };
+        for file in files {
+            let text = std::fs::read_to_string(file).unwrap();
+            codes.extend(
+                text.split("Code::")
+                    .skip(1)
+                    .map(|rest| rest.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect::<String>()),
+            );
+        }
+    }
+    codes
+}
