@@ -380,7 +380,13 @@ fn plural(word: &str) -> String {
     }
     match word.strip_suffix('y') {
         // kube looks at the character before the last byte.
-        Some(stem) if word.chars().nth(word.len() - 2).is_some_and(|last| !"aeiou".contains(last)) => {
+        Some(stem)
+            if word
+                .len()
+                .checked_sub(2)
+                .and_then(|at| word.chars().nth(at))
+                .is_some_and(|last| !"aeiou".contains(last)) =>
+        {
             format!("{stem}ies")
         }
         _ => format!("{word}s"),
