@@ -254,6 +254,7 @@ impl Scopes {
                 }
                 // cfg that only the compiler knows, or an error of the user.
                 new.def = Def::Ambiguous(format!("`{name}` has more than one meaning here").into());
+                new.import = None;
             }
             if *old == new {
                 return false;

@@ -11,6 +11,7 @@ mod edit;
 mod oracle;
 mod plan;
 mod rbac;
+mod resolve;
 mod sandbox;
 mod tutorial;
 mod wait;
