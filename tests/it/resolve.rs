@@ -12,7 +12,7 @@ use syn::Item;
 #[test]
 fn rustc_finds_the_same_names() {
     let (mut found, mut missing) = (0, 0);
-    for seed in 1..=30_u64 {
+    for seed in 1..=16_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut krate = Crate::new(&mut random);
         let dir = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ fn rustc_finds_the_same_names() {
         found += good.values().flatten().count();
         missing += wanted.len();
     }
-    assert!(found > 600 && missing > 600, "{found} names found, {missing} not");
+    assert!(found > 300 && missing > 300, "{found} names found, {missing} not");
 }
 
 /// A module by the path from the root, each part an index into the names.
@@ -171,10 +171,12 @@ fn refused(dir: &Path, text: &str) -> BTreeMap<String, String> {
         if message["level"] != "error" {
             continue;
         }
-        for span in message["spans"].as_array().unwrap().iter().filter(|span| span["is_primary"] == true) {
+        let code = message["code"]["code"].as_str().unwrap_or_default();
+        let spans = message["spans"].as_array().unwrap().iter();
+        // A name that is defined twice: the import may be the other place.
+        for span in spans.filter(|span| span["is_primary"] == true || code == "E0255") {
             let line = usize::try_from(span["line_start"].as_u64().unwrap()).unwrap();
-            refused
-                .insert(lines[line - 1].to_string(), message["code"]["code"].as_str().unwrap_or_default().to_string());
+            refused.insert(lines[line - 1].to_string(), code.to_string());
         }
     }
     assert_eq!(output.status.success(), refused.is_empty());
