@@ -1,0 +1,38 @@
+SHELL = /usr/bin/env bash
+.SHELLFLAGS = -e -o pipefail -c
+
+CARGO ?= cargo
+
+.PHONY: help
+help: ## Show this list.
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: tools ## All tests but those of a real node. Needs no root, installs nothing.
+	@tests/levels unit golden projects control-plane
+
+.PHONY: test-fast
+test-fast: tools ## The tests that start no cluster and build no generated project: about 3 minutes.
+	@tests/levels unit golden
+
+.PHONY: test-e2e
+test-e2e: tools ## The operator as a pod on the cluster of KUBECONFIG: memcached-sdk, kind-*, minikube, or E2E_CONTEXT.
+	@tests/levels node
+
+.PHONY: bench
+bench: tools ## Measure generate, init and create api against controller-gen and a compiled crdgen.
+	@tests/bench/run
+
+.PHONY: lint
+lint: tools ## Check the format and run clippy; any warning fails.
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+
+.PHONY: samples
+samples: tools ## Write all goldens anew, tests/samples among them; look at the difference.
+	SNAPSHOTS=overwrite $(CARGO) test --quiet --lib
+	SNAPSHOTS=overwrite tests/levels golden
+
+.PHONY: tools
+tools:
+	@tests/tools

@@ -1,0 +1,520 @@
+//! The Memcached operator on a real control plane, from the command that generates it to the last garbage collected: run
+//! under a ServiceAccount that has the generated roles and nothing else.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::control_plane::audit::{self, Request};
+use crate::control_plane::{ControlPlane, Process, free_ports};
+use crate::generated::Project;
+use crate::wait;
+
+/// Where the Memcacheds of these tests are.
+const NAMESPACE: &str = "e2e";
+const SYSTEM: &str = "memcached-operator-system";
+const ACCOUNT: &str = "memcached-operator-controller-manager";
+const ROLE: &str = "memcached-operator-manager-role";
+const IDENTITY: &str = "system:serviceaccount:memcached-operator-system:memcached-operator-controller-manager";
+/// Ten times what a step takes on two busy cores.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The deployed project on a control plane of its own.
+struct World {
+    operator: Option<Process>,
+    probes: u16,
+    plane: ControlPlane,
+    project: &'static Project,
+}
+
+impl World {
+    /// Everything of `config/default`, but no operator.
+    fn deploy() -> Self {
+        let project = Project::sample();
+        let plane = ControlPlane::start();
+        let kubectl = &plane.admin;
+        let config = project.path("config");
+        let in_config = |path: &str| config.join(path).display().to_string();
+        kubectl.run(&["apply", "--warnings-as-errors", "-f", &in_config("crd/bases")]);
+        kubectl.wait_for("the CRD to be served", &["crd", "memcacheds.cache.example.com"], |crd| {
+            condition(&crd["status"], "Established").is_some_and(|condition| condition["status"] == "True")
+        });
+        kubectl.run(&["apply", "--warnings-as-errors", "-k", &in_config("default")]);
+        // There is no kubelet: the operator runs as a process, under the identity of its pod.
+        kubectl.run(&["scale", "deployment", "-n", SYSTEM, "--all", "--replicas=0"]);
+        kubectl.run(&["create", "namespace", NAMESPACE]);
+        let [probes] = free_ports();
+        Self { operator: None, probes, plane, project }
+    }
+
+    fn start_operator(&mut self) {
+        let account = self.plane.service_account(SYSTEM, ACCOUNT);
+        let env = [
+            ("KUBECONFIG".to_owned(), account.kubeconfig().display().to_string()),
+            ("MEMCACHED_IMAGE".to_owned(), "localhost/memcached:1.6.18".to_owned()),
+        ];
+        let args = [format!("--health-probe-bind-address=127.0.0.1:{}", self.probes)];
+        let operator = Process::start(self.plane.dir(), self.project.binary(), &args, &env);
+        self.plane.admin.show_log(operator.log());
+        self.operator = Some(operator);
+        self.plane.admin.wait("the operator to be ready", LIMIT, || self.probe("/readyz"));
+    }
+
+    fn operator(&mut self) -> &mut Process {
+        self.operator.as_mut().unwrap()
+    }
+
+    /// Asks the operator's probe server.
+    fn probe(&self, path: &str) -> Result<(), String> {
+        let ask = || -> std::io::Result<String> {
+            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.probes))?;
+            stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer)?;
+            Ok(answer)
+        };
+        let answer = ask().map_err(|error| error.to_string())?;
+        if answer.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(answer) }
+    }
+
+    fn kubectl(&self) -> &Cluster {
+        &self.plane.admin
+    }
+
+    /// Runs `kubectl -n NAMESPACE`.
+    #[track_caller]
+    fn run(&self, args: &[&str]) -> String {
+        self.kubectl().run(&[&["-n", NAMESPACE], args].concat())
+    }
+
+    #[track_caller]
+    fn create(&self, name: &str, spec: &Value) {
+        self.kubectl().send(&["create", "-f", "-"], &memcached(name, spec).to_string());
+    }
+
+    #[track_caller]
+    fn patch(&self, name: &str, spec: &Value) {
+        self.run(&["patch", "memcached", name, "--type=merge", "-p", &json!({ "spec": spec }).to_string()]);
+    }
+
+    fn get(&self, kind: &str, name: &str) -> Result<Value, String> {
+        self.kubectl().get(&["-n", NAMESPACE, kind, name])
+    }
+
+    /// Waits until an object is as `condition` wants it.
+    #[track_caller]
+    fn wait_for(&self, what: &str, kind: &str, name: &str, condition: impl Fn(&Value) -> bool) -> Value {
+        self.kubectl().wait_for(what, &["-n", NAMESPACE, kind, name], condition)
+    }
+
+    /// Waits for the Deployment of a Memcached, with that many replicas.
+    #[track_caller]
+    fn deployment(&self, name: &str, replicas: u64) -> Value {
+        self.kubectl().wait(&format!("the Deployment of `{name}`"), LIMIT, || self.has_deployment(name, replicas))
+    }
+
+    fn has_deployment(&self, name: &str, replicas: u64) -> Result<Value, String> {
+        let deployment = self.get("deployment", name)?;
+        if deployment["spec"]["replicas"] == replicas {
+            Ok(deployment)
+        } else {
+            Err(format!("not {replicas} replicas in\n{deployment:#}"))
+        }
+    }
+
+    /// Does what a kubelet would: says that these pods run and are ready.
+    fn run_pods(&self, pods: &[String]) {
+        for pod in pods {
+            let now = "2026-01-01T00:00:00Z";
+            let ready = json!({ "type": "Ready", "status": "True", "lastTransitionTime": now });
+            let status = json!({ "status": { "phase": "Running", "conditions": [ready] } }).to_string();
+            // A pod of an older rollout may be gone by now.
+            let _ = self.kubectl().attempt(
+                &["-n", NAMESPACE, "patch", "pod", pod, "--subresource=status", "--type=merge", "-p", &status],
+                "",
+            );
+        }
+    }
+
+    /// The names of the pods that are there for a Memcached, sorted; found by owner, not by label.
+    fn pods(&self, name: &str) -> Vec<String> {
+        let of = |kind: &str, owner: &Value| -> Vec<Value> {
+            let list = self.kubectl().get(&["-n", NAMESPACE, kind]).unwrap();
+            let items = list["items"].as_array().unwrap().clone();
+            items.into_iter().filter(|item| item["metadata"]["ownerReferences"][0]["uid"] == *owner).collect()
+        };
+        let Ok(memcached) = self.get("memcached", name) else { return Vec::new() };
+        let mut pods = Vec::new();
+        for deployment in of("deployments", &memcached["metadata"]["uid"]) {
+            for set in of("replicasets", &deployment["metadata"]["uid"]) {
+                let names = of("pods", &set["metadata"]["uid"]);
+                pods.extend(names.iter().map(|pod| pod["metadata"]["name"].as_str().unwrap().to_owned()));
+            }
+        }
+        pods.sort();
+        pods
+    }
+
+    /// Waits until the status of a Memcached tells of all its pods, which run.
+    #[track_caller]
+    fn all_run(&self, name: &str, size: u64) -> Value {
+        self.kubectl().wait(&format!("`{name}` to run {size} pods"), LIMIT, || {
+            let pods = self.pods(name);
+            self.run_pods(&pods);
+            if pods.len() as u64 != size {
+                return Err(format!("its pods are {pods:?}"));
+            }
+            let memcached = self.get("memcached", name)?;
+            let status = &memcached["status"];
+            let nodes: Vec<_> = status["nodes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let generation = &memcached["metadata"]["generation"];
+            let is = |type_: &str, value: &str| {
+                condition(status, type_)
+                    .is_some_and(|it| it["status"] == value && it["observedGeneration"] == *generation)
+            };
+            let complete = nodes == pods && status["replicas"] == size && status["phase"] == "Running";
+            if complete && is("Available", "True") && is("Progressing", "False") && is("Degraded", "False") {
+                Ok(memcached)
+            } else {
+                Err(format!("its pods are {pods:?}, it is\n{memcached:#}"))
+            }
+        })
+    }
+
+    /// What the operator asked for, as the API server wrote it down.
+    fn requests(&self) -> Vec<Request> {
+        let requests = audit::requests(&self.plane.audit_log());
+        requests.into_iter().filter(|request| request.user == IDENTITY).collect()
+    }
+
+    /// Waits until the operator has written nothing for some seconds: how many requests it has made.
+    fn wait_until_at_rest(&self) -> usize {
+        let quiet = Duration::from_secs(5);
+        let mut last = (self.writes().len(), Instant::now());
+        self.kubectl().wait("the operator to be at rest", Duration::from_secs(120), || {
+            let writes = self.writes();
+            if writes.len() > last.0 {
+                last = (writes.len(), Instant::now());
+            }
+            if last.1.elapsed() >= quiet { Ok(()) } else { Err(format!("it goes on writing: {:?}", writes.last())) }
+        });
+        last.0
+    }
+
+    fn writes(&self) -> Vec<Request> {
+        self.requests().into_iter().filter(Request::writes).collect()
+    }
+}
+
+fn memcached(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "cache.example.com/v1alpha1",
+        "kind": "Memcached",
+        "metadata": { "name": name, "namespace": NAMESPACE },
+        "spec": spec,
+    })
+}
+
+fn condition<'a>(status: &'a Value, type_: &str) -> Option<&'a Value> {
+    status["conditions"].as_array()?.iter().find(|condition| condition["type"] == type_)
+}
+
+fn uid(object: &Value) -> String {
+    object["metadata"]["uid"].as_str().unwrap().to_owned()
+}
+
+/// The first container of a Deployment.
+fn container(deployment: &Value) -> &Value {
+    &deployment["spec"]["template"]["spec"]["containers"][0]
+}
+
+/// The requests that were refused for lack of permission.
+fn forbidden(requests: &[Request]) -> Vec<&Request> {
+    requests.iter().filter(|request| request.code == 403).collect()
+}
+
+#[test]
+fn from_the_command_to_garbage_collection() {
+    let mut world = World::deploy();
+    world.start_operator();
+    objects_appear(&world);
+    the_schema_rejects(&world);
+    size_follows_edits_and_scale(&world);
+    drift_is_undone(&world);
+    a_killed_operator_catches_up(&mut world);
+    an_idle_operator_writes_nothing(&mut world);
+    deletion_finishes(&world);
+    every_request_was_allowed_and_every_rule_was_used(&world);
+    assert_eq!(world.operator().terminate(), Some(0));
+}
+
+fn objects_appear(world: &World) {
+    world.create("one", &json!({ "size": 1 }));
+    let large =
+        json!({ "size": 3, "containerPort": 11222, "memoryLimitMegabytes": 64, "extraArgs": ["-p", "11222", "-v"] });
+    world.create("two", &large);
+    world.create("none", &json!({ "size": 0, "image": "localhost/memcached:mine" }));
+
+    let one = world.deployment("one", 1);
+    let two = world.deployment("two", 3);
+    let none = world.deployment("none", 0);
+    assert_eq!(container(&one)["image"], "localhost/memcached:1.6.18");
+    assert_eq!(container(&none)["image"], "localhost/memcached:mine");
+    assert_eq!(container(&two)["args"], json!(["-p", "11222", "-v"]));
+    assert_eq!(container(&two)["ports"][0]["containerPort"], 11222);
+    assert_eq!(container(&two)["resources"]["limits"]["memory"], "64Mi");
+    for (name, deployment) in [("one", &one), ("two", &two), ("none", &none)] {
+        let owner = &deployment["metadata"]["ownerReferences"][0];
+        assert_eq!(owner["uid"], uid(&world.get("memcached", name).unwrap()), "{deployment:#}");
+        assert_eq!(owner["controller"], true, "{deployment:#}");
+        let service = world.wait_for("the Service", "service", name, |_| true);
+        assert_eq!(service["spec"]["clusterIP"], "None");
+        assert_eq!(service["spec"]["selector"], deployment["spec"]["selector"]["matchLabels"]);
+        assert_eq!(service["spec"]["ports"][0]["port"], container(deployment)["ports"][0]["containerPort"]);
+    }
+    // No Memcached selects the pods of another one.
+    let selectors: BTreeSet<_> =
+        [&one, &two, &none].map(|deployment| deployment["spec"]["selector"].to_string()).into_iter().collect();
+    assert_eq!(selectors.len(), 3, "{selectors:?}");
+
+    world.wait_for("the status to tell of pods that do not run yet", "memcached", "two", |memcached| {
+        let available = condition(&memcached["status"], "Available");
+        memcached["status"]["replicas"] == 3 && available.is_some_and(|available| available["status"] == "False")
+    });
+    world.all_run("one", 1);
+    world.all_run("none", 0);
+    let two = world.all_run("two", 3);
+    let selector = two["status"]["selector"].as_str().unwrap();
+    let selected = world.run(&["get", "pods", "-l", selector, "-o", "name"]);
+    assert_eq!(selected.lines().count(), 3, "{selected}");
+    for name in ["one", "two", "none"] {
+        events(world, name, "Created");
+    }
+    let table = world.run(&["get", "mc"]);
+    assert!(table.starts_with("NAME "), "{table}");
+}
+
+/// Waits for an event about a Memcached.
+fn events(world: &World, name: &str, reason: &str) {
+    world.kubectl().wait_for(
+        &format!("an event `{reason}` of `{name}`"),
+        &["-n", NAMESPACE, "events.events.k8s.io"],
+        |list| {
+            let mut items = list["items"].as_array().into_iter().flatten();
+            items.any(|event| {
+                event["reason"] == reason
+                    && event["regarding"]["kind"] == "Memcached"
+                    && event["regarding"]["name"] == name
+            })
+        },
+    );
+}
+
+fn the_schema_rejects(world: &World) {
+    for (spec, expected) in [
+        (json!({}), "spec.size: Required value"),
+        (json!({ "size": -1 }), "spec.size in body should be greater than or equal to 0"),
+        (json!({ "size": "3" }), "spec.size: Invalid value: \"string\""),
+        (json!({ "size": 1.5 }), "spec.size"),
+        (json!({ "size": null }), "spec.size: Required value"),
+        (json!({ "size": 4_294_967_296_u64 }), "spec.size"),
+        (json!({ "size": 1, "containerPort": 0 }), "spec.containerPort in body should be greater than or equal to 1"),
+        (
+            json!({ "size": 1, "containerPort": 65536 }),
+            "spec.containerPort in body should be less than or equal to 65535",
+        ),
+        (json!({ "size": 1, "memoryLimitMegabytes": 0 }), "spec.memoryLimitMegabytes"),
+        (json!({ "size": 1, "extraArgs": "-v" }), "spec.extraArgs"),
+        (json!({ "size": 1, "extraArgs": [1] }), "spec.extraArgs[0]"),
+        (json!({ "size": 1, "image": 1 }), "spec.image"),
+        (json!({ "size": 1, "sise": 2 }), "unknown field \"spec.sise\""),
+    ] {
+        let object = memcached("rejected", &spec).to_string();
+        let answer = world.kubectl().attempt(&["create", "-f", "-"], &object);
+        let error = answer.expect_err(&format!("accepted: {spec}"));
+        assert!(error.contains(expected), "{spec}: not {expected:?} in {error}");
+    }
+    let accepted =
+        json!({ "size": 0, "containerPort": 65535, "memoryLimitMegabytes": 1, "extraArgs": [], "image": "a" });
+    let object = memcached("accepted", &accepted).to_string();
+    world.kubectl().send(&["create", "--dry-run=server", "-f", "-"], &object);
+}
+
+fn size_follows_edits_and_scale(world: &World) {
+    world.patch("two", &json!({ "size": 2 }));
+    world.deployment("two", 2);
+    world.all_run("two", 2);
+    world.run(&["scale", "memcached", "two", "--replicas=4"]);
+    assert_eq!(world.get("memcached", "two").unwrap()["spec"]["size"], 4);
+    world.deployment("two", 4);
+    world.all_run("two", 4);
+    world.run(&["scale", "memcached", "two", "--replicas=0"]);
+    world.deployment("two", 0);
+    world.all_run("two", 0);
+    world.patch("two", &json!({ "size": 2 }));
+    world.all_run("two", 2);
+}
+
+fn drift_is_undone(world: &World) {
+    let before = uid(&world.get("deployment", "one").unwrap());
+    world.run(&["delete", "deployment", "one", "--wait=false"]);
+    world.wait_for("the deleted Deployment to come back", "deployment", "one", |deployment| uid(deployment) != before);
+    world.all_run("one", 1);
+
+    let before = uid(&world.get("service", "one").unwrap());
+    world.run(&["delete", "service", "one", "--wait=false"]);
+    world.wait_for("the deleted Service to come back", "service", "one", |service| uid(service) != before);
+
+    let label = "app.kubernetes.io/managed-by";
+    let original = world.get("deployment", "two").unwrap()["metadata"]["labels"][label].clone();
+    for change in [&format!("{label}=somebody"), &format!("{label}-")] {
+        world.run(&["label", "deployment", "two", "--overwrite", change]);
+        world.wait_for("the label to be set right", "deployment", "two", |deployment| {
+            deployment["metadata"]["labels"][label] == original
+        });
+    }
+
+    let change_args = |patch: Value| {
+        let path = "/spec/template/spec/containers/0/args";
+        let patch = json!([{ "op": "replace", "path": path, "value": patch }]).to_string();
+        world.run(&["patch", "deployment", "two", "--type=json", "-p", &patch]);
+    };
+    let has_args = |what: &str, args: Value| {
+        world.wait_for(what, "deployment", "two", |deployment| container(deployment)["args"] == args);
+    };
+    change_args(json!(["-p", "11222", "-vv"]));
+    has_args("the changed argument to be set right", json!(["-p", "11222", "-v"]));
+    change_args(json!(["-p", "11222", "-v", "-F"]));
+    has_args("the added argument to go", json!(["-p", "11222", "-v"]));
+    change_args(json!(["-p"]));
+    has_args("the removed arguments to come back", json!(["-p", "11222", "-v"]));
+    world.patch("two", &json!({ "extraArgs": ["-p", "11222"] }));
+    has_args("the argument that is no longer wanted to go", json!(["-p", "11222"]));
+
+    world.run(&["scale", "deployment", "two", "--replicas=5"]);
+    world.deployment("two", 2);
+    world.all_run("two", 2);
+}
+
+fn a_killed_operator_catches_up(world: &mut World) {
+    world.operator().kill();
+    let before = uid(&world.get("deployment", "one").unwrap());
+    world.run(&["delete", "deployment", "one", "--cascade=foreground", "--wait=true", "--timeout=120s"]);
+    world.patch("two", &json!({ "size": 1 }));
+    world.run(&["delete", "memcached", "none", "--wait=false"]);
+    assert_eq!(world.get("deployment", "two").unwrap()["spec"]["replicas"], 2, "nobody but the operator changes it");
+    let none = world.get("memcached", "none").expect("its finalizer keeps it");
+    assert_eq!(none["metadata"]["finalizers"], json!(["cache.example.com/finalizer"]));
+
+    world.start_operator();
+    assert_ne!(uid(&world.deployment("one", 1)), before);
+    world.all_run("one", 1);
+    world.all_run("two", 1);
+    world.kubectl().wait_gone(&["-n", NAMESPACE, "memcached", "none"]);
+}
+
+fn an_idle_operator_writes_nothing(world: &mut World) {
+    let before = world.wait_until_at_rest();
+    let window = Instant::now();
+    let rest = wait::until(Duration::from_secs(30), || -> Result<(), String> {
+        let writes = world.writes();
+        assert_eq!(writes.len(), before, "wrote at rest: {:?}", &writes[before..]);
+        Err("no write".to_owned())
+    });
+    assert_eq!(rest, Err("no write".to_owned()));
+    assert!(window.elapsed() >= Duration::from_secs(30));
+    assert!(world.operator().running());
+    world.probe("/healthz").unwrap();
+    world.patch("one", &json!({ "size": 2 }));
+    world.deployment("one", 2);
+    world.all_run("one", 2);
+    assert!(world.writes().len() > before, "the audit log shows what the operator writes");
+}
+
+fn deletion_finishes(world: &World) {
+    world.run(&["delete", "memcached", "one", "--wait=false"]);
+    world.kubectl().wait_gone(&["-n", NAMESPACE, "memcached", "one"]);
+    events(world, "one", "Deleting");
+    for kind in ["deployment", "service"] {
+        world.kubectl().wait_gone(&["-n", NAMESPACE, kind, "one"]);
+    }
+    world.deployment("two", 1);
+    world.run(&["delete", "memcached", "--all", "--wait=false"]);
+    world.kubectl().wait_gone(&["-n", NAMESPACE, "memcacheds,deployments,replicasets,pods,services"]);
+}
+
+fn every_request_was_allowed_and_every_rule_was_used(world: &World) {
+    let requests = world.requests();
+    assert_eq!(forbidden(&requests), Vec::<&Request>::new());
+
+    // Nobody but the parts of the control plane, the test and this ServiceAccount has asked for anything but health.
+    let all = audit::requests(&world.plane.audit_log());
+    let strangers: Vec<_> = all
+        .iter()
+        .filter(|request| {
+            let user = request.user.as_str();
+            let known = user == IDENTITY
+                || matches!(user, "admin" | "system:apiserver" | "system:kube-controller-manager")
+                || user.starts_with("system:serviceaccount:kube-system:");
+            !known && !request.path.starts_with("/readyz")
+        })
+        .collect();
+    assert!(strangers.is_empty(), "{strangers:?}");
+
+    let role = world.kubectl().get(&["clusterrole", ROLE]).unwrap();
+    let mut unused = Vec::new();
+    for rule in role["rules"].as_array().unwrap() {
+        for resource in rule["resources"].as_array().unwrap() {
+            for verb in rule["verbs"].as_array().unwrap() {
+                // Creating by server-side apply is a `patch` that asks for `create`, too; an event repeated is a `patch`.
+                let implied = verb == "create" || (resource == "events" && verb == "patch");
+                let name = resource.as_str().unwrap().split('/').next().unwrap();
+                if !implied && !requests.iter().any(|request| request.verb == *verb && request.resource == name) {
+                    unused.push(format!("{verb} {resource}"));
+                }
+            }
+        }
+    }
+    assert_eq!(unused, Vec::<String>::new(), "granted, and never used");
+}
+
+/// The counter-check of `every_request_was_allowed_and_every_rule_was_used`.
+#[test]
+fn a_rule_taken_from_the_role_is_a_refusal_that_is_found() {
+    let mut world = World::deploy();
+    let mut role = world.kubectl().get(&["clusterrole", ROLE]).unwrap();
+    let rules = role["rules"].as_array_mut().unwrap();
+    let before = rules.len();
+    rules.retain(|rule| !rule["resources"].as_array().unwrap().contains(&json!("services")));
+    assert!(rules.len() < before, "{role:#}");
+    world.kubectl().send(&["replace", "-f", "-"], &role.to_string());
+
+    let account = world.plane.service_account(SYSTEM, ACCOUNT);
+    let env = [("KUBECONFIG".to_owned(), account.kubeconfig().display().to_string())];
+    let args = [format!("--health-probe-bind-address=127.0.0.1:{}", world.probes)];
+    world.operator = Some(Process::start(world.plane.dir(), world.project.binary(), &args, &env));
+    world.create("one", &json!({ "size": 1 }));
+    world.kubectl().wait("a refused request in the audit log", LIMIT, || {
+        let requests = world.requests();
+        let refused = forbidden(&requests);
+        if refused.iter().any(|request| request.resource == "services") { Ok(()) } else { Err(format!("{refused:?}")) }
+    });
+}
+
+/// The counter-check of everything that waits for what the operator does.
+#[test]
+fn an_operator_that_does_not_run_is_found() {
+    let world = World::deploy();
+    world.create("one", &json!({ "size": 1 }));
+    let found = wait::until(Duration::from_secs(10), || world.has_deployment("one", 1));
+    let error = found.unwrap_err();
+    assert!(error.contains("NotFound"), "{error}");
+    assert_eq!(world.requests(), Vec::new());
+    let memcached = world.get("memcached", "one").unwrap();
+    assert_eq!(memcached["status"], Value::Null);
+}

@@ -1,0 +1,211 @@
+//! The Memcached operator as a pod of a real node: `make test-e2e`, on the cluster of `KUBECONFIG`.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, current_context, permitted};
+use crate::control_plane::{Process, free_ports};
+use crate::generated::Project;
+
+const NAMESPACE: &str = "memcached-operator-e2e";
+const SYSTEM: &str = "memcached-operator-system";
+const CRD: &str = "memcacheds.cache.example.com";
+/// Ten times what a step takes on two busy cores.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// What this test has made; removed at its end, however that comes.
+struct Deployed {
+    kubectl: Cluster,
+    overlay: PathBuf,
+    dir: tempfile::TempDir,
+}
+
+impl Deployed {
+    fn new(project: &Project, image: &str) -> Self {
+        let kubeconfig = std::env::var("KUBECONFIG").expect("KUBECONFIG names the cluster");
+        let kubectl = Cluster::new("kubectl", kubeconfig);
+        for foreign in [["namespace", NAMESPACE], ["namespace", SYSTEM], ["crd", CRD]] {
+            let found = kubectl.get(&foreign);
+            let error = found.expect_err("is there already, made by somebody else: not touched");
+            assert!(error.contains("NotFound"), "{error}");
+        }
+        let deployed = Self {
+            kubectl,
+            // Kustomize takes relative paths only.
+            overlay: project.path("../overlay"),
+            dir: tempfile::tempdir().unwrap(),
+        };
+        let environment = json!({ "name": "MEMCACHED_IMAGE", "value": memcached_image() });
+        let manager = json!({ "name": "manager", "imagePullPolicy": "IfNotPresent", "env": [environment] });
+        let deployment = json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": { "name": "memcached-operator-controller-manager", "namespace": SYSTEM },
+            "spec": { "template": { "spec": { "containers": [manager] } } },
+        });
+        let namespace = json!({
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": { "name": SYSTEM, "labels": restricted() },
+        });
+        let (name, tag) = image.rsplit_once(':').expect("an image with a tag");
+        let kustomization = json!({
+            "resources": ["../memcached-operator/config/default"],
+            "images": [{ "name": "controller", "newName": name, "newTag": tag }],
+            "patches": [{ "patch": deployment.to_string() }, { "patch": namespace.to_string() }],
+        });
+        std::fs::create_dir_all(&deployed.overlay).unwrap();
+        std::fs::write(deployed.overlay.join("kustomization.yaml"), kustomization.to_string()).unwrap();
+        deployed.kubectl.run(&["apply", "--warnings-as-errors", "-k", deployed.overlay.to_str().unwrap()]);
+        let own = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE, "labels": restricted() } });
+        deployed.kubectl.send(&["create", "-f", "-"], &own.to_string());
+        deployed
+    }
+
+    #[track_caller]
+    fn run(&self, args: &[&str]) -> String {
+        self.kubectl.run(&[&["-n", NAMESPACE], args].concat())
+    }
+
+    fn list(&self, kind: &str) -> Vec<Value> {
+        let list = self.kubectl.get(&["-n", NAMESPACE, kind]).unwrap();
+        list["items"].as_array().unwrap().clone()
+    }
+
+    /// Waits until a Memcached tells that so many pods run: their names.
+    #[track_caller]
+    fn running(&self, name: &str, size: usize) -> Vec<String> {
+        self.kubectl.wait(&format!("`{name}` to run {size} pods"), LIMIT, || {
+            let memcached = self.kubectl.get(&["-n", NAMESPACE, "memcached", name])?;
+            let status = &memcached["status"];
+            let nodes: Vec<_> = status["nodes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            if status["phase"] == "Running" && nodes.len() == size && status["replicas"] == size {
+                Ok(nodes.into_iter().map(str::to_owned).collect())
+            } else {
+                let log = self.operator_log();
+                Err(format!("it is\n{memcached:#}\nthe operator says\n{log}"))
+            }
+        })
+    }
+
+    fn operator_log(&self) -> String {
+        let args = ["logs", "-n", SYSTEM, "deployment/memcached-operator-controller-manager", "--tail=50"];
+        self.kubectl.attempt(&args, "").unwrap_or_else(|error| error)
+    }
+
+    /// The kinds and names of the controllers of an object, from its own to the last.
+    fn owners(&self, object: &Value) -> Vec<String> {
+        let owner = &object["metadata"]["ownerReferences"][0];
+        let (Some(kind), Some(name)) = (owner["kind"].as_str(), owner["name"].as_str()) else { return Vec::new() };
+        let next = self.kubectl.get(&["-n", NAMESPACE, kind, name]).unwrap();
+        assert_eq!(next["metadata"]["uid"], owner["uid"]);
+        [vec![format!("{kind}/{name}")], self.owners(&next)].concat()
+    }
+
+    /// Says something to the memcached in a pod: its answer, up to `end`.
+    fn talk(&self, pod: &str, words: &str, end: &str) -> String {
+        let [port] = free_ports();
+        let args =
+            ["port-forward", "-n", NAMESPACE, &format!("pod/{pod}"), &format!("{port}:11211")].map(str::to_owned);
+        let env = [("KUBECONFIG".to_owned(), self.kubectl.kubeconfig().display().to_string())];
+        let _forward = Process::start(self.dir.path(), Path::new("kubectl"), &args, &env);
+        let mut stream = self.kubectl.wait("the forwarded port", LIMIT, || {
+            TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(|error| error.to_string())
+        });
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.write_all(words.as_bytes()).unwrap();
+        let mut answer = String::new();
+        while !answer.ends_with(end) {
+            let mut buffer = [0; 1024];
+            let length = stream.read(&mut buffer).unwrap();
+            assert_ne!(length, 0, "the connection ends after {answer:?}");
+            answer.push_str(std::str::from_utf8(&buffer[..length]).unwrap());
+        }
+        answer
+    }
+}
+
+impl Drop for Deployed {
+    fn drop(&mut self) {
+        // The finalizers of Memcacheds need the operator: theirs is the first namespace to go.
+        let wait = ["--ignore-not-found", "--timeout=120s"];
+        let overlay = self.overlay.to_str().unwrap();
+        for args in [&["delete", "namespace", NAMESPACE][..], &["delete", "-k", overlay]] {
+            if let Err(error) = self.kubectl.attempt(&[args, &wait].concat(), "") {
+                eprintln!("left behind: kubectl {}: {error}", args.join(" "));
+            }
+        }
+    }
+}
+
+fn restricted() -> Value {
+    json!({ "pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted" })
+}
+
+fn memcached_image() -> String {
+    std::env::var("MEMCACHED_IMAGE").unwrap_or_else(|_| "memcached:1.6-alpine".to_owned())
+}
+
+/// The image to run: the one of `E2E_IMAGE`, else one made from the project and brought to the node.
+fn operator_image(project: &Project) -> String {
+    if let Ok(image) = std::env::var("E2E_IMAGE") {
+        return image;
+    }
+    let image = "localhost/memcached-operator:e2e";
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/node/image");
+    let output = Command::new(script).arg(project.path("")).arg(project.binary()).arg(image).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    image.to_owned()
+}
+
+#[test]
+#[ignore = "needs a cluster: make test-e2e"]
+fn pods_of_a_memcached_answer() {
+    permitted(&current_context(), std::env::var("E2E_CONTEXT").ok().as_deref()).unwrap();
+    let project = Project::sample();
+    let image = operator_image(project);
+    let deployed = Deployed::new(project, &image);
+    let operator = ["-n", SYSTEM, "deployment", "memcached-operator-controller-manager"];
+    deployed.kubectl.wait_for("the operator to be available", &operator, |deployment| {
+        deployment["status"]["availableReplicas"] == 1
+    });
+
+    let memcached = json!({
+        "apiVersion": "cache.example.com/v1alpha1",
+        "kind": "Memcached",
+        "metadata": { "name": "sample", "namespace": NAMESPACE },
+        "spec": { "size": 2, "memoryLimitMegabytes": 64, "extraArgs": ["-v"] },
+    });
+    deployed.kubectl.send(&["create", "-f", "-"], &memcached.to_string());
+    let nodes = deployed.running("sample", 2);
+    for name in &nodes {
+        let pod = deployed.kubectl.get(&["-n", NAMESPACE, "pod", name]).unwrap();
+        let owners = deployed.owners(&pod);
+        assert!(owners[0].starts_with("ReplicaSet/"), "{owners:?}");
+        assert_eq!(owners[1..], ["Deployment/sample", "Memcached/sample"]);
+        assert_eq!(pod["spec"]["containers"][0]["image"], memcached_image());
+    }
+    let stored = deployed.talk(&nodes[0], "set greeting 0 0 5\r\nhello\r\n", "\r\n");
+    assert_eq!(stored, "STORED\r\n");
+    let fetched = deployed.talk(&nodes[0], "get greeting\r\n", "END\r\n");
+    assert_eq!(fetched, "VALUE greeting 0 5\r\nhello\r\nEND\r\n");
+    assert_eq!(deployed.talk(&nodes[1], "get greeting\r\n", "END\r\n"), "END\r\n", "another pod is another cache");
+
+    deployed.run(&["scale", "memcached", "sample", "--replicas=3"]);
+    deployed.running("sample", 3);
+    deployed.run(&["scale", "memcached", "sample", "--replicas=1"]);
+    deployed.running("sample", 1);
+
+    deployed.run(&["delete", "memcached", "sample", "--wait=false"]);
+    deployed.kubectl.wait_gone(&["-n", NAMESPACE, "memcached,deployments,replicasets,pods,services"]);
+    let events = deployed.list("events.events.k8s.io");
+    let cleaned = events.iter().any(|event| event["reason"] == "Deleting" && event["regarding"]["name"] == "sample");
+    assert!(cleaned, "{events:#?}");
+    let pods = deployed.kubectl.get(&["-n", SYSTEM, "pods"]).unwrap();
+    assert_eq!(pods["items"][0]["status"]["containerStatuses"][0]["restartCount"], 0, "{}", deployed.operator_log());
+}
