@@ -4,6 +4,7 @@
 mod bad_input;
 mod cluster;
 mod control_plane;
+mod crash;
 mod crd;
 mod diagnostics;
 mod docs;

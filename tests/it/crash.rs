@@ -1,0 +1,144 @@
+//! A command that is interrupted at any point is repaired by running it again: the same bytes in the end.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use crate::sandbox::{OFFLINE, Sandbox, files};
+
+const CREATE: &str = "create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6-alpine";
+const ABORT: &str = "MEMCACHED_SDK_ABORT_AT_FILE_OPERATION";
+
+/// The project before and after the command.
+fn states() -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    let sandbox = Sandbox::project("");
+    let before = sandbox.files();
+    sandbox.run(CREATE).success();
+    (before, sandbox.files())
+}
+
+fn restore(sandbox: &Sandbox, tree: &BTreeMap<String, String>) {
+    for entry in std::fs::read_dir(sandbox.root()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { std::fs::remove_dir_all(path).unwrap() } else { std::fs::remove_file(path).unwrap() }
+    }
+    for (path, text) in tree {
+        sandbox.file(path, text);
+    }
+}
+
+/// Runs the command again, after an interruption, until the end. Only when everything was in place already may it
+/// say so and stop.
+fn repair(sandbox: &Sandbox, after: &BTreeMap<String, String>, when: &str) {
+    let complete = sandbox.files() == *after;
+    let run = sandbox.run(CREATE);
+    if complete {
+        assert!(run.exit_code() == Some(1) && run.err().contains("API resource already exists"), "{when}: {run}");
+    } else {
+        assert_eq!(run.exit_code(), Some(0), "{when}: {run}");
+    }
+    let repaired = sandbox.files();
+    let names = |tree: &BTreeMap<String, String>| tree.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&repaired), names(after), "{when}");
+    for (path, text) in after {
+        assert_eq!(&repaired[path], text, "{when}: {path}");
+    }
+}
+
+#[test]
+fn create_api_aborted_at_every_file_operation() {
+    let (before, after) = states();
+    let sandbox = Sandbox::new();
+    let mut interrupted = 0;
+    loop {
+        restore(&sandbox, &before);
+        let operation = interrupted + 1;
+        let mut command = sandbox.command(CREATE);
+        command.env(ABORT, operation.to_string()).stderr(Stdio::null()).stdout(Stdio::null());
+        if command.status().unwrap().success() {
+            break;
+        }
+        interrupted = operation;
+        assert!(!sandbox.files().get("PROJECT").is_some_and(|text| text == &after["PROJECT"]), "PROJECT is not last");
+        repair(&sandbox, &after, &format!("aborted at operation {operation}"));
+    }
+    // A file is staged and renamed, so there are at least two operations for each that is new.
+    let new = after.len() - before.len();
+    assert!(interrupted >= 2 * new, "{interrupted} operations for {new} new files");
+}
+
+#[test]
+fn a_new_project_is_there_wholly_or_not_at_all() {
+    let new = format!("new demo --sample memcached --skip-git-init {OFFLINE}");
+    let whole = Sandbox::new();
+    whole.run(&new).success();
+    // Until the one rename at the end all operations are alike, so some of them are enough.
+    let mut operation = 1;
+    loop {
+        let sandbox = Sandbox::new();
+        let mut command = sandbox.command(&new);
+        command.env(ABORT, operation.to_string()).stderr(Stdio::null()).stdout(Stdio::null());
+        if command.status().unwrap().success() {
+            break;
+        }
+        assert!(!sandbox.path("demo").exists(), "operation {operation}");
+        sandbox.run(&new).success();
+        assert_eq!(sandbox.files(), whole.files(), "operation {operation}");
+        operation += 17;
+    }
+    assert!(operation > whole.files().len());
+}
+
+#[test]
+fn create_api_killed_100_times() {
+    let (before, after) = states();
+    let sandbox = Sandbox::new();
+    let started = Instant::now();
+    sandbox_run(&sandbox, &before);
+    let whole = started.elapsed();
+
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();
+    let mut random = u64::from(seed) | 1;
+    let mut midway = 0;
+    for kill in 0..100 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let delay = whole.mul_f64(f64::from(u32::try_from(random % 1000).unwrap()) / 1000.0);
+        restore(&sandbox, &before);
+        let mut child = sandbox.command(CREATE).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_busily(delay);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let left = files(sandbox.root());
+        midway += u32::from(left != before && left != after);
+        repair(&sandbox, &after, &format!("seed {seed}, kill {kill} after {delay:?}"));
+    }
+    println!("seed {seed}: {midway} of 100 kills hit the writing");
+}
+
+fn sandbox_run(sandbox: &Sandbox, before: &BTreeMap<String, String>) {
+    restore(sandbox, before);
+    sandbox.run(CREATE).success();
+}
+
+/// The moment of a kill has to be met better than a sleep does.
+fn wait_busily(delay: Duration) {
+    let started = Instant::now();
+    while started.elapsed() < delay {
+        std::hint::spin_loop();
+    }
+}
+
+/// The hook must not be a way to break a run that nobody interrupts.
+#[test]
+fn the_abort_hook_counts_from_one_and_ignores_what_is_no_number() {
+    for value in ["", "x", "-1", "999999999"] {
+        let sandbox = Sandbox::new();
+        let status =
+            sandbox.command(&format!("init --project-name demo {OFFLINE} -q")).env(ABORT, value).status().unwrap();
+        assert!(status.success(), "{value:?}");
+        assert!(Path::new(&sandbox.path("PROJECT")).is_file());
+    }
+}
