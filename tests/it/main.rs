@@ -16,6 +16,7 @@ mod oracle;
 mod plan;
 mod rbac;
 mod resolve;
+mod samples;
 mod sandbox;
 mod tutorial;
 mod wait;

@@ -1,0 +1,87 @@
+//! `tests/samples` is what the commands write today: `SNAPSHOTS=overwrite` refreshes it, the reviewer reads the diff.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::{OFFLINE, Sandbox, files, join};
+
+/// The commands that make the multi-group sample, in its folder.
+pub(crate) const MULTI_GROUP: [&str; 6] = [
+    "init --multigroup --domain example.org --project-name multi-group --owner The_Authors",
+    "create api --group ship --version v1beta1 --kind Frigate",
+    "create api --group ship --version v1 --kind Frigate",
+    "create api --group sea-creatures --version v1alpha1 --kind HumpbackWhaleMigrationObservation --namespaced=false --short-name hwmo",
+    "create api --group apps --version v1 --kind ReplicaSet --resource=false",
+    "create api --group ship --version v1 --kind Frigate --resource=false --controller-name frigate-backup",
+];
+
+fn sample(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name)
+}
+
+/// Compares whole trees, the list of files included; Cargo.lock apart, which cargo writes.
+fn check(name: &str, actual: &BTreeMap<String, String>) {
+    let folder = sample(name);
+    if std::env::var("SNAPSHOTS").is_ok_and(|action| action == "overwrite") {
+        let kept = std::fs::read(folder.join("Cargo.lock")).ok();
+        if folder.exists() {
+            for path in files(&folder).keys() {
+                std::fs::remove_file(folder.join(path)).unwrap();
+            }
+        }
+        for (path, text) in actual {
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        if let Some(lock) = kept {
+            std::fs::write(folder.join("Cargo.lock"), lock).unwrap();
+        }
+    }
+    let mut expected = files(&folder);
+    expected.remove("Cargo.lock");
+    let names = |files: &BTreeMap<String, String>| files.keys().map(|path| format!("{path}\n")).collect::<String>();
+    let help = "run `SNAPSHOTS=overwrite cargo test --test it samples` and read the diff";
+    assert_eq!(names(actual), names(&expected), "{name}: {help}");
+    for (path, text) in actual {
+        assert!(
+            *text == expected[path],
+            "{name}/{path} differs: {help}\n{}",
+            join(&[(path.clone(), text.clone())].into())
+        );
+    }
+}
+
+#[test]
+fn memcached_operator() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("new memcached-operator --sample memcached --skip-git-init {OFFLINE}")).success();
+    check("memcached-operator", &files(&sandbox.path("memcached-operator")));
+}
+
+#[test]
+fn the_memcached_operator_step_by_step_is_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init --project-name memcached-operator --domain example.com {OFFLINE}")).success();
+    sandbox
+        .run(
+            "create api --group cache --version v1alpha1 --kind Memcached --short-name mc --make=false \
+             --image memcached:1.6-alpine --image-container-port 11211 --run-as-user 1001",
+        )
+        .success();
+    sandbox.run("generate").success();
+    let at_once = Sandbox::new();
+    at_once.run(&format!("new memcached-operator --sample memcached --skip-git-init {OFFLINE}")).success();
+    assert_eq!(join(&sandbox.files()), join(&files(&at_once.path("memcached-operator"))));
+}
+
+#[test]
+fn multi_group() {
+    let sandbox = Sandbox::new();
+    let [init, apis @ ..] = MULTI_GROUP;
+    sandbox.run(&format!("{init} {OFFLINE}")).success();
+    for command in apis {
+        sandbox.run(command).success();
+    }
+    check("multi-group", &sandbox.files());
+}

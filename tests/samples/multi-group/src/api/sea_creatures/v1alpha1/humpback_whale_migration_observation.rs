@@ -1,0 +1,35 @@
+//! The kind `HumpbackWhaleMigrationObservation`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the user wants.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[kube(
+    group = "sea-creatures.example.org",
+    version = "v1alpha1",
+    kind = "HumpbackWhaleMigrationObservation",
+    plural = "humpbackwhalemigrationobservations",
+    shortname = "hwmo",
+    doc = "HumpbackWhaleMigrationObservation is what its spec says",
+    derive = "PartialEq",
+    status = "HumpbackWhaleMigrationObservationStatus"
+)]
+#[serde(rename_all = "camelCase")]
+pub struct HumpbackWhaleMigrationObservationSpec {
+    /// An example field; put yours in its place and run `make manifests`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foo: Option<String>,
+}
+
+/// What the operator sees.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HumpbackWhaleMigrationObservationStatus {
+    /// The state in the terms that all kinds share, one entry per type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    pub conditions: Vec<Condition>,
+}

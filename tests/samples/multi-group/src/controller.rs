@@ -1,0 +1,80 @@
+//! The controllers, and the error that their reconcile functions share.
+
+use crate::manager::Failure;
+
+pub mod apps;
+pub mod sea_creatures;
+pub mod ship;
+// +kubebuilder:scaffold:modules
+
+/// The result of a step of a reconcile.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a reconcile failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The API server refused a request, or did not answer.
+    #[error("can't {action}: {}", said(source))]
+    Api {
+        /// What the request was for.
+        action: &'static str,
+        /// What the server said.
+        source: Box<kube::Error>,
+    },
+}
+
+impl Error {
+    /// For `map_err`: says what the request was for.
+    pub fn during(action: &'static str) -> impl FnOnce(kube::Error) -> Self {
+        move |source| Self::Api {
+            action,
+            source: Box::new(source),
+        }
+    }
+
+    fn code(&self) -> Option<u16> {
+        let Self::Api { source, .. } = self;
+        match source.as_ref() {
+            kube::Error::Api(status) => Some(status.code),
+            _ => None,
+        }
+    }
+
+    /// In a namespace that is being deleted nothing can be created, and nothing needs to be.
+    fn in_terminating_namespace(&self) -> bool {
+        let Self::Api { source, .. } = self;
+        let kube::Error::Api(status) = source.as_ref() else {
+            return false;
+        };
+        let details = status.details.iter().flat_map(|details| &details.causes);
+        details
+            .into_iter()
+            .any(|cause| cause.reason == "NamespaceTerminating")
+    }
+}
+
+impl Failure for Error {
+    fn reason(&self) -> &'static str {
+        match self.code() {
+            _ if self.in_terminating_namespace() => "NamespaceTerminating",
+            Some(403) => "Forbidden",
+            Some(404) => "NotFound",
+            Some(409) => "Conflict",
+            Some(400 | 422) => "Invalid",
+            Some(_) => "ServerError",
+            None => "ServerUnreachable",
+        }
+    }
+
+    /// What the server calls invalid stays invalid until somebody changes it.
+    fn is_permanent(&self) -> bool {
+        matches!(self.code(), Some(400 | 422)) || self.in_terminating_namespace()
+    }
+}
+
+fn said(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
+}

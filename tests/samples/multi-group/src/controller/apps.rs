@@ -1,0 +1,4 @@
+//! The controllers of apps.
+
+pub mod replica_set;
+// +kubebuilder:scaffold:modules

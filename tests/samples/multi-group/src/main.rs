@@ -1,0 +1,38 @@
+//! Runs the operator until SIGTERM or Ctrl-C.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use multi_group::manager::{self, Manager, Options};
+
+#[derive(Parser)]
+#[command(version, about)]
+struct Args {
+    #[command(flatten)]
+    manager: Options,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    args.manager.init_logging();
+    match run(args).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!(%error, "the operator can't run");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: Args) -> Result<(), manager::Error> {
+    Manager::new("multi-group", args.manager)
+        .await?
+        .with(multi_group::controller::ship::frigate::register)
+        .with(multi_group::controller::sea_creatures::humpback_whale_migration_observation::register)
+        .with(multi_group::controller::apps::replica_set::register)
+        .with(multi_group::controller::ship::frigate_backup::register)
+        // +kubebuilder:scaffold:controllers
+        .run()
+        .await
+}
