@@ -378,15 +378,10 @@ fn plural(word: &str) -> String {
     if es.iter().any(|ending| word.ends_with(ending)) {
         return format!("{word}es");
     }
+    // kube counts characters up to a number of bytes.
+    let before = word.len().checked_sub(2).and_then(|position| word.chars().nth(position));
     match word.strip_suffix('y') {
-        // kube looks at the character before the last byte.
-        Some(stem)
-            if word
-                .len()
-                .checked_sub(2)
-                .and_then(|at| word.chars().nth(at))
-                .is_some_and(|last| !"aeiou".contains(last)) =>
-        {
+        Some(stem) if before.is_some_and(|last| !"aeiou".contains(last)) => {
             format!("{stem}ies")
         }
         _ => format!("{word}s"),

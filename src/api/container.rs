@@ -62,6 +62,9 @@ const MODULE_INERT: [&str; 9] = [
     "windows_subsystem",
 ];
 
+/// More structs inside each other than any API has: a generic type that contains itself with other arguments.
+const NESTING: usize = 48;
+
 /// Which derive makes the schema of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Maker {
@@ -98,7 +101,7 @@ impl Types<'_> {
     fn use_user_type(&mut self, id: TypeId, user: &UserType, at: Use) {
         let Some(input) = self.derive_input(user.item) else { return };
         let (module, span) = at;
-        if self.active.iter().any(|(active, _)| *active == id) {
+        if self.active.len() > NESTING || self.active.iter().any(|(active, _)| *active == id) {
             let refusal = Refusal {
                 code: Code::RecursiveType,
                 module,
@@ -290,6 +293,15 @@ impl Types<'_> {
         });
         let meta = self.meta(scope, &attrs)?;
         let validated = validated.map(|validated| without_skipped(validated, &cont));
+        if let (Some(validated), ast::Data::Struct(_, fields)) = (&validated, &cont.data) {
+            let read: Vec<&ast::Field<'_>> = fields.iter().filter(|field| !field.attrs.skip_deserializing()).collect();
+            for (index, ..) in &validated.fields {
+                if read[*index].attrs.flatten() {
+                    let message = "which property gets the rules of a flattened field is not decided";
+                    self.refuse(Refusal::new(Code::KubeAttribute, scope, read[*index].original.span(), message));
+                }
+            }
+        }
         let shape = self.shape_of(scope, &cont, &attrs, &meta)?;
         Some(Container { name, id, shape, meta, validated })
     }

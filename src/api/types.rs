@@ -79,6 +79,8 @@ pub(super) struct Types<'t> {
     users: BTreeMap<(ItemRef, Vec<TypeId>), TypeId>,
     knowns: BTreeMap<(usize, Vec<TypeId>), TypeId>,
     impls: Option<Rc<Impls>>,
+    /// Aliases that are being followed.
+    aliases: Vec<ItemRef>,
     /// Nested calls of the evaluator.
     pub(super) depth: usize,
 }
@@ -99,6 +101,7 @@ impl<'t> Types<'t> {
             users: BTreeMap::new(),
             knowns: BTreeMap::new(),
             impls: None,
+            aliases: Vec::new(),
             depth: 0,
         }
     }
@@ -358,13 +361,12 @@ impl<'t> Types<'t> {
                     Err(refused) => return refused,
                 };
                 let scope = Scope { module: tree.module(item), generics: Rc::new(bound), this: None };
-                // An alias can't name itself, so this ends; a cycle of aliases does not compile.
-                if self.path.len() > 200 {
-                    return self.unsupported(&scope, ty, "a cycle of aliases");
+                if self.aliases.contains(&item) {
+                    return self.unsupported(&scope, ty, "an alias of itself");
                 }
-                self.path.push(String::new());
+                self.aliases.push(item);
                 let id = self.ty(&scope, &alias.ty);
-                self.path.pop();
+                self.aliases.pop();
                 return id;
             }
             _ => return self.unsupported(scope, ty, "something other than a struct, an enum or an alias"),

@@ -346,6 +346,9 @@ impl Types<'_> {
             Item::Static(item) => (&item.ty, &item.expr),
             _ => return self.no(scope, expr),
         };
+        if has_cfg(value) {
+            return self.no(scope, expr);
+        }
         let (ty, value) = (ty.clone(), value.clone());
         let inner = Scope::module(self.tree.module(item));
         let ty = self.ty(&inner, &ty);
@@ -392,7 +395,7 @@ impl Types<'_> {
             if self.tree.unknown_cfg(block).is_some() {
                 return None;
             }
-            if let Some(found) = item.items.iter().find_map(&find) {
+            if let Some(found) = item.items.iter().filter(|item| !has_cfg(item)).find_map(&find) {
                 let scope = Scope { module: self.tree.module(block), ..user.scope };
                 return Some((found, scope));
             }
@@ -572,6 +575,9 @@ impl Types<'_> {
                 },
             };
             env.insert(name, value);
+        }
+        if has_cfg(block) {
+            return self.no(scope, call);
         }
         let output = match &sig.output {
             syn::ReturnType::Default => None,
@@ -758,7 +764,7 @@ impl Types<'_> {
                 "std::string::String" => Ok(Val::Str(String::new())),
                 "std::option::Option" => Ok(Val::None),
                 "std::marker::PhantomData" => Ok(Val::Unit),
-                "serde_json::Value" => Ok(Val::Json(Value::Null)),
+                "serde_json::Value" | "serde_json::value::Value" => Ok(Val::Json(Value::Null)),
                 "serde_json::Map" => Ok(Val::Map(Vec::new())),
                 path if LISTS.contains(&path) || SETS.contains(&path) => Ok(Val::Seq(Vec::new())),
                 path if MAPS.contains(&path) => Ok(Val::Map(Vec::new())),
@@ -791,7 +797,7 @@ impl Types<'_> {
                     _ => None,
                 });
                 let inner = Scope { module: types.tree.module(block), ..user.scope.clone() };
-                if let (Some(function), None) = (function, types.tree.unknown_cfg(block)) {
+                if let (Some(function), None) = (function.filter(|_| !has_cfg(item)), types.tree.unknown_cfg(block)) {
                     return types.invoke(scope, at, (&function.sig, &function.block, &inner), Vec::new());
                 }
             }
@@ -934,6 +940,18 @@ fn sorted(values: Vec<Val>) -> Option<Vec<Val>> {
     let numbers: Option<std::collections::BTreeSet<i128>> =
         values.iter().map(|value| if let Val::Int(number) = value { Some(*number) } else { None }).collect();
     numbers.map(|numbers| numbers.into_iter().map(Val::Int).collect())
+}
+
+/// Whether something inside depends on a `cfg`; those in bodies of functions are not applied.
+fn has_cfg(tokens: &impl ToTokens) -> bool {
+    fn any(tokens: proc_macro2::TokenStream) -> bool {
+        tokens.into_iter().any(|token| match token {
+            proc_macro2::TokenTree::Group(group) => any(group.stream()),
+            proc_macro2::TokenTree::Ident(ident) => ident == "cfg" || ident == "cfg_attr",
+            _ => false,
+        })
+    }
+    any(tokens.to_token_stream())
 }
 
 fn unwrap(expr: &Expr) -> &Expr {

@@ -208,8 +208,8 @@ types! { RUNTIME runtime "k8s_openapi::apimachinery::pkg::runtime"
 }
 
 types! { UTIL_INTSTR util_intstr "k8s_openapi::apimachinery::pkg::util::intstr"
-    {
+    {}
+    default {
         IntOrString
     }
-    default {}
 }

@@ -123,6 +123,10 @@ std_types! {
     "std::ops::Range" 1 std::ops::Range<Slot<0>>;
     "std::ops::RangeInclusive" 1 std::ops::RangeInclusive<Slot<0>>;
     "std::ops::Bound" 1 std::ops::Bound<Slot<0>>;
+    // Written like its owned form, as the impl of schemars says.
+    "std::borrow::Cow" 1 Box<Slot<0>>;
+    "serde_json::value::Value" 0 serde_json::Value;
+    "serde_json::value::Number" 0 serde_json::Number;
     "serde_json::Value" 0 serde_json::Value;
     "serde_json::Number" 0 serde_json::Number;
     "serde_json::Map" 2 serde_json::Map<String, serde_json::Value>;

@@ -1,5 +1,7 @@
 //! Versions of a kind become one CRD.
 
+use std::fmt::Write as _;
+
 use memcached_sdk::manifest::crd;
 use memcached_sdk::source::SourceTree;
 use serde_json::json;
@@ -12,11 +14,13 @@ fn versions_are_in_the_order_of_the_api_server_and_names_are_those_of_the_stored
     let mut text = String::new();
     for (index, version) in ["v1alpha1", "v2", "v1beta1", "v10", "foo1", "v1", "v1beta2"].iter().enumerate() {
         let stored = *version == "v1";
-        text.push_str(&format!(
+        write!(
+            text,
             "pub mod m{index} {{\n    #[derive(kube::CustomResource, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n    \
              #[kube(group = \"example.com\", version = \"{version}\", kind = \"Box\", storage = {stored})]\n    \
              #[kube(shortname = \"b{index}\")]\n    pub struct BoxSpec {{ a: String }}\n}}\n"
-        ));
+        )
+        .unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("src")).unwrap();

@@ -71,7 +71,8 @@ fn used(paths: &[&str]) -> BTreeSet<String> {
             codes.extend(
                 text.split("Code::")
                     .skip(1)
-                    .map(|rest| rest.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect::<String>()),
+                    .filter_map(|rest| rest.split(|letter: char| !letter.is_ascii_alphanumeric()).next())
+                    .map(str::to_owned),
             );
         }
     }
