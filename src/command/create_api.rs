@@ -57,7 +57,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
     let control = ControllerContext::new(context.clone(), &resource, controller_name.as_ref());
     let deploy_image = deploy_image(args, &resource, &control)?;
     if let Some(deploy_image) = &deploy_image {
-        record_image(&mut project, &resource, deploy_image);
+        record_image(&mut project, &resource, deploy_image, &args.image_container_command);
     }
     if api {
         found.extend(scaffold::api(draft, &context, deploy_image.as_ref(), args.force)?);
@@ -183,7 +183,7 @@ fn deploy_image(
         controller: control.clone(),
         image: image.clone(),
         container_port: args.image_container_port,
-        container_command: args.image_container_command.clone(),
+        container_command: args.image_container_command.iter().map(|part| part.escape_default().to_string()).collect(),
         run_as_user: args.run_as_user,
         image_env: format!("{}_IMAGE", resource.kind.as_str().to_ascii_uppercase()),
         finalizer: resource.finalizer(),
@@ -191,7 +191,7 @@ fn deploy_image(
 }
 
 /// Keeps the flags of `--image` in PROJECT, in place of those of an earlier run.
-fn record_image(project: &mut Project, resource: &Resource, context: &DeployImageContext) {
+fn record_image(project: &mut Project, resource: &Resource, context: &DeployImageContext, command: &[String]) {
     let key = json!({
         "domain": resource.domain.as_ref().map(ToString::to_string).unwrap_or_default(),
         "group": resource.group.as_str(),
@@ -202,8 +202,8 @@ fn record_image(project: &mut Project, resource: &Resource, context: &DeployImag
     if let Some(port) = context.container_port {
         options["containerPort"] = json!(port.to_string());
     }
-    if !context.container_command.is_empty() {
-        options["containerCommand"] = json!(context.container_command.join(","));
+    if !command.is_empty() {
+        options["containerCommand"] = json!(command.join(","));
     }
     if let Some(user) = context.run_as_user {
         options["runAsUser"] = json!(user.to_string());

@@ -183,7 +183,7 @@ pub(crate) struct DeployImageContext {
     /// `memcached:1.6-alpine`
     pub(crate) image: String,
     pub(crate) container_port: Option<u16>,
-    /// The command and its arguments; empty for the image's own.
+    /// The command and its arguments, escaped as in a Rust string; empty for the image's own.
     pub(crate) container_command: Vec<String>,
     pub(crate) run_as_user: Option<u32>,
     /// `MEMCACHED_IMAGE`
