@@ -124,7 +124,7 @@ fn generate(source: &str) -> (Vec<Value>, String) {
 
 /// What the peer says about marker texts, said by us.
 fn read_markers(texts: &[String]) -> Vec<Value> {
-    let (markers, diagnostics) = load(&texts.iter().map(|text| format!("//{text}\n")).collect::<String>()).markers();
+    let (markers, diagnostics) = load(&format!("//{}\n", texts.join("\n//"))).markers();
     let mut answers = vec![Value::Null; texts.len()];
     for marker in &markers {
         let list = |name: &str| match marker.arguments.get(name) {
@@ -317,7 +317,7 @@ impl Random {
                         .some(&["get", "\"\"", "a b", "`x`", "pods/log", "\"\\u00e9\\x41\""], if one { 1 } else { 3 }),
                 };
                 let comma = if self.below(12) == 0 { "" } else { "," };
-                text.push_str(&format!("{name}={value}{comma}"));
+                text.extend([name, "=", &value, comma]);
             } else {
                 text.push_str(pieces[self.below(pieces.len())]);
             }
