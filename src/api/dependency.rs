@@ -45,12 +45,15 @@ pub(super) fn k8s(manifest: &CargoManifest) -> K8s {
 /// Why the derives of a project may answer differently from those reproduced here.
 pub(super) fn gate(manifest: &CargoManifest) -> Option<Diagnostic> {
     let kube = format!("{KUBE}.0.0");
-    for (package, known, exact) in [("schemars", SCHEMARS, true), ("kube", kube.as_str(), false)] {
+    let packages = [("schemars", true), ("kube", false), ("kube-core", false), ("kube-derive", false)];
+    for (package, exact) in packages {
+        let known = if exact { SCHEMARS } else { &kube };
         for dependency in manifest.dependency_on(package) {
             let why = match (&dependency.locked, &dependency.requirement) {
                 (Some(locked), _) if exact && locked.to_string() != known => format!("is locked at {locked}"),
                 (Some(locked), _) if !exact && locked.major != KUBE => format!("is locked at {locked}"),
                 (None, Some(requirement)) if !admits(requirement, known) => format!("is asked for as `{requirement}`"),
+                (None, None) => "has no version".to_owned(),
                 _ => continue,
             };
             let reproduced = if exact { SCHEMARS.to_owned() } else { KUBE.to_string() };
