@@ -1,0 +1,131 @@
+//! `create api` on projects that people have worked on.
+
+use crate::sandbox::{OFFLINE, Sandbox};
+
+const CREATE: &str = "create api --group cache --version v1alpha1 --kind Memcached";
+
+#[test]
+fn a_missing_insertion_point_prints_the_snippet_and_nothing_is_written() {
+    for (path, marker, snippet) in [
+        ("src/main.rs", "    // +kubebuilder:scaffold:controllers\n", ".with(demo::controller::memcached::register)"),
+        ("src/api.rs", "// +kubebuilder:scaffold:modules\n", "pub mod v1alpha1;"),
+        ("src/controller.rs", "// +kubebuilder:scaffold:modules\n", "pub mod memcached;"),
+        ("config/rbac/kustomization.yaml", "# +kubebuilder:scaffold:userroles\n", "- memcached_admin_role.yaml"),
+        ("config/default/kustomization.yaml", "#- ../crd\n", "- ../crd"),
+    ] {
+        let sandbox = Sandbox::project("");
+        sandbox.replace(path, marker, "");
+        let before = sandbox.files();
+        let message = sandbox.run(CREATE).code(1).err();
+        assert!(message.contains(path) && message.contains("help: ") && message.contains(snippet), "{message}");
+        assert_eq!(sandbox.files(), before, "{path}");
+    }
+}
+
+#[test]
+fn an_api_that_exists_is_refused_unless_forced() {
+    let sandbox = Sandbox::project("");
+    sandbox.run(CREATE).success();
+    sandbox.file("src/api/v1alpha1/memcached.rs", "// all mine\n");
+    let before = sandbox.files();
+    let message = sandbox.run(CREATE).code(1).err();
+    assert!(message.contains("API resource already exists") && message.contains("--force"), "{message}");
+    assert_eq!(sandbox.files(), before);
+    sandbox.run(&format!("{CREATE} --force")).success();
+    assert!(sandbox.read("src/api/v1alpha1/memcached.rs").contains("struct MemcachedSpec"));
+}
+
+#[test]
+fn a_second_group_needs_multigroup() {
+    let sandbox = Sandbox::project("");
+    sandbox.run(CREATE).success();
+    let message = sandbox.run("create api --group web --version v1 --kind Site").code(1).err();
+    assert!(message.contains("multiple groups are not allowed by default"), "{message}");
+}
+
+#[test]
+fn a_second_version_is_served_and_not_stored_and_keeps_the_controller() {
+    let sandbox = Sandbox::project("");
+    sandbox.run(CREATE).success();
+    let controller = sandbox.read("src/controller/memcached.rs");
+    sandbox.run("create api --group cache --version v1 --kind Memcached").success();
+    assert_eq!(sandbox.read("src/controller/memcached.rs"), controller);
+    let crd = sandbox.read("config/crd/bases/cache.example.com_memcacheds.yaml");
+    let lines: Vec<&str> = crd
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("name: v1") || line.starts_with("storage:"))
+        .collect();
+    assert_eq!(lines, ["name: v1", "storage: false", "name: v1alpha1", "storage: true"]);
+}
+
+#[test]
+fn project_files_of_all_sorts() {
+    let text = Sandbox::project("").read("PROJECT");
+    for (name, project) in [
+        ("CRLF", text.replace('\n', "\r\n")),
+        (
+            "reordered",
+            text.lines()
+                .rev()
+                .map(|line| format!("{line}\n"))
+                .collect::<String>()
+                .replace("- rust.memcached-sdk.dev/v1\nlayout:\n", "layout:\n- rust.memcached-sdk.dev/v1\n")
+                .replace(
+                    "    license: Apache-2.0\n  rust.memcached-sdk.dev/v1:\nplugins:\n",
+                    "plugins:\n  rust.memcached-sdk.dev/v1:\n    license: Apache-2.0\n",
+                ),
+        ),
+        ("unknown fields", format!("{text}someday:\n  deep: [1, two]\n")),
+    ] {
+        let sandbox = Sandbox::project("");
+        sandbox.file("PROJECT", &project);
+        sandbox.run(CREATE).success();
+        let after = sandbox.read("PROJECT");
+        assert!(after.contains("kind: Memcached"), "{name}:\n{after}");
+        assert_eq!(after.contains("someday:"), project.contains("someday:"), "{name}:\n{after}");
+        assert_eq!(after.matches("\r\n").count() == after.matches('\n').count(), name == "CRLF", "{name}");
+    }
+    for (name, project) in [
+        ("empty", String::new()),
+        ("no YAML", "{{".to_owned()),
+        ("truncated", text[..text.find("projectName").unwrap()].to_owned()),
+        ("a list", "- 1\n".to_owned()),
+    ] {
+        let sandbox = Sandbox::project("");
+        sandbox.file("PROJECT", &project);
+        let before = sandbox.files();
+        let message = sandbox.run(CREATE).code(1).err();
+        assert!(message.contains("PROJECT"), "{name}: {message}");
+        assert_eq!(sandbox.files(), before, "{name}");
+    }
+}
+
+#[test]
+fn every_command_twice_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let init = format!("init --domain example.com --project-name demo {OFFLINE}");
+    for (command, again) in
+        [(init.as_str(), 0), (CREATE, 1), ("generate", 0), ("generate rbac", 0), ("generate crd", 0)]
+    {
+        sandbox.run(command).success();
+        let before = sandbox.files();
+        sandbox.run(command).code(again);
+        assert_eq!(sandbox.files(), before, "{command}");
+    }
+}
+
+#[test]
+fn dry_run_and_check_write_nothing() {
+    let sandbox = Sandbox::project("");
+    let before = sandbox.files();
+    sandbox.run(&format!("{CREATE} --dry-run")).success();
+    let diff = sandbox.run(&format!("{CREATE} --dry-run --diff")).success().out();
+    assert!(diff.contains("+++ b/config/crd/bases/cache.example.com_memcacheds.yaml\n"), "{diff}");
+    sandbox.run(&format!("{CREATE} --check")).code(3);
+    let json = sandbox.run(&format!("{CREATE} --dry-run -o json")).success().out();
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let changed = |path: &str| report["changes"].as_array().unwrap().iter().any(|change| change["path"] == path);
+    assert!(changed("PROJECT") && changed("src/api/v1alpha1/memcached.rs"), "{json}");
+    assert_eq!(sandbox.files(), before);
+}
