@@ -150,7 +150,7 @@ impl Report {
             });
         }
         if self.is_written(write) && !self.next.is_empty() {
-            term.status(&self.next);
+            term.status(self.next.trim_end());
         }
         Ok(self.outcome)
     }

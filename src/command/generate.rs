@@ -82,11 +82,25 @@ fn plan(draft: &mut Draft, project: Option<&Project>, options: &Options) -> Resu
         }
     }
     if what.rbac() {
-        let (roles, diagnostics) = rbac::roles(&tree, role_name);
+        let (mut roles, diagnostics) = rbac::roles(&tree, role_name);
         found.extend(diagnostics);
+        if let Some(project) = project.filter(|project| project.namespaced) {
+            confine(&mut roles, project);
+        }
         draft.generate(RelPath::new(format!("{output_dir}/rbac/role.yaml"))?, yaml::file(header.as_deref(), &roles));
     }
     Ok(found)
+}
+
+/// The role that allows nothing is a Role where the project binds a Role: markers name the namespace, but here are none.
+fn confine(roles: &mut [Value], project: &Project) {
+    if let [role] = roles
+        && role["kind"] == "ClusterRole"
+        && role["rules"].as_array().is_some_and(Vec::is_empty)
+    {
+        role["kind"] = "Role".into();
+        role["metadata"]["namespace"] = format!("{}-system", project.name).into();
+    }
 }
 
 fn group(crd: &Value) -> &str {

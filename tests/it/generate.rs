@@ -61,7 +61,17 @@ fn a_header_is_put_on_top() {
 #[test]
 fn without_markers_the_role_allows_nothing() {
     let sandbox = Sandbox::project("");
-    assert!(sandbox.read("config/rbac/role.yaml").ends_with("rules: []\n"));
+    assert!(
+        sandbox
+            .read("config/rbac/role.yaml")
+            .ends_with("kind: ClusterRole\nmetadata:\n  name: manager-role\nrules: []\n")
+    );
+    let sandbox = Sandbox::project("--namespaced");
+    let role = sandbox.read("config/rbac/role.yaml");
+    assert!(
+        role.ends_with("kind: Role\nmetadata:\n  name: manager-role\n  namespace: demo-system\nrules: []\n"),
+        "{role}"
+    );
 }
 
 #[test]

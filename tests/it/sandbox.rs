@@ -74,11 +74,6 @@ impl Sandbox {
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         files(self.root())
     }
-
-    /// Every file as one text.
-    pub(crate) fn tree(&self) -> String {
-        join(&self.files())
-    }
 }
 
 /// Every file below a folder by its path, without `.git` and what cargo builds.

@@ -1,0 +1,142 @@
+//! `init` and `new`: what they say, and what they leave to later.
+
+use snapbox::str;
+
+use crate::sandbox::{OFFLINE, Sandbox};
+
+#[test]
+fn what_is_said() {
+    let sandbox = Sandbox::new();
+    let init = format!("init --project-name demo {OFFLINE}");
+    sandbox.run(&init).success().stderr(str![[r#"
+42 created
+
+Next, define an API:
+  memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
+
+"#]]);
+    sandbox.run(&init).success().stdout(str![]).stderr(str![[r#"
+42 unchanged
+
+Next, define an API:
+  memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
+
+"#]]);
+    sandbox.run(&format!("{init} -q")).success().stdout(str![]).stderr(str![]);
+    sandbox.run(&format!("{init} --check")).success().stdout(str![]);
+    sandbox.replace("Makefile", "##@ General", "##@ Mine");
+    sandbox
+        .run(&format!("{init} --check"))
+        .code(3)
+        .stdout(str![[r#"
+update    Makefile
+
+"#]])
+        .stderr(str![[r#"
+1 updated, 41 unchanged: run the command without `--check` to write them
+
+"#]]);
+    sandbox.run(&init).code(1).stdout(str![]).stderr(str![[r#"
+error[file-conflict]: `Makefile` exists with other content
+--> Makefile
+ = help: move it away, or overwrite it with `--force`
+
+"#]]);
+    sandbox
+        .run(&format!("{init} -o json"))
+        .code(1)
+        .stdout(str![[r#"
+{
+  "changes": [],
+  "diagnostics": [
+    {
+      "code": "file-conflict",
+      "severity": "error",
+      "message": "`Makefile` exists with other content",
+      "file": "Makefile",
+      "help": "move it away, or overwrite it with `--force`"
+    }
+  ]
+}
+
+"#]])
+        .stderr(str![]);
+    sandbox.run(&format!("{init} --force --diff")).success().stdout(str![[r#"
+diff --git a/Makefile b/Makefile
+--- a/Makefile
++++ b/Makefile
+@@ -20,7 +20,7 @@
+ .PHONY: all
+ all: build
+ 
+-##@ Mine
++##@ General
+ 
+ .PHONY: help
+ help: ## Show this list.
+
+"#]]);
+}
+
+#[test]
+fn the_answers_are_recorded() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run(&format!(
+            "init op --domain a.b --owner Me --license mit-apache2 --repo https://example.com/op --namespaced --multigroup {OFFLINE}"
+        ))
+        .success();
+    snapbox::assert_data_eq!(
+        sandbox.read("op/PROJECT"),
+        str![[r##"
+# What this project was made from, written by memcached-sdk. Its commands read this file and keep it up to date;
+# fields of other tools and comments are kept.
+cliVersion: 0.1.0
+domain: a.b
+layout:
+- rust.memcached-sdk.dev/v1
+multigroup: true
+namespaced: true
+plugins:
+  rust.memcached-sdk.dev/v1:
+    license: MIT OR Apache-2.0
+    owner: Me
+projectName: op
+repo: https://example.com/op
+version: "3"
+
+"##]]
+    );
+}
+
+#[test]
+fn new_makes_a_repository_or_says_why_not() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("new one {OFFLINE}")).success();
+    assert!(sandbox.path("one/.git").is_dir());
+    let output = sandbox.command(&format!("new two {OFFLINE}")).env("PATH", "").output().unwrap();
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("warning[no-git]"));
+    assert!(sandbox.path("two/PROJECT").is_file() && !sandbox.path("two/.git").exists());
+}
+
+#[test]
+fn a_missing_toolchain_is_told_before_anything_is_written() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.command("init --project-name demo --fetch-deps=false").env("PATH", "").output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("`rustc` can't be run") && message.contains("`cc` can't be run"), "{message}");
+    assert!(message.contains("--skip-toolchain-check"), "{message}");
+    assert!(sandbox.files().is_empty());
+}
+
+#[test]
+fn dependencies_that_cannot_be_fetched_are_a_warning() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command("init --project-name demo --skip-toolchain-check");
+    let output = command.env("CARGO", "/nonexistent/cargo").output().unwrap();
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("warning[not-fetched]"));
+    assert!(sandbox.path("PROJECT").is_file());
+}
