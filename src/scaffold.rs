@@ -98,11 +98,16 @@ pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool
         module(draft, &format!("src/controller/{}.rs", resource.group_snake), controller_snake)?;
     }
     let path = controller_mod.replacen("crate", &resource.project.crate_name, 1);
-    marker(draft, "src/main.rs", "controllers", &format!(".with({path}::register)"))?;
+    marker(draft, "src/main.rs", "controllers", &registration(&format!("{path}::register")))?;
     if let Controller::DeployImage(context) = controller {
         image_env(draft, context)?;
     }
     Ok(found)
+}
+
+/// The call in `main`, broken as rustfmt breaks it: of 100 columns, the indentation takes 8 and `.with()` 7.
+fn registration(function: &str) -> String {
+    if function.len() > 85 { format!(".with(\n    {function},\n)") } else { format!(".with({function})") }
 }
 
 /// Tells the manager's container which image to run.

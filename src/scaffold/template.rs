@@ -116,6 +116,14 @@ mod tests {
     }
 
     #[test]
+    fn every_set_is_used() {
+        let sets: Vec<_> = TEMPLATES.dirs().map(|set| set.path().to_str().unwrap()).collect();
+        let used = include_str!("../scaffold.rs");
+        let unused: Vec<_> = sets.iter().filter(|set| !used.contains(&format!("(\"{set}\""))).collect();
+        assert!(unused.is_empty() && !sets.is_empty(), "{unused:?} of {sets:?}");
+    }
+
+    #[test]
     fn templates_are_unix_text_that_ends_in_one_newline() {
         for set in TEMPLATES.dirs() {
             for (path, text) in files(set.path().to_str().unwrap()).unwrap() {

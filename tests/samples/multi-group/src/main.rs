@@ -29,7 +29,9 @@ async fn run(args: Args) -> Result<(), manager::Error> {
     Manager::new("multi-group", args.manager)
         .await?
         .with(multi_group::controller::ship::frigate::register)
-        .with(multi_group::controller::sea_creatures::humpback_whale_migration_observation::register)
+        .with(
+            multi_group::controller::sea_creatures::humpback_whale_migration_observation::register,
+        )
         .with(multi_group::controller::apps::replica_set::register)
         .with(multi_group::controller::ship::frigate_backup::register)
         // +kubebuilder:scaffold:controllers
