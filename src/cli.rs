@@ -62,6 +62,9 @@ pub struct WriteArgs {
     /// Write nothing; exit with code 3 if a file on disk differs from what the command would write
     #[arg(long, conflicts_with = "dry_run")]
     pub check: bool,
+    /// Overwrite files that are there already with other text; generated files are overwritten in any case
+    #[arg(long)]
+    pub force: bool,
     /// Report errors only
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -89,9 +92,6 @@ pub struct InitArgs {
     /// The folder of the project
     #[arg(default_value = ".")]
     pub dir: PathBuf,
-    /// Overwrite files that are there already with other text
-    #[arg(long)]
-    pub force: bool,
     /// What the project is
     #[command(flatten)]
     pub project: ProjectArgs,
@@ -215,9 +215,6 @@ pub struct CreateApiArgs {
     /// The name of the controller, when one kind has several [default: the kind in lower case]
     #[arg(long, value_name = "NAME")]
     pub controller_name: Option<String>,
-    /// Overwrite the files of an API that exists already
-    #[arg(long)]
-    pub force: bool,
     /// Write the CRDs and the RBAC role too, as `generate` does
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
     pub make: bool,

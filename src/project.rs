@@ -187,7 +187,9 @@ impl Project {
                 "multiple groups are not allowed by default: the project has group `{}`, and `{}` is another",
                 other.group, new.group
             ))
-            .help("enable them with `memcached-sdk edit --multigroup`, or use the same group"));
+            .help(
+                "set `multigroup: true` in `PROJECT`, and new files go to folders per group; or use the same group",
+            ));
         }
         for old in self.resources.iter().filter(|old| !old.same_gvk(new)) {
             let old_shown = old.display();

@@ -48,7 +48,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
             controller_name.clone().map_or(Controllers::Default, |name| Controllers::Named(vec![name]));
     }
     let storage = !earlier_versions(&project, &resource).any(|other| other.api.is_some());
-    project.add(resource.clone(), args.force)?;
+    project.add(resource.clone(), args.write.force)?;
     // What is scaffolded is what the record says, also where this command adds to an entry.
     let recorded = project.find(&resource).and_then(|entry| entry.api.clone());
     let shape = recorded.unwrap_or_else(|| ResourceApi::new(builtin.as_ref().is_none_or(|builtin| builtin.namespaced)));
@@ -60,7 +60,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
         record_image(&mut project, &resource, deploy_image, &args.image_container_command);
     }
     if api {
-        found.extend(scaffold::api(draft, &context, deploy_image.as_ref(), args.force)?);
+        found.extend(scaffold::api(draft, &context, deploy_image.as_ref(), args.write.force)?);
     }
     if controller {
         let builtin = builtin.map(|builtin| BuiltinContext {
@@ -73,7 +73,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
             (None, Some(context)) => Controller::Builtin(context),
             (None, None) => Controller::Plain(&control),
         };
-        found.extend(scaffold::controller(draft, &controller, args.force)?);
+        found.extend(scaffold::controller(draft, &controller, args.write.force)?);
     }
     draft.edit(&record, |before| Ok(project.to_yaml_over(before)))?;
     if args.make {

@@ -1,7 +1,7 @@
 //! `generate`: the source → CRDs and the manager's role.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -24,11 +24,8 @@ struct Options {
 }
 
 pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
-    let mut draft = Draft::open(Path::new("."));
+    let mut draft = Draft::open(&crate_root(Path::new("."))?);
     let project = draft.read(&RelPath::new(RECORD)?)?.map(|text| Project::parse(&text)).transpose()?;
-    if draft.read(&RelPath::new("Cargo.toml")?)?.is_none() {
-        return Err(Problem::new("there is no `Cargo.toml` here").help("change to the folder of a crate").into());
-    }
     let header = args
         .header_file
         .as_ref()
@@ -42,6 +39,15 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     let mut found = plan(&mut draft, project.as_ref(), &options)?;
     found.sort();
     apply(draft, found, &args.write)?.show(&args.write, term)
+}
+
+/// The folder of the crate that `start` is in, as cargo finds it: the nearest one upwards that has a Cargo.toml.
+fn crate_root(start: &Path) -> Result<PathBuf> {
+    let start = std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf());
+    let root = start.ancestors().find(|folder| folder.join("Cargo.toml").is_file());
+    Ok(root.map(Path::to_path_buf).ok_or_else(|| {
+        Problem::new("there is no `Cargo.toml` here or in a folder above").help("change to the folder of a crate")
+    })?)
 }
 
 /// Everything, as `generate` without flags writes it: for the commands that change the source.

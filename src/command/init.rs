@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result};
 
 use super::{Outcome, Usage, apply, generate, toolchain};
-use crate::cli::{InitArgs, ProjectArgs};
+use crate::cli::{InitArgs, ProjectArgs, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
@@ -20,8 +20,7 @@ pub(super) const DOMAIN: &str = "my.domain";
 
 pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
     let mut draft = Draft::open(&args.dir);
-    let if_exists = if args.force { IfExists::Overwrite } else { IfExists::Refuse };
-    let found = plan(&mut draft, &args.project, DOMAIN, if_exists)?;
+    let found = plan(&mut draft, &args.project, DOMAIN, if_exists(&args.write))?;
     refuse_other_project(&draft)?;
     let mut report = apply(draft, found, &args.write)?;
     if report.is_written(&args.write) {
@@ -37,6 +36,11 @@ pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
 /// `cd folder && `, unless we are there.
 pub(super) fn in_folder(folder: &Path) -> String {
     if folder == Path::new(".") { String::new() } else { format!("cd {} && ", folder.display()) }
+}
+
+/// What happens to files that are there already.
+pub(super) fn if_exists(write: &WriteArgs) -> IfExists {
+    if write.force { IfExists::Overwrite } else { IfExists::Refuse }
 }
 
 /// The files of a project without APIs, PROJECT among them.

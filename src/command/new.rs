@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use super::{Outcome, apply, create_api, init};
-use crate::cli::{CreateApiArgs, NewArgs, Sample};
+use crate::cli::{CreateApiArgs, NewArgs, Sample, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::plan::{Draft, IfExists};
+use crate::plan::Draft;
 use crate::term::Term;
 
 pub(super) fn run(args: &NewArgs, term: &mut Term) -> Result<Outcome> {
     let mut draft = Draft::open(&args.dir);
     let domain = if args.sample.is_some() { "example.com" } else { init::DOMAIN };
-    let mut found = init::plan(&mut draft, &args.project, domain, IfExists::Refuse)?;
+    let mut found = init::plan(&mut draft, &args.project, domain, init::if_exists(&args.write))?;
     if let Some(Sample::Memcached) = args.sample {
-        found.extend(create_api::plan(&mut draft, &memcached(), term)?);
+        found.extend(create_api::plan(&mut draft, &memcached(&args.write), term)?);
     }
     found.sort();
     init::refuse_other_project(&draft)?;
@@ -38,7 +38,7 @@ pub(super) fn run(args: &NewArgs, term: &mut Term) -> Result<Outcome> {
 }
 
 /// `create api` of the Memcached operator.
-fn memcached() -> CreateApiArgs {
+fn memcached(write: &WriteArgs) -> CreateApiArgs {
     CreateApiArgs {
         group: "cache".to_owned(),
         version: "v1alpha1".to_owned(),
@@ -51,6 +51,7 @@ fn memcached() -> CreateApiArgs {
         image: Some("memcached:1.6-alpine".to_owned()),
         image_container_port: Some(11211),
         run_as_user: Some(1001),
+        write: write.clone(),
         ..CreateApiArgs::default()
     }
 }

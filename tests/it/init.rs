@@ -140,3 +140,14 @@ fn dependencies_that_cannot_be_fetched_are_a_warning() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("warning[not-fetched]"));
     assert!(sandbox.path("PROJECT").is_file());
 }
+
+#[test]
+fn force_overwrites_what_is_in_the_way() {
+    let sandbox = Sandbox::new();
+    sandbox.file("one/Makefile", "all:\n");
+    let refused = sandbox.run(&format!("new one {OFFLINE}")).code(1).err();
+    assert!(refused.contains("one/Makefile") || refused.contains("`Makefile`"), "{refused}");
+    assert!(!sandbox.path("one/PROJECT").exists());
+    sandbox.run(&format!("new one --force {OFFLINE}")).success();
+    assert!(sandbox.read("one/Makefile").contains("manifests"));
+}
