@@ -16,9 +16,50 @@ const KEYWORDS: [&str; 50] = [
 /// Names of files that Windows can't have.
 const DEVICES: [&str; 6] = ["aux", "con", "nul", "prn", "conin", "conout"];
 
-/// Type names that every Rust file uses without importing them; a type of this name would change their meaning.
-const TAKEN_TYPES: [&str; 13] =
-    ["Box", "Clone", "Default", "Drop", "Err", "None", "Ok", "Option", "Result", "Self", "Some", "String", "Vec"];
+/// Type names that every Rust file uses without importing them, and those that scaffolded code imports or defines: a
+/// kind of this name would be in their way.
+const TAKEN_TYPES: [&str; 40] = [
+    "Action",
+    "Arc",
+    "BTreeMap",
+    "Box",
+    "Change",
+    "Clone",
+    "Condition",
+    "Context",
+    "CustomResource",
+    "Default",
+    "Deserialize",
+    "Drop",
+    "Err",
+    "Error",
+    "EventType",
+    "Failure",
+    "IntOrString",
+    "JsonSchema",
+    "LabelSelector",
+    "Manager",
+    "None",
+    "ObjectKey",
+    "ObjectMeta",
+    "Objects",
+    "Observed",
+    "Ok",
+    "Option",
+    "PartialObjectMeta",
+    "Phase",
+    "Quantity",
+    "Recorder",
+    "Resource",
+    "ResourceExt",
+    "Result",
+    "Self",
+    "Serialize",
+    "Some",
+    "String",
+    "Value",
+    "Vec",
+];
 
 /// Crates that generated code names, and packages that cargo or rustc treat in a special way.
 const TAKEN_PACKAGES: [&str; 24] = [

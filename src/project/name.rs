@@ -176,7 +176,7 @@ fn kind(what: &str, name: &str) -> Result<(), Problem> {
     require(valid, what, name, rule, near)?;
     if ident::is_taken_type(name) {
         return Err(Problem::new(format!(
-            "invalid kind `{name}`: Rust code can't have a type of its own with this name"
+            "invalid kind `{name}`: the Rust code of a project has another type of this name"
         ))
         .help(format!("use another name, such as `{name}Resource`")));
     }
@@ -323,6 +323,7 @@ mod tests {
                 ("", Err(None)),
                 ("Self", Err(Some("use another name, such as `SelfResource`"))),
                 ("Option", Err(Some("use another name, such as `OptionResource`"))),
+                ("Condition", Err(Some("use another name, such as `ConditionResource`"))),
             ],
         );
     }

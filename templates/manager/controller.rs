@@ -200,6 +200,9 @@ where
             self.metrics.started();
             let outcome = self.reconcile(object, &key).instrument(span).await;
             self.metrics.ended(outcome, started.elapsed());
+        } else {
+            // A retry that was planned after the deletion: its failures are not those of a successor.
+            self.queue.forget(&key);
         }
         self.queue.done(&key);
     }

@@ -168,6 +168,8 @@ impl Manager {
             () = synced => {
                 tracing::info!("caches are synced");
                 join_all(self.controllers.into_iter().map(tokio::spawn)).await;
+                // Without a controller, too, it runs until it is told to stop.
+                self.shutdown.requested().await;
             }
             () = self.shutdown.requested() => {}
         }

@@ -1,6 +1,11 @@
 //! `create api` on projects that people have worked on.
 
-use crate::sandbox::{OFFLINE, Sandbox};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use memcached_sdk::project::name::Kind;
+
+use crate::sandbox::{OFFLINE, Sandbox, files};
 
 const CREATE: &str = "create api --group cache --version v1alpha1 --kind Memcached";
 
@@ -126,4 +131,49 @@ fn dry_run_and_check_write_nothing() {
     let changed = |path: &str| report["changes"].as_array().unwrap().iter().any(|change| change["path"] == path);
     assert!(changed("PROJECT") && changed("src/api/v1alpha1/memcached.rs"), "{json}");
     assert_eq!(sandbox.files(), before);
+}
+
+#[test]
+fn a_kind_has_no_name_that_scaffolded_code_uses() {
+    fn imported(tree: &syn::UseTree, names: &mut BTreeSet<String>) {
+        match tree {
+            syn::UseTree::Path(path) => imported(&path.tree, names),
+            syn::UseTree::Name(name) => _ = names.insert(name.ident.to_string()),
+            syn::UseTree::Rename(rename) => _ = names.insert(rename.rename.to_string()),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| imported(tree, names)),
+            syn::UseTree::Glob(_) => {}
+        }
+    }
+    fn named(items: &[syn::Item], names: &mut BTreeSet<String>) {
+        for item in items {
+            match item {
+                syn::Item::Use(item) => imported(&item.tree, names),
+                syn::Item::Struct(item) => _ = names.insert(item.ident.to_string()),
+                syn::Item::Enum(item) => _ = names.insert(item.ident.to_string()),
+                syn::Item::Type(item) => _ = names.insert(item.ident.to_string()),
+                syn::Item::Mod(item) => named(item.content.as_ref().map_or(&[], |(_, items)| items), names),
+                _ => {}
+            }
+        }
+    }
+    let mut names = BTreeSet::new();
+    for (sample, kinds) in
+        [("memcached-operator", vec!["Memcached"]), ("multi-group", vec!["Frigate", "Humpback", "ReplicaSet"])]
+    {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(sample);
+        for (path, text) in files(&folder) {
+            let scaffolded = path.starts_with("src/api") || path.starts_with("src/controller");
+            if scaffolded && Path::new(&path).extension().is_some_and(|extension| extension == "rs") {
+                let mut found = BTreeSet::new();
+                named(&syn::parse_file(&text).unwrap().items, &mut found);
+                found.retain(|name| {
+                    name.starts_with(char::is_uppercase) && !kinds.iter().any(|kind| name.starts_with(kind))
+                });
+                names.extend(found);
+            }
+        }
+    }
+    assert!(names.len() > 20, "{names:?}");
+    names.retain(|name| Kind::parse(name).is_ok());
+    assert_eq!(names, BTreeSet::new());
 }
