@@ -15,18 +15,19 @@ impl Project {
     pub(crate) fn sample() -> &'static Self {
         static SAMPLE: OnceLock<Project> = OnceLock::new();
         SAMPLE.get_or_init(|| {
-            let project = Self::generate("memcached-operator");
+            let project = Self::generate("new");
             let output = project.cargo(&["build", "--locked"]).output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             project
         })
     }
 
-    fn generate(name: &str) -> Self {
+    /// Generates it in `folder`, which is emptied before.
+    fn generate(folder: &str) -> Self {
+        let name = "memcached-operator";
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let target = temporary.with_file_name("generated");
-        let binary = target.join("debug").join(name);
-        let dir = temporary.join("new");
+        let dir = temporary.join(folder);
         if dir.exists() {
             std::fs::remove_dir_all(&dir).unwrap();
         }
@@ -40,7 +41,7 @@ impl Project {
         let root = dir.join(name);
         let lock = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/memcached-operator/Cargo.lock");
         std::fs::copy(lock, root.join("Cargo.lock")).unwrap();
-        Self { root, target, binary }
+        Self { root, binary: target.join("debug").join(name), target }
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
@@ -58,4 +59,24 @@ impl Project {
         command.args(args).current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
         command
     }
+}
+
+/// The counter-check of the `tests/crds.rs` that every project gets.
+#[test]
+fn a_changed_byte_of_a_crd_is_found() {
+    let project = Project::generate("changed-crd");
+    let test = || project.cargo(&["test", "--locked", "--test", "crds"]).output().unwrap();
+    let output = test();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let path = project.path("config/crd/bases/cache.example.com_memcacheds.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let changed = text.replacen("maximum: 65535", "maximum: 65534", 1);
+    assert_ne!(changed, text);
+    std::fs::write(&path, changed).unwrap();
+    let output = test();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("test result: FAILED"), "{said}");
+    assert!(said.contains("65534"), "{said}");
 }
