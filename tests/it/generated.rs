@@ -26,7 +26,7 @@ impl Project {
     fn generate(folder: &str) -> Self {
         let name = "memcached-operator";
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let target = temporary.with_file_name("generated");
+        let target = temporary.with_file_name("projects");
         let dir = temporary.join(folder);
         if dir.exists() {
             std::fs::remove_dir_all(&dir).unwrap();
