@@ -121,7 +121,10 @@ impl<'manager, K: Object> Controller<'manager, K> {
             }
         });
         let workers = self.manager.options.max_concurrent_reconciles.get();
-        let metrics = self.manager.metrics.controller(&self.name, workers);
+        let metrics = self
+            .manager
+            .metrics
+            .controller(&self.name, workers, self.queue.clone());
         let work = Work {
             name: self.name,
             objects: self.objects,
@@ -228,7 +231,7 @@ where
             Ok(Err(error)) if error.is_permanent() => {
                 tracing::error!(reason = error.reason(), %error, "reconcile failed, waiting for a change");
                 self.queue.succeeded(key);
-                Outcome::Error
+                Outcome::PermanentError
             }
             Ok(Err(error)) => {
                 let retry = self.queue.retry(key.clone());
@@ -238,7 +241,7 @@ where
             Err(panic) => {
                 let retry = self.queue.retry(key.clone());
                 tracing::error!(%panic, ?retry, "reconcile panicked");
-                Outcome::Error
+                Outcome::Panic
             }
         }
     }

@@ -2,17 +2,23 @@
 
 //! The work queue of a controller: each object once, however often it changed, and never twice at the same time.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::exposition::Histogram;
 use super::object::ObjectKey;
 
 const FIRST_DELAY: Duration = Duration::from_millis(5);
 const LONGEST_DELAY: Duration = Duration::from_secs(1000);
+
+/// Upper bounds of the times in the queue and at work, in seconds.
+const SECONDS: &[f64] = &[
+    1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0,
+];
 
 #[derive(Default)]
 pub(super) struct Queue {
@@ -23,11 +29,41 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct State {
     ready: VecDeque<ObjectKey>,
-    /// What `ready` holds, and what came again while it was worked on.
-    waiting: BTreeSet<ObjectKey>,
-    working: BTreeSet<ObjectKey>,
+    /// What `ready` holds, and what came again while it was worked on; since when.
+    waiting: BTreeMap<ObjectKey, Instant>,
+    /// Since when.
+    working: BTreeMap<ObjectKey, Instant>,
     delayed: BTreeMap<ObjectKey, Instant>,
     failures: BTreeMap<ObjectKey, u32>,
+    stats: Stats,
+}
+
+/// What has gone through the queue, and what is in it.
+#[derive(Clone)]
+pub(super) struct Stats {
+    pub(super) depth: usize,
+    pub(super) adds: u64,
+    pub(super) retries: u64,
+    /// How long the work that is not done has taken, all of it added up.
+    pub(super) unfinished: Duration,
+    /// How long the oldest of that has taken.
+    pub(super) longest: Duration,
+    pub(super) waited: Histogram,
+    pub(super) worked: Histogram,
+}
+
+impl Default for Stats {
+    fn default() -> Self {
+        Self {
+            depth: 0,
+            adds: 0,
+            retries: 0,
+            unfinished: Duration::ZERO,
+            longest: Duration::ZERO,
+            waited: Histogram::new(SECONDS),
+            worked: Histogram::new(SECONDS),
+        }
+    }
 }
 
 impl Queue {
@@ -44,12 +80,13 @@ impl Queue {
 
     pub(super) fn add_after(&self, key: ObjectKey, delay: Duration) {
         self.change(|state| {
+            state.stats.retries += 1;
             let due = Instant::now() + delay;
             let earlier = state
                 .delayed
                 .get(&key)
                 .is_some_and(|planned| *planned <= due);
-            if !earlier && !state.waiting.contains(&key) {
+            if !earlier && !state.waiting.contains_key(&key) {
                 state.delayed.insert(key, due);
             }
         });
@@ -99,11 +136,24 @@ impl Queue {
 
     pub(super) fn done(&self, key: &ObjectKey) {
         self.change(|state| {
-            state.working.remove(key);
-            if state.waiting.contains(key) {
+            if let Some(since) = state.working.remove(key) {
+                state.stats.worked.observe(since.elapsed());
+            }
+            if state.waiting.contains_key(key) {
                 state.ready.push_back(key.clone());
             }
         });
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        let state = self.lock();
+        let working = || state.working.values().map(Instant::elapsed);
+        Stats {
+            depth: state.waiting.len(),
+            unfinished: working().sum(),
+            longest: working().max().unwrap_or_default(),
+            ..state.stats.clone()
+        }
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
@@ -120,7 +170,12 @@ impl Queue {
 impl State {
     fn add(&mut self, key: ObjectKey) {
         self.delayed.remove(&key);
-        if self.waiting.insert(key.clone()) && !self.working.contains(&key) {
+        if self.waiting.contains_key(&key) {
+            return;
+        }
+        self.waiting.insert(key.clone(), Instant::now());
+        self.stats.adds += 1;
+        if !self.working.contains_key(&key) {
             self.ready.push_back(key);
         }
     }
@@ -139,8 +194,10 @@ impl State {
         }
         let key = self.ready.pop_front();
         if let Some(key) = &key {
-            self.waiting.remove(key);
-            self.working.insert(key.clone());
+            if let Some(since) = self.waiting.remove(key) {
+                self.stats.waited.observe(now - since);
+            }
+            self.working.insert(key.clone(), now);
         }
         (key, self.delayed.values().min().copied())
     }

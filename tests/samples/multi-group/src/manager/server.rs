@@ -6,12 +6,14 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
+use super::exposition;
 use super::metrics::Metrics;
 
 /// A status code, and a text that says the same.
@@ -38,6 +40,8 @@ pub(super) async fn serve(
             let (status, text) = answer(request.uri().path());
             let mut response = Response::new(text);
             *response.status_mut() = status;
+            let content_type = HeaderValue::from_static(exposition::CONTENT_TYPE);
+            response.headers_mut().insert(CONTENT_TYPE, content_type);
             async { Ok::<_, Infallible>(response) }
         });
         tokio::spawn(async move {
