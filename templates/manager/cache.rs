@@ -6,15 +6,24 @@
 //! not delivered them yet.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use futures::StreamExt;
-use kube::Client;
+use kube::core::ObjectMeta;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
+use kube::{Client, Resource};
+use tokio::sync::watch as signal;
 
+use super::guard::{Guard, Invalid};
 use super::object::{self, Object, ObjectKey};
+
+/// How long to wait for a kind that the cluster does not have; doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 
 /// What happened to an object: the one before, if there was one, and the one after, if it still exists.
 pub(super) struct Seen<'a, K> {
@@ -27,6 +36,7 @@ type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
 pub(super) struct Cache<K> {
     state: RwLock<State<K>>,
     listeners: RwLock<Vec<Listener<K>>>,
+    synced: signal::Sender<bool>,
 }
 
 struct State<K> {
@@ -48,6 +58,8 @@ struct Feed<K> {
     /// The newest resource version that the watch has delivered.
     newest: u64,
     listing: BTreeMap<ObjectKey, K>,
+    /// The resource versions of the objects that could not be read.
+    invalid: BTreeMap<ObjectKey, Option<String>>,
 }
 
 /// Proves that an answer belongs to a write that was sent while the watch was in this state.
@@ -61,6 +73,7 @@ impl<K: Object> Cache<K> {
                 feeds: BTreeMap::new(),
             }),
             listeners: RwLock::new(Vec::new()),
+            synced: signal::Sender::new(true),
         }
     }
 
@@ -84,8 +97,30 @@ impl<K: Object> Cache<K> {
         })
     }
 
+    /// Whether everything has been listed, and the server knows the kind.
     pub(super) fn is_synced(&self) -> bool {
-        self.read(|state| state.feeds.values().all(|feed| feed.synced))
+        *self.synced.borrow()
+    }
+
+    /// Returns once everything has been listed.
+    pub(super) fn synced(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut synced = self.synced.subscribe();
+        async move {
+            if synced.wait_for(|synced| *synced).await.is_err() {
+                // Without a cache there is nothing to wait for.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn set_synced(&self, namespace: &str, synced: bool) {
+        let all = self.write(|state| {
+            if let Some(feed) = state.feeds.get_mut(namespace) {
+                feed.synced = synced;
+            }
+            state.feeds.values().all(|feed| feed.synced)
+        });
+        self.synced.send_replace(all);
     }
 
     pub(super) fn listen(
@@ -109,7 +144,7 @@ impl<K: Object> Cache<K> {
     pub(super) fn wrote(&self, object: K, ticket: &Ticket) -> Arc<K> {
         let object = Arc::new(tidied(object));
         let key = ObjectKey::of(&*object);
-        let version = version_of(&*object);
+        let version = version_of(object.meta());
         self.write(|state| {
             let feed = state.feed(key.namespace.as_deref());
             let current = feed.map(|feed| feed.epoch) == ticket.0
@@ -117,7 +152,7 @@ impl<K: Object> Cache<K> {
             let newer = state
                 .objects
                 .get(&key)
-                .is_none_or(|entry| version_of(&*entry.object) < version);
+                .is_none_or(|entry| entry.version() < version);
             if current && newer {
                 let told = state.objects.remove(&key).and_then(|entry| entry.told);
                 let object = object.clone();
@@ -127,23 +162,26 @@ impl<K: Object> Cache<K> {
         object
     }
 
-    fn handle(&self, namespace: &str, event: Event<K>) {
+    /// Takes over what the watch says; returns the objects that can't be read and were not returned before.
+    fn handle(&self, namespace: &str, event: Event<Guard<K>>) -> Option<Invalid> {
         match event {
             Event::Init => self.write(|state| {
                 if let Some(feed) = state.feeds.get_mut(namespace) {
                     feed.epoch += 1;
                     feed.listing.clear();
                 }
+                None
             }),
-            Event::InitApply(object) => self.write(|state| {
+            Event::InitApply(Guard::Valid(object)) => self.write(|state| {
                 if let Some(feed) = state.feeds.get_mut(namespace) {
-                    feed.listing.insert(ObjectKey::of(&object), object);
+                    feed.listing.insert(ObjectKey::of(&object), tidied(object));
                 }
+                None
             }),
             Event::InitDone => {
                 let (listed, gone) = self.write(|state| state.take_listing(namespace));
                 for key in gone {
-                    self.remove(&key);
+                    self.remove(&key, u64::MAX);
                 }
                 for object in listed {
                     self.insert(namespace, object);
@@ -151,23 +189,58 @@ impl<K: Object> Cache<K> {
                 self.write(|state| {
                     if let Some(feed) = state.feeds.get_mut(namespace) {
                         feed.epoch += 1;
-                        feed.synced = true;
                     }
                 });
+                self.set_synced(namespace, true);
+                None
             }
-            Event::Apply(object) => self.insert(namespace, object),
+            Event::Apply(Guard::Valid(object)) => {
+                self.insert(namespace, tidied(object));
+                None
+            }
+            // Nobody should act on what it was before.
+            Event::Apply(Guard::Invalid(invalid)) => {
+                self.delete(namespace, &invalid.metadata);
+                self.is_news(namespace, &invalid).then_some(*invalid)
+            }
+            // Not in the listing, and therefore gone when that is done.
+            Event::InitApply(Guard::Invalid(invalid)) => {
+                self.is_news(namespace, &invalid).then_some(*invalid)
+            }
             Event::Delete(object) => {
-                let version = version_of(&object);
-                self.write(|state| state.delivered(namespace, version));
-                self.remove(&ObjectKey::of(&object));
+                self.delete(namespace, object.meta());
+                None
             }
         }
     }
 
+    fn is_news(&self, namespace: &str, invalid: &Invalid) -> bool {
+        let version = invalid.metadata.resource_version.clone();
+        self.write(|state| {
+            let feed = state.feeds.get_mut(namespace);
+            feed.is_some_and(|feed| {
+                let key = ObjectKey::of_meta(&invalid.metadata);
+                feed.invalid.insert(key, version.clone()) != Some(version)
+            })
+        })
+    }
+
+    fn delete(&self, namespace: &str, metadata: &ObjectMeta) {
+        let key = ObjectKey::of_meta(metadata);
+        let version = version_of(metadata);
+        self.write(|state| {
+            state.delivered(namespace, version);
+            if let Some(feed) = state.feeds.get_mut(namespace) {
+                feed.invalid.remove(&key);
+            }
+        });
+        self.remove(&key, version);
+    }
+
     fn insert(&self, namespace: &str, object: K) {
-        let object = Arc::new(tidied(object));
+        let object = Arc::new(object);
         let key = ObjectKey::of(&*object);
-        let version = version_of(&*object);
+        let version = version_of(object.meta());
         let before = self.write(|state| {
             state.delivered(namespace, version);
             let entry = state.objects.get(&key);
@@ -175,7 +248,7 @@ impl<K: Object> Cache<K> {
             let heard = told
                 .as_ref()
                 .is_some_and(|told| told.meta().resource_version == object.meta().resource_version);
-            let overtaken = entry.is_some_and(|entry| version_of(&*entry.object) > version);
+            let overtaken = entry.is_some_and(|entry| entry.version() > version);
             if heard || overtaken {
                 return None;
             }
@@ -195,10 +268,19 @@ impl<K: Object> Cache<K> {
         }
     }
 
-    fn remove(&self, key: &ObjectKey) {
-        if let Some(entry) = self.write(|state| state.objects.remove(key)) {
+    /// Removes what was there up to this resource version; a successor of the same name that we wrote stays.
+    fn remove(&self, key: &ObjectKey, version: u64) {
+        let before = self.write(|state| {
+            let entry = state.objects.get_mut(key)?;
+            if entry.version() > version {
+                return entry.told.take();
+            }
+            let entry = state.objects.remove(key)?;
+            Some(entry.told.unwrap_or(entry.object))
+        });
+        if let Some(before) = before {
             let seen = Seen {
-                before: Some(&*entry.object),
+                before: Some(&*before),
                 after: None,
             };
             self.tell(key, &seen);
@@ -212,7 +294,10 @@ impl<K: Object> Cache<K> {
             .unwrap_or_else(PoisonError::into_inner)
             .iter()
         {
-            listener(key, seen);
+            // Predicates and maps are user code, and the watch must go on.
+            if catch_unwind(AssertUnwindSafe(|| listener(key, seen))).is_err() {
+                tracing::error!(kind = %K::kind(&()), %key, "a predicate or map panicked: the change is lost");
+            }
         }
     }
 
@@ -222,6 +307,12 @@ impl<K: Object> Cache<K> {
 
     fn write<T>(&self, change: impl FnOnce(&mut State<K>) -> T) -> T {
         change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<K: Object> Entry<K> {
+    fn version(&self) -> u64 {
+        version_of(self.object.meta())
     }
 }
 
@@ -254,35 +345,65 @@ impl<K: Object> State<K> {
     }
 }
 
-/// Keeps the cache up to date for as long as the process lives.
+/// Keeps the cache up to date for as long as the process lives; `report` gets each object that can't be read.
 pub(super) fn feed<K: Object>(
     cache: Arc<Cache<K>>,
     client: Client,
     namespace: Option<String>,
     config: watcher::Config,
+    report: impl Fn(Invalid) + Send,
 ) -> impl Future<Output = ()> + Send {
+    let feed = namespace.clone().unwrap_or_default();
     cache.write(|state| {
-        let feed = Feed {
+        let new = Feed {
             synced: false,
             epoch: 0,
             newest: 0,
             listing: BTreeMap::new(),
+            invalid: BTreeMap::new(),
         };
-        state
-            .feeds
-            .insert(namespace.clone().unwrap_or_default(), feed);
+        state.feeds.insert(feed.clone(), new);
     });
+    cache.set_synced(&feed, false);
     async move {
-        let api = object::api::<K>(&client, namespace.as_deref());
-        let mut events = pin!(watch(api, config).default_backoff());
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(event) => cache.handle(namespace.as_deref().unwrap_or_default(), event),
-                Err(error) => {
-                    tracing::warn!(kind = %K::kind(&()), namespace, %error, "watch failed, trying again");
+        let api = object::api::<Guard<K>>(&client, namespace.as_deref());
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let mut events = pin!(watch(api.clone(), config.clone()).default_backoff());
+            while let Some(event) = events.next().await {
+                match event {
+                    Ok(event) => {
+                        pause = FIRST_PAUSE;
+                        if let Some(invalid) = cache.handle(&feed, event) {
+                            report(invalid);
+                        }
+                    }
+                    Err(error) if is_missing(&error) => break,
+                    Err(error) => {
+                        tracing::warn!(kind = %K::kind(&()), namespace, %error, "watch failed, trying again");
+                    }
                 }
             }
+            // The server does not know the kind: its CRD is not there, or not any more.
+            cache.set_synced(&feed, false);
+            tracing::error!(
+                kind = %K::kind(&()),
+                api_version = %K::api_version(&()),
+                again_in = ?pause,
+                "the cluster does not have this kind: is its CRD installed?"
+            );
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+}
+
+fn is_missing(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 404,
+        watcher::Error::WatchError(status) => status.code == 404,
+        _ => false,
     }
 }
 
@@ -293,8 +414,8 @@ fn tidied<K: Object>(mut object: K) -> K {
 }
 
 /// Resource versions of one kind are numbers that only grow.
-fn version_of<K: Object>(object: &K) -> u64 {
-    let version = object.meta().resource_version.as_deref();
+fn version_of(metadata: &ObjectMeta) -> u64 {
+    let version = metadata.resource_version.as_deref();
     version
         .and_then(|version| version.parse().ok())
         .unwrap_or_default()

@@ -2,24 +2,34 @@
 
 //! A controller: what makes it look at an object, and what happens with the outcome.
 
+use std::any::Any;
+use std::collections::BTreeSet;
 use std::fmt::Display;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
+use futures::future::{BoxFuture, join_all, poll_fn};
 use kube::ResourceExt;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use super::Manager;
 use super::cache::Seen;
 use super::metrics::{ControllerMetrics, Outcome};
 use super::object::{Object, ObjectKey};
 use super::objects::Objects;
 use super::queue::Queue;
 use super::signal::Shutdown;
-use super::{GRACE, Manager};
+
+/// How long a reconcile may take unless its controller says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What to do after a reconcile that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,32 +63,61 @@ pub struct Controller<'manager, K: Object> {
     objects: Objects<K>,
     queue: Arc<Queue>,
     filter: Filter<K>,
+    synced: Vec<BoxFuture<'static, ()>>,
+    workers: NonZeroUsize,
+    timeout: Duration,
 }
 
 impl<'manager, K: Object> Controller<'manager, K> {
     pub(super) fn new(manager: &'manager mut Manager, name: &str, objects: &Objects<K>) -> Self {
         Self {
+            workers: manager.options.max_concurrent_reconciles,
             manager,
             name: name.to_owned(),
             objects: objects.clone(),
             queue: Arc::default(),
             filter: Box::new(|_| true),
+            synced: vec![objects.cache.synced().boxed()],
+            timeout: TIMEOUT,
         }
     }
 
     /// Looks at an object when something other than its status has changed.
-    pub fn ignore_status(mut self) -> Self {
-        self.filter = Box::new(|seen| match (seen.before, seen.after) {
-            (Some(before), Some(after)) => {
-                let (before, after) = (before.meta(), after.meta());
-                before.generation != after.generation
-                    || before.deletion_timestamp != after.deletion_timestamp
-                    || before.finalizers != after.finalizers
-                    || before.labels != after.labels
-                    || before.annotations != after.annotations
-            }
-            _ => true,
+    pub fn ignore_status(self) -> Self {
+        self.when(|before, after| {
+            let Some(before) = before else { return true };
+            let (before, after) = (before.meta(), after.meta());
+            before.generation != after.generation
+                || before.deletion_timestamp != after.deletion_timestamp
+                || before.finalizers != after.finalizers
+                || before.labels != after.labels
+                || before.annotations != after.annotations
+        })
+    }
+
+    /// Looks at an object only when this is true of the state before, none if it is new to us, and the state now.
+    /// Of several predicates all must be true.
+    pub fn when(
+        mut self,
+        predicate: impl Fn(Option<&K>, &K) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let others = self.filter;
+        self.filter = Box::new(move |seen| {
+            others(seen) && seen.after.is_none_or(|after| predicate(seen.before, after))
         });
+        self
+    }
+
+    /// How many objects this controller may reconcile at the same time, instead of what the flag says.
+    pub fn max_concurrent_reconciles(mut self, workers: NonZeroUsize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// How long a reconcile may take, instead of five minutes; after that it is stopped where it waits, and has
+    /// failed.
+    pub fn reconcile_timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
@@ -87,21 +126,22 @@ impl<'manager, K: Object> Controller<'manager, K> {
         self.watches(objects, |owned| ObjectKey::owner_of::<K>(owned))
     }
 
-    /// Looks at the object that `map` names when one of `objects` has changed.
-    pub fn watches<C: Object>(
-        self,
+    /// Looks at the objects that `map` names when one of `objects` has changed; a change that alters what `map` says
+    /// concerns those of before and of now.
+    pub fn watches<C: Object, Keys: IntoIterator<Item = ObjectKey>>(
+        mut self,
         objects: &Objects<C>,
-        map: impl Fn(&C) -> Option<ObjectKey> + Send + Sync + 'static,
+        map: impl Fn(&C) -> Keys + Send + Sync + 'static,
     ) -> Self {
         let queue = self.queue.clone();
         objects.cache.listen(move |_, seen| {
-            let before = seen.before.and_then(&map);
-            let after = seen.after.and_then(&map);
-            if before != after {
-                queue.add_all(before);
+            let both = [seen.before, seen.after].into_iter().flatten();
+            let keys: BTreeSet<_> = both.flat_map(&map).collect();
+            for key in keys {
+                queue.add(key);
             }
-            queue.add_all(after);
         });
+        self.synced.push(objects.cache.synced().boxed());
         self
     }
 
@@ -120,7 +160,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
                 queue.add(key.clone());
             }
         });
-        let workers = self.manager.options.max_concurrent_reconciles.get();
+        let workers = self.workers.get();
         let metrics = self
             .manager
             .metrics
@@ -131,12 +171,15 @@ impl<'manager, K: Object> Controller<'manager, K> {
             queue: self.queue,
             metrics,
             reconcile,
+            workers,
+            timeout: self.timeout,
+            grace: self.manager.options.graceful_shutdown_timeout,
             count: AtomicU64::new(0),
         };
         let shutdown = self.manager.shutdown.clone();
         self.manager
             .controllers
-            .push(work.until(shutdown, workers).boxed());
+            .push(work.until(shutdown, self.synced).boxed());
     }
 }
 
@@ -146,7 +189,17 @@ struct Work<K, Reconcile> {
     queue: Arc<Queue>,
     metrics: Arc<ControllerMetrics>,
     reconcile: Reconcile,
+    workers: usize,
+    timeout: Duration,
+    grace: Duration,
     count: AtomicU64,
+}
+
+/// How a reconcile ended.
+enum Ending<Error> {
+    Returned(Result<Action, Error>),
+    Panicked(String),
+    TimedOut,
 }
 
 impl<K, Reconcile, Running, Error> Work<K, Reconcile>
@@ -156,17 +209,29 @@ where
     Running: Future<Output = Result<Action, Error>> + Send + 'static,
     Error: Failure,
 {
-    async fn until(self, shutdown: Shutdown, workers: usize) {
+    /// Works from when the caches are filled until the shutdown, which waits for the running reconciles.
+    async fn until(self, shutdown: Shutdown, synced: Vec<BoxFuture<'static, ()>>) {
+        tokio::select! {
+            _ = join_all(synced) => {}
+            () = shutdown.requested() => return,
+        }
         let work = Arc::new(self);
-        let free = Arc::new(Semaphore::new(workers));
+        let free = Arc::new(Semaphore::new(work.workers));
         let mut running = JoinSet::new();
-        tracing::info!(controller = work.name, workers, "starting workers");
+        tracing::info!(
+            controller = work.name,
+            workers = work.workers,
+            "starting workers"
+        );
         loop {
             let next = async {
                 let worker = free.clone().acquire_owned().await;
                 (worker, work.queue.next().await)
             };
             tokio::select! {
+                biased;
+                () = shutdown.requested() => break,
+                Some(_) = running.join_next() => {}
                 (worker, key) = next => {
                     let work = work.clone();
                     running.spawn(async move {
@@ -174,22 +239,22 @@ where
                         drop(worker);
                     });
                 }
-                Some(_) = running.join_next() => {}
-                () = shutdown.requested() => break,
             }
         }
-        let drained = tokio::time::timeout(GRACE, async {
+        let drained = tokio::time::timeout(work.grace, async {
             while running.join_next().await.is_some() {}
         });
         if drained.await.is_err() {
             tracing::warn!(
                 controller = work.name,
+                reconciles = running.len(),
                 "reconciles were cut off by the shutdown"
             );
+            running.shutdown().await;
         }
     }
 
-    async fn visit(self: &Arc<Self>, key: ObjectKey) {
+    async fn visit(&self, key: ObjectKey) {
         if let Some(object) = self.objects.cache.get(&key) {
             let id = self.count.fetch_add(1, Ordering::Relaxed);
             let span = tracing::info_span!(
@@ -210,39 +275,69 @@ where
         self.queue.done(&key);
     }
 
-    /// Runs in a task of its own, so that a panic ends this reconcile and no more.
     async fn reconcile(&self, object: Arc<K>, key: &ObjectKey) -> Outcome {
         tracing::debug!(resource_version = object.resource_version(), "reconciling");
-        let reconcile = tokio::spawn((self.reconcile)(object).in_current_span());
-        match reconcile.await {
-            Ok(Ok(Action::Done)) => {
+        let reconcile = async { (self.reconcile)(object).await };
+        match ending(reconcile, self.timeout).await {
+            Ending::Returned(Ok(Action::Done)) => {
                 self.queue.succeeded(key);
                 Outcome::Success
             }
-            Ok(Ok(Action::Requeue)) => {
+            Ending::Returned(Ok(Action::Requeue)) => {
                 self.queue.retry(key.clone());
                 Outcome::Requeue
             }
-            Ok(Ok(Action::RequeueAfter(delay))) => {
+            Ending::Returned(Ok(Action::RequeueAfter(delay))) => {
                 self.queue.succeeded(key);
                 self.queue.add_after(key.clone(), delay);
                 Outcome::RequeueAfter
             }
-            Ok(Err(error)) if error.is_permanent() => {
+            Ending::Returned(Err(error)) if error.is_permanent() => {
                 tracing::error!(reason = error.reason(), %error, "reconcile failed, waiting for a change");
                 self.queue.succeeded(key);
                 Outcome::PermanentError
             }
-            Ok(Err(error)) => {
+            Ending::Returned(Err(error)) => {
                 let retry = self.queue.retry(key.clone());
                 tracing::error!(reason = error.reason(), %error, ?retry, "reconcile failed");
                 Outcome::Error
             }
-            Err(panic) => {
+            Ending::Panicked(panic) => {
                 let retry = self.queue.retry(key.clone());
-                tracing::error!(%panic, ?retry, "reconcile panicked");
+                tracing::error!(panic, ?retry, "reconcile panicked");
                 Outcome::Panic
+            }
+            Ending::TimedOut => {
+                let retry = self.queue.retry(key.clone());
+                tracing::error!(timeout = ?self.timeout, ?retry, "reconcile took too long and was stopped");
+                Outcome::Error
             }
         }
     }
+}
+
+/// Runs a reconcile; a panic ends it and no more. Nothing of it is left when this returns, so that the next one of
+/// the same object runs alone.
+async fn ending<Error>(
+    reconcile: impl Future<Output = Result<Action, Error>>,
+    timeout: Duration,
+) -> Ending<Error> {
+    let mut reconcile = pin!(reconcile);
+    // What the reconcile shared with others may be half changed after a panic; locks know that by themselves.
+    let caught = poll_fn(|context| {
+        let poll = catch_unwind(AssertUnwindSafe(|| reconcile.as_mut().poll(context)));
+        poll.map_or_else(
+            |panic| Poll::Ready(Ending::Panicked(message(&*panic))),
+            |poll| poll.map(Ending::Returned),
+        )
+    });
+    tokio::time::timeout(timeout, caught)
+        .await
+        .unwrap_or(Ending::TimedOut)
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message").to_owned()
 }

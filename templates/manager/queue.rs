@@ -2,7 +2,9 @@
 
 //! The work queue of a controller: each object once, however often it changed, and never twice at the same time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{BuildHasher, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -33,7 +35,9 @@ struct State {
     waiting: BTreeMap<ObjectKey, Instant>,
     /// Since when.
     working: BTreeMap<ObjectKey, Instant>,
-    delayed: BTreeMap<ObjectKey, Instant>,
+    planned: BTreeMap<ObjectKey, Instant>,
+    /// What is planned, by time.
+    schedule: BTreeSet<(Instant, ObjectKey)>,
     failures: BTreeMap<ObjectKey, u32>,
     stats: Stats,
 }
@@ -72,22 +76,14 @@ impl Queue {
         self.change(|state| state.add(key));
     }
 
-    pub(super) fn add_all(&self, keys: impl IntoIterator<Item = ObjectKey>) {
-        for key in keys {
-            self.add(key);
-        }
-    }
-
+    /// After this time, unless it is wanted earlier.
     pub(super) fn add_after(&self, key: ObjectKey, delay: Duration) {
+        let due = Instant::now().checked_add(delay);
         self.change(|state| {
             state.stats.retries += 1;
-            let due = Instant::now() + delay;
-            let earlier = state
-                .delayed
-                .get(&key)
-                .is_some_and(|planned| *planned <= due);
-            if !earlier && !state.waiting.contains_key(&key) {
-                state.delayed.insert(key, due);
+            // What is due after the end of time never comes.
+            if let Some(due) = due {
+                state.plan(key, due);
             }
         });
     }
@@ -99,7 +95,7 @@ impl Queue {
             *failures = failures.saturating_add(1);
             *failures
         });
-        let delay = backoff(failures);
+        let delay = jittered(backoff(failures), random());
         self.add_after(key, delay);
         delay
     }
@@ -113,14 +109,14 @@ impl Queue {
     pub(super) fn forget(&self, key: &ObjectKey) {
         self.change(|state| {
             state.failures.remove(key);
-            state.delayed.remove(key);
+            state.unplan(key);
         });
     }
 
     /// The next object to work on; [`Queue::done`] must follow. For one consumer at a time.
     pub(super) async fn next(&self) -> ObjectKey {
         loop {
-            let (next, due) = self.lock().take();
+            let (next, due) = self.lock().take(Instant::now());
             if let Some(key) = next {
                 return key;
             }
@@ -135,14 +131,7 @@ impl Queue {
     }
 
     pub(super) fn done(&self, key: &ObjectKey) {
-        self.change(|state| {
-            if let Some(since) = state.working.remove(key) {
-                state.stats.worked.observe(since.elapsed());
-            }
-            if state.waiting.contains_key(key) {
-                state.ready.push_back(key.clone());
-            }
-        });
+        self.change(|state| state.done(key));
     }
 
     pub(super) fn stats(&self) -> Stats {
@@ -169,7 +158,7 @@ impl Queue {
 
 impl State {
     fn add(&mut self, key: ObjectKey) {
-        self.delayed.remove(&key);
+        self.unplan(&key);
         if self.waiting.contains_key(&key) {
             return;
         }
@@ -180,17 +169,30 @@ impl State {
         }
     }
 
-    /// What is ready, else when the next delay ends.
-    fn take(&mut self) -> (Option<ObjectKey>, Option<Instant>) {
-        let now = Instant::now();
-        let due: Vec<_> = self
-            .delayed
-            .iter()
-            .filter(|(_, due)| **due <= now)
-            .map(|(key, _)| key.clone())
-            .collect();
-        for key in due {
-            self.add(key);
+    fn plan(&mut self, key: ObjectKey, due: Instant) {
+        let earlier = self
+            .planned
+            .get(&key)
+            .is_some_and(|planned| *planned <= due);
+        if !earlier && !self.waiting.contains_key(&key) {
+            self.unplan(&key);
+            self.schedule.insert((due, key.clone()));
+            self.planned.insert(key, due);
+        }
+    }
+
+    fn unplan(&mut self, key: &ObjectKey) {
+        if let Some((key, due)) = self.planned.remove_entry(key) {
+            self.schedule.remove(&(due, key));
+        }
+    }
+
+    /// What is ready, else when the next planned visit is due.
+    fn take(&mut self, now: Instant) -> (Option<ObjectKey>, Option<Instant>) {
+        while let Some((due, key)) = self.schedule.first()
+            && *due <= now
+        {
+            self.add(key.clone());
         }
         let key = self.ready.pop_front();
         if let Some(key) = &key {
@@ -199,7 +201,16 @@ impl State {
             }
             self.working.insert(key.clone(), now);
         }
-        (key, self.delayed.values().min().copied())
+        (key, self.schedule.first().map(|(due, _)| *due))
+    }
+
+    fn done(&mut self, key: &ObjectKey) {
+        if let Some(since) = self.working.remove(key) {
+            self.stats.worked.observe(since.elapsed());
+            if self.waiting.contains_key(key) {
+                self.ready.push_back(key.clone());
+            }
+        }
     }
 }
 
@@ -212,14 +223,28 @@ fn backoff(failures: u32) -> Duration {
         .map_or(LONGEST_DELAY, |delay| delay.min(LONGEST_DELAY))
 }
 
+/// Up to a quarter longer, so that what failed together does not come back together.
+fn jittered(delay: Duration, random: u64) -> Duration {
+    let share = u32::try_from(random % 256).unwrap_or_default();
+    delay + delay / 4 * share / 255
+}
+
+/// The standard library seeds its hashers with random numbers.
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
-    fn key(name: &str) -> ObjectKey {
+    fn key(name: impl ToString) -> ObjectKey {
         ObjectKey {
             namespace: None,
-            name: name.into(),
+            name: name.to_string(),
         }
     }
 
@@ -241,23 +266,150 @@ mod tests {
     #[tokio::test]
     async fn a_retry_comes_back_and_a_forgotten_one_does_not() {
         let queue = Queue::default();
-        assert_eq!(queue.retry(key("a")), Duration::from_millis(5));
+        queue.retry(key("a"));
         queue.retry(key("b"));
         queue.forget(&key("b"));
         assert_eq!(queue.next().await, key("a"));
         queue.done(&key("a"));
-        assert_eq!(queue.retry(key("a")), Duration::from_millis(10));
+        assert!(queue.retry(key("a")) >= Duration::from_millis(10));
         queue.succeeded(&key("a"));
         assert_eq!(queue.next().await, key("a"));
-        assert!(queue.change(|state| state.delayed.is_empty() && state.failures.is_empty()));
+        let empty = |state: &mut State| {
+            state.planned.is_empty() && state.schedule.is_empty() && state.failures.is_empty()
+        };
+        assert!(queue.change(empty));
     }
 
     #[test]
-    fn the_delay_doubles_up_to_1000_seconds() {
+    fn a_change_comes_before_a_planned_visit_and_takes_its_place() {
+        let mut state = State::default();
+        let now = Instant::now();
+        let at = |seconds| now + Duration::from_secs(seconds);
+        state.plan(key("a"), at(9));
+        state.plan(key("a"), at(5));
+        state.plan(key("a"), at(7));
+        assert_eq!(state.take(at(4)), (None, Some(at(5))));
+        state.add(key("a"));
+        assert_eq!(state.take(at(4)), (Some(key("a")), None));
+        state.plan(key("a"), at(5));
+        assert_eq!(state.take(at(5)), (None, None), "still being worked on");
+        state.done(&key("a"));
+        assert_eq!(state.take(at(5)), (Some(key("a")), None));
+    }
+
+    #[test]
+    fn the_delay_doubles_up_to_1000_seconds_and_a_quarter() {
         let delays = [1, 2, 3, 18, 19, 33, u32::MAX].map(|failures| backoff(failures).as_millis());
         assert_eq!(
             delays,
             [5, 10, 20, 655_360, 1_000_000, 1_000_000, 1_000_000]
+        );
+        let second = Duration::from_secs(1);
+        assert_eq!(jittered(second, 0), second);
+        assert_eq!(jittered(second, 255), second + second / 4);
+        let jittered = [(); 50].map(|()| jittered(second, random()));
+        assert!(jittered.iter().any(|delay| *delay != jittered[0]));
+    }
+
+    /// A random walk: every object that was added is taken afterwards, none while it is being worked on, and a
+    /// planned one neither too early nor lost.
+    #[test]
+    fn nothing_is_lost_or_doubled_in_any_order() {
+        for seed in 1..=200_u64 {
+            let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let mut dice = |sides: u64| {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                random % sides
+            };
+            let mut state = State::default();
+            let mut now = Instant::now();
+            let mut wanted = BTreeMap::<ObjectKey, Instant>::new();
+            let mut working = BTreeSet::new();
+            for _ in 0..500 {
+                let some = key(dice(5));
+                match dice(6) {
+                    0 => {
+                        state.add(some.clone());
+                        wanted.insert(some, now);
+                    }
+                    1 => {
+                        let due = now + Duration::from_millis(dice(20));
+                        state.plan(some.clone(), due);
+                        let first = wanted.get(&some).map_or(due, |before| due.min(*before));
+                        wanted.insert(some, first);
+                    }
+                    2 => now += Duration::from_millis(dice(10)),
+                    3 => {
+                        state.done(&some);
+                        working.remove(&some);
+                    }
+                    _ => {
+                        let free =
+                            |key: &ObjectKey, due: &Instant| *due <= now && !working.contains(key);
+                        match state.take(now).0 {
+                            Some(key) => {
+                                assert!(
+                                    wanted.remove(&key).is_some_and(|due| due <= now),
+                                    "seed {seed}"
+                                );
+                                assert!(working.insert(key), "seed {seed}: twice at a time");
+                            }
+                            None => assert!(
+                                !wanted.iter().any(|(key, due)| free(key, due)),
+                                "seed {seed}: lost"
+                            ),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Threads that change objects, workers that look at them: the last look sees the last change.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn no_change_goes_unseen_between_threads() {
+        const CHANGES: usize = 2_000;
+        let queue = Arc::new(Queue::default());
+        let newest: Arc<[AtomicUsize; 4]> = Arc::default();
+        let seen: Arc<[AtomicUsize; 4]> = Arc::default();
+        for object in 0..4 {
+            let (queue, newest) = (queue.clone(), newest.clone());
+            tokio::spawn(async move {
+                for change in 1..=CHANGES {
+                    newest[object].store(change, Ordering::SeqCst);
+                    queue.add(key(object));
+                    if change % 7 == object {
+                        tokio::task::yield_now().await;
+                    }
+                }
+            });
+        }
+        let all_seen = async {
+            let mut workers = tokio::task::JoinSet::new();
+            while seen
+                .iter()
+                .any(|seen| seen.load(Ordering::SeqCst) < CHANGES)
+            {
+                let next = tokio::select! {
+                    next = queue.next() => next,
+                    Some(_) = workers.join_next() => continue,
+                };
+                let object: usize = next.name.parse().expect("a number");
+                let (queue, newest, seen) = (queue.clone(), newest.clone(), seen.clone());
+                workers.spawn(async move {
+                    let now = newest[object].load(Ordering::SeqCst);
+                    tokio::task::yield_now().await;
+                    seen[object].store(now, Ordering::SeqCst);
+                    queue.done(&next);
+                });
+            }
+        };
+        let deadline = Duration::from_secs(60);
+        assert!(
+            tokio::time::timeout(deadline, all_seen).await.is_ok(),
+            "a change went unseen"
         );
     }
 }

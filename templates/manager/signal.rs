@@ -28,37 +28,61 @@ impl Shutdown {
         let _ = receiver.wait_for(|stop| *stop).await;
     }
 
-    /// From now on a signal stops the process in order.
-    pub(super) fn on_signal(&self) -> std::io::Result<()> {
-        let sender = self.sender.clone();
-        let signal = signal()?;
-        tokio::spawn(async move {
-            signal.await;
-            tracing::info!("told to stop");
-            sender.send_replace(true);
-        });
-        Ok(())
+    pub(super) fn request(&self) {
+        self.sender.send_replace(true);
     }
 }
 
-#[cfg(unix)]
-fn signal() -> std::io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+/// Returns when the process has been told to stop; from then on the next signal ends it at once.
+pub(super) fn first() -> std::io::Result<impl Future<Output = ()> + Send> {
+    let mut signals = Signals::new()?;
     Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+        signals.next().await;
+        tracing::info!("told to stop");
+        tokio::spawn(async move {
+            signals.next().await;
+            tracing::warn!("told to stop again: stopping at once");
+            std::process::exit(1);
+        });
     })
 }
 
+#[cfg(unix)]
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
 #[cfg(not(unix))]
-fn signal() -> std::io::Result<impl Future<Output = ()>> {
-    Ok(async {
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-    })
+    }
 }

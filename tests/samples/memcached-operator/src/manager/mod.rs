@@ -11,7 +11,10 @@ mod apply;
 mod cache;
 pub mod condition;
 mod controller;
+mod duration;
 mod exposition;
+mod guard;
+mod invalid;
 mod metrics;
 mod name;
 mod object;
@@ -22,13 +25,15 @@ mod queue;
 mod server;
 mod signal;
 
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt, join_all};
+use futures::future::{BoxFuture, FutureExt};
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher;
 use kube::{Client, Config};
+use tokio::task::JoinSet;
 
 pub use self::controller::{Action, Controller, Failure};
 pub use self::name::dns_label;
@@ -38,9 +43,6 @@ pub use self::options::Options;
 
 use self::metrics::Metrics;
 use self::signal::Shutdown;
-
-/// How long running reconciles may take to end after a signal; less than the pod's `terminationGracePeriodSeconds`.
-const GRACE: Duration = Duration::from_secs(8);
 
 /// Why the manager could not start.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +64,14 @@ pub enum Error {
     /// The process can't be told to stop.
     #[error("can't listen for signals: {0}")]
     Signal(#[source] std::io::Error),
+    /// Logs and metrics could not tell them apart.
+    #[error("two controllers have the name `{0}`")]
+    Name(String),
+    /// An operator that may not see the whole cluster was not told where to look.
+    #[error(
+        "`WATCH_NAMESPACE` is not set: it names the namespaces to work in, such as `a` or `a,b`"
+    )]
+    Namespace,
 }
 
 /// Owns what the controllers of one process share, and runs them.
@@ -71,8 +81,14 @@ pub struct Manager {
     options: Options,
     metrics: Arc<Metrics>,
     shutdown: Shutdown,
+    namespaces: Vec<String>,
+    recorder: Recorder,
+    /// The watches so far, by kind and selector.
+    watches: BTreeMap<(TypeId, String), Box<dyn Any + Send>>,
     feeds: Vec<BoxFuture<'static, ()>>,
     synced: Vec<Arc<dyn Fn() -> bool + Send + Sync>>,
+    names: BTreeSet<String>,
+    twice: Option<String>,
     controllers: Vec<BoxFuture<'static, ()>>,
 }
 
@@ -83,16 +99,41 @@ impl Manager {
             .await
             .map_err(|error| Error::Config(Box::new(error)))?;
         let client = Client::try_from(config).map_err(|error| Error::Client(Box::new(error)))?;
-        Ok(Self {
+        Ok(Self::with_client(name, options, client))
+    }
+
+    /// Talks to the server through this client; a client on a mock service makes tests without a cluster.
+    pub fn with_client(name: &str, options: Options, client: Client) -> Self {
+        Self {
             name: name.to_owned(),
+            recorder: Recorder::new(client.clone(), name.into()),
             client,
             options,
             metrics: Arc::default(),
             shutdown: Shutdown::default(),
+            namespaces: options::watched_namespaces(),
+            watches: BTreeMap::new(),
             feeds: Vec::new(),
             synced: Vec::new(),
+            names: BTreeSet::new(),
+            twice: None,
             controllers: Vec::new(),
-        })
+        }
+    }
+
+    /// Works in these namespaces instead of those of `WATCH_NAMESPACE`; none means all.
+    #[must_use]
+    pub fn in_namespaces(mut self, names: &[&str]) -> Self {
+        self.namespaces = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// Refuses to work in all namespaces: for an operator whose permissions are those of Roles.
+    pub fn namespaced(self) -> Result<Self, Error> {
+        if self.namespaces.is_empty() {
+            return Err(Error::Namespace);
+        }
+        Ok(self)
     }
 
     /// Registers a controller.
@@ -104,37 +145,55 @@ impl Manager {
 
     /// Publishes events under the name of this operator.
     pub fn recorder(&self) -> Recorder {
-        Recorder::new(self.client.clone(), self.name.as_str().into())
+        self.recorder.clone()
     }
 
     /// Starts to watch the objects of a kind, in the namespaces this operator is confined to.
     ///
-    /// `PartialObjectMeta<K>` watches the metadata alone.
+    /// `PartialObjectMeta<K>` watches the metadata alone. Whoever asks for the same again gets the same watch.
     pub fn objects<K: Object>(&mut self, config: &watcher::Config) -> Objects<K> {
+        let watch = (TypeId::of::<K>(), format!("{config:?}"));
+        let known = self.watches.get(&watch);
+        if let Some(objects) = known.and_then(|known| known.downcast_ref::<Objects<K>>()) {
+            return objects.clone();
+        }
         let objects = Objects::new(self.client.clone());
-        for namespace in object::namespaces::<K>(&options::watched_namespaces()) {
+        for namespace in object::namespaces::<K>(&self.namespaces) {
             let feed = cache::feed(
                 objects.cache.clone(),
                 self.client.clone(),
                 namespace,
                 config.clone(),
+                invalid::reporter::<K>(self.recorder.clone()),
             );
             self.feeds.push(feed.boxed());
         }
         let cache = objects.cache.clone();
         self.synced.push(Arc::new(move || cache.is_synced()));
+        self.watches.insert(watch, Box::new(objects.clone()));
         objects
     }
 
     /// A controller for the kind of `objects`; `name` appears in logs and metrics.
     pub fn controller<K: Object>(&mut self, name: &str, objects: &Objects<K>) -> Controller<'_, K> {
+        if !self.names.insert(name.to_owned()) {
+            self.twice = Some(name.to_owned());
+        }
         Controller::new(self, name, objects)
     }
 
     /// Serves probes and metrics, fills the caches, reconciles; returns after SIGTERM or Ctrl-C, when the running
-    /// reconciles have ended.
+    /// reconciles have ended. A second signal ends the process at once.
     pub async fn run(self) -> Result<(), Error> {
-        self.shutdown.on_signal().map_err(Error::Signal)?;
+        let signal = signal::first().map_err(Error::Signal)?;
+        self.run_until(signal).await
+    }
+
+    /// As [`Manager::run`], with another reason to stop than a signal.
+    pub async fn run_until(self, stop: impl Future<Output = ()> + Send) -> Result<(), Error> {
+        if let Some(name) = self.twice {
+            return Err(Error::Name(name));
+        }
         let synced = self.synced;
         let ready = Arc::new(move || synced.iter().all(|synced| synced()));
 
@@ -158,26 +217,26 @@ impl Manager {
             background
                 .push(server::serve(listener, move |path| server::metrics(path, &metrics)).boxed());
         }
-        let background: Vec<_> = background.into_iter().map(tokio::spawn).collect();
 
         tracing::info!(operator = self.name, "starting");
-        let synced = async {
-            while !ready() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        tokio::select! {
-            () = synced => {
-                tracing::info!("caches are synced");
-                join_all(self.controllers.into_iter().map(tokio::spawn)).await;
-                // Without a controller, too, it runs until it is told to stop.
-                self.shutdown.requested().await;
-            }
-            () = self.shutdown.requested() => {}
-        }
+        let mut tasks = JoinSet::new();
         for task in background {
-            task.abort();
+            tasks.spawn(task);
         }
+        let work = async {
+            // Caches fill from the start, workers begin here; each controller waits for its own caches.
+            let mut controllers = JoinSet::new();
+            for controller in self.controllers {
+                controllers.spawn(controller);
+            }
+            controllers.join_all().await;
+        };
+        let stop = async {
+            stop.await;
+            self.shutdown.request();
+        };
+        tokio::join!(stop, work);
+        tasks.shutdown().await;
         tracing::info!("stopped");
         Ok(())
     }

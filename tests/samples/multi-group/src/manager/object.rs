@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Debug, Display};
 
-use kube::core::{ClusterResourceScope, NamespaceResourceScope};
+use kube::core::{ClusterResourceScope, NamespaceResourceScope, ObjectMeta};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 /// Every kind that is known when the operator is compiled: custom resources, the types of `k8s_openapi`, and
 /// `PartialObjectMeta` of both.
 pub trait Object:
-    Resource<DynamicType = (), Scope: Reach<Self>>
+    Resource<DynamicType = (), Scope: Reach>
     + Clone
     + Debug
     + Serialize
@@ -24,7 +24,7 @@ pub trait Object:
 }
 
 impl<K> Object for K where
-    K: Resource<DynamicType = (), Scope: Reach<K>>
+    K: Resource<DynamicType = (), Scope: Reach>
         + Clone
         + Debug
         + Serialize
@@ -36,20 +36,24 @@ impl<K> Object for K where
 }
 
 /// How objects of a scope are reached.
-pub trait Reach<K: Sized> {
+pub trait Reach: Sized {
     /// Whether the objects live in namespaces.
     const NAMESPACED: bool;
 
     /// The objects in a namespace, or all.
-    fn api(client: Client, namespace: Option<&str>) -> Api<K>;
+    fn api<K: Resource<DynamicType = (), Scope = Self>>(
+        client: Client,
+        namespace: Option<&str>,
+    ) -> Api<K>;
 }
 
-impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>> Reach<K>
-    for NamespaceResourceScope
-{
+impl Reach for NamespaceResourceScope {
     const NAMESPACED: bool = true;
 
-    fn api(client: Client, namespace: Option<&str>) -> Api<K> {
+    fn api<K: Resource<DynamicType = (), Scope = Self>>(
+        client: Client,
+        namespace: Option<&str>,
+    ) -> Api<K> {
         match namespace {
             Some(namespace) => Api::namespaced(client, namespace),
             None => Api::all(client),
@@ -57,23 +61,27 @@ impl<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>> Reach<K>
     }
 }
 
-impl<K: Resource<DynamicType = (), Scope = ClusterResourceScope>> Reach<K>
-    for ClusterResourceScope
-{
+impl Reach for ClusterResourceScope {
     const NAMESPACED: bool = false;
 
-    fn api(client: Client, _namespace: Option<&str>) -> Api<K> {
+    fn api<K: Resource<DynamicType = (), Scope = Self>>(
+        client: Client,
+        _namespace: Option<&str>,
+    ) -> Api<K> {
         Api::all(client)
     }
 }
 
-pub(super) fn api<K: Object>(client: &Client, namespace: Option<&str>) -> Api<K> {
-    <K::Scope as Reach<K>>::api(client.clone(), namespace)
+pub(super) fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+where
+    K: Resource<DynamicType = (), Scope: Reach>,
+{
+    <K::Scope as Reach>::api(client.clone(), namespace)
 }
 
 /// The namespaces to watch a kind in; `None` is all of them.
 pub(super) fn namespaces<K: Object>(wanted: &[String]) -> Vec<Option<String>> {
-    if wanted.is_empty() || !<K::Scope as Reach<K>>::NAMESPACED {
+    if wanted.is_empty() || !<K::Scope as Reach>::NAMESPACED {
         vec![None]
     } else {
         wanted.iter().cloned().map(Some).collect()
@@ -98,6 +106,13 @@ impl ObjectKey {
         }
     }
 
+    pub(super) fn of_meta(metadata: &ObjectMeta) -> Self {
+        Self {
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone().unwrap_or_default(),
+        }
+    }
+
     /// The controller of `object`, if it is of kind `K`.
     pub(super) fn owner_of<K: Object>(object: &impl ResourceExt) -> Option<Self> {
         let owner = object
@@ -108,7 +123,7 @@ impl ObjectKey {
             .api_version
             .rsplit_once('/')
             .map_or("", |(group, _)| group);
-        let namespace = if <K::Scope as Reach<K>>::NAMESPACED {
+        let namespace = if <K::Scope as Reach>::NAMESPACED {
             object.namespace()
         } else {
             None

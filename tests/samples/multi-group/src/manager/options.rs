@@ -4,6 +4,7 @@
 
 use std::io::{IsTerminal, stderr};
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
@@ -11,6 +12,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::address::BindAddress;
+use super::duration;
 
 /// Flags of the manager; flatten them into those of the program.
 #[derive(Clone, Debug, clap::Args)]
@@ -26,6 +28,10 @@ pub struct Options {
     /// How many objects each controller may reconcile at the same time
     #[arg(long, value_name = "NUMBER", default_value = "8")]
     pub max_concurrent_reconciles: NonZeroUsize,
+
+    /// How long running reconciles may take to end after a signal, such as 8s; less than the pod's grace period
+    #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration::parse)]
+    pub graceful_shutdown_timeout: Duration,
 
     /// What to log: a level, or levels per module such as info,kube=debug; the variable `RUST_LOG` comes first
     #[arg(long, value_name = "LEVEL", default_value = "info")]
