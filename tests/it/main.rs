@@ -14,6 +14,7 @@ mod edit;
 mod generate;
 mod generated;
 mod init;
+mod manager;
 mod node;
 mod oracle;
 mod plan;

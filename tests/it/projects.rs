@@ -31,6 +31,13 @@ fn cargo(folder: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "cargo {arguments:?} in {}\n{text}", folder.display());
 }
 
+/// Runs the tests of a package with the versions of the Memcached sample.
+pub fn test_with_the_lock_file(folder: &Path) {
+    std::fs::copy(root().join("tests/samples/memcached-operator/Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    cargo(folder, &["test", "--quiet"]);
+}
+
 fn check(folder: &Path) {
     std::fs::copy(root().join("tests/samples/memcached-operator/Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

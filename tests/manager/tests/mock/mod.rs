@@ -1,0 +1,224 @@
+//! An API server that is a map of JSON objects, with lists, watches and the failures of real ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use clap::Parser;
+use http::{Request, Response, StatusCode};
+use kube::Client;
+use kube::client::Body;
+use manager::{Manager, Options};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+/// Stores what it is sent; server-side apply is a merge here.
+#[derive(Clone, Default)]
+pub struct Server {
+    state: Arc<Mutex<State>>,
+    changed: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct State {
+    objects: BTreeMap<String, Value>,
+    /// Resource version, path of the object, what happened, the object.
+    history: Vec<(u64, String, &'static str, Value)>,
+    requests: Vec<String>,
+    /// Collections that are not served.
+    missing: BTreeSet<String>,
+    /// Watches from before this version are told that it is too old.
+    expired: u64,
+    version: u64,
+}
+
+#[derive(Parser)]
+struct Args {
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Server {
+    /// A manager for this server, in these namespaces.
+    pub fn manager(&self, namespaces: &[&str], flags: &[&str]) -> Manager {
+        let fixed = ["test", "--health-probe-bind-address=0", "--metrics-bind-address=0"];
+        let args = Args::parse_from(fixed.iter().chain(flags));
+        Manager::with_client("test", args.options, self.client()).in_namespaces(namespaces)
+    }
+
+    pub fn client(&self) -> Client {
+        let server = self.clone();
+        let answer = move |request: Request<Body>| {
+            let server = server.clone();
+            async move { Ok::<_, Infallible>(server.answer(request).await) }
+        };
+        Client::new(tower::service_fn(answer), "default")
+    }
+
+    /// Creates or changes an object such as `api/v1/namespaces/a/configmaps/x`.
+    pub fn put(&self, path: &str, object: Value) -> Value {
+        let object = self.state().put(path, &object);
+        self.changed.notify_waiters();
+        object
+    }
+
+    pub fn delete(&self, path: &str) {
+        {
+            let mut state = self.state();
+            if let Some(mut object) = state.objects.remove(path) {
+                state.version += 1;
+                let version = state.version;
+                object["metadata"]["resourceVersion"] = json!(version.to_string());
+                state.history.push((version, path.to_owned(), "DELETED", object));
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
+    pub fn serve(&self, collection: &str, served: bool) {
+        let mut state = self.state();
+        if served {
+            state.missing.remove(collection);
+        } else {
+            state.missing.insert(collection.to_owned());
+        }
+    }
+
+    /// Forgets the history, as etcd does when it is compacted.
+    pub fn expire(&self) {
+        {
+            let mut state = self.state();
+            state.history.clear();
+            state.expired = state.version;
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// What was asked so far, as `METHOD path`; `LIST` and `WATCH` are methods here.
+    pub fn requests(&self) -> Vec<String> {
+        self.state().requests.clone()
+    }
+
+    pub fn count(&self, request: &str) -> usize {
+        let requests = self.requests();
+        requests.iter().filter(|have| have.starts_with(request)).count()
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let path = parts.uri.path().trim_start_matches('/').to_owned();
+        let query = parts.uri.query().unwrap_or_default();
+        let value = |name: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
+        };
+        let method = match (parts.method.as_str(), value("watch")) {
+            ("GET", Some(_)) => "WATCH",
+            ("GET", None) => "LIST",
+            (other, _) => other,
+        };
+        self.state().requests.push(format!("{method} {path}"));
+        if self.state().missing.contains(&path) {
+            return failure(404, "the server could not find the requested resource");
+        }
+        match method {
+            "LIST" => response(200, self.state().list(&path).to_string()),
+            "WATCH" => {
+                let since = value("resourceVersion").and_then(|version| version.parse().ok());
+                response(200, self.watch(&path, since.unwrap_or_default()).await)
+            }
+            _ => {
+                let body = body.collect_bytes().await.unwrap_or_default();
+                let change: Value = serde_json::from_slice(&body).unwrap_or_default();
+                response(200, self.put(path.trim_end_matches("/status"), change).to_string())
+            }
+        }
+    }
+
+    /// Answers as soon as there is something to tell, and ends there: a watch that is dropped after each event.
+    async fn watch(&self, path: &str, since: u64) -> String {
+        loop {
+            let changed = self.changed.notified();
+            {
+                let state = self.state();
+                if since < state.expired {
+                    let status = json!({ "kind": "Status", "status": "Failure", "reason": "Expired", "code": 410, "message": "too old" });
+                    return json!({ "type": "ERROR", "object": status }).to_string() + "\n";
+                }
+                let news =
+                    state.history.iter().filter(|(version, object, ..)| *version > since && within(path, object));
+                let lines =
+                    news.map(|(_, _, kind, object)| json!({ "type": kind, "object": object }).to_string() + "\n");
+                let lines: String = lines.collect();
+                if !lines.is_empty() {
+                    return lines;
+                }
+            }
+            let _ = tokio::time::timeout(Duration::from_secs(60), changed).await;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn put(&mut self, path: &str, change: &Value) -> Value {
+        self.version += 1;
+        let new = !self.objects.contains_key(path);
+        let parts: Vec<_> = path.split('/').collect();
+        let object = self.objects.entry(path.to_owned()).or_default();
+        merge(object, change);
+        object["metadata"]["name"] = json!(parts.last());
+        if let Some(place) = parts.iter().position(|part| *part == "namespaces") {
+            object["metadata"]["namespace"] = json!(parts[place + 1]);
+        }
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        let object = object.clone();
+        let kind = if new { "ADDED" } else { "MODIFIED" };
+        self.history.push((self.version, path.to_owned(), kind, object.clone()));
+        object
+    }
+
+    fn list(&self, path: &str) -> Value {
+        let items = self.objects.iter().filter(|(object, _)| within(path, object));
+        let items: Vec<_> = items.map(|(_, object)| object).collect();
+        json!({ "metadata": { "resourceVersion": self.version.to_string() }, "items": items })
+    }
+}
+
+/// Whether an object is in a collection, of one namespace or of all.
+fn within(collection: &str, object: &str) -> bool {
+    let (of, _) = object.rsplit_once('/').unwrap_or_default();
+    let all = of.split_once("/namespaces/").and_then(|(group, rest)| {
+        let (_, plural) = rest.split_once('/')?;
+        Some(format!("{group}/{plural}"))
+    });
+    of == collection || all.as_deref() == Some(collection)
+}
+
+fn merge(target: &mut Value, patch: &Value) {
+    match patch {
+        Value::Object(fields) => {
+            if !target.is_object() {
+                *target = json!({});
+            }
+            for (key, value) in fields {
+                merge(&mut target[key.as_str()], value);
+            }
+        }
+        value => *target = value.clone(),
+    }
+}
+
+fn failure(code: u16, message: &str) -> Response<Body> {
+    response(code, json!({ "kind": "Status", "status": "Failure", "message": message, "code": code }).to_string())
+}
+
+fn response(code: u16, body: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.into_bytes()));
+    *response.status_mut() = StatusCode::from_u16(code).expect("a code that exists");
+    response
+}
