@@ -13,6 +13,7 @@ mod slot;
 
 use std::any::Any;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Once;
@@ -71,12 +72,20 @@ impl Graph {
 
     /// Whether a type is part of another one.
     fn reaches(&self, from: TypeId, to: TypeId) -> bool {
-        let inner = match self.get(from) {
-            Type::Known(_, arguments) => arguments.clone(),
-            Type::User(container) => container.parts(),
-            Type::Unknown => Vec::new(),
-        };
-        inner.into_iter().any(|part| part == to || self.reaches(part, to))
+        let mut seen = BTreeSet::new();
+        let mut left = vec![from];
+        while let Some(id) = left.pop() {
+            let parts = match self.get(id) {
+                Type::Known(_, arguments) => arguments.clone(),
+                Type::User(container) => container.parts(),
+                Type::Unknown => Vec::new(),
+            };
+            if parts.contains(&to) {
+                return true;
+            }
+            left.extend(parts.into_iter().filter(|part| seen.insert(*part)));
+        }
+        false
     }
 
     /// The types of the analysed crate with their ids, in the order they were met.
