@@ -9,6 +9,7 @@ use self::context::{BuiltinContext, ControllerContext, DeployImageContext, Proje
 use self::rustfmt::Formatted;
 use self::template::Rendered;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::edit::cargo_toml::{self, Dependency, Section};
 use crate::edit::{kustomization, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
 
@@ -66,7 +67,36 @@ pub(crate) fn api(
     marker(draft, "config/rbac/kustomization.yaml", "userroles", &roles.join("\n"))?;
     let default = RelPath::new("config/default/kustomization.yaml")?;
     draft.edit(&default, |text| kustomization::uncomment(text, "- ../crd"))?;
+    depend(draft, &API_DEPENDENCIES)?;
+    if body.is_some() {
+        depend(draft, &DEPLOY_IMAGE_DEPENDENCIES)?;
+    }
     Ok(found)
+}
+
+/// What the types of an API and `tests/crds.rs` use; a project without an API has no need of it.
+const API_DEPENDENCIES: [(Section, Dependency); 2] =
+    [(Section::Dependencies, dependency("schemars", "1")), (Section::DevDependencies, dependency("serde-saphyr", "2"))];
+
+/// What the tests of a controller that runs an image use.
+const DEPLOY_IMAGE_DEPENDENCIES: [(Section, Dependency); 2] = [
+    (Section::DevDependencies, dependency("http", "1")),
+    (
+        Section::DevDependencies,
+        Dependency { default_features: false, features: &["util"], ..dependency("tower", "0.5") },
+    ),
+];
+
+const fn dependency(name: &'static str, version: &'static str) -> Dependency<'static> {
+    Dependency { name, version, default_features: true, features: &[] }
+}
+
+fn depend(draft: &mut Draft, dependencies: &[(Section, Dependency)]) -> Result<()> {
+    let manifest = RelPath::new("Cargo.toml")?;
+    for (section, dependency) in dependencies {
+        draft.edit(&manifest, |text| cargo_toml::add_dependency(text, *section, dependency))?;
+    }
+    Ok(())
 }
 
 /// What a new controller does.

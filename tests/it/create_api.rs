@@ -177,3 +177,23 @@ fn a_kind_has_no_name_that_scaffolded_code_uses() {
     names.retain(|name| Kind::parse(name).is_ok());
     assert_eq!(names, BTreeSet::new());
 }
+
+#[test]
+fn every_dependency_is_used() {
+    for create in ["version", CREATE, &format!("{CREATE} --image memcached")] {
+        let sandbox = Sandbox::project("");
+        sandbox.run(create).success();
+        let files = sandbox.files();
+        let used = |name: &str, folders: &[&str]| {
+            let name = format!("{}::", name.replace('-', "_"));
+            let code = |path: &str| folders.iter().any(|folder| path.starts_with(folder)) && !path.ends_with(".md");
+            files.iter().any(|(path, text)| code(path) && text.contains(&name))
+        };
+        let manifest: toml_edit::DocumentMut = sandbox.read("Cargo.toml").parse().unwrap();
+        for (table, folders) in [("dependencies", &["src/"][..]), ("dev-dependencies", &["src/", "tests/"])] {
+            for (name, _) in manifest[table].as_table().unwrap() {
+                assert!(used(name, folders), "`{name}` is in [{table}] after `{create}`");
+            }
+        }
+    }
+}
