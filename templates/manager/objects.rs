@@ -10,7 +10,7 @@ use kube::{Client, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::apply;
+use super::apply::{self, Difference, Manifest};
 use super::cache::Cache;
 use super::object::{self, Object, ObjectKey};
 
@@ -85,8 +85,11 @@ impl<K: Object> Objects<K> {
         let manifest = apply::manifest(desired, field_manager).map_err(kube::Error::SerdeError)?;
         let current = self.cache.get(&key);
         if let Some(object) = &current {
-            let value = serde_json::to_value(object.as_ref()).map_err(kube::Error::SerdeError)?;
-            if apply::is_in(&manifest, &value) {
+            let differences = differences(&manifest, object.as_ref())?;
+            // What the server made of the same manifest, a default or a webhook, it will make of it again.
+            if differences.is_empty()
+                || self.cache.settled(&key, manifest.fingerprint) == Some(differences)
+            {
                 return Ok(Applied {
                     object: object.clone(),
                     change: Change::None,
@@ -94,18 +97,24 @@ impl<K: Object> Objects<K> {
             }
         }
         let params = PatchParams::apply(field_manager).force();
-        let object = self
-            .patch(&key, None, &params, &Patch::Apply(manifest))
-            .await?;
-        let change = if current.is_some() {
-            Change::Updated
-        } else {
-            Change::Created
+        let patch = Patch::Apply(&manifest.value);
+        let object = self.patch(&key, None, &params, &patch).await?;
+        let left = differences(&manifest, object.as_ref())?;
+        self.cache.settle(&key, manifest.fingerprint, left);
+        let change = match current {
+            None => Change::Created,
+            Some(current) if current.resource_version() == object.resource_version() => {
+                Change::None
+            }
+            Some(_) => Change::Updated,
         };
         Ok(Applied { object, change })
     }
 
     /// Writes the status of `object` if it differs; true if it did.
+    ///
+    /// At most once a second for each object: what comes sooner is not written, and its controllers look at the object
+    /// again when the second is over.
     pub async fn apply_status<S>(
         &self,
         object: &K,
@@ -119,6 +128,10 @@ impl<K: Object> Objects<K> {
         if object.status() == Some(status) {
             return Ok(false);
         }
+        let key = ObjectKey::of(object);
+        if self.cache.puts_off_status(&key) {
+            return Ok(false);
+        }
         // The UID keeps a late answer to a deleted object from its successor of the same name.
         let manifest = json!({
             "apiVersion": K::api_version(&()),
@@ -127,13 +140,9 @@ impl<K: Object> Objects<K> {
             "status": status,
         });
         let params = PatchParams::apply(field_manager).force();
-        self.patch(
-            &ObjectKey::of(object),
-            Some("status"),
-            &params,
-            &Patch::Apply(manifest),
-        )
-        .await?;
+        let patch = Patch::Apply(&manifest);
+        self.patch(&key, Some("status"), &params, &patch).await?;
+        self.cache.status_written(&key);
         Ok(true)
     }
 
@@ -166,7 +175,7 @@ impl<K: Object> Objects<K> {
             &ObjectKey::of(object),
             None,
             &PatchParams::default(),
-            &Patch::Merge(patch),
+            &Patch::Merge(&patch),
         )
         .await?;
         Ok(())
@@ -177,7 +186,7 @@ impl<K: Object> Objects<K> {
         key: &ObjectKey,
         subresource: Option<&str>,
         params: &PatchParams,
-        patch: &Patch<Value>,
+        patch: &Patch<&Value>,
     ) -> kube::Result<Arc<K>> {
         let api = object::api::<K>(&self.client, key.namespace.as_deref());
         let ticket = self.cache.ticket(key.namespace.as_deref());
@@ -190,4 +199,9 @@ impl<K: Object> Objects<K> {
         };
         Ok(self.cache.wrote(answer, &ticket))
     }
+}
+
+fn differences<K: Object>(manifest: &Manifest, object: &K) -> kube::Result<Vec<Difference>> {
+    let actual = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
+    Ok(apply::differences(&manifest.value, &actual))
 }

@@ -1,5 +1,7 @@
 //! An API server that is a map of JSON objects, with lists, watches and the failures of real ones.
 
+#![allow(dead_code)] // Not every test binary uses all of it.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,6 +32,8 @@ struct State {
     missing: BTreeSet<String>,
     /// Watches from before this version are told that it is too old.
     expired: u64,
+    /// What every written object has afterwards, as a webhook would do it.
+    insisted: Value,
     version: u64,
 }
 
@@ -74,6 +78,11 @@ impl Server {
             }
         }
         self.changed.notify_waiters();
+    }
+
+    /// Changes every object that is written from now on.
+    pub fn insist(&self, change: Value) {
+        self.state().insisted = change;
     }
 
     pub fn serve(&self, collection: &str, served: bool) {
@@ -171,6 +180,9 @@ impl State {
         let parts: Vec<_> = path.split('/').collect();
         let object = self.objects.entry(path.to_owned()).or_default();
         merge(object, change);
+        if !self.insisted.is_null() {
+            merge(object, &self.insisted);
+        }
         object["metadata"]["name"] = json!(parts.last());
         if let Some(place) = parts.iter().position(|part| *part == "namespaces") {
             object["metadata"]["namespace"] = json!(parts[place + 1]);

@@ -7,15 +7,24 @@ use serde_json::{Map, Value, json};
 use super::name::fnv1a;
 use super::object::Object;
 
+/// What is applied.
+pub(super) struct Manifest {
+    pub(super) value: Value,
+    pub(super) fingerprint: u64,
+}
+
+/// Something that is desired and not so: where, and what is there instead.
+pub(super) type Difference = (String, Value);
+
 /// `object` as server-side apply wants it, with a fingerprint of itself among the annotations.
-pub(super) fn manifest<K: Object>(object: &K, field_manager: &str) -> serde_json::Result<Value> {
-    let mut manifest = serde_json::to_value(object)?;
-    let fingerprint = format!("{:016x}", fnv1a(manifest.to_string().as_bytes()));
-    let annotations = entry(entry(&mut manifest, "metadata"), "annotations");
-    annotations[format!("{field_manager}/desired-hash")] = json!(fingerprint);
-    manifest["apiVersion"] = json!(K::api_version(&()));
-    manifest["kind"] = json!(K::kind(&()));
-    Ok(manifest)
+pub(super) fn manifest<K: Object>(object: &K, field_manager: &str) -> serde_json::Result<Manifest> {
+    let mut value = serde_json::to_value(object)?;
+    let fingerprint = fnv1a(value.to_string().as_bytes());
+    let annotations = entry(entry(&mut value, "metadata"), "annotations");
+    annotations[format!("{field_manager}/desired-hash")] = json!(format!("{fingerprint:016x}"));
+    value["apiVersion"] = json!(K::api_version(&()));
+    value["kind"] = json!(K::kind(&()));
+    Ok(Manifest { value, fingerprint })
 }
 
 fn entry<'a>(value: &'a mut Value, key: &str) -> &'a mut Value {
@@ -25,32 +34,126 @@ fn entry<'a>(value: &'a mut Value, key: &str) -> &'a mut Value {
     &mut value[key]
 }
 
-/// Whether `actual` has everything that `desired` says, whatever else it has.
-pub(super) fn is_in(desired: &Value, actual: &Value) -> bool {
-    covers("", desired, actual)
+/// Where `actual` is not as `desired` says, whatever else it has.
+pub(super) fn differences(desired: &Value, actual: &Value) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    differ("", "", desired, actual, &mut differences);
+    differences
 }
 
-fn covers(parent: &str, desired: &Value, actual: &Value) -> bool {
+/// `key` is that of the field, or of the list for an element.
+fn differ(
+    place: &str,
+    key: &str,
+    desired: &Value,
+    actual: &Value,
+    differences: &mut Vec<Difference>,
+) {
     match (desired, actual) {
         // The server does not store what is empty.
-        (Value::Object(desired), Value::Null) => desired.is_empty(),
-        (Value::Array(desired), Value::Null) => desired.is_empty(),
-        (Value::Object(desired), Value::Object(actual)) => desired.iter().all(|(key, desired)| {
-            let actual = actual.get(key).unwrap_or(&Value::Null);
-            if matches!(parent, "limits" | "requests") {
-                same_quantity(desired, actual)
-            } else {
-                covers(key, desired, actual)
+        (Value::Object(desired), Value::Null) if desired.is_empty() => {}
+        (Value::Array(desired), Value::Null) if desired.is_empty() => {}
+        (Value::String(desired), Value::Null) if desired.is_empty() => {}
+        (Value::Object(desired), Value::Object(actual)) => {
+            for (field, desired) in desired {
+                let actual = actual.get(field).unwrap_or(&Value::Null);
+                let place = format!("{place}/{field}");
+                if !(QUANTITIES.contains(&key) || QUANTITY.contains(&field.as_str())) {
+                    differ(&place, field, desired, actual, differences);
+                } else if !same_quantity(desired, actual) {
+                    differences.push((place, actual.clone()));
+                }
             }
-        }),
-        // Lists of objects are merged by a key: others may add to them.
-        (Value::Array(desired), Value::Array(actual)) if desired.iter().any(Value::is_object) => {
-            desired
-                .iter()
-                .all(|desired| actual.iter().any(|actual| covers("", desired, actual)))
         }
-        (desired, actual) => desired == actual,
+        (Value::Array(desired), Value::Array(actual)) => {
+            let keys = merge_keys(place, key);
+            let merged = !keys.is_empty()
+                && desired
+                    .iter()
+                    .all(|element| keys.iter().any(|key| !element[*key].is_null()));
+            if merged {
+                for element in desired {
+                    let of = identity(element, keys);
+                    let found = actual.iter().find(|other| identity(other, keys) == of);
+                    let place = format!("{place}/{of:?}");
+                    differ(
+                        &place,
+                        key,
+                        element,
+                        found.unwrap_or(&Value::Null),
+                        differences,
+                    );
+                }
+            } else if key == "finalizers" {
+                let missing = desired.iter().filter(|element| !actual.contains(element));
+                differences
+                    .extend(missing.map(|element| (format!("{place}/{element}"), Value::Null)));
+            } else if desired.len() == actual.len() {
+                for (index, (desired, actual)) in desired.iter().zip(actual).enumerate() {
+                    differ(
+                        &format!("{place}/{index}"),
+                        key,
+                        desired,
+                        actual,
+                        differences,
+                    );
+                }
+            } else {
+                differences.push((place.to_owned(), Value::Array(actual.clone())));
+            }
+        }
+        (desired, actual) if desired == actual => {}
+        (_, actual) => differences.push((place.to_owned(), actual.clone())),
     }
+}
+
+/// Fields whose values are maps of quantities.
+const QUANTITIES: [&str; 10] = [
+    "allocatable",
+    "capacity",
+    "default",
+    "defaultRequest",
+    "hard",
+    "limits",
+    "max",
+    "min",
+    "overhead",
+    "requests",
+];
+
+/// Fields that are quantities themselves.
+const QUANTITY: [&str; 3] = ["averageValue", "divisor", "sizeLimit"];
+
+/// What tells the elements of a list apart to which others may add; none if the list is one value, in this order.
+fn merge_keys(place: &str, list: &str) -> &'static [&'static str] {
+    match list {
+        "containers"
+        | "ephemeralContainers"
+        | "env"
+        | "imagePullSecrets"
+        | "initContainers"
+        | "resourceClaims"
+        | "secrets"
+        | "volumes"
+        | "webhooks" => &["name"],
+        "conditions" => &["type"],
+        "hostAliases" => &["ip"],
+        "ownerReferences" => &["uid"],
+        // Those of a NetworkPolicy are one value.
+        "ports" if !place.contains("gress/") => &["containerPort", "port", "protocol"],
+        "topologySpreadConstraints" => &["topologyKey", "whenUnsatisfiable"],
+        "volumeDevices" => &["devicePath"],
+        "volumeMounts" => &["mountPath"],
+        _ => &[],
+    }
+}
+
+fn identity(element: &Value, keys: &[&str]) -> Vec<String> {
+    let key = |key: &&str| match &element[*key] {
+        Value::Null if *key == "protocol" => "\"TCP\"".to_owned(),
+        value => value.to_string(),
+    };
+    keys.iter().map(key).collect()
 }
 
 /// The server writes `1024Mi` as `1Gi`, and `0.5` as `500m`.
@@ -114,55 +217,98 @@ mod tests {
 
     #[test]
     fn what_differs_is_applied_and_what_others_add_is_not() {
-        let cases = [
-            (json!({"a": 1}), json!({"a": 1, "b": 2}), true),
-            (json!({"a": 1}), json!({"a": 2}), false),
-            (json!({"a": 1}), json!({}), false),
-            (json!({"a": {}, "b": []}), json!({}), true),
+        for (desired, actual, expected) in [
+            (json!({"a": 1}), json!({"a": 1, "b": 2}), ""),
+            (json!({"a": 1}), json!({"a": 2}), "/a is 2"),
+            (json!({"a": 1}), json!({}), "/a is null"),
+            (json!({"a": {}, "b": [], "c": ""}), json!({}), ""),
+            (json!({"a": {"b": 1}}), json!({}), "/a is null"),
             (
                 json!({"args": ["-v"]}),
                 json!({"args": ["-v", "-x"]}),
-                false,
+                r#"/args is ["-v","-x"]"#,
             ),
             (
                 json!({"args": ["-v", "-x"]}),
                 json!({"args": ["-x", "-v"]}),
-                false,
+                r#"/args/0 is "-x", /args/1 is "-v""#,
             ),
+            (
+                json!({"finalizers": ["a"]}),
+                json!({"finalizers": ["b", "a"]}),
+                "",
+            ),
+            (
+                json!({"finalizers": ["a"]}),
+                json!({"finalizers": ["b"]}),
+                r#"/finalizers/"a" is null"#,
+            ),
+            // A port is told by number and protocol; others may open more.
             (
                 json!({"ports": [{"port": 1}]}),
                 json!({"ports": [{"port": 2}, {"port": 1, "protocol": "TCP"}]}),
-                true,
+                "",
             ),
             (
                 json!({"ports": [{"port": 1}, {"port": 3}]}),
-                json!({"ports": [{"port": 1}]}),
-                false,
+                json!({"ports": [{"port": 1}, {"port": 3, "protocol": "UDP"}]}),
+                r#"/ports/["null", "3", "\"TCP\""] is null"#,
+            ),
+            // Not so in a NetworkPolicy, whose rules are one value.
+            (
+                json!({"ingress": [{"ports": [{"port": 1}]}]}),
+                json!({"ingress": [{"ports": [{"port": 1}, {"port": 2}]}]}),
+                r#"/ingress/0/ports is [{"port":1},{"port":2}]"#,
+            ),
+            // The right container has the wrong image, although another has the right one.
+            (
+                json!({"containers": [{"name": "a", "image": "1"}]}),
+                json!({"containers": [{"name": "b", "image": "1"}, {"name": "a", "image": "2"}]}),
+                r#"/containers/["\"a\""]/image is "2""#,
+            ),
+            // A role with one rule more is not what was desired.
+            (
+                json!({"rules": [{"verbs": ["get"]}]}),
+                json!({"rules": [{"verbs": ["get"]}, {"verbs": ["*"]}]}),
+                r#"/rules is [{"verbs":["get"]},{"verbs":["*"]}]"#,
             ),
             (
                 json!({"limits": {"memory": "1024Mi"}}),
                 json!({"limits": {"memory": "1Gi"}}),
-                true,
+                "",
             ),
             (
                 json!({"limits": {"memory": "1024M"}}),
                 json!({"limits": {"memory": "1Gi"}}),
-                false,
+                r#"/limits/memory is "1Gi""#,
             ),
             (
                 json!({"requests": {"cpu": "0.5"}}),
                 json!({"requests": {"cpu": "500m"}}),
-                true,
+                "",
             ),
             (
                 json!({"requests": {"cpu": "1e3"}}),
                 json!({"requests": {"cpu": "1k"}}),
-                true,
+                "",
             ),
-            (json!({"args": ["0.5"]}), json!({"args": ["500m"]}), false),
-        ];
-        for (desired, actual, expected) in cases {
-            assert_eq!(is_in(&desired, &actual), expected, "{desired} in {actual}");
+            (
+                json!({"sizeLimit": "0.5Gi"}),
+                json!({"sizeLimit": "512Mi"}),
+                "",
+            ),
+            (
+                json!({"args": ["0.5"]}),
+                json!({"args": ["500m"]}),
+                r#"/args/0 is "500m""#,
+            ),
+        ] {
+            let found = differences(&desired, &actual);
+            let found: Vec<_> = found
+                .iter()
+                .map(|(place, is)| format!("{place} is {is}"))
+                .collect();
+            assert_eq!(found.join(", "), expected, "{desired} in {actual}");
         }
     }
 }

@@ -17,7 +17,9 @@ use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
 use kube::{Client, Resource};
 use tokio::sync::watch as signal;
+use tokio::time::Instant;
 
+use super::apply::Difference;
 use super::guard::{Guard, Invalid};
 use super::object::{self, Object, ObjectKey};
 
@@ -25,17 +27,22 @@ use super::object::{self, Object, ObjectKey};
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 
+/// The status of an object is written at most once in this time.
+const STATUS_PAUSE: Duration = Duration::from_secs(1);
+
 /// What happened to an object: the one before, if there was one, and the one after, if it still exists.
 pub(super) struct Seen<'a, K> {
     pub(super) before: Option<&'a K>,
     pub(super) after: Option<&'a K>,
 }
 
+type Revisit = Box<dyn Fn(&ObjectKey, Duration) + Send + Sync>;
 type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
 
 pub(super) struct Cache<K> {
     state: RwLock<State<K>>,
     listeners: RwLock<Vec<Listener<K>>>,
+    revisits: RwLock<Vec<Revisit>>,
     synced: signal::Sender<bool>,
 }
 
@@ -49,6 +56,10 @@ struct Entry<K> {
     object: Arc<K>,
     /// What the listeners have heard of last; behind `object` while the watch has not delivered our own write.
     told: Option<Arc<K>>,
+    /// When we wrote its status last.
+    status: Option<Instant>,
+    /// The fingerprint of what we applied, and where the server did not take it over.
+    settled: Option<(u64, Vec<Difference>)>,
 }
 
 struct Feed<K> {
@@ -73,6 +84,7 @@ impl<K: Object> Cache<K> {
                 feeds: BTreeMap::new(),
             }),
             listeners: RwLock::new(Vec::new()),
+            revisits: RwLock::new(Vec::new()),
             synced: signal::Sender::new(true),
         }
     }
@@ -134,6 +146,56 @@ impl<K: Object> Cache<K> {
         listeners.push(Box::new(listener));
     }
 
+    /// Who works on these objects, and comes back to one after a time.
+    pub(super) fn on_revisit(
+        &self,
+        revisit: impl Fn(&ObjectKey, Duration) + Send + Sync + 'static,
+    ) {
+        let mut revisits = self
+            .revisits
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        revisits.push(Box::new(revisit));
+    }
+
+    /// Whether it is too early to write this status again; if so, its controllers will come back.
+    pub(super) fn puts_off_status(&self, key: &ObjectKey) -> bool {
+        let written = self.read(|state| state.objects.get(key).and_then(|entry| entry.status));
+        let left = written.and_then(|at| STATUS_PAUSE.checked_sub(at.elapsed()));
+        let revisits = self.revisits.read().unwrap_or_else(PoisonError::into_inner);
+        match left {
+            Some(left) if !left.is_zero() && !revisits.is_empty() => {
+                revisits.iter().for_each(|revisit| revisit(key, left));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn status_written(&self, key: &ObjectKey) {
+        self.write(|state| {
+            if let Some(entry) = state.objects.get_mut(key) {
+                entry.status = Some(Instant::now());
+            }
+        });
+    }
+
+    /// Where the server did not take over what we applied, if that was the last thing that we applied.
+    pub(super) fn settled(&self, key: &ObjectKey, fingerprint: u64) -> Option<Vec<Difference>> {
+        self.read(|state| {
+            let (applied, differences) = state.objects.get(key)?.settled.as_ref()?;
+            (*applied == fingerprint).then(|| differences.clone())
+        })
+    }
+
+    pub(super) fn settle(&self, key: &ObjectKey, fingerprint: u64, differences: Vec<Difference>) {
+        self.write(|state| {
+            if let Some(entry) = state.objects.get_mut(key) {
+                entry.settled = (!differences.is_empty()).then_some((fingerprint, differences));
+            }
+        });
+    }
+
     /// Taken before a write, given back with its answer.
     pub(super) fn ticket(&self, namespace: Option<&str>) -> Ticket {
         Ticket(self.read(|state| state.feed(namespace).map(|feed| feed.epoch)))
@@ -154,9 +216,7 @@ impl<K: Object> Cache<K> {
                 .get(&key)
                 .is_none_or(|entry| entry.version() < version);
             if current && newer {
-                let told = state.objects.remove(&key).and_then(|entry| entry.told);
-                let object = object.clone();
-                state.objects.insert(key, Entry { object, told });
+                state.put(key, object.clone());
             }
         });
         object
@@ -252,11 +312,7 @@ impl<K: Object> Cache<K> {
             if heard || overtaken {
                 return None;
             }
-            let entry = Entry {
-                object: object.clone(),
-                told: Some(object.clone()),
-            };
-            state.objects.insert(key.clone(), entry);
+            state.put(key.clone(), object.clone()).told = Some(object.clone());
             Some(told)
         });
         if let Some(before) = before {
@@ -319,6 +375,17 @@ impl<K: Object> Entry<K> {
 impl<K: Object> State<K> {
     fn feed(&self, namespace: Option<&str>) -> Option<&Feed<K>> {
         self.feeds.get("").or_else(|| self.feeds.get(namespace?))
+    }
+
+    fn put(&mut self, key: ObjectKey, object: Arc<K>) -> &mut Entry<K> {
+        let entry = self.objects.entry(key).or_insert_with(|| Entry {
+            object: object.clone(),
+            told: None,
+            status: None,
+            settled: None,
+        });
+        entry.object = object;
+        entry
     }
 
     fn delivered(&mut self, namespace: &str, version: u64) {

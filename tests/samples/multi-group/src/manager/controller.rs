@@ -152,6 +152,10 @@ impl<'manager, K: Object> Controller<'manager, K> {
         Running: Future<Output = Result<Action, Error>> + Send + 'static,
         Error: Failure,
     {
+        let queue = self.queue.clone();
+        self.objects
+            .cache
+            .on_revisit(move |key, after| queue.add_after(key.clone(), after));
         let (queue, filter) = (self.queue.clone(), self.filter);
         self.objects.cache.listen(move |key, seen| {
             if seen.after.is_none() {
