@@ -12,6 +12,7 @@ mod lock;
 mod manifest;
 pub mod marker;
 mod module;
+mod outline;
 mod resolve;
 
 use std::collections::BTreeMap;
@@ -74,6 +75,8 @@ struct Module {
     unknown_cfg: Option<String>,
     /// False when its file is missing or no valid Rust: names may be missing.
     complete: bool,
+    /// Only the outline of its file was read: its modules in files of their own.
+    unread: bool,
 }
 
 impl Module {
@@ -102,20 +105,32 @@ pub struct SourceTree {
 }
 
 impl SourceTree {
-    /// Reads the package in `dir` with its default features.
+    /// Reads the package in `dir` with its default features, every file of it.
     ///
     /// An error means that there is nothing to read: no `Cargo.toml`, or no package in it.
     pub fn load(dir: &Path) -> anyhow::Result<(Self, Diagnostics)> {
-        Self::load_with(dir, &FeatureSelection::default(), &Pending::default())
+        Self::read(dir, &FeatureSelection::default(), &Pending::default(), false)
     }
 
     /// Reads the package in `dir` with other features, and with files that are not written yet.
+    ///
+    /// Of files that can't declare a custom resource only the outline is read, until [`Self::settle`] finds that
+    /// more of them is needed.
     pub fn load_with(
         dir: &Path,
         selection: &FeatureSelection,
         pending: &Pending,
     ) -> anyhow::Result<(Self, Diagnostics)> {
-        let mut loader = Loader::new(dir, pending);
+        Self::read(dir, selection, pending, true)
+    }
+
+    fn read(
+        dir: &Path,
+        selection: &FeatureSelection,
+        pending: &Pending,
+        outlines: bool,
+    ) -> anyhow::Result<(Self, Diagnostics)> {
+        let mut loader = Loader::new(Sources::default(), dir, pending, outlines);
         for (position, manifest) in manifests(dir, selection, pending)?.into_iter().enumerate() {
             let package = PackageId(index(loader.sources.packages.len()));
             let cfg = CfgSet { features: manifest.active_features.clone() };
@@ -130,9 +145,46 @@ impl SourceTree {
                 }
             }
         }
-        let Loader { sources, diagnostics, .. } = loader;
-        let scopes = Scopes::build(&sources);
-        Ok((Self { sources, scopes }, diagnostics))
+        let Loader { sources, mut diagnostics, .. } = loader;
+        let names = outline::aliases(DERIVE, sources.texts());
+        sources.want_files(|file| outline::may_derive(&file.text, &names));
+        let mut tree = Self { sources, scopes: Scopes::default() };
+        diagnostics.extend(tree.read_wanted());
+        Ok((tree, diagnostics))
+    }
+
+    /// The answer of `ask`, which sees all that it needs; and what is wrong in the files that were read for it.
+    pub fn settle<T>(&mut self, ask: impl Fn(&Self) -> T) -> (T, Diagnostics) {
+        let mut diagnostics = Diagnostics::default();
+        let mut again = false;
+        loop {
+            let answer = ask(self);
+            if self.sources.wanted.borrow().is_empty() {
+                return (answer, diagnostics);
+            }
+            // What is needed for what is needed is not found out one by one.
+            if std::mem::replace(&mut again, true) {
+                self.sources.want_files(|_| true);
+            }
+            diagnostics.extend(self.read_wanted());
+        }
+    }
+
+    /// Reads the rest of the modules that something depends on, and what their names depend on.
+    fn read_wanted(&mut self) -> Diagnostics {
+        let pending = Pending::default();
+        let mut loader = Loader::new(std::mem::take(&mut self.sources), Path::new(""), &pending, false);
+        loop {
+            for module in loader.sources.wanted.take() {
+                loader.complete(module);
+            }
+            self.scopes = Scopes::build(&loader.sources);
+            if loader.sources.wanted.borrow().is_empty() {
+                break;
+            }
+        }
+        self.sources = loader.sources;
+        loader.diagnostics
     }
 
     /// `Cargo.toml` and `Cargo.lock` of the package.
@@ -143,7 +195,30 @@ impl SourceTree {
     /// All cfg-active items of the package's own targets, in the order of the source: library first, then binaries,
     /// a module's items where its `mod` stands.
     pub fn items(&self) -> impl Iterator<Item = ItemRef> {
-        (0..index(self.sources.items.len())).map(ItemRef).filter(|item| self.is_own(self.module(*item)))
+        let own = |krate: &&Crate| self.sources.packages[krate.package.0 as usize].own;
+        let mut items = Vec::with_capacity(self.sources.items.len());
+        for krate in self.sources.crates.iter().filter(own) {
+            self.collect(krate.root, &mut items);
+        }
+        items.into_iter()
+    }
+
+    fn collect(&self, module: ModuleId, out: &mut Vec<ItemRef>) {
+        for item in &self.module_data(module).items {
+            out.push(*item);
+            if let Some(child) = self.child(*item) {
+                self.collect(child, out);
+            }
+        }
+    }
+
+    /// Says that an answer depends on the `impl` blocks for this item, wherever they are.
+    pub fn seek_impls(&self, item: ItemRef) {
+        let unread = self.sources.modules.iter().any(|module| module.unread);
+        if let Some(name) = name(self.item(item)).map(ident).filter(|_| unread) {
+            let names = outline::aliases(&name, self.sources.texts());
+            self.sources.want_files(|file| outline::may_implement(&file.text, &names));
+        }
     }
 
     /// The item with cfg applied: what is off is gone, what can't be decided still has its `#[cfg]`.
@@ -164,6 +239,7 @@ impl SourceTree {
 
     /// The items of one module.
     pub fn module_items(&self, module: ModuleId) -> &[ItemRef] {
+        self.sources.want(module);
         &self.module_data(module).items
     }
 
@@ -231,13 +307,20 @@ impl SourceTree {
         file.origin(file.range(span))
     }
 
-    /// Every `//` comment of the package's own files that is not switched off by cfg, file by file.
-    pub fn comments(&self) -> impl Iterator<Item = Comment> {
-        self.sources.files.iter().filter(|file| file.own).flat_map(|file| {
-            comment::find(&file.text)
-                .into_iter()
-                .filter(|comment| file.is_active(comment.range.start))
-                .map(|comment| comment::Comment::new(&comment, file))
+    /// The `//` comments that say `word`, of the package's own files, file by file; not those switched off by cfg.
+    pub fn comments(&self, word: &str) -> impl Iterator<Item = Comment> {
+        let files = self.sources.files.iter().enumerate().filter(move |(_, file)| file.own && file.text.contains(word));
+        files.flat_map(move |(position, file)| {
+            let mut found = comment::find(&file.text);
+            found.retain(|comment| file.text[comment.range.clone()].contains(word));
+            let said: usize = found.iter().map(|found| file.text[found.range.clone()].matches(word).count()).sum();
+            // Only a parser knows what cfg switches off, and whether a string that holds the word is one.
+            if file.text.contains("cfg") || said < file.text.matches(word).count() {
+                let id = FileId(index(position));
+                self.sources.want_file(id);
+            }
+            found.retain(|comment| file.is_active(comment.range.start));
+            found.into_iter().map(|comment| comment::Comment::new(&comment, file))
         })
     }
 
@@ -289,6 +372,8 @@ fn manifests(dir: &Path, selection: &FeatureSelection, pending: &Pending) -> any
     }
     Ok(std::iter::once(own).chain(order.iter().filter_map(|path| read.remove(path))).collect())
 }
+
+const DERIVE: &str = "CustomResource";
 
 /// The name of an item that has one.
 fn name(item: &Item) -> Option<&syn::Ident> {
@@ -641,7 +726,7 @@ mod unix {
 }
 "#,
         );
-        let texts: Vec<_> = tree.comments().map(|comment| comment.text).collect();
+        let texts: Vec<_> = tree.comments("").map(|comment| comment.text).collect();
         assert_eq!(texts, [" one", " two", " three", " four"]);
     }
 }

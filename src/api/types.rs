@@ -423,6 +423,7 @@ impl<'t> Types<'t> {
 
     /// The `impl` blocks for an item.
     pub(super) fn impls(&mut self, item: ItemRef) -> Vec<ItemRef> {
+        self.tree.seek_impls(item);
         let impls = match &self.impls {
             Some(impls) => Rc::clone(impls),
             None => Rc::clone(self.impls.insert(Rc::new(self.find_impls()))),

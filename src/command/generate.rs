@@ -69,10 +69,11 @@ fn plan(draft: &mut Draft, project: Option<&Project>, options: &Options) -> Resu
             pending.insert(&path.below(draft.root()), text);
         }
     }
-    let (tree, mut found) = SourceTree::load_with(draft.root(), &FeatureSelection::default(), &pending)?;
+    let (mut tree, mut found) = SourceTree::load_with(draft.root(), &FeatureSelection::default(), &pending)?;
     if what.crds() {
-        let (crds, diagnostics) = crd::crds(&tree);
+        let ((crds, diagnostics), read) = tree.settle(crd::crds);
         found.extend(diagnostics);
+        found.extend(read);
         let bases = format!("{output_dir}/crd/bases");
         let mut written = BTreeSet::new();
         for crd in &crds {
@@ -81,15 +82,14 @@ fn plan(draft: &mut Draft, project: Option<&Project>, options: &Options) -> Resu
             written.insert(path);
         }
         let groups: BTreeSet<String> = crds.iter().map(|crd| group(&crd.value).to_owned()).collect();
-        for stale in stale(draft, &bases, project, &groups)? {
-            if !written.contains(&stale) {
-                draft.remove(stale);
-            }
+        for stale in stale(draft, &bases, project, &groups, &written)? {
+            draft.remove(stale);
         }
     }
     if what.rbac() {
-        let (mut roles, diagnostics) = rbac::roles(&tree, role_name);
+        let ((mut roles, diagnostics), read) = tree.settle(|tree| rbac::roles(tree, role_name));
         found.extend(diagnostics);
+        found.extend(read);
         if let Some(project) = project.filter(|project| project.namespaced) {
             confine(&mut roles, project);
         }
@@ -120,7 +120,13 @@ fn file_name(crd: &Value) -> String {
 
 /// The CRDs that an earlier run wrote: files named as we name them, of a group of the source or of the project.
 /// What somebody else has put into the folder stays.
-fn stale(draft: &Draft, bases: &str, project: Option<&Project>, groups: &BTreeSet<String>) -> Result<Vec<RelPath>> {
+fn stale(
+    draft: &Draft,
+    bases: &str,
+    project: Option<&Project>,
+    groups: &BTreeSet<String>,
+    written: &BTreeSet<RelPath>,
+) -> Result<Vec<RelPath>> {
     let ours = |group: &str| {
         let resources = project.iter().flat_map(|project| &project.resources);
         let domain = project.and_then(|project| project.domain.as_ref());
@@ -133,6 +139,9 @@ fn stale(draft: &Draft, bases: &str, project: Option<&Project>, groups: &BTreeSe
     for entry in std::fs::read_dir(folder).into_iter().flatten() {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let Ok(path) = RelPath::new(format!("{bases}/{name}")) else { continue };
+        if written.contains(&path) {
+            continue;
+        }
         let Some(text) = draft.read(&path)? else { continue };
         let Ok(crd) = serde_yaml::from_str::<Value>(&text) else { continue };
         if crd["kind"] == "CustomResourceDefinition" && file_name(&crd) == name && ours(group(&crd)) {

@@ -68,6 +68,22 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     found
 }
 
+/// The words, literals and single characters of a Rust text with their places; no comments and no white space.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < text.len() {
+            let (start, rest) = (at, &text.as_bytes()[at..]);
+            let (comment, length) = piece(rest);
+            at += length;
+            if comment.is_none() && !rest[0].is_ascii_whitespace() && !rest.starts_with(b"/*") {
+                return Some((start, &text[start..at.min(text.len())]));
+            }
+        }
+        None
+    })
+}
+
 /// Where brackets (angle brackets of types too) are nested deeper than `limit`; a parser would need a stack to match.
 pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
     let (mut depth, mut angles, mut at) = (0_usize, 0_usize, 0);
@@ -110,7 +126,7 @@ fn piece(text: &[u8]) -> (Option<CommentKind>, usize) {
     (None, length)
 }
 
-fn is_ident(byte: u8) -> bool {
+pub(super) fn is_ident(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
@@ -382,6 +398,8 @@ mod tests {
                 text.push_str(PIECES[below(PIECES.len())]);
                 text.push_str(["", " ", "\n", "\r\n"][below(4)]);
             }
+            // No place is between the bytes of a character.
+            assert!(super::tokens(&text).all(|(_, token)| !token.is_empty()), "{text:?}");
             if let Some(verdict) = judge(&text) {
                 assert_eq!(verdict, Ok(()), "{text:?}: {:?}", find(&text));
                 judged += 1;

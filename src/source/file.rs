@@ -22,7 +22,7 @@ pub(crate) struct SourceFile {
     /// The whole text.
     pub(super) text: Arc<str>,
     /// Bytes before what syn parses: a byte order mark and a `#!` line.
-    base: usize,
+    pub(super) base: usize,
     /// Byte ranges that cfg switches off.
     pub(super) inactive: Vec<Range<usize>>,
     /// It belongs to the package itself, not to a path dependency.

@@ -4,12 +4,12 @@ use semver::{Version, VersionReq};
 use toml_edit::{Document, Item};
 
 /// The packages of a lock file.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Lock {
     packages: Vec<Locked>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Locked {
     name: String,
     version: Version,
@@ -21,6 +21,63 @@ struct Locked {
 impl Lock {
     /// Reads the text of a lock file; a broken entry is left out.
     pub(super) fn parse(text: &str) -> Option<Self> {
+        Self::by_line(text).or_else(|| Self::as_toml(text))
+    }
+
+    /// Reads a file as cargo writes it, where each line says what it is; `None` when anything is written otherwise.
+    fn by_line(text: &str) -> Option<Self> {
+        #[derive(Default)]
+        struct Entry<'a> {
+            name: Option<&'a str>,
+            version: Option<&'a str>,
+            source: Option<&'a str>,
+            dependencies: Vec<String>,
+        }
+        let plain = |text: &'_ str| !text.contains(['"', '\\']);
+        let (mut entries, mut in_list): (Vec<Entry<'_>>, _) = (Vec::new(), false);
+        for line in text.lines() {
+            if in_list {
+                match line.strip_prefix(" \"").and_then(|line| line.strip_suffix("\",")).filter(|text| plain(text)) {
+                    Some(dependency) => entries.last_mut()?.dependencies.push(dependency.to_owned()),
+                    None if line == "]" => in_list = false,
+                    None => return None,
+                }
+                continue;
+            }
+            match line {
+                "[[package]]" => entries.push(Entry::default()),
+                "dependencies = [" if entries.last()?.dependencies.is_empty() => in_list = true,
+                "" => {}
+                _ if line.starts_with('#') || (entries.is_empty() && line.starts_with("version = ")) => {}
+                _ => {
+                    let (key, value) = line.split_once(" = ")?;
+                    let value = value.strip_prefix('"')?.strip_suffix('"').filter(|text| plain(text))?;
+                    let entry = entries.last_mut()?;
+                    let field = match key {
+                        "name" => &mut entry.name,
+                        "version" => &mut entry.version,
+                        "source" => &mut entry.source,
+                        "checksum" => continue,
+                        _ => return None,
+                    };
+                    if field.replace(value).is_some() {
+                        return None;
+                    }
+                }
+            }
+        }
+        let packages = entries.into_iter().filter_map(|entry| {
+            Some(Locked {
+                name: entry.name?.to_owned(),
+                version: Version::parse(entry.version?).ok()?,
+                local: entry.source.is_none(),
+                dependencies: entry.dependencies,
+            })
+        });
+        (!in_list).then(|| Self { packages: packages.collect() })
+    }
+
+    fn as_toml(text: &str) -> Option<Self> {
         let document = Document::parse(text).ok()?;
         let tables = document.get("package").and_then(Item::as_array_of_tables)?;
         let string = |item: Option<&Item>| item.and_then(Item::as_str).map(str::to_string);
@@ -107,5 +164,27 @@ source = "r"
             assert_eq!(version.as_deref(), expected, "{dependency} {requirement:?}");
         }
         assert!(Lock::parse("= broken").is_none());
+    }
+
+    #[test]
+    fn lines_say_the_same_as_toml() {
+        for text in
+            [include_str!("../../Cargo.lock"), include_str!("../../tests/samples/memcached-operator/Cargo.lock")]
+        {
+            let lock = Lock::by_line(text).unwrap();
+            assert!(lock.packages.len() > 100);
+            assert_eq!(lock, Lock::as_toml(text).unwrap());
+        }
+        for text in [
+            "[[package]]\nname = \"a\\u0062\"\nversion = \"1.0.0\"\n",
+            "[[package]]\nname = 'a'\nversion = \"1.0.0\"\n",
+            "package = [{ name = \"a\", version = \"1.0.0\" }]\n",
+            "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\ndependencies = [\"b\"]\n",
+            "[[package]]\nname = \"a\"\ndependencies = [\n",
+            "[[package]]\nname = \"a\"\nname = \"a\"\n",
+            "[[package]]\nname = \"a\"\n[metadata]\nx = \"y\"\n",
+        ] {
+            assert_eq!(Lock::by_line(text), None, "{text}");
+        }
     }
 }

@@ -164,7 +164,7 @@ impl SourceTree {
     pub fn markers(&self) -> (Vec<Marker>, Diagnostics) {
         let mut markers = Vec::new();
         let mut diagnostics = Diagnostics::default();
-        for comment in self.comments() {
+        for comment in self.comments("kubebuilder:") {
             markers.extend(read(&comment, &mut diagnostics));
         }
         (markers, diagnostics)

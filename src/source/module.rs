@@ -1,6 +1,7 @@
 //! Follows `mod` from the root of each target: which file is which module, and which items are active.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use proc_macro2::Span;
@@ -11,6 +12,7 @@ use super::cfg::{Cfg, CfgSet, attrs_mut};
 use super::comment::deeper_than;
 use super::file::{FileId, SourceFile, clean, relative};
 use super::files::Pending;
+use super::outline::outline;
 use super::{Crate, CrateId, ItemData, ItemRef, Module, ModuleId, Package, PackageId};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
@@ -25,6 +27,37 @@ pub(super) struct Sources {
     pub(super) items: Vec<ItemData>,
     pub(super) crates: Vec<Crate>,
     pub(super) packages: Vec<Package>,
+    /// Modules of which more was asked for than their outline.
+    pub(super) wanted: RefCell<BTreeSet<ModuleId>>,
+}
+
+impl Sources {
+    /// Notes that an answer depends on what is in this module.
+    pub(super) fn want(&self, module: ModuleId) {
+        if self.modules[module.0 as usize].unread {
+            self.wanted.borrow_mut().insert(module);
+        }
+    }
+
+    /// Notes that an answer depends on what is in this file.
+    pub(super) fn want_file(&self, file: FileId) {
+        let modules = self.modules.iter().enumerate().filter(|(_, module)| module.file == file);
+        modules.for_each(|(position, _)| self.want(ModuleId(index(position))));
+    }
+
+    /// Notes that answers depend on the modules of the files for which `test` holds.
+    pub(super) fn want_files(&self, test: impl Fn(&SourceFile) -> bool) {
+        for (position, module) in self.modules.iter().enumerate().filter(|(_, module)| module.unread) {
+            if test(&self.files[module.file.0 as usize]) {
+                self.want(ModuleId(index(position)));
+            }
+        }
+    }
+
+    /// The texts of all files.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> + Clone {
+        self.files.iter().map(|file| &*file.text)
+    }
 }
 
 /// Where the files of a module's children are looked for, as rustc does.
@@ -44,12 +77,15 @@ pub(super) struct Loader<'a> {
     /// What paths are shown relative to.
     root: &'a Path,
     pending: &'a Pending,
+    /// Parse no file whose modules can be told without.
+    outlines: bool,
 }
 
 impl<'a> Loader<'a> {
-    pub(super) fn new(root: &'a Path, pending: &'a Pending) -> Self {
+    pub(super) fn new(sources: Sources, root: &'a Path, pending: &'a Pending, outlines: bool) -> Self {
         Self {
-            sources: Sources::default(),
+            sources,
+            outlines,
             diagnostics: Diagnostics::default(),
             by_path: BTreeMap::new(),
             stack: Vec::new(),
@@ -84,6 +120,7 @@ impl<'a> Loader<'a> {
             declared: None,
             unknown_cfg: None,
             complete: true,
+            unread: false,
         });
         self.sources.crates.push(Crate { name, package, lib, root: module });
         if lib {
@@ -115,35 +152,20 @@ impl<'a> Loader<'a> {
         Ok(id)
     }
 
-    /// Parses `file` as the body of `module`.
+    /// Reads `file` as the body of `module`, or its outline where that will do.
     fn follow(&mut self, module: ModuleId, file: FileId, dir: &Dir) {
         let source = &self.sources.files[file.0 as usize];
-        if let Some(at) = deeper_than(DEEPEST, &source.text) {
-            let diagnostic = Diagnostic::new(Code::Syntax, "brackets are nested too deeply to be read");
-            self.diagnostics.push(diagnostic.at(source.origin(at..at + 1)));
-            self.sources.modules[module.0 as usize].complete = false;
-            return;
-        }
-        let parsed = match syn::parse_str::<syn::File>(source.rust()) {
-            Ok(parsed) => parsed,
-            Err(error) => {
-                let message = match error.to_string() {
-                    // What proc-macro2 says when it can't even cut the text into tokens.
-                    text if text == "cannot parse string into token stream" => {
-                        "a bracket or literal is not closed, or a character does not belong here".to_string()
-                    }
-                    text => text,
-                };
-                self.diagnostics.push(Diagnostic {
-                    code: Code::Syntax,
-                    message,
-                    origin: Some(source.origin(source.range(error.span()))),
-                    help: None,
-                });
-                self.sources.modules[module.0 as usize].complete = false;
-                return;
+        let parsed = match if self.outlines { outline(source.rust()) } else { None } {
+            Some(outline) => {
+                self.sources.modules[module.0 as usize].unread = true;
+                if outline.is_empty() {
+                    return;
+                }
+                self.parse(module, file, &outline)
             }
+            None => self.parse(module, file, &source.text.clone()[source.base..]),
         };
+        let Some(parsed) = parsed else { return };
         let mut attrs = parsed.attrs;
         match self.cfg(module).apply(&mut attrs) {
             Cfg::On => {}
@@ -154,10 +176,54 @@ impl<'a> Loader<'a> {
             }
             Cfg::Unknown(text) => self.sources.modules[module.0 as usize].add_unknown(&text),
         }
-        self.sources.modules[module.0 as usize].attrs.extend(attrs);
+        let data = &mut self.sources.modules[module.0 as usize];
+        if !data.unread {
+            data.attrs.extend(attrs);
+        }
         self.stack.push(file);
-        self.items(module, parsed.items, dir);
+        self.items(module, parsed.items, dir, VecDeque::new());
         self.stack.pop();
+    }
+
+    /// Reads what the outline of a module has left out: everything but modules in files of their own.
+    pub(super) fn complete(&mut self, module: ModuleId) {
+        let data = &mut self.sources.modules[module.0 as usize];
+        data.unread = false;
+        let (file, known) = (data.file, VecDeque::from(std::mem::take(&mut data.items)));
+        let source = &self.sources.files[file.0 as usize];
+        if let Some(parsed) = self.parse(module, file, &source.text.clone()[source.base..]) {
+            // An outline is made only where no cfg is among them.
+            self.sources.modules[module.0 as usize].attrs.extend(parsed.attrs);
+            self.items(module, parsed.items, &Dir { path: PathBuf::new(), relative: None }, known);
+        } else {
+            self.sources.modules[module.0 as usize].items = known.into();
+        }
+    }
+
+    /// Parses `text`, which is from `file`.
+    fn parse(&mut self, module: ModuleId, file: FileId, text: &str) -> Option<syn::File> {
+        let source = &self.sources.files[file.0 as usize];
+        let diagnostic = if let Some(at) = deeper_than(DEEPEST, text) {
+            let at = at + source.base;
+            let diagnostic = Diagnostic::new(Code::Syntax, "brackets are nested too deeply to be read");
+            diagnostic.at(source.origin(at..at + 1))
+        } else {
+            let error = match syn::parse_str::<syn::File>(text) {
+                Ok(parsed) => return Some(parsed),
+                Err(error) => error,
+            };
+            let message = match error.to_string() {
+                // What proc-macro2 says when it can't even cut the text into tokens.
+                text if text == "cannot parse string into token stream" => {
+                    "a bracket or literal is not closed, or a character does not belong here".to_string()
+                }
+                text => text,
+            };
+            Diagnostic::new(Code::Syntax, message).at(source.origin(source.range(error.span())))
+        };
+        self.diagnostics.push(diagnostic);
+        self.sources.modules[module.0 as usize].complete = false;
+        None
     }
 
     fn cfg(&self, module: ModuleId) -> &CfgSet {
@@ -166,7 +232,8 @@ impl<'a> Loader<'a> {
         &self.sources.packages[package.0 as usize].cfg
     }
 
-    fn items(&mut self, module: ModuleId, items: Vec<Item>, dir: &Dir) {
+    /// `known` are the modules in files of their own that were read before, in order.
+    fn items(&mut self, module: ModuleId, items: Vec<Item>, dir: &Dir, mut known: VecDeque<ItemRef>) {
         let file = self.sources.modules[module.0 as usize].file;
         for mut item in items {
             let first = attrs_mut(&mut item).and_then(|attrs| attrs.first().map(|attr| attr.pound_token.span()));
@@ -190,6 +257,12 @@ impl<'a> Loader<'a> {
                 Item::Mod(item) => Some(item.content.take().map(|(_, items)| items)),
                 _ => None,
             };
+            if let Some(None) = content
+                && let Some(id) = known.pop_front()
+            {
+                self.sources.modules[module.0 as usize].items.push(id);
+                continue;
+            }
             let id = ItemRef(index(self.sources.items.len()));
             self.sources.items.push(ItemData { module, child: None, unknown_cfg, item });
             self.sources.modules[module.0 as usize].items.push(id);
@@ -215,6 +288,7 @@ impl<'a> Loader<'a> {
             declared: Some(declared),
             unknown_cfg: above.unknown_cfg.clone(),
             complete: true,
+            unread: false,
         };
         if let Some(unknown) = &data.unknown_cfg {
             module.add_unknown(unknown);
@@ -231,7 +305,7 @@ impl<'a> Loader<'a> {
                 Some(attr) => path.push(attr),
                 None => path.extend(dir.relative.iter().chain([&name])),
             }
-            self.items(module, items, &Dir { path, relative: None });
+            self.items(module, items, &Dir { path, relative: None }, VecDeque::new());
             return;
         }
         let candidates = if let Some(attr) = path_attr {

@@ -226,8 +226,18 @@ impl Scopes {
         }
     }
 
-    fn get(&self, module: ModuleId, name: &str, namespace: Namespace) -> Option<&Binding> {
-        self.names[module.0 as usize].get(name)?[namespace as usize].as_ref()
+    fn get(&self, sources: &Sources, module: ModuleId, name: &str, namespace: Namespace) -> Option<&Binding> {
+        let names = self.names[module.0 as usize].get(name);
+        let binding = names.and_then(|names| names[namespace as usize].as_ref());
+        // An outline knows modules; what else a name means under an unknown cfg is in the rest of the file.
+        let certain = |binding: &Binding| match binding.def {
+            Def::Module(found) => sources.modules[found.0 as usize].unknown_cfg.is_none(),
+            _ => false,
+        };
+        if !binding.is_some_and(certain) {
+            sources.want(module);
+        }
+        binding
     }
 
     /// Sets a name; false when it was so already or something stronger is there.
@@ -290,6 +300,7 @@ impl Scopes {
         match self.walk(sources, import.module, &import.path, import.leading_colon, Namespace::Types) {
             Ok(Def::Module(from)) if from == import.module => false,
             Ok(Def::Module(from)) => {
+                sources.want(from);
                 let visible: Vec<_> = self.names[from.0 as usize]
                     .iter()
                     .flat_map(|(name, slots)| {
@@ -385,7 +396,7 @@ impl Scopes {
         while at < path.len() {
             let name = &path[at];
             def = match def {
-                Def::Module(of) => match self.get(of, name, space(at)) {
+                Def::Module(of) => match self.get(sources, of, name, space(at)) {
                     Some(binding) => binding.def.clone(),
                     None => self.through_globs(of, name).ok_or(Failure::Missing(of, at))?,
                 },
@@ -406,7 +417,7 @@ impl Scopes {
 
     /// The first part of a path: a name in scope, else a crate.
     fn first(&self, sources: &Sources, module: ModuleId, name: &str, namespace: Namespace) -> Option<Def> {
-        if let Some(binding) = self.get(module, name, namespace) {
+        if let Some(binding) = self.get(sources, module, name, namespace) {
             return Some(binding.def.clone());
         }
         let krate = sources.modules[module.0 as usize].krate;

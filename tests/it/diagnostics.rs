@@ -6,7 +6,7 @@ use std::path::Path;
 
 use memcached_sdk::diagnostic::Code;
 use memcached_sdk::manifest::crd;
-use memcached_sdk::source::SourceTree;
+use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use snapbox::data::DataFormat;
 use snapbox::{Assert, Data};
 
@@ -38,6 +38,9 @@ fn check(file: &Path) {
     let codes: BTreeSet<&str> = found.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
     assert_eq!(codes, BTreeSet::from([name]), "{}", found.render(false));
     assert!(found.has_errors());
+    let loaded = SourceTree::load_with(folder.path(), &FeatureSelection::default(), &Pending::default());
+    let ((_, lazily), _) = loaded.unwrap().0.settle(crd::crds);
+    assert_eq!(lazily.render(false), found.render(false));
     Assert::new()
         .action_env("SNAPSHOTS")
         .eq(found.render(false), Data::read_from(&file.with_extension("stderr"), Some(DataFormat::Text)));

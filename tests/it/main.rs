@@ -20,6 +20,7 @@ mod oracle;
 mod plan;
 mod projects;
 mod rbac;
+mod reading;
 mod resolve;
 mod samples;
 mod sandbox;

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use memcached_sdk::api;
 use memcached_sdk::manifest::crd;
-use memcached_sdk::source::SourceTree;
+use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use serde_json::Value;
 
 const SEED: u64 = 0x006d_656d_6361_6368;
@@ -152,9 +152,11 @@ fn compile(folder: &Path) -> Crds {
 }
 
 fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
-    let (tree, mut diagnostics) = SourceTree::load(folder).unwrap();
-    let (apis, found) = api::all(&tree);
+    let loaded = SourceTree::load_with(folder, &FeatureSelection::default(), &Pending::default());
+    let (mut tree, mut diagnostics) = loaded.unwrap();
+    let ((apis, found), read) = tree.settle(api::all);
     diagnostics.extend(found);
+    diagnostics.extend(read);
     let module = |path: &str| path.trim_start_matches("src/").trim_end_matches(".rs").to_owned();
     let mut crds = Crds::new();
     for api in &apis {

@@ -1,0 +1,193 @@
+//! `generate` parses only the files that matter: what it finds is what a tree with every file parsed has.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use memcached_sdk::manifest::{crd, rbac};
+use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
+
+const MANIFEST: &str =
+    "[package]\nname = \"op\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\nschemars = \"1\"\nserde = \"1\"\n";
+const DERIVES: &str = "serde::Deserialize, serde::Serialize, schemars::JsonSchema";
+
+/// Writes a package given as one text, each file after a line `//- path`.
+fn write(folder: &Path, text: &str) {
+    std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
+    for file in text.split("//- ").skip(1) {
+        let (path, text) = file.split_once('\n').unwrap();
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+/// The CRDs and roles, and the findings as text: as `generate` reads the package, and with every file parsed.
+fn read(folder: &Path) -> [(BTreeMap<String, String>, String); 2] {
+    let (mut lazy, found) = SourceTree::load_with(folder, &FeatureSelection::default(), &Pending::default()).unwrap();
+    let ((crds, crd_findings), while_crds) = lazy.settle(crd::crds);
+    let ((roles, role_findings), while_roles) = lazy.settle(|tree| rbac::roles(tree, "role"));
+    let lazy = (crds, roles, vec![found, crd_findings, while_crds, role_findings, while_roles]);
+    let (eager, found) = SourceTree::load(folder).unwrap();
+    let (crds, crd_findings) = crd::crds(&eager);
+    let (roles, role_findings) = rbac::roles(&eager, "role");
+    [lazy, (crds, roles, vec![found, crd_findings, role_findings])].map(|(crds, roles, findings)| {
+        let mut documents: BTreeMap<_, _> =
+            crds.into_iter().map(|crd| (crd.file_name, crd.value.to_string())).collect();
+        documents.insert("role.yaml".to_owned(), serde_json::to_string(&roles).unwrap());
+        let mut lines: Vec<_> =
+            findings.iter().flatten().map(|found| format!("{:?}: {}", found.origin, found.message)).collect();
+        lines.sort();
+        (documents, lines.join("\n"))
+    })
+}
+
+/// Both ways agree; the answer is theirs: names of documents, and findings.
+#[track_caller]
+fn same(text: &str) -> (Vec<String>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), text);
+    let [lazy, eager] = read(folder.path());
+    assert_eq!(lazy, eager, "{text}");
+    (lazy.0.into_keys().collect(), lazy.1)
+}
+
+fn kind(name: &str, derive: &str) -> String {
+    format!(
+        "#[derive({derive}, {DERIVES})]\n#[kube(group = \"e.x\", version = \"v1\", kind = \"{name}\")]\n\
+         pub struct {name}Spec {{ a: String }}\n"
+    )
+}
+
+#[test]
+fn a_derive_under_another_name() {
+    let names = "//- src/lib.rs\nmod names; mod again; mod types; mod other;\n\
+                 //- src/names.rs\npub use kube::CustomResource as Kind;\n\
+                 //- src/again.rs\npub use super::names::{Kind as Resource};\n//- src/other.rs\n";
+    let (found, findings) = same(&format!("{names}//- src/types.rs\nuse crate::again::*;\n{}", kind("A", "Resource")));
+    assert_eq!(found, ["e.x_as.yaml", "role.yaml"], "{findings}");
+    // Nothing in the file but the alias says that this is a resource.
+    let (_, findings) =
+        same(&format!("{names}//- src/types.rs\nuse crate::again::*;\n#[derive(Resource)] struct A;\n"));
+    assert!(findings.contains("src/types.rs"), "{findings}");
+}
+
+#[test]
+fn a_resource_in_an_odd_place() {
+    let resource = kind("A", "kube::CustomResource");
+    for modules in [
+        format!("//- src/lib.rs\n#[path = \"../odd/place.rs\"] mod x;\n//- odd/place.rs\n{resource}"),
+        format!(
+            "//- src/lib.rs\nmod a;\n//- src/a.rs\nfn f() {{}}\nmod b;\n//- src/a/b/mod.rs\nmod c;\n//- src/a/b/c.rs\n{resource}"
+        ),
+        format!("//- src/lib.rs\nmod a;\n//- src/a.rs\nmod b {{ mod c; }}\n//- src/a/b/c.rs\n{resource}"),
+        format!("//- src/lib.rs\n//- src/bin/tool.rs\nmod a;\nfn main() {{}}\n//- src/bin/a.rs\n{resource}"),
+        format!("//- src/lib.rs\n/* mod no; */ mod /* no */ a\n;\n//- src/a.rs\n{resource}"),
+        format!("//- src/lib.rs\nextern crate kube as k;\nmod a;\n//- src/a.rs\n{}", kind("A", "::k::CustomResource")),
+    ] {
+        assert_eq!(
+            same(&modules),
+            (vec!["e.x_as.yaml".to_owned(), "role.yaml".to_owned()], String::new()),
+            "{modules}"
+        );
+    }
+}
+
+#[test]
+fn what_a_resource_needs_is_read_from_where_it_is() {
+    let spec = format!(
+        "#[derive(kube::CustomResource, {DERIVES})]\n#[kube(group = \"e.x\", version = \"v1\", kind = \"A\")]\n\
+         pub struct ASpec {{ #[serde(default)] size: crate::far::Size, #[serde(default = \"crate::far::deep::number\")] n: i32 }}\n"
+    );
+    let (found, findings) = same(&format!(
+        "//- src/lib.rs\nmod a; mod far; mod impls; mod unrelated;\n//- src/a.rs\n{spec}\
+         //- src/far.rs\npub mod deep;\n#[derive({DERIVES})] pub struct Size {{ pub n: i32 }}\n\
+         //- src/far/deep.rs\npub fn number() -> i32 {{ super::super::unrelated::N }}\n\
+         //- src/unrelated.rs\npub const N: i32 = 7;\n\
+         //- src/impls.rs\nuse crate::far::Size as S;\nimpl Default for S {{ fn default() -> Self {{ Self {{ n: 3 }} }} }}\n"
+    ));
+    assert_eq!((found.len(), findings.as_str()), (2, ""));
+}
+
+#[test]
+fn markers_in_files_that_nothing_else_needs() {
+    let marker = "// +kubebuilder:rbac:groups=g,resources=r,verbs=get\n";
+    for text in [
+        format!("fn f() {{}}\n{marker}"),
+        format!("#[cfg(test)]\nmod tests {{\n{marker}}}\n"),
+        format!("const S: &str = \"\n{marker}\";\n"),
+        format!("#![cfg(feature = \"off\")]\n{marker}"),
+    ] {
+        same(&format!("//- src/lib.rs\nmod a;\n//- src/a.rs\n{text}"));
+    }
+}
+
+/// A broken file stands in the way only of what may need it.
+#[test]
+fn broken_files() {
+    let resource = kind("A", "kube::CustomResource");
+    let broken = "//- src/broken.rs\nfn f( { }\n";
+    for (lib, found) in [
+        ("mod broken; mod a;\n", false),
+        ("mod broken; mod a; pub use broken::f;\n", false),
+        ("mod broken; mod a; use broken::Something; #[derive(CustomResource)] struct X;\n", true),
+        ("mod broken; mod a; use broken::*; #[derive(CustomResource)] struct X;\n", true),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), &format!("//- src/lib.rs\n{lib}//- src/a.rs\n{resource}{broken}"));
+        let [lazy, _] = read(folder.path());
+        assert_eq!(lazy.1.contains("src/broken.rs"), found, "{lib}: {}", lazy.1);
+    }
+    for text in ["fn f( {} // CustomResource\n", "fn f( {} #[kube(x)]\n", "mod a; fn f( {}\n"] {
+        let (_, findings) = same(&format!("//- src/lib.rs\nmod b;\n//- src/b.rs\n{text}//- src/b/a.rs\n"));
+        assert!(findings.contains("src/b.rs"), "{text}: {findings}");
+    }
+}
+
+/// Crates of nested modules, some with a resource: as many are found as the text names.
+#[test]
+fn as_many_resources_as_the_text_names() {
+    let mut state = 11_u64;
+    let mut below = |limit: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d) % limit
+    };
+    for _ in 0..20 {
+        let mut text = "//- src/lib.rs\npub use kube::CustomResource as Named;\nmod m;\n".to_owned();
+        let mut dirs = vec![("m".to_owned(), true)];
+        let mut number = 0;
+        while let Some((dir, children)) = dirs.pop() {
+            write!(text, "//- src/{dir}.rs\n//! Docs with a mod in them; and a kube.\n").unwrap();
+            for child in ["x", "y"] {
+                if children && dir.len() < 8 && below(3) > 0 {
+                    let how = below(3);
+                    match how {
+                        0 => writeln!(text, "use std::fmt;\npub mod {child};").unwrap(),
+                        1 => {
+                            writeln!(text, "fn {child}() {{ let _ = '{{'; }}\n#[cfg(not(test))] mod {child};").unwrap()
+                        }
+                        _ => writeln!(text, "#[path = \"{}\"] mod {child};", {
+                            let last = dir.rsplit('/').next().unwrap();
+                            format!("{last}/{child}.rs")
+                        })
+                        .unwrap(),
+                    }
+                    // The children of a file named by `path` are elsewhere.
+                    dirs.push((format!("{dir}/{child}"), how < 2));
+                }
+            }
+            number += 1;
+            match below(6) {
+                0 => text.push_str(&kind(&format!("K{number}"), "kube::CustomResource")),
+                1 => write!(text, "use crate::Named;\n{}", kind(&format!("K{number}"), "Named")).unwrap(),
+                2 => write!(text, "mod inner {{\n{}}}\n", kind(&format!("K{number}"), "crate::Named")).unwrap(),
+                3 => text.push_str("#[cfg(test)] mod tests { use super::*; fn f() {} }\nimpl Default for u8 {}\n"),
+                _ => text.push_str("pub fn work(c: kube::Client) -> u8 { 1 }\n"),
+            }
+        }
+        let (found, findings) = same(&text);
+        assert_eq!(found.len() - 1, text.matches("kind = \"").count(), "{findings}\n{text}");
+    }
+}
