@@ -146,7 +146,7 @@ impl SourceTree {
             }
         }
         let Loader { sources, mut diagnostics, .. } = loader;
-        let names = outline::aliases(DERIVE, sources.texts());
+        let names = outline::aliases(DERIVE, &sources.texts());
         sources.want_files(|file| outline::may_derive(&file.text, &names));
         let mut tree = Self { sources, scopes: Scopes::default() };
         diagnostics.extend(tree.read_wanted());
@@ -168,6 +168,12 @@ impl SourceTree {
             }
             diagnostics.extend(self.read_wanted());
         }
+    }
+
+    /// Reads every file to its end, and says what is wrong in those that were not read before.
+    pub fn read_all(&mut self) -> Diagnostics {
+        self.sources.want_files(|_| true);
+        self.read_wanted()
     }
 
     /// Reads the rest of the modules that something depends on, and what their names depend on.
@@ -216,7 +222,7 @@ impl SourceTree {
     pub fn seek_impls(&self, item: ItemRef) {
         let unread = self.sources.modules.iter().any(|module| module.unread);
         if let Some(name) = name(self.item(item)).map(ident).filter(|_| unread) {
-            let names = outline::aliases(&name, self.sources.texts());
+            let names = outline::aliases(&name, &self.sources.texts());
             self.sources.want_files(|file| outline::may_implement(&file.text, &names));
         }
     }

@@ -82,9 +82,12 @@ fn plan(draft: &mut Draft, project: Option<&Project>, options: &Options) -> Resu
             written.insert(path);
         }
         let groups: BTreeSet<String> = crds.iter().map(|crd| group(&crd.value).to_owned()).collect();
-        for stale in stale(draft, &bases, project, &groups, &written)? {
-            draft.remove(stale);
+        let stale = stale(draft, &bases, project, &groups, &written)?;
+        if !stale.is_empty() {
+            // Nothing is removed because of a file that is broken.
+            found.extend(tree.read_all());
         }
+        stale.into_iter().for_each(|path| draft.remove(path));
     }
     if what.rbac() {
         let ((mut roles, diagnostics), read) = tree.settle(|tree| rbac::roles(tree, role_name));

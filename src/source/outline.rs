@@ -81,7 +81,7 @@ pub(super) fn may_implement(text: &str, names: &BTreeSet<String>) -> bool {
 }
 
 /// `name` and every name that the texts give it by `as`, and those names by `as`, and so on.
-pub(super) fn aliases<'a>(name: &str, texts: impl Iterator<Item = &'a str> + Clone) -> BTreeSet<String> {
+pub(super) fn aliases<'a>(name: &str, texts: &(impl Iterator<Item = &'a str> + Clone)) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut queue = vec![name.to_owned()];
     while let Some(name) = queue.pop() {
@@ -89,9 +89,9 @@ pub(super) fn aliases<'a>(name: &str, texts: impl Iterator<Item = &'a str> + Clo
             continue;
         }
         for text in texts.clone().filter(|text| has_word(text, &name) && has_word(text, "as")) {
-            let mut words = tokens(text).map(|(_, token)| token).filter(|token| !matches!(*token, "r" | "#"));
+            let words = tokens(text).map(|(_, token)| token).filter(|token| !matches!(*token, "r" | "#"));
             let mut before = ["", ""];
-            while let Some(word) = words.next() {
+            for word in words {
                 if before == [name.as_str(), "as"] {
                     queue.push(word.to_owned());
                 }
@@ -131,7 +131,7 @@ mod tests {
             ("macro! { mod b; }", None),
             (
                 "fn f() { let s = \"mod x;\"; } // mod y;\nmod a;",
-                Some("                              // mod y;\nmod a;"),
+                Some("                             // mod y;\nmod a;"),
             ),
             ("mod /* a */ b ;", Some("mod /* a */ b ;")),
             ("mod r#type;", Some("mod r#type;")),
@@ -152,7 +152,7 @@ mod tests {
             "pub use a::A as r#type; // A as B",
             "use x::r#type as C; use y::Z as D;",
         ];
-        let names = aliases("CustomResource", texts.iter().copied());
+        let names = aliases("CustomResource", &texts.iter().copied());
         assert_eq!(Vec::from_iter(&names), ["A", "C", "CustomResource", "type"]);
     }
 
