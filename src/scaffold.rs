@@ -1,9 +1,10 @@
 //! Project + resource → files and edits; the only room that knows the templates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use self::context::{BuiltinContext, ControllerContext, DeployImageContext, ProjectContext, ResourceContext};
 use self::rustfmt::Formatted;
@@ -24,12 +25,52 @@ pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: If
     Ok(found)
 }
 
-/// The part of every project that is ours for good.
-fn manager(draft: &mut Draft) -> Result<()> {
+const MANAGER: &str = "src/manager";
+
+/// The part of every project that is ours for good: nothing else stays in its folder.
+pub(crate) fn manager(draft: &mut Draft) -> Result<()> {
+    let mut stale = BTreeSet::new();
+    files_below(draft.root(), MANAGER, &mut stale)?;
     for file in template::verbatim("manager")? {
-        draft.generate(RelPath::new(format!("src/manager/{}", file.path))?, file.text);
+        let path = RelPath::new(format!("{MANAGER}/{}", file.path))?;
+        stale.remove(&path);
+        draft.generate(path, file.text);
+    }
+    for path in stale {
+        draft.remove(path);
     }
     Ok(())
+}
+
+/// Every file below a folder of the project, links included. Hidden files are those of editors and file managers, and
+/// not listed; nor is what has a name that no file of ours can have.
+fn files_below(root: &Path, folder: &str, found: &mut BTreeSet<RelPath>) -> Result<()> {
+    let entries = match std::fs::read_dir(RelPath::new(folder)?.below(root)) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read `{folder}`")),
+    };
+    for entry in entries {
+        let entry = entry.with_context(|| format!("cannot read `{folder}`"))?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+        let path = format!("{folder}/{name}");
+        if entry.file_type().with_context(|| format!("cannot read `{path}`"))?.is_dir() {
+            files_below(root, &path, found)?;
+        } else if let Ok(path) = RelPath::new(&path) {
+            found.insert(path);
+        }
+    }
+    Ok(())
+}
+
+/// The crates that the manager uses, where Cargo.toml has not got them at all; what is there stays as it is.
+pub(crate) fn manager_dependencies(draft: &mut Draft, context: &ProjectContext) -> Result<()> {
+    let code: String = template::verbatim("manager")?.into_iter().map(|file| file.text).collect();
+    let templates = template::render("init", context)?;
+    let Some(manifest) = templates.iter().find(|file| file.path == "Cargo.toml") else { return Ok(()) };
+    let used = |name: &str| code.contains(&format!("{}::", name.replace('-', "_")));
+    draft.edit(&RelPath::new("Cargo.toml")?, |text| cargo_toml::add_missing(text, &manifest.text, used))
 }
 
 /// The type of a resource, or of one further version of it, with what belongs to it in config/.

@@ -36,16 +36,66 @@ pub struct Dependency<'a> {
     pub features: &'a [&'a str],
 }
 
-/// Adds the dependency, or to the one that is there the features that it lacks.
+/// Adds the dependency, or to the one that is there, whatever its name in the code, the features that it lacks. For a
+/// dev-dependency nothing is to do when `[dependencies]` has it with all features.
 pub fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>) -> Result<String, EditError> {
     edit(text, &dependency.help(section), |document| {
-        let table = table_like(document.as_table_mut(), section.key())?;
-        if let Some(existing) = table.get_mut(dependency.name) {
-            return add_features(existing, dependency.features);
+        let name = |section: Section| local_name(document, section, dependency.name);
+        if section == Section::DevDependencies
+            && let Some(name) = name(Section::Dependencies)
+            && has_features(&document[Section::Dependencies.key()][&name], dependency.features)
+        {
+            return Some(());
         }
-        insert_sorted(table, dependency.name, dependency.item());
+        let name = name(section);
+        let table = table_like(document.as_table_mut(), section.key())?;
+        match name {
+            Some(name) => add_features(table.get_mut(&name)?, dependency.features),
+            // The name is taken by another crate.
+            None if table.contains_key(dependency.name) => None,
+            None => {
+                insert_sorted(table, dependency.name, dependency.item());
+                Some(())
+            }
+        }
+    })
+}
+
+/// Adds to `[dependencies]` those of another Cargo.toml that are `wanted` and not there. What is there stays as it is.
+pub fn add_missing(text: &str, other: &str, wanted: impl Fn(&str) -> bool) -> Result<String, EditError> {
+    edit(text, "add `[dependencies]`", |document| {
+        let other: DocumentMut = other.parse().ok()?;
+        for (name, item) in other.get(Section::Dependencies.key())?.as_table_like()?.iter() {
+            if !wanted(name) || local_name(document, Section::Dependencies, name).is_some() {
+                continue;
+            }
+            let table = table_like(document.as_table_mut(), Section::Dependencies.key())?;
+            if table.contains_key(name) {
+                return None;
+            }
+            insert_sorted(table, name, item.clone());
+        }
         Some(())
     })
+}
+
+/// The key under which the section has the crate: its name, or another that `package` leads from, here or in the
+/// workspace's table when that is in the same file.
+fn local_name(document: &DocumentMut, section: Section, name: &str) -> Option<String> {
+    let workspace = document.get("workspace").and_then(|workspace| workspace.get("dependencies"));
+    let package = |item: &Item, key: &str| -> String {
+        let inherited = item.get("workspace").and_then(Item::as_bool) == Some(true);
+        let item = if inherited { workspace.and_then(|table| table.get(key)) } else { Some(item) };
+        item.and_then(|item| item.get("package")?.as_str()).unwrap_or(key).to_owned()
+    };
+    let table = document.get(section.key())?.as_table_like()?;
+    table.iter().find(|(key, item)| package(item, key) == name).map(|(key, _)| key.to_owned())
+}
+
+fn has_features(dependency: &Item, features: &[&str]) -> bool {
+    let present = dependency.get("features").and_then(Item::as_array);
+    let has = |feature: &&str| present.is_some_and(|array| array.iter().any(|value| value.as_str() == Some(feature)));
+    features.iter().all(has)
 }
 
 /// Adds a feature to a dependency that is there.
@@ -108,9 +158,15 @@ impl Dependency<'_> {
     }
 }
 
-/// The table at `key`, made when it is missing; `None` when something else is there.
+/// The table at `key`, made below `[dependencies]` when it is missing; `None` when something else is there.
 fn table_like<'a>(parent: &'a mut Table, key: &str) -> Option<&'a mut dyn TableLike> {
-    parent.entry(key).or_insert_with(|| Item::Table(Table::new())).as_table_like_mut()
+    let place = parent.get(Section::Dependencies.key()).and_then(Item::as_table).and_then(Table::position);
+    let new = || {
+        let mut table = Table::new();
+        table.set_position(place);
+        Item::Table(table)
+    };
+    parent.entry(key).or_insert_with(new).as_table_like_mut()
 }
 
 /// Puts the key where it belongs when the table is sorted, else at the end.
@@ -230,14 +286,53 @@ mod tests {
                 "[dependencies]\nkube.workspace = true\n",
                 "[dependencies]\nkube.workspace = true\nkube.features = [\"client\", \"derive\"]\n",
             ),
+            // there under another name
+            (
+                KUBE,
+                "[dependencies]\nk = { package = \"kube\", version = \"5\" } # short\n",
+                "[dependencies]\nk = { package = \"kube\", version = \"5\" , features = [\"client\", \"derive\"] } # short\n",
+            ),
+            (
+                JIFF,
+                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \"jiff\", version = \"0.2\" }\n",
+                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \"jiff\", version = \"0.2\" }\n",
+            ),
         ] {
             check(|text| add_dependency(text, Section::Dependencies, &dependency), text, expected);
         }
         check(
             |text| add_dependency(text, Section::DevDependencies, &JIFF),
-            "[dependencies]\njiff = \"0.2\"\n",
-            "[dependencies]\njiff = \"0.2\"\n\n[dev-dependencies]\njiff = \"0.2\"\n",
+            "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[lints]\nworkspace = true\n",
+            "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[dev-dependencies]\njiff = \"0.2\"\n\n[lints]\nworkspace = true\n",
         );
+        // Tests see the dependencies of the code, if they have what the tests need.
+        check(
+            |text| add_dependency(text, Section::DevDependencies, &JIFF),
+            "[dependencies]\njiff = \"0.2\"\n",
+            "[dependencies]\njiff = \"0.2\"\n",
+        );
+        check(
+            |text| add_dependency(text, Section::DevDependencies, &KUBE),
+            "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n",
+            "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n\n[dev-dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
+        );
+    }
+
+    #[test]
+    fn missing_dependencies_are_taken_from_another_manifest() {
+        let other = "[package]\nname = \"b\"\n\n[dependencies]\nclap = \"4\"\nkube = { version = \"5\", features = [\"ws\"] }\ntokio = \"1\"\n";
+        for (text, expected) in [
+            (
+                "[dependencies]\nz = \"1\"\n",
+                "[dependencies]\nkube = { version = \"5\", features = [\"ws\"] }\ntokio = \"1\"\nz = \"1\"\n",
+            ),
+            (
+                "[dependencies]\nk = { package = \"kube\", version = \"4\" } # old\ntokio = \"1\"\n",
+                "[dependencies]\nk = { package = \"kube\", version = \"4\" } # old\ntokio = \"1\"\n",
+            ),
+        ] {
+            check(|text| add_missing(text, other, |name| name != "clap"), text, expected);
+        }
     }
 
     #[test]
@@ -266,6 +361,11 @@ mod tests {
             ("a = 1\na = 2\n", "line 2 is not valid TOML: duplicate key", "correct the file"),
             (
                 "dependencies = 1\n",
+                "the file is not laid out as Cargo expects",
+                "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
+            ),
+            (
+                "[dependencies]\nkube = { package = \"kubelet\", version = \"1\" }\n",
                 "the file is not laid out as Cargo expects",
                 "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
             ),

@@ -9,13 +9,14 @@ mod edits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use memcached_sdk::api;
 use memcached_sdk::manifest::crd;
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use serde_json::Value;
+
+use crate::generated;
 
 const SEED: u64 = 0x006d_656d_6361_6368;
 const EDITS: usize = 48;
@@ -114,15 +115,14 @@ fn write(root: &Path, folder: &Path, modules: &[Module]) {
         }
     }
     main.push_str("    }\n    println!(\"{}\", serde_json::to_string(&crds).unwrap());\n}\n");
-    let manifest = "[package]\nname = \"oracle\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n\
-        [dependencies]\nk8s-openapi = { version = \"0.29\", features = [\"schemars\", \"v1_36\"] }\n\
-        kube = { version = \"5\", default-features = false, features = [\"derive\"] }\nschemars = \"1\"\n\
-        serde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n\n[profile.dev]\ndebug = false\n\n\
-        [workspace]\n";
+    // The Memcached sample's dependencies, features and profile, so that both share one build of each dependency.
+    let sample = std::fs::read_to_string(root.join("tests/samples/memcached-operator/Cargo.toml")).unwrap();
+    let manifest: Vec<&str> = sample.split_inclusive("\n\n").filter(|table| !table.starts_with("[lints")).collect();
+    let manifest = manifest.concat().replacen("\"memcached-operator\"", "\"oracle\"", 1) + "\n[workspace]\n";
     let mut files =
-        BTreeMap::from([(PathBuf::from("Cargo.toml"), manifest.to_owned()), (PathBuf::from("src/main.rs"), main)]);
+        BTreeMap::from([(PathBuf::from("Cargo.toml"), manifest), (PathBuf::from("src/main.rs"), main)]);
     if !folder.join("Cargo.lock").exists() {
-        files.insert("Cargo.lock".into(), std::fs::read_to_string(root.join("Cargo.lock")).unwrap());
+        files.insert("Cargo.lock".into(), std::fs::read_to_string(generated::lock()).unwrap());
     }
     for module in modules {
         files.insert(format!("src/{}.rs", module.name).into(), module.text.clone());
@@ -138,14 +138,7 @@ fn write(root: &Path, folder: &Path, modules: &[Module]) {
 }
 
 fn compile(folder: &Path) -> Crds {
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("generated");
-    let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet"])
-        .current_dir(folder)
-        .env("CARGO_TARGET_DIR", target)
-        .env_remove("RUSTFLAGS")
-        .output()
-        .unwrap();
+    let output = generated::cargo(folder, &["run", "--quiet"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let crds: BTreeMap<String, Value> = serde_json::from_slice(&output.stdout).unwrap();
     crds.into_iter().map(|(key, crd)| (key, (!crd.is_null()).then(|| crd::canonical(crd)))).collect()

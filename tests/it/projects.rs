@@ -1,62 +1,139 @@
-//! Generated projects, as their owners build them: format, clippy without warnings, their own tests. One shared target
-//! folder and the one lock file of the Memcached sample; this takes minutes, so `make test-fast` leaves it out.
+//! Generated projects, as their owners build them: format, clippy without warnings, no dependency without a use, their
+//! own tests. This takes minutes, so `make test-fast` leaves it out.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 
+use serde_json::Value;
+
+use crate::generated;
 use crate::samples::MULTI_GROUP;
-use crate::sandbox::{OFFLINE, Sandbox};
+use crate::sandbox::{OFFLINE, Sandbox, files};
 
 /// Cargo locks the target folder anyway; waiting here keeps its messages out of the output.
 static BUILDING: Mutex<()> = Mutex::new(());
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+/// What is unused is warned of, whatever else is an error.
+const CLIPPY: [&str; 5] = ["--", "-D", "warnings", "--force-warn", "unused_crate_dependencies"];
+
+fn cargo(folder: &Path, arguments: &[&str]) -> String {
+    let output = generated::cargo(folder, arguments).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "cargo {arguments:?} in {}\n{out}{err}", folder.display());
+    out.into_owned()
 }
 
-fn target() -> PathBuf {
-    std::env::var_os("PROJECTS_TARGET_DIR").map_or_else(|| root().join("target/projects"), PathBuf::from)
-}
-
-fn cargo(folder: &Path, arguments: &[&str]) {
-    let output = Command::new(env!("CARGO"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("CARGO_TARGET_DIR", target())
-        .env_remove("RUSTFLAGS")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "cargo {arguments:?} in {}\n{text}", folder.display());
+/// Puts the files where they are in every run: cargo then keeps one build of each project, not one for each run. Every
+/// project needs a name of its own: in a shared target folder cargo tells packages apart by that.
+fn place(name: &str, project: &Path) -> PathBuf {
+    let projects = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects");
+    let folder = projects.join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+    for (path, text) in files(project) {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    // rustfmt looks upwards for its settings, and must not find ours.
+    std::fs::write(projects.join("rustfmt.toml"), "").unwrap();
+    std::fs::copy(generated::lock(), folder.join("Cargo.lock")).unwrap();
+    folder
 }
 
 /// Runs the tests of a package with the versions of the Memcached sample.
-pub fn test_with_the_lock_file(folder: &Path) {
-    std::fs::copy(root().join("tests/samples/memcached-operator/Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+pub(crate) fn test_with_the_lock_file(folder: &Path) {
+    std::fs::copy(generated::lock(), folder.join("Cargo.lock")).unwrap();
     let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     cargo(folder, &["test", "--quiet"]);
 }
 
-fn check(folder: &Path) {
-    std::fs::copy(root().join("tests/samples/memcached-operator/Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+fn check(name: &str, project: &Path) {
     let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    cargo(folder, &["fmt", "--check"]);
-    cargo(folder, &["clippy", "--all-targets", "--quiet", "--", "-D", "warnings"]);
-    cargo(folder, &["test", "--quiet"]);
+    let folder = place(name, project);
+    cargo(&folder, &["fmt", "--check"]);
+    assert_eq!(unused(&folder), BTreeSet::new(), "{name}: dependencies without a use");
+    cargo(&folder, &["test", "--quiet"]);
+}
+
+/// The dependencies, by the names they have in code, that no target needs: those of `[dependencies]` by the library or
+/// the program, those of `[dev-dependencies]` by a test. Fails on any other finding of clippy.
+fn unused(folder: &Path) -> BTreeSet<String> {
+    let no_target_uses = |targets: &[&str], tests: bool| {
+        let json = cargo(folder, &[&["clippy", "--quiet", "--message-format=json"], targets, &CLIPPY].concat());
+        let messages: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let package = |message: &&Value| message["manifest_path"] == folder.join("Cargo.toml").to_str().unwrap();
+        let ours: Vec<&Value> = messages.iter().filter(package).collect();
+        let units = ours
+            .iter()
+            .filter(|message| message["reason"] == "compiler-artifact" && message["profile"]["test"] == tests);
+        let units = units.count();
+        assert!(units > 0, "{json}");
+        let mut unused = BTreeMap::<String, usize>::new();
+        for message in ours.iter().filter(|message| message["reason"] == "compiler-message") {
+            assert_eq!(message["message"]["code"]["code"], "unused_crate_dependencies", "{message:#}");
+            let text = message["message"]["message"].as_str().unwrap();
+            *unused.entry(text.split('`').nth(1).unwrap().to_owned()).or_default() += 1;
+        }
+        (unused, units)
+    };
+    let manifest: toml_edit::DocumentMut = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
+    let declared = |section: &str| -> BTreeSet<String> {
+        let table = manifest.get(section).and_then(|table| table.as_table_like());
+        table.into_iter().flat_map(|table| table.iter().map(|(key, _)| key.replace('-', "_"))).collect()
+    };
+    let (normal, units) = no_target_uses(&["--lib", "--bins"], false);
+    let mut found: BTreeSet<String> = normal.into_iter().filter(|(_, n)| *n == units).map(|(name, _)| name).collect();
+    let (tests, units) = no_target_uses(&["--all-targets"], true);
+    let only_in_tests = &declared("dev-dependencies") - &declared("dependencies");
+    found.extend(
+        tests.into_iter().filter(|(name, n)| only_in_tests.contains(name) && *n == units).map(|(name, _)| name),
+    );
+    found
+}
+
+/// A project of this name, with these APIs.
+fn project(name: &str, flags: &str, apis: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init --domain example.com --project-name {name} {OFFLINE} {flags}")).success();
+    for api in apis {
+        sandbox.run(&format!("create api {api}")).success();
+    }
+    sandbox
 }
 
 #[test]
 fn bare() {
-    let sandbox = Sandbox::project("");
-    check(sandbox.root());
+    check("bare", project("bare", "", &[]).root());
+}
+
+#[test]
+fn an_unused_dependency_is_found() {
+    let sandbox = project("unused", "", &[]);
+    sandbox.replace("Cargo.toml", "[dependencies]\n", "[dependencies]\nfnv = \"1\"\n");
+    sandbox.file("Cargo.toml", &(sandbox.read("Cargo.toml") + "\n[dev-dependencies]\nbase64 = \"0.22\"\n"));
+    let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    assert_eq!(unused(&place("unused", sandbox.root())), ["base64".to_owned(), "fnv".to_owned()].into());
 }
 
 #[test]
 fn namespaced_with_one_api() {
-    let sandbox = Sandbox::project("--namespaced");
-    sandbox.run("create api --group cache --version v1alpha1 --kind Memcached").success();
-    check(sandbox.root());
+    let sandbox = project("namespaced", "--namespaced", &["--group cache --version v1alpha1 --kind Memcached"]);
+    check("namespaced", sandbox.root());
+}
+
+#[test]
+fn a_builtin_kind() {
+    let sandbox = project("builtin", "", &["--group apps --version v1 --kind ReplicaSet --resource=false"]);
+    check("builtin", sandbox.root());
+}
+
+#[test]
+fn types_without_a_controller() {
+    let sandbox = project("types", "", &["--group cache --version v1 --kind Memcached --controller=false"]);
+    check("types", sandbox.root());
 }
 
 #[test]
@@ -67,12 +144,12 @@ fn multi_group() {
     for command in apis {
         sandbox.run(command).success();
     }
-    check(sandbox.root());
+    check("multi-group", sandbox.root());
 }
 
 #[test]
 fn memcached_operator() {
     let sandbox = Sandbox::new();
-    sandbox.run(&format!("new memcached-operator --sample memcached {OFFLINE}")).success();
-    check(&sandbox.path("memcached-operator"));
+    sandbox.run(&format!("new memcached-operator --sample memcached --skip-git-init {OFFLINE}")).success();
+    check("memcached-operator", &sandbox.path("memcached-operator"));
 }

@@ -18,6 +18,8 @@ use std::process::Command;
 
 use snapbox::IntoData as _;
 
+use crate::generated;
+
 /// A replayed page.
 pub(super) struct Replay {
     /// The page with the outputs of this run.
@@ -136,8 +138,7 @@ impl Shell {
     fn seed_lock(&self) {
         let lock = self.dir.join("Cargo.lock");
         if !lock.exists() {
-            let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/memcached-operator/Cargo.lock");
-            std::fs::copy(seed, lock).unwrap();
+            std::fs::copy(generated::lock(), lock).unwrap();
         }
     }
 
@@ -159,7 +160,8 @@ impl Shell {
             .arg("-c")
             .arg(script)
             .current_dir(&self.dir)
-            .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("generated"))
+            .env("CARGO_TARGET_DIR", generated::target())
+            .env_remove("RUSTFLAGS")
             .env("PATH", path.unwrap())
             .output()
             .unwrap();
