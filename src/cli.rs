@@ -35,7 +35,11 @@ pub enum Command {
     #[command(subcommand)]
     Create(CreateCommand),
     /// Write the CRDs and the RBAC role from the source
+    ///
+    /// With --check, in a project and without naming what to write, src/manager is compared too: `update` writes it.
     Generate(GenerateArgs),
+    /// Bring the files in src/manager to this version
+    Update(UpdateArgs),
     /// Print a completion script for a shell
     Completion(CompletionArgs),
     /// Print the version, and those of the libraries that decide the output
@@ -279,6 +283,19 @@ impl GenerateWhat {
     pub fn rbac(self) -> bool {
         self != Self::Crds
     }
+}
+
+/// `update`
+///
+/// Replaces src/manager, which is the same in every project and not to be edited, with that of this version: changed
+/// and missing files are written, others in the folder are removed. Crates that the manager needs and Cargo.toml lacks are
+/// added to it. Last, the version is recorded in PROJECT. No other file changes.
+#[derive(Debug, Clone, Args)]
+#[command(about = "Bring the files in src/manager to this version")]
+pub struct UpdateArgs {
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
 }
 
 /// `completion`

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::{Cli, Command, CreateCommand, OutputFormat, WriteArgs};
-use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
 use crate::plan::{Draft, report};
 use crate::term::{Term, Verbosity};
@@ -18,6 +18,7 @@ mod generate;
 mod init;
 mod new;
 mod toolchain;
+mod update;
 mod version;
 
 /// Runs a command to its end and says how it went; see `--help` for the codes.
@@ -27,6 +28,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::New(args) => args.write.clone(),
         Command::Create(CreateCommand::Api(args)) => args.write.clone(),
         Command::Generate(args) => args.write.clone(),
+        Command::Update(args) => args.write.clone(),
         Command::Completion(_) | Command::Version(_) => WriteArgs::default(),
     };
     let mut term = Term::stdio(match write {
@@ -40,6 +42,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::New(args) => new::run(&args, &mut term),
         Command::Create(CreateCommand::Api(args)) => create_api::run(&args, &mut term),
         Command::Generate(args) => generate::run(&args, &mut term),
+        Command::Update(args) => update::run(&args, &mut term),
         Command::Completion(args) => print(&completion::script(&args), &mut term),
         Command::Version(args) => print(&version::text(&args), &mut term),
     };
@@ -144,6 +147,8 @@ impl Report {
             }
             let summary = report::summary(&self.changes);
             term.status(&match self.outcome {
+                // What to do is in the finding.
+                Outcome::Differs if self.diagnostics.iter().any(|found| found.code == Code::ManagerDiffers) => summary,
                 Outcome::Differs => format!("{summary}: run the command without `--check` to write them"),
                 _ if write.dry_run => format!("{summary}: nothing was written"),
                 _ => summary,

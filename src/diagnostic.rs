@@ -170,6 +170,7 @@ codes! {
     UnresolvedName = "unresolved-name", Error, "A name can't be resolved";
     UnsupportedType = "unsupported-type", Error, "A type expression is not supported";
     NoGit = "no-git", Warning, "The git repository of a new project could not be made";
+    ManagerDiffers = "manager-differs", Warning, "The files in `src/manager` are not those that this version writes";
     NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";
     Unformatted = "unformatted", Warning, "A Rust file was written without rustfmt";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::{Outcome, apply};
+use super::{Outcome, apply, update};
 use crate::cli::{GenerateArgs, GenerateWhat};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::manifest::{crd, rbac, yaml};
@@ -37,6 +37,13 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         output_dir: args.output_dir.trim_end_matches('/').to_owned(),
     };
     let mut found = plan(&mut draft, project.as_ref(), &options)?;
+    if args.write.check
+        && args.what == GenerateWhat::All
+        && let Some(project) = &project
+        && let Some(differs) = update::verify_manager(&mut draft, project)?
+    {
+        found.push(differs);
+    }
     found.sort();
     apply(draft, found, &args.write)?.show(&args.write, term)
 }

@@ -26,5 +26,6 @@ mod samples;
 mod sandbox;
 mod tidy;
 mod tutorial;
+mod update;
 mod wait;
 mod yaml;

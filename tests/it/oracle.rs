@@ -119,8 +119,7 @@ fn write(root: &Path, folder: &Path, modules: &[Module]) {
     let sample = std::fs::read_to_string(root.join("tests/samples/memcached-operator/Cargo.toml")).unwrap();
     let manifest: Vec<&str> = sample.split_inclusive("\n\n").filter(|table| !table.starts_with("[lints")).collect();
     let manifest = manifest.concat().replacen("\"memcached-operator\"", "\"oracle\"", 1) + "\n[workspace]\n";
-    let mut files =
-        BTreeMap::from([(PathBuf::from("Cargo.toml"), manifest), (PathBuf::from("src/main.rs"), main)]);
+    let mut files = BTreeMap::from([(PathBuf::from("Cargo.toml"), manifest), (PathBuf::from("src/main.rs"), main)]);
     if !folder.join("Cargo.lock").exists() {
         files.insert("Cargo.lock".into(), std::fs::read_to_string(generated::lock()).unwrap());
     }
