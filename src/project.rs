@@ -217,6 +217,14 @@ impl Project {
                         ))
                         .help(format!("pass `--namespaced={}`", old_api.namespaced)));
                     }
+                    if let (Some(old_api), Some(new_api)) = (&old.api, &new.api)
+                        && old_api.short_names != new_api.short_names
+                    {
+                        return Err(Problem::new(format!(
+                            "`{shown}` and `{old_shown}` differ in short names: versions of a kind share them"
+                        ))
+                        .help("leave out `--short-name`, which takes those of the other version"));
+                    }
                 } else if old.kind_lower() == new.kind_lower() && old.qualified_group() == new.qualified_group() {
                     return Err(Problem::new(format!(
                         "`{shown}` and `{old_shown}` differ in upper and lower case only"

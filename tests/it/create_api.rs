@@ -62,6 +62,34 @@ fn a_second_version_is_served_and_not_stored_and_keeps_the_controller() {
     assert_eq!(versions, [(&"v1".into(), &false.into()), (&"v1alpha1".into(), &true.into())]);
 }
 
+/// A CRD has one set of names; `generate` takes it from the stored version, and `tests/crds.rs` wants all to agree.
+#[test]
+fn a_further_version_has_the_names_of_the_first() {
+    let sandbox = Sandbox::project("");
+    sandbox.run(&format!("{CREATE} --short-name mc,mcd --plural memcachedes")).success();
+    let second = "create api --group cache --version v1 --kind Memcached";
+    for (flags, says) in [
+        ("--short-name other", "differ in short names: versions of a kind share them"),
+        ("--plural others", "pass `--plural memcachedes`"),
+        ("--namespaced=false", "pass `--namespaced=true`"),
+    ] {
+        let before = sandbox.files();
+        let message = sandbox.run(&format!("{second} {flags}")).code(1).err();
+        assert!(message.contains(says), "{message}");
+        assert!(sandbox.files() == before, "{flags}");
+    }
+    sandbox.run(second).success();
+    let names = |version: &str| -> Vec<String> {
+        let text = sandbox.read(&format!("src/api/{version}/memcached.rs"));
+        let is_name = |line: &&str| ["plural =", "shortname =", "namespaced,"].iter().any(|key| line.contains(key));
+        text.lines().filter(is_name).map(str::to_owned).collect()
+    };
+    assert_eq!(names("v1").len(), 4, "{:?}", names("v1"));
+    assert_eq!(names("v1"), names("v1alpha1"));
+    let record: serde_json::Value = serde_yaml::from_str(&sandbox.read("PROJECT")).unwrap();
+    assert_eq!(record["resources"][1]["api"]["shortNames"], record["resources"][0]["api"]["shortNames"]);
+}
+
 #[test]
 fn project_files_of_all_sorts() {
     let text = Sandbox::project("").read("PROJECT");
