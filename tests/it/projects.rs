@@ -20,7 +20,10 @@ const CLIPPY: [&str; 5] = ["--", "-D", "warnings", "--force-warn", "unused_crate
 fn cargo(folder: &Path, arguments: &[&str]) -> String {
     let output = generated::cargo(folder, arguments).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "cargo {arguments:?} in {}\n{out}{err}", folder.display());
+    // Of messages in JSON only the errors are for people.
+    let is_noise = |line: &&str| line.starts_with("{\"reason\"") && !line.contains("\"level\":\"error\"");
+    let said: String = out.lines().filter(|line| !is_noise(line)).map(|line| format!("{line}\n")).collect();
+    assert!(output.status.success(), "cargo {arguments:?} in {}\n{said}{err}", folder.display());
     out.into_owned()
 }
 
@@ -112,8 +115,8 @@ fn bare() {
 #[test]
 fn an_unused_dependency_is_found() {
     let sandbox = project("unused", "", &[]);
-    sandbox.replace("Cargo.toml", "[dependencies]\n", "[dependencies]\nfnv = \"1\"\n");
-    sandbox.file("Cargo.toml", &(sandbox.read("Cargo.toml") + "\n[dev-dependencies]\nbase64 = \"0.22\"\n"));
+    sandbox.replace("Cargo.toml", "\n[dependencies]\n", "\n[dependencies]\nfnv = \"1\"\n");
+    sandbox.replace("Cargo.toml", "\n[dev-dependencies]\n", "\n[dev-dependencies]\nbase64 = \"0.22\"\n");
     let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     assert_eq!(unused(&place("unused", sandbox.root())), ["base64".to_owned(), "fnv".to_owned()].into());
 }
