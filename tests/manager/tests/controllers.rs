@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::ResourceExt;
+use kube::core::PartialObjectMeta;
 use kube::runtime::watcher;
 use manager::{Action, Failure, Manager};
 use mock::Server;
@@ -133,6 +134,25 @@ async fn two_controllers_of_a_kind_share_one_watch() {
     until("both see the change", || one.last("a") == "2" && two.last("a") == "2").await;
     running.stop().await;
     assert_eq!(server.count(&format!("LIST {MAPS}")), 1);
+}
+
+#[tokio::test]
+async fn a_watch_asks_for_no_more_than_it_keeps() {
+    let server = Server::default();
+    let fields = json!([{ "manager": "test", "operation": "Apply" }]);
+    server.put(A, json!({ "metadata": { "managedFields": fields }, "data": { "v": "1" } }));
+    let mut manager = server.manager(&[], &[]);
+    let log = simple(&mut manager, "maps", |_, _| Ok(Action::Done));
+    let all = manager.objects::<ConfigMap>(&watcher::Config::default());
+    let some = manager.objects::<PartialObjectMeta<ConfigMap>>(&watcher::Config::default().labels("app"));
+    let running = start(manager);
+    until("both caches", || log.looks("a") == 1 && some.get("default", "a").is_some()).await;
+    running.stop().await;
+    assert!(all.get("default", "a").is_some_and(|map| map.metadata.managed_fields.is_none()));
+    let mut lists = server.requests();
+    lists.retain(|request| request.starts_with("LIST"));
+    lists.sort();
+    assert_eq!(lists, [format!("LIST {MAPS}"), format!("LIST {MAPS} metadata app")]);
 }
 
 #[tokio::test]

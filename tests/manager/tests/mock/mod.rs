@@ -127,7 +127,11 @@ impl Server {
             ("GET", None) => "LIST",
             (other, _) => other,
         };
-        self.state().requests.push(format!("{method} {path}"));
+        let accept = parts.headers.get("accept").and_then(|accept| accept.to_str().ok());
+        let metadata = accept.is_some_and(|accept| accept.contains("as=PartialObjectMetadata"));
+        let what = if metadata { " metadata" } else { "" };
+        let selector = value("labelSelector").map(|selector| format!(" {selector}")).unwrap_or_default();
+        self.state().requests.push(format!("{method} {path}{what}{selector}"));
         if self.state().missing.contains(&path) {
             return failure(404, "the server could not find the requested resource");
         }
