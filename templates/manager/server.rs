@@ -14,16 +14,54 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpListener;
 
 use super::exposition;
-use super::metrics::Metrics;
 
-/// A status code, and a text that says the same.
-pub(super) type Answer = (StatusCode, String);
+/// What a request gets: a status code and a text.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) text: String,
+    content_type: &'static str,
+}
 
-/// Answers requests by their path until the task is ended.
-pub(super) async fn serve(
+impl Answer {
+    pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
+        Self {
+            status,
+            text: text.into(),
+            content_type: "text/plain; charset=utf-8",
+        }
+    }
+
+    pub(super) fn ok(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::OK, text)
+    }
+
+    pub(super) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not found")
+    }
+
+    pub(super) fn metrics(text: String) -> Self {
+        Self {
+            content_type: exposition::CONTENT_TYPE,
+            ..Self::ok(text)
+        }
+    }
+
+    fn into_response(self) -> Response<String> {
+        let mut response = Response::new(self.text);
+        *response.status_mut() = self.status;
+        let content_type = HeaderValue::from_static(self.content_type);
+        response.headers_mut().insert(CONTENT_TYPE, content_type);
+        response
+    }
+}
+
+/// Answers requests until the task is ended.
+pub(super) async fn serve<Answering>(
     listener: TcpListener,
-    answer: impl Fn(&str) -> Answer + Send + Sync + 'static,
-) {
+    answer: impl Fn(Request<Incoming>) -> Answering + Send + Sync + 'static,
+) where
+    Answering: Future<Output = Answer> + Send + 'static,
+{
     let answer = Arc::new(answer);
     loop {
         let stream = match listener.accept().await {
@@ -36,13 +74,9 @@ pub(super) async fn serve(
             }
         };
         let answer = answer.clone();
-        let service = service_fn(move |request: Request<Incoming>| {
-            let (status, text) = answer(request.uri().path());
-            let mut response = Response::new(text);
-            *response.status_mut() = status;
-            let content_type = HeaderValue::from_static(exposition::CONTENT_TYPE);
-            response.headers_mut().insert(CONTENT_TYPE, content_type);
-            async { Ok::<_, Infallible>(response) }
+        let service = service_fn(move |request| {
+            let answer = answer(request);
+            async { Ok::<_, Infallible>(answer.await.into_response()) }
         });
         tokio::spawn(async move {
             let connection = http1::Builder::new()
@@ -52,53 +86,5 @@ pub(super) async fn serve(
                 tracing::debug!(%error, "connection ended");
             }
         });
-    }
-}
-
-/// Alive as long as it answers; ready once the caches are filled.
-pub(super) fn probe(path: &str, ready: bool) -> Answer {
-    match path {
-        "/healthz" => ok("ok"),
-        "/readyz" if ready => ok("ok"),
-        "/readyz" => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "caches are not synced".to_owned(),
-        ),
-        _ => not_found(),
-    }
-}
-
-pub(super) fn metrics(path: &str, metrics: &Metrics) -> Answer {
-    if path == "/metrics" {
-        ok(&metrics.text())
-    } else {
-        not_found()
-    }
-}
-
-fn ok(text: &str) -> Answer {
-    (StatusCode::OK, text.to_owned())
-}
-
-fn not_found() -> Answer {
-    (StatusCode::NOT_FOUND, "not found".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ready_only_once_the_caches_are_synced() {
-        let code = |path, ready| probe(path, ready).0.as_u16();
-        assert_eq!(
-            [
-                code("/healthz", false),
-                code("/readyz", false),
-                code("/readyz", true),
-                code("/", true)
-            ],
-            [200, 503, 200, 404]
-        );
     }
 }

@@ -8,18 +8,22 @@
 
 mod address;
 mod apply;
+mod attempt;
 mod cache;
+mod client;
 pub mod condition;
 mod controller;
 mod duration;
 mod exposition;
 mod guard;
 mod invalid;
+mod logging;
 mod metrics;
 mod name;
 mod object;
 mod objects;
 mod options;
+mod probes;
 mod process;
 mod queue;
 mod server;
@@ -29,19 +33,24 @@ use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use futures::future::{BoxFuture, FutureExt};
+use futures::future::{BoxFuture, FutureExt, ready as ready_future};
+use hyper::Request;
+use hyper::body::Incoming;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher;
 use kube::{Client, Config};
 use tokio::task::JoinSet;
 
 pub use self::controller::{Action, Controller, Failure};
+pub use self::logging::{LogFormat, LogOptions};
 pub use self::name::dns_label;
 pub use self::object::{Object, ObjectKey};
 pub use self::objects::{Applied, Change, Objects};
 pub use self::options::Options;
 
 use self::metrics::Metrics;
+use self::probes::Probes;
+use self::server::Answer;
 use self::signal::Shutdown;
 
 /// Why the manager could not start.
@@ -80,6 +89,7 @@ pub struct Manager {
     client: Client,
     options: Options,
     metrics: Arc<Metrics>,
+    probes: Probes,
     shutdown: Shutdown,
     namespaces: Vec<String>,
     recorder: Recorder,
@@ -95,11 +105,17 @@ pub struct Manager {
 impl Manager {
     /// Connects to the cluster of the kubeconfig, or to the one this pod runs in.
     pub async fn new(name: &str, options: Options) -> Result<Self, Error> {
-        let config = Config::infer()
+        let mut config = Config::infer()
             .await
             .map_err(|error| Error::Config(Box::new(error)))?;
-        let client = Client::try_from(config).map_err(|error| Error::Client(Box::new(error)))?;
-        Ok(Self::with_client(name, options, client))
+        client::introduce(&mut config, name);
+        let metrics = Arc::default();
+        let client =
+            client::retrying(config, &metrics).map_err(|error| Error::Client(Box::new(error)))?;
+        Ok(Self {
+            metrics,
+            ..Self::with_client(name, options, client)
+        })
     }
 
     /// Talks to the server through this client; a client on a mock service makes tests without a cluster.
@@ -110,6 +126,7 @@ impl Manager {
             client,
             options,
             metrics: Arc::default(),
+            probes: Probes::default(),
             shutdown: Shutdown::default(),
             namespaces: options::watched_namespaces(),
             watches: BTreeMap::new(),
@@ -140,6 +157,28 @@ impl Manager {
     #[must_use]
     pub fn with(mut self, register: impl FnOnce(&mut Self)) -> Self {
         register(&mut self);
+        self
+    }
+
+    /// Makes `/healthz` depend on a check: when it fails, the kubelet restarts the container.
+    #[must_use]
+    pub fn with_health_check(
+        mut self,
+        name: &str,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.probes.health.add(name, check);
+        self
+    }
+
+    /// Makes `/readyz` depend on a check, besides the one called `caches` that every operator has.
+    #[must_use]
+    pub fn with_ready_check(
+        mut self,
+        name: &str,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.probes.ready.add(name, check);
         self
     }
 
@@ -190,7 +229,7 @@ impl Manager {
     }
 
     /// As [`Manager::run`], with another reason to stop than a signal.
-    pub async fn run_until(self, stop: impl Future<Output = ()> + Send) -> Result<(), Error> {
+    pub async fn run_until(mut self, stop: impl Future<Output = ()> + Send) -> Result<(), Error> {
         if let Some(name) = self.twice {
             return Err(Error::Name(name));
         }
@@ -205,8 +244,16 @@ impl Manager {
             source,
         })? {
             let ready = ready.clone();
-            background
-                .push(server::serve(listener, move |path| server::probe(path, ready())).boxed());
+            self.probes.ready.add("caches", move || match ready() {
+                true => Ok(()),
+                false => Err("not synced".to_owned()),
+            });
+            let probes = self.probes;
+            let answer = move |request: Request<Incoming>| {
+                let uri = request.uri();
+                ready_future(probes.answer(uri.path(), uri.query().unwrap_or_default()))
+            };
+            background.push(server::serve(listener, answer).boxed());
         }
         if let Some(listener) = metrics.map_err(|source| Error::Bind {
             what: "metrics",
@@ -214,8 +261,13 @@ impl Manager {
         })? {
             tracing::info!("Serving metrics server");
             let metrics = self.metrics.clone();
-            background
-                .push(server::serve(listener, move |path| server::metrics(path, &metrics)).boxed());
+            let answer = move |request: Request<Incoming>| {
+                ready_future(match request.uri().path() {
+                    "/metrics" => Answer::metrics(metrics.text()),
+                    _ => Answer::not_found(),
+                })
+            };
+            background.push(server::serve(listener, answer).boxed());
         }
 
         tracing::info!(operator = self.name, "starting");

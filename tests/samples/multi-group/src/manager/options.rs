@@ -2,17 +2,12 @@
 
 //! The flags and the environment that every operator understands.
 
-use std::io::{IsTerminal, stderr};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
-
 use super::address::BindAddress;
 use super::duration;
+use super::logging::LogOptions;
 
 /// Flags of the manager; flatten them into those of the program.
 #[derive(Clone, Debug, clap::Args)]
@@ -33,39 +28,15 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration::parse)]
     pub graceful_shutdown_timeout: Duration,
 
-    /// What to log: a level, or levels per module such as info,kube=debug; the variable `RUST_LOG` comes first
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
-    pub log_level: Targets,
-
-    /// How to write the log
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub log_format: LogFormat,
-}
-
-/// How a line of the log looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object per line.
-    Json,
+    /// What to log, and how.
+    #[command(flatten)]
+    pub log: LogOptions,
 }
 
 impl Options {
     /// Sends the log to standard error.
     pub fn init_logging(&self) {
-        let from_environment = std::env::var("RUST_LOG")
-            .ok()
-            .and_then(|levels| levels.parse().ok());
-        let levels: Targets = from_environment.unwrap_or_else(|| self.log_level.clone());
-        let registry = tracing_subscriber::registry().with(levels);
-        let layer = fmt::layer()
-            .with_writer(stderr)
-            .with_ansi(stderr().is_terminal());
-        match self.log_format {
-            LogFormat::Text => registry.with(layer).init(),
-            LogFormat::Json => registry.with(layer.json()).init(),
-        }
+        self.log.init();
     }
 }
 
