@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Outcome, Usage, apply, generate};
+use super::{Outcome, Usage, apply, generate, init};
 use crate::cli::CreateApiArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
@@ -17,10 +17,17 @@ use crate::scaffold::{self, Controller};
 use crate::term::Term;
 
 pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
-    let mut draft = Draft::open(&Project::find_root(Path::new("."))?);
+    let root = Project::find_root(Path::new("."))?;
+    let mut draft = Draft::open(&root);
     let mut found = plan(&mut draft, args, term)?;
     found.sort();
     let mut report = apply(draft, found, &args.write)?;
+    let manifest_differs =
+        report.changes.iter().any(|change| change.path.as_str() == "Cargo.toml" && change.kind.differs());
+    if report.is_written(&args.write) && manifest_differs && root.join("Cargo.lock").exists() {
+        // A lock file behind its manifest fails every build that is `--locked`, the container's among them.
+        report.diagnostics.extend(init::fetch_dependencies(&root, term));
+    }
     report.next = if args.make {
         "\nNext, write the types and the controller; `memcached-sdk generate` brings config/ up to date.".to_owned()
     } else {

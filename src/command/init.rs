@@ -98,12 +98,14 @@ pub(super) fn refuse_other_project(draft: &Draft) -> Result<()> {
     Ok(())
 }
 
-/// Writes Cargo.lock and downloads the dependencies. That can be done at any later time, so a failure is a warning.
+/// What `--fetch-deps` asks for.
 pub(super) fn fetch(root: &Path, args: &ProjectArgs, term: &mut Term) -> Diagnostics {
+    if args.fetch_deps { fetch_dependencies(root, term) } else { Diagnostics::default() }
+}
+
+/// Writes Cargo.lock and downloads the dependencies. That can be done at any later time, so a failure is a warning.
+pub(super) fn fetch_dependencies(root: &Path, term: &mut Term) -> Diagnostics {
     let mut found = Diagnostics::default();
-    if !args.fetch_deps {
-        return found;
-    }
     term.status("fetching the dependencies with cargo");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(&cargo).arg("fetch").current_dir(root).stdin(Stdio::null()).output();

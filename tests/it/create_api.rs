@@ -225,3 +225,17 @@ fn every_dependency_is_used() {
         }
     }
 }
+
+#[test]
+fn a_lock_file_follows_its_manifest() {
+    for (has_lock, asks_cargo) in [(true, true), (false, false)] {
+        let sandbox = Sandbox::project("");
+        if has_lock {
+            sandbox.file("Cargo.lock", "version = 4\n");
+        }
+        let output = sandbox.command(CREATE).env("CARGO", "/nonexistent/cargo").output().unwrap();
+        assert!(output.status.success());
+        let asked = String::from_utf8_lossy(&output.stderr).contains("warning[not-fetched]");
+        assert_eq!(asked, asks_cargo, "lock file: {has_lock}");
+    }
+}
