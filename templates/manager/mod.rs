@@ -14,7 +14,9 @@ mod client;
 pub mod condition;
 mod controller;
 mod duration;
+mod election;
 mod exposition;
+mod fence;
 mod guard;
 mod invalid;
 mod logging;
@@ -42,12 +44,17 @@ use kube::{Client, Config};
 use tokio::task::JoinSet;
 
 pub use self::controller::{Action, Controller, Failure};
+pub use self::election::LeaderElection;
 pub use self::logging::{LogFormat, LogOptions};
 pub use self::name::dns_label;
 pub use self::object::{Object, ObjectKey};
 pub use self::objects::{Applied, Change, Objects};
 pub use self::options::Options;
 
+use self::client::identity;
+use self::election::Candidate;
+use self::election::gate::Gate;
+use self::election::leadership::Leadership;
 use self::metrics::Metrics;
 use self::probes::Probes;
 use self::server::Answer;
@@ -81,6 +88,12 @@ pub enum Error {
         "`WATCH_NAMESPACE` is not set: it names the namespaces to work in, such as `a` or `a,b`"
     )]
     Namespace,
+    /// The flags of the leader election contradict each other, or say too little.
+    #[error("can't take part in a leader election: {0}")]
+    Election(&'static str),
+    /// The leadership is lost for good.
+    #[error(transparent)]
+    Stuck(#[from] election::Stuck),
 }
 
 /// Owns what the controllers of one process share, and runs them.
@@ -88,6 +101,11 @@ pub struct Manager {
     name: String,
     client: Client,
     options: Options,
+    identity: String,
+    electing: Client,
+    lease: Option<String>,
+    gate: Arc<Gate>,
+    leadership: Leadership,
     metrics: Arc<Metrics>,
     probes: Probes,
     shutdown: Shutdown,
@@ -105,26 +123,39 @@ pub struct Manager {
 impl Manager {
     /// Connects to the cluster of the kubeconfig, or to the one this pod runs in.
     pub async fn new(name: &str, options: Options) -> Result<Self, Error> {
-        let mut config = Config::infer()
+        let config = Config::infer()
             .await
             .map_err(|error| Error::Config(Box::new(error)))?;
-        client::introduce(&mut config, name);
+        let elect = options.leader_election.leader_elect;
+        let gate = Arc::new(if elect { Gate::shut() } else { Gate::open() });
+        let identity = identity();
         let metrics = Arc::default();
-        let client =
-            client::retrying(config, &metrics).map_err(|error| Error::Client(Box::new(error)))?;
+        let failed = |error| Error::Client(Box::new(error));
+        let agent = client::agent(name, &identity);
+        let electing = client::single(config.clone(), &metrics, &agent);
+        let client = client::retrying(config, &metrics, &agent, gate.clone());
         Ok(Self {
             metrics,
-            ..Self::with_client(name, options, client)
+            identity,
+            electing: electing.map_err(failed)?,
+            gate,
+            ..Self::with_client(name, options, client.map_err(failed)?)
         })
     }
 
     /// Talks to the server through this client; a client on a mock service makes tests without a cluster.
     pub fn with_client(name: &str, options: Options, client: Client) -> Self {
+        let elect = options.leader_election.leader_elect;
         Self {
             name: name.to_owned(),
             recorder: Recorder::new(client.clone(), name.into()),
+            identity: identity(),
+            electing: client.clone(),
             client,
             options,
+            lease: None,
+            gate: Arc::new(Gate::shut()),
+            leadership: Leadership::new(!elect),
             metrics: Arc::default(),
             probes: Probes::default(),
             shutdown: Shutdown::default(),
@@ -151,6 +182,13 @@ impl Manager {
             return Err(Error::Namespace);
         }
         Ok(self)
+    }
+
+    /// The name of the Lease that the replicas of this operator contend for under `--leader-elect`.
+    #[must_use]
+    pub fn leader_election_id(mut self, id: &str) -> Self {
+        self.lease = Some(id.to_owned());
+        self
     }
 
     /// Registers a controller.
@@ -233,6 +271,7 @@ impl Manager {
         if let Some(name) = self.twice {
             return Err(Error::Name(name));
         }
+        let candidate = self.candidate()?;
         let synced = self.synced;
         let ready = Arc::new(move || synced.iter().all(|synced| synced()));
 
@@ -282,14 +321,59 @@ impl Manager {
                 controllers.spawn(controller);
             }
             controllers.join_all().await;
+            // Without a controller, too, it runs until it is told to stop.
+            self.shutdown.requested().await;
+        };
+        let elected = async {
+            match candidate {
+                Some(candidate) => candidate
+                    .during(work, || ready())
+                    .await
+                    .map_err(Error::Stuck),
+                None => {
+                    work.await;
+                    Ok(())
+                }
+            }
         };
         let stop = async {
             stop.await;
             self.shutdown.request();
+            std::future::pending().await
         };
-        tokio::join!(stop, work);
+        let outcome = tokio::select! {
+            outcome = elected => outcome,
+            outcome = stop => outcome,
+        };
         tasks.shutdown().await;
         tracing::info!("stopped");
-        Ok(())
+        outcome
+    }
+
+    /// This process in the election, if it takes part in one.
+    fn candidate(&mut self) -> Result<Option<Candidate>, Error> {
+        let flags = &self.options.leader_election;
+        if !flags.leader_elect {
+            return Ok(None);
+        }
+        let timing = flags.timing();
+        if let Some(mistake) = timing.mistake() {
+            return Err(Error::Election(mistake));
+        }
+        let name = flags.leader_election_id.clone().or(self.lease.take());
+        let name = name.ok_or(Error::Election("`--leader-election-id` is not set"))?;
+        let namespace = flags.leader_election_namespace.clone();
+        let metrics = self.metrics.clone();
+        let id = name.clone();
+        Ok(Some(Candidate {
+            client: self.electing.clone(),
+            namespace: namespace.unwrap_or_else(|| self.electing.default_namespace().to_owned()),
+            name,
+            identity: self.identity.clone(),
+            timing,
+            gate: self.gate.clone(),
+            leadership: self.leadership.clone(),
+            on_change: Box::new(move |leading| metrics.set_leader(&id, leading)),
+        }))
     }
 }

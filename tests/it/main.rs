@@ -24,6 +24,7 @@ mod reading;
 mod resolve;
 mod samples;
 mod sandbox;
+mod simulation;
 mod tidy;
 mod tutorial;
 mod update;

@@ -28,6 +28,7 @@ async fn main() -> ExitCode {
 async fn run(args: Args) -> Result<(), manager::Error> {
     Manager::new("memcached-operator", args.manager)
         .await?
+        .leader_election_id("87a7d51f.example.com")
         .with(memcached_operator::controller::memcached::register)
         // +kubebuilder:scaffold:controllers
         .run()

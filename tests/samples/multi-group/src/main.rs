@@ -28,6 +28,7 @@ async fn main() -> ExitCode {
 async fn run(args: Args) -> Result<(), manager::Error> {
     Manager::new("multi-group", args.manager)
         .await?
+        .leader_election_id("a8efdd74.example.org")
         .with(multi_group::controller::ship::frigate::register)
         .with(
             multi_group::controller::sea_creatures::humpback_whale_migration_observation::register,

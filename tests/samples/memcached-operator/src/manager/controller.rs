@@ -22,6 +22,7 @@ use tracing::Instrument;
 
 use super::Manager;
 use super::cache::Seen;
+use super::election::leadership::Leadership;
 use super::metrics::{ControllerMetrics, Outcome};
 use super::object::{Object, ObjectKey};
 use super::objects::Objects;
@@ -178,6 +179,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
             workers,
             timeout: self.timeout,
             grace: self.manager.options.graceful_shutdown_timeout,
+            leadership: self.manager.leadership.clone(),
             count: AtomicU64::new(0),
         };
         let shutdown = self.manager.shutdown.clone();
@@ -196,6 +198,7 @@ struct Work<K, Reconcile> {
     workers: usize,
     timeout: Duration,
     grace: Duration,
+    leadership: Leadership,
     count: AtomicU64,
 }
 
@@ -230,6 +233,7 @@ where
         loop {
             let next = async {
                 let worker = free.clone().acquire_owned().await;
+                work.leadership.held().await;
                 (worker, work.queue.next().await)
             };
             tokio::select! {
@@ -259,6 +263,12 @@ where
     }
 
     async fn visit(&self, key: ObjectKey) {
+        let Some(_term) = self.leadership.enter() else {
+            // The leadership was lost in between: the key waits for the next time.
+            self.queue.add(key.clone());
+            self.queue.done(&key);
+            return;
+        };
         if let Some(object) = self.objects.cache.get(&key) {
             let id = self.count.fetch_add(1, Ordering::Relaxed);
             let span = tracing::info_span!(

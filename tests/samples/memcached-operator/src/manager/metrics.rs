@@ -95,7 +95,6 @@ impl Metrics {
     }
 
     /// Whether this replica holds the lock of that name.
-    #[allow(dead_code)]
     pub(super) fn set_leader(&self, name: &str, leading: bool) {
         lock(&self.leaders).insert(name.to_owned(), leading);
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::address::BindAddress;
 use super::duration;
+use super::election::LeaderElection;
 use super::logging::LogOptions;
 
 /// Flags of the manager; flatten them into those of the program.
@@ -27,6 +28,10 @@ pub struct Options {
     /// How long running reconciles may take to end after a signal, such as 8s; less than the pod's grace period
     #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration::parse)]
     pub graceful_shutdown_timeout: Duration,
+
+    /// Which replica works
+    #[command(flatten)]
+    pub leader_election: LeaderElection,
 
     /// What to log, and how.
     #[command(flatten)]

@@ -2,48 +2,83 @@
 
 //! The client for the API server, put together from layers, and what it says about itself.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use hyper::header::{HeaderValue, USER_AGENT};
 use kube::client::ClientBuilder;
 use kube::client::retry::RetryPolicy;
 use kube::{Client, Config};
 use tower::buffer::BufferLayer;
+use tower::filter::FilterLayer;
 use tower::retry::RetryLayer;
 
 use super::attempt::AttemptLayer;
+use super::election::gate::Gate;
+use super::fence;
 use super::metrics::Metrics;
 
 /// How many requests may wait for the connection before others have to wait with them.
 const WAITING: usize = 1024;
 
-/// A client that tries again when the server is too busy to answer.
-pub(super) fn retrying(mut config: Config, metrics: &Arc<Metrics>) -> kube::Result<Client> {
+/// A client that tries again when the server is too busy to answer; each attempt passes the gate.
+pub(super) fn retrying(
+    mut config: Config,
+    metrics: &Arc<Metrics>,
+    agent: &str,
+    gate: Arc<Gate>,
+) -> kube::Result<Client> {
     config.default_retry = false;
     let attempt = AttemptLayer::new(&config, metrics);
+    let agent = agent.to_owned();
+    let pass = move |request| fence::pass(request, &agent, &gate);
     // From the inside out: what is put below the retry is done again with each attempt.
     Ok(ClientBuilder::try_from(config)?
         .with_layer(&attempt)
+        .with_layer(&FilterLayer::new(pass))
         .with_layer(&BufferLayer::new(WAITING))
         .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
         .build())
 }
 
-/// Makes every request say which operator and which replica of it sends it.
-pub(super) fn introduce(config: &mut Config, operator: &str) {
-    let agent = format!("{operator}/{} ({})", env!("CARGO_PKG_VERSION"), replica());
-    // Only names with odd characters are not a header, and an operator works without it.
-    if let Ok(agent) = HeaderValue::from_str(&agent) {
-        config.headers.push((USER_AGENT, agent));
-    }
+/// A client that sends every request once, whoever leads.
+pub(super) fn single(
+    mut config: Config,
+    metrics: &Arc<Metrics>,
+    agent: &str,
+) -> kube::Result<Client> {
+    config.default_retry = false;
+    let attempt = AttemptLayer::new(&config, metrics);
+    let agent = agent.to_owned();
+    let name = move |request| fence::named(request, &agent);
+    Ok(ClientBuilder::try_from(config)?
+        .with_layer(&attempt)
+        .with_layer(&FilterLayer::new(name))
+        .build())
 }
 
-/// The name of this process: the host's, which is the pod's, and a number, because a host may run several.
-pub(super) fn replica() -> String {
+/// What requests say about their sender: which operator, and which replica of it.
+pub(super) fn agent(operator: &str, identity: &str) -> String {
+    format!("{operator}/{} ({identity})", env!("CARGO_PKG_VERSION"))
+}
+
+/// Tells this process from every other, those in the same container before it included: the name of the host, which
+/// is the pod's, and a random number.
+pub(super) fn identity() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()
         .or_else(|| std::env::var("HOSTNAME").ok())
         .or_else(|| std::env::var("COMPUTERNAME").ok());
     let host = host.as_deref().map_or("localhost", str::trim);
-    format!("{host}_{}", std::process::id())
+    let random = RandomState::new().hash_one(std::process::id());
+    format!("{host}_{random:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_process_has_an_identity_of_its_own() {
+        assert_ne!(identity(), identity());
+    }
 }

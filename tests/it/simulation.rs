@@ -1,0 +1,219 @@
+//! The shipped election and gate in simulated worlds: three contenders with clocks of their own, an API server behind a
+//! bad network, pauses, suspends, crashes and shutdowns. Never may two of them pass their gates at the same instant.
+//!
+//! `SIMULATION_STEPS` and `SIMULATION_SEED` make it longer, or replay one seed; `make sim` is the long one.
+
+// The shipped files, which are formatted as generated projects are.
+#[rustfmt::skip]
+#[path = "../../templates/manager/election/gate.rs"]
+#[allow(dead_code)]
+mod gate;
+#[rustfmt::skip]
+#[path = "../../templates/manager/election/lease.rs"]
+#[allow(dead_code)]
+mod lease;
+mod server;
+mod world;
+
+use self::world::{Bug, Report, World};
+
+const SEEDS: std::ops::Range<u64> = 1..9;
+const STEPS: u64 = 20_000;
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().unwrap())
+}
+
+fn seeds() -> Vec<u64> {
+    number("SIMULATION_SEED").map_or_else(|| SEEDS.collect(), |seed| vec![seed])
+}
+
+fn run(seed: u64, bug: Option<Bug>) -> Result<Report, String> {
+    let steps = number("SIMULATION_STEPS").unwrap_or(STEPS);
+    let again = format!("SIMULATION_SEED={seed} SIMULATION_STEPS={steps} cargo test --test it simulation::");
+    World::new(seed, bug).run(steps).map_err(|error| format!("seed {seed}: {error}\nreplay: {again}"))
+}
+
+#[test]
+fn never_two_leaders_past_the_gate() {
+    let mut late = 0;
+    for seed in seeds() {
+        let report = run(seed, None).unwrap_or_else(|error| panic!("{error}"));
+        println!("seed {seed}: {report:?}");
+        // A world in which nothing happens would prove nothing.
+        assert!(report.terms > 50, "seed {seed}: {report:?}");
+        assert!(report.passed > 500, "seed {seed}: {report:?}");
+        assert!(report.refused > 50, "seed {seed}: {report:?}");
+        assert!(report.conflicts > 20, "seed {seed}: {report:?}");
+        late += report.late;
+        assert!(report.released > 5, "seed {seed}: {report:?}");
+    }
+    println!("{late} writes arrived late");
+    assert!(late > 0 || seeds().len() == 1);
+}
+
+#[test]
+fn every_seed_replays() {
+    assert_eq!(run(7, None), run(7, None));
+}
+
+/// A bug that the simulation does not find is a simulation that proves nothing.
+#[track_caller]
+fn finds(bug: Bug) {
+    let found = SEEDS.filter_map(|seed| run(seed, Some(bug)).err()).next();
+    let found = found.unwrap_or_else(|| panic!("{bug:?} is not found by the seeds {SEEDS:?}"));
+    assert!(found.contains("two leaders"), "{bug:?}: {found}");
+    println!("{bug:?}: {found}");
+}
+
+#[test]
+fn finds_a_blind_patch() {
+    finds(Bug::BlindPatch);
+}
+
+#[test]
+fn finds_trust_in_the_time_of_the_record() {
+    finds(Bug::TrustsRenewTime);
+}
+
+#[test]
+fn finds_a_missing_renew_deadline() {
+    finds(Bug::NoRenewDeadline);
+}
+
+#[test]
+fn finds_a_clock_that_stops_in_a_pause() {
+    finds(Bug::NoStopAfterPause);
+}
+
+#[test]
+fn finds_a_release_by_a_process_that_is_not_the_holder() {
+    finds(Bug::ReleaseByNonHolder);
+}
+
+mod elector {
+    //! What one contender does, without a world.
+
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::gate::Gate;
+    use super::lease::{Answer, Elector, Now, Record, Step, Timing};
+
+    const TIMING: Timing = Timing {
+        lease_duration: Duration::from_secs(15),
+        renew_deadline: Duration::from_secs(10),
+        retry_period: Duration::from_secs(2),
+    };
+
+    fn at(seconds: u64) -> Now {
+        Now { boot: Duration::from_secs(seconds), wall: Duration::from_secs(1_000 + seconds) }
+    }
+
+    fn elector() -> (Elector, Arc<Gate>) {
+        let gate = Arc::new(Gate::shut());
+        (Elector::new("me".to_owned(), TIMING, gate.clone(), 1), gate)
+    }
+
+    fn held_by(holder: &str) -> Record {
+        Record { holder: holder.to_owned(), lease_duration: TIMING.lease_duration, ..Record::default() }
+    }
+
+    fn read(elector: &mut Elector, now: u64, version: &str, holder: &str) {
+        elector.answer(at(now), Answer::Record(version.to_owned(), held_by(holder)));
+    }
+
+    #[test]
+    fn the_first_creates_renews_and_gives_back() {
+        let (mut elector, gate) = elector();
+        assert_eq!(elector.next(at(1)), Step::Read);
+        elector.answer(at(1), Answer::Absent);
+        let Step::Create(record) = elector.next(at(2)) else { panic!() };
+        assert_eq!((record.holder.as_str(), record.transitions), ("me", 0));
+        elector.answer(at(5), Answer::Record("1".to_owned(), record));
+        // From the start of the write, not from its answer.
+        assert_eq!(gate.until(), Duration::from_secs(12));
+        let Step::Update(version, record) = elector.next(at(6)) else { panic!() };
+        assert_eq!((version.as_str(), record.acquired, record.transitions), ("1", at(2).wall, 0));
+        elector.answer(at(6), Answer::Record("2".to_owned(), record));
+        assert_eq!(elector.next(at(6)), Step::Wait(Duration::from_secs(2)));
+
+        elector.release();
+        assert!(!gate.lets_pass(at(7).boot));
+        let Step::Update(version, record) = elector.next(at(7)) else { panic!() };
+        assert_eq!((version.as_str(), record.holder.as_str()), ("2", ""));
+        elector.answer(at(7), Answer::Record("3".to_owned(), record));
+        assert_eq!(elector.next(at(7)), Step::Released);
+    }
+
+    #[test]
+    fn takes_over_when_the_record_has_not_changed_for_its_duration() {
+        let (mut elector, _) = elector();
+        for (now, version) in [(0, "1"), (10, "1"), (14, "2"), (28, "2")] {
+            assert_eq!(elector.next(at(now)), Step::Read);
+            read(&mut elector, now, version, "other");
+            assert!(matches!(elector.next(at(now)), Step::Wait(_)), "at {now}");
+        }
+        assert_eq!(elector.next(at(31)), Step::Read);
+        read(&mut elector, 31, "2", "other");
+        let Step::Update(version, record) = elector.next(at(31)) else { panic!() };
+        assert_eq!((version.as_str(), record.holder.as_str(), record.transitions), ("2", "me", 1));
+    }
+
+    #[test]
+    fn a_deleted_record_does_not_end_the_time_of_its_holder() {
+        let (mut elector, _) = elector();
+        assert_eq!(elector.next(at(0)), Step::Read);
+        read(&mut elector, 0, "1", "other");
+        for now in [3, 14] {
+            assert_eq!(elector.next(at(now)), Step::Read);
+            elector.answer(at(now), Answer::Absent);
+            assert!(matches!(elector.next(at(now)), Step::Wait(_)), "at {now}");
+        }
+        assert_eq!(elector.next(at(17)), Step::Read);
+        elector.answer(at(17), Answer::Absent);
+        assert!(matches!(elector.next(at(17)), Step::Create(_)));
+    }
+
+    #[test]
+    fn another_holder_shuts_the_gate_at_once_and_we_contend_again() {
+        let (mut elector, gate) = elector();
+        assert_eq!(elector.next(at(0)), Step::Read);
+        elector.answer(at(0), Answer::Absent);
+        let Step::Create(record) = elector.next(at(0)) else { panic!() };
+        elector.answer(at(0), Answer::Record("1".to_owned(), record));
+        assert!(matches!(elector.next(at(2)), Step::Update(..)));
+        elector.answer(at(2), Answer::Conflict);
+        assert!(gate.lets_pass(at(3).boot));
+        assert_eq!(elector.next(at(3)), Step::Read);
+        read(&mut elector, 3, "2", "other");
+        assert!(!gate.lets_pass(at(3).boot));
+        assert_eq!(elector.next(at(19)), Step::Read);
+        read(&mut elector, 19, "2", "other");
+        assert!(matches!(elector.next(at(19)), Step::Update(..)));
+    }
+
+    #[test]
+    fn who_does_not_hold_it_releases_nothing() {
+        let (mut elector, _) = elector();
+        assert_eq!(elector.next(at(0)), Step::Read);
+        // Its time is over and we are about to take it, when we are told to stop.
+        read(&mut elector, 0, "1", "other");
+        assert_eq!(elector.next(at(16)), Step::Read);
+        read(&mut elector, 16, "1", "other");
+        elector.release();
+        assert_eq!(elector.next(at(16)), Step::Released);
+    }
+
+    #[test]
+    fn timing_that_can_not_work_is_refused() {
+        let timing = |lease, renew, retry| {
+            let [lease_duration, renew_deadline, retry_period] = [lease, renew, retry].map(Duration::from_secs);
+            Timing { lease_duration, renew_deadline, retry_period }.mistake().is_some()
+        };
+        assert_eq!(
+            [timing(15, 10, 2), timing(10, 10, 2), timing(15, 2, 2), timing(15, 10, 0)],
+            [false, true, true, true]
+        );
+    }
+}

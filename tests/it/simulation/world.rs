@@ -1,0 +1,423 @@
+//! Time, the network and the processes of one simulated world. Everything follows from the seed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::gate::Gate;
+use super::lease::{Answer, Elector, Now, Record, Step, Timing};
+use super::server::Server;
+
+const TIMING: Timing = Timing {
+    lease_duration: Duration::from_secs(15),
+    renew_deadline: Duration::from_secs(10),
+    retry_period: Duration::from_secs(2),
+};
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+const PROCESSES: usize = 3;
+
+/// What is done wrong on purpose, around the shipped code and not in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bug {
+    /// Writes name no version.
+    BlindPatch,
+    /// A record is expired when its own `renewTime` says so.
+    TrustsRenewTime,
+    /// The leader leads until it hears otherwise.
+    NoRenewDeadline,
+    /// After a pause the clock goes on where it stood.
+    NoStopAfterPause,
+    /// On shutdown the record is released, whoever holds it.
+    ReleaseByNonHolder,
+}
+
+/// What happened.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Report {
+    /// Times a gate was opened that had been shut.
+    pub(super) terms: u64,
+    /// Writes that passed the gate.
+    pub(super) passed: u64,
+    /// Writes that did not.
+    pub(super) refused: u64,
+    /// Writes that passed, and arrived when the record already named another holder.
+    pub(super) late: u64,
+    /// Lease writes the server refused.
+    pub(super) conflicts: u64,
+    /// Clean shutdowns.
+    pub(super) released: u64,
+    /// How much time went by.
+    pub(super) hours: u64,
+}
+
+#[derive(Debug)]
+enum Event {
+    /// A process has something to do, unless `epoch` is over.
+    Wake { process: usize, epoch: u64 },
+    /// A request reaches the server; its answer may get lost.
+    Arrive { process: usize, request: u64, step: Step, answered: bool },
+    /// An answer, or the end of the patience with it.
+    Answer { process: usize, request: u64, answer: Answer },
+    /// A reconcile writes.
+    Write { process: usize },
+    /// What passed the gate reaches the server.
+    WriteArrives { identity: String },
+    /// Something happens to somebody.
+    Fate,
+}
+
+struct Process {
+    identity: String,
+    elector: Elector,
+    gate: Arc<Gate>,
+    /// The request that it waits for.
+    waiting: Option<u64>,
+    epoch: u64,
+    stopping: bool,
+    dead: bool,
+    /// Until when it does not run.
+    paused: Duration,
+    /// Until when nothing gets through.
+    cut_off: Duration,
+    /// How long it was paused so far.
+    lost: Duration,
+    clock: Clock,
+}
+
+/// Clocks are set wrong, and one second of theirs isn't one of ours.
+#[derive(Clone, Copy)]
+struct Clock {
+    boot: Duration,
+    wall: Duration,
+    percent: u32,
+}
+
+pub(super) struct World {
+    random: Random,
+    bug: Option<Bug>,
+    now: Duration,
+    sequence: u64,
+    events: BTreeMap<(Duration, u64), Event>,
+    server: Server,
+    processes: Vec<Process>,
+    transitions: i32,
+    /// The network works.
+    calm: bool,
+    report: Report,
+}
+
+impl World {
+    pub(super) fn new(seed: u64, bug: Option<Bug>) -> Self {
+        let mut random = Random(seed);
+        let processes = (0..PROCESSES).map(|index| Process::start(index, 0, &mut random)).collect();
+        let mut world = Self {
+            random,
+            bug,
+            now: Duration::from_secs(1),
+            sequence: 0,
+            events: BTreeMap::new(),
+            server: Server::new(bug == Some(Bug::BlindPatch)),
+            processes,
+            transitions: 0,
+            calm: false,
+            report: Report::default(),
+        };
+        for process in 0..PROCESSES {
+            world.wake(process, Duration::ZERO);
+            world.after(Duration::ZERO, Event::Write { process });
+        }
+        world.after(Duration::from_secs(30), Event::Fate);
+        world
+    }
+
+    /// The error says what went wrong, and when.
+    pub(super) fn run(mut self, steps: u64) -> Result<Report, String> {
+        for step in 0..steps {
+            let Some(((at, _), event)) = self.events.pop_first() else { return Err("nothing left to do".to_owned()) };
+            self.now = self.now.max(at);
+            let what = format!("{event:?}");
+            self.happen(event);
+            self.check().map_err(|error| format!("{error} at {:?}, step {step}, after {what}", self.now))?;
+        }
+        self.calm()?;
+        self.report.conflicts = self.server.conflicts;
+        self.report.hours = self.now.as_secs() / 3_600;
+        Ok(self.report)
+    }
+
+    /// When nothing bad happens any more, somebody leads before long.
+    fn calm(&mut self) -> Result<(), String> {
+        self.calm = true;
+        let healed = self.processes.iter().map(|process| process.paused.max(process.cut_off)).max();
+        let end = self.now.max(healed.unwrap_or_default()) + Duration::from_secs(120);
+        while let Some(((at, _), event)) = self.events.pop_first() {
+            if at > end {
+                break;
+            }
+            self.now = self.now.max(at);
+            if !matches!(event, Event::Fate) {
+                self.happen(event);
+                self.check()?;
+            }
+        }
+        match self.leaders().len() {
+            1 => Ok(()),
+            leaders => Err(format!("{leaders} leaders, two minutes after the last trouble")),
+        }
+    }
+
+    fn leaders(&self) -> Vec<&str> {
+        let running = self.processes.iter().filter(|process| !process.dead && process.paused <= self.now);
+        running.filter(|process| self.passes(process)).map(|process| process.identity.as_str()).collect()
+    }
+
+    fn check(&mut self) -> Result<(), String> {
+        let leaders = self.leaders();
+        if leaders.len() > 1 {
+            return Err(format!("two leaders past the gate: {leaders:?}"));
+        }
+        let transitions = self.server.transitions();
+        if self.bug.is_none() && transitions < self.transitions {
+            return Err(format!("{transitions} transitions, after {}", self.transitions));
+        }
+        self.transitions = transitions;
+        Ok(())
+    }
+
+    fn passes(&self, process: &Process) -> bool {
+        if self.bug == Some(Bug::NoRenewDeadline) {
+            return !process.gate.until().is_zero();
+        }
+        process.gate.lets_pass(self.clock(process).boot)
+    }
+
+    fn clock(&self, process: &Process) -> Now {
+        let mut elapsed = self.now;
+        if self.bug == Some(Bug::NoStopAfterPause) {
+            elapsed = elapsed.saturating_sub(process.lost);
+        }
+        let elapsed = elapsed * process.clock.percent / 100;
+        Now { boot: process.clock.boot + elapsed, wall: process.clock.wall + elapsed }
+    }
+
+    fn happen(&mut self, event: Event) {
+        // A process that doesn't run hears of nothing before it runs again.
+        if let Event::Wake { process, .. } | Event::Answer { process, .. } | Event::Write { process } = event {
+            let paused = self.processes[process].paused;
+            if paused > self.now {
+                self.after(paused - self.now, event);
+                return;
+            }
+        }
+        match event {
+            Event::Wake { process, epoch } if epoch == self.processes[process].epoch => {
+                if self.processes[process].dead {
+                    self.processes[process] = Process::start(process, epoch + 1, &mut self.random);
+                }
+                self.drive(process);
+            }
+            Event::Answer { process, request, answer } if self.processes[process].waiting == Some(request) => {
+                self.processes[process].waiting = None;
+                self.answer(process, answer);
+            }
+            // Of a process that is gone, or that has lost its patience.
+            Event::Wake { .. } | Event::Answer { .. } => {}
+            Event::Arrive { process, request, step, answered } => {
+                let answer = self.server.serve(step);
+                if answered && self.processes[process].cut_off <= self.now {
+                    let latency = self.latency();
+                    self.after(latency, Event::Answer { process, request, answer });
+                }
+            }
+            Event::Write { process } => {
+                let writer = &self.processes[process];
+                if !writer.dead {
+                    if self.passes(writer) {
+                        self.report.passed += 1;
+                        let identity = writer.identity.clone();
+                        let latency = self.latency();
+                        self.after(latency, Event::WriteArrives { identity });
+                    } else {
+                        self.report.refused += 1;
+                    }
+                }
+                let pause = self.random.milliseconds(500, 4_000);
+                self.after(pause, Event::Write { process });
+            }
+            Event::WriteArrives { identity } => self.report.late += u64::from(self.server.holder() != identity),
+            Event::Fate => {
+                self.fate();
+                let pause = self.random.milliseconds(100, 30_000);
+                self.after(pause, Event::Fate);
+            }
+        }
+    }
+
+    /// What the driver in the manager does, without threads.
+    fn drive(&mut self, index: usize) {
+        if self.processes[index].waiting.is_some() {
+            return;
+        }
+        let now = self.clock(&self.processes[index]);
+        let process = &mut self.processes[index];
+        if process.stopping && self.bug == Some(Bug::ReleaseByNonHolder) {
+            return self.send(index, Step::Read);
+        }
+        match process.elector.next(now) {
+            Step::Wait(pause) => {
+                let pause = pause * 100 / process.clock.percent + Duration::from_nanos(1);
+                self.wake(index, pause);
+            }
+            Step::Released => {
+                self.report.released += 1;
+                self.end(index);
+            }
+            request => self.send(index, request),
+        }
+    }
+
+    fn answer(&mut self, index: usize, answer: Answer) {
+        let now = self.clock(&self.processes[index]);
+        if self.processes[index].stopping && self.bug == Some(Bug::ReleaseByNonHolder) {
+            if let Answer::Record(version, record) = answer
+                && !record.holder.is_empty()
+            {
+                self.send(index, Step::Update(version, Record { holder: String::new(), ..record }));
+            }
+            return self.end(index);
+        }
+        let before = self.passes(&self.processes[index]);
+        let answer = match answer {
+            Answer::Record(version, record)
+                if self.bug == Some(Bug::TrustsRenewTime) && record.renewed + record.lease_duration < now.wall =>
+            {
+                Answer::Record(version, Record { holder: String::new(), ..record })
+            }
+            answer => answer,
+        };
+        self.processes[index].elector.answer(now, answer);
+        let after = self.passes(&self.processes[index]);
+        self.report.terms += u64::from(after && !before);
+        self.drive(index);
+    }
+
+    fn send(&mut self, process: usize, step: Step) {
+        self.sequence += 1;
+        let request = self.sequence;
+        self.processes[process].waiting = Some(request);
+        let lost = self.processes[process].cut_off > self.now || self.trouble(3);
+        if self.trouble(2) {
+            let latency = self.latency();
+            self.after(latency, Event::Answer { process, request, answer: Answer::Failed });
+        } else if !lost {
+            let answered = !self.trouble(3);
+            let latency = self.latency();
+            self.after(latency, Event::Arrive { process, request, step, answered });
+        }
+        self.after(REQUEST_TIMEOUT, Event::Answer { process, request, answer: Answer::Failed });
+    }
+
+    fn fate(&mut self) {
+        let index = self.random.below(PROCESSES as u64) as usize;
+        let pause = self.random.milliseconds(500, 40_000);
+        let now = self.now;
+        let process = &mut self.processes[index];
+        match self.random.below(5) {
+            // SIGSTOP, or the machine is suspended.
+            0 if process.paused <= now => {
+                process.paused = now + pause;
+                process.lost += pause;
+            }
+            1 => process.cut_off = now + pause,
+            2 => self.end(index),
+            3 if !process.dead && !process.stopping => {
+                process.stopping = true;
+                process.elector.release();
+                process.epoch += 1;
+                self.wake(index, Duration::ZERO);
+            }
+            4 => self.server.touch(),
+            _ => {}
+        }
+    }
+
+    /// The process is gone; what it has sent is under way, and another one takes its place.
+    fn end(&mut self, index: usize) {
+        let process = &mut self.processes[index];
+        process.dead = true;
+        process.waiting = None;
+        process.epoch += 1;
+        process.paused = Duration::ZERO;
+        let pause = self.random.milliseconds(100, 20_000);
+        self.wake(index, pause);
+    }
+
+    fn wake(&mut self, process: usize, pause: Duration) {
+        let epoch = self.processes[process].epoch;
+        self.after(pause, Event::Wake { process, epoch });
+    }
+
+    fn after(&mut self, pause: Duration, event: Event) {
+        self.sequence += 1;
+        self.events.insert((self.now + pause, self.sequence), event);
+    }
+
+    fn trouble(&mut self, percent: u64) -> bool {
+        self.random.percent(percent) && !self.calm
+    }
+
+    /// Mostly short, sometimes longer than anybody waits.
+    fn latency(&mut self) -> Duration {
+        let longest = if self.trouble(5) { 20_000 } else { 200 };
+        self.random.milliseconds(1, longest)
+    }
+}
+
+impl Process {
+    fn start(index: usize, epoch: u64, random: &mut Random) -> Self {
+        let identity = format!("{index}-{epoch}");
+        let gate = Arc::new(Gate::shut());
+        Self {
+            elector: Elector::new(identity.clone(), TIMING, gate.clone(), random.next()),
+            identity,
+            gate,
+            waiting: None,
+            epoch,
+            stopping: false,
+            dead: false,
+            paused: Duration::ZERO,
+            cut_off: Duration::ZERO,
+            lost: Duration::ZERO,
+            clock: Clock {
+                boot: random.milliseconds(0, 1_000_000_000),
+                wall: Duration::from_secs(1_800_000_000) + random.milliseconds(0, 120_000),
+                percent: 98 + u32::try_from(random.below(5)).unwrap(),
+            },
+        }
+    }
+}
+
+/// Steele, Lea and Flood's SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    fn milliseconds(&mut self, from: u64, to: u64) -> Duration {
+        Duration::from_millis(from + self.below(to - from + 1))
+    }
+}
