@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use clap::Parser;
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use manager::{Manager, Options};
@@ -135,6 +135,11 @@ impl Server {
         if self.state().missing.contains(&path) {
             return failure(404, "the server could not find the requested resource");
         }
+        if path.contains("/leases") {
+            let body = body.collect_bytes().await.unwrap_or_default();
+            let lease = serde_json::from_slice(&body).unwrap_or_default();
+            return self.state().lease(&parts.method, &path, &lease);
+        }
         match method {
             "LIST" => response(200, self.state().list(&path).to_string()),
             "WATCH" => {
@@ -196,6 +201,20 @@ impl State {
         let kind = if new { "ADDED" } else { "MODIFIED" };
         self.history.push((self.version, path.to_owned(), kind, object.clone()));
         object
+    }
+
+    /// Leases are written with POST and PUT, which replaces one version only.
+    fn lease(&mut self, method: &Method, path: &str, lease: &Value) -> Response<Body> {
+        let version = |lease: &Value| lease["metadata"]["resourceVersion"].clone();
+        let name = lease["metadata"]["name"].as_str().unwrap_or_default();
+        let object = if method == Method::POST { format!("{path}/{name}") } else { path.to_owned() };
+        match (method.as_str(), self.objects.get(&object)) {
+            ("GET", Some(have)) => response(200, have.to_string()),
+            ("POST", None) => response(201, self.put(&object, lease).to_string()),
+            ("PUT", Some(have)) if version(have) == version(lease) => response(200, self.put(&object, lease).to_string()),
+            (_, None) => failure(404, "no such lease"),
+            _ => failure(409, "the lease is another version"),
+        }
     }
 
     fn list(&self, path: &str) -> Value {
