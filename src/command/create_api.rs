@@ -161,6 +161,12 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
             "leave out `--resource` and `--controller`",
         );
     }
+    if args.image.is_some() && !args.namespaced {
+        return usage(
+            "`--image` makes a namespaced kind: its objects own a Deployment in their namespace",
+            "leave out `--namespaced=false`",
+        );
+    }
     Ok(Wanted { resource, builtin, api, controller })
 }
 

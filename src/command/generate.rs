@@ -94,7 +94,9 @@ fn plan(draft: &mut Draft, project: Option<&Project>, options: &Options) -> Resu
             // Nothing is removed because of a file that is broken.
             found.extend(tree.read_all());
         }
-        stale.into_iter().for_each(|path| draft.remove(path));
+        for path in stale {
+            draft.remove(path);
+        }
     }
     if what.rbac() {
         let ((mut roles, diagnostics), read) = tree.settle(|tree| rbac::roles(tree, role_name));

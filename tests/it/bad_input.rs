@@ -56,6 +56,11 @@ fn flags() {
         ("create api --group cache --version v1 --kind M --image-container-port 1", 2, "--image <IMAGE>"),
         ("create api --group cache --version v1 --kind M --image a --image-container-port 0", 2, "invalid value '0'"),
         ("create api --group cache --version v1 --kind M --image a --image-container-port 65536", 2, "65536"),
+        (
+            "create api --group cache --version v1 --kind M --image a --namespaced=false",
+            2,
+            "`--image` makes a namespaced kind",
+        ),
         ("create api --group cache --version v1 --kind M --image a --run-as-user root", 2, "invalid value 'root'"),
         ("create api --group cache --version v1 --kind M --image a --controller=false", 2, "`--image` makes both"),
         ("create api --group cache --version v1 --kind M --resource=false --controller=false", 1, "neither an API"),
