@@ -1,5 +1,12 @@
 //! One binary of integration tests, a file per subject.
-#![allow(clippy::unwrap_used, clippy::print_stderr, clippy::print_stdout, clippy::disallowed_methods)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::pedantic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "tests write files, print, and may be plain"
+)]
 
 mod bad_input;
 mod cluster;
