@@ -9,7 +9,8 @@ use anyhow::Result;
 use crate::cli::{Cli, Command, CreateCommand, OutputFormat, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
-use crate::plan::{Draft, report};
+use crate::plan::{Draft, RECORD, RelPath, report};
+use crate::project::Project;
 use crate::term::{Term, Verbosity};
 
 mod completion;
@@ -174,6 +175,13 @@ fn abort_hook() -> impl FnMut(&FsOp) -> io::Result<()> {
         }
         Ok(())
     }
+}
+
+/// The record of the project that the draft is of.
+fn recorded(draft: &Draft) -> Result<Project> {
+    let text = draft.read(&RelPath::new(RECORD)?)?;
+    let text = text.ok_or_else(|| Problem::new("not in a project: there is no `PROJECT` file"))?;
+    Ok(Project::parse(&text)?)
 }
 
 /// A folder for people: `.` has no name of its own.

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Outcome, Usage, apply, generate, init};
+use super::{Outcome, Usage, apply, generate, init, recorded};
 use crate::cli::CreateApiArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
@@ -38,9 +38,7 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
 
 /// Adds the API to the project of the draft.
 pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> Result<Diagnostics> {
-    let record = RelPath::new(RECORD)?;
-    let text = draft.read(&record)?.ok_or_else(|| Problem::new("not in a project: there is no `PROJECT` file"))?;
-    let mut project = Project::parse(&text)?;
+    let mut project = recorded(draft)?;
     let mut found = Diagnostics::default();
 
     let Wanted { mut resource, builtin, api, controller } = wanted(&project, args, term)?;
@@ -82,7 +80,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
         };
         found.extend(scaffold::controller(draft, &controller, args.write.force)?);
     }
-    draft.edit(&record, |before| Ok(project.to_yaml_over(before)))?;
+    draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
     if args.make {
         found.extend(generate::manifests(draft, &project)?);
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::version::VERSION;
-use super::{Outcome, apply};
+use super::{Outcome, apply, recorded};
 use crate::cli::UpdateArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
@@ -21,9 +21,7 @@ pub(super) fn run(args: &UpdateArgs, term: &mut Term) -> Result<Outcome> {
 }
 
 fn plan(draft: &mut Draft, force: bool) -> Result<()> {
-    let record = RelPath::new(RECORD)?;
-    let text = draft.read(&record)?.ok_or_else(|| Problem::new("not in a project: there is no `PROJECT` file"))?;
-    let mut project = Project::parse(&text)?;
+    let mut project = recorded(draft)?;
     if let Some(made_by) = project.cli_version.as_deref().filter(|made_by| is_newer(made_by, VERSION))
         && !force
     {
@@ -37,7 +35,7 @@ fn plan(draft: &mut Draft, force: bool) -> Result<()> {
     scaffold::manager_dependencies(draft, &ProjectContext::new(&project))?;
     if project.cli_version.as_deref() != Some(VERSION) {
         project.cli_version = Some(VERSION.to_owned());
-        draft.edit(&record, |before| Ok(project.to_yaml_over(before)))?;
+        draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
     }
     Ok(())
 }
