@@ -106,9 +106,18 @@ pub struct Scale {
 
 const DERIVE: &str = "kube::CustomResource";
 
-/// Every custom resource version that the package declares, in the order of the source.
-pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
-    let mut apis = Vec::new();
+/// A type that derives `CustomResource`, before anything else about it is read.
+#[derive(Debug)]
+pub struct Declared {
+    /// The spec.
+    pub item: ItemRef,
+    /// Why the derive may be another one of this name.
+    pub doubt: Option<Diagnostic>,
+}
+
+/// Every type of the package that derives `CustomResource`, in the order of the source; and where there may be more.
+pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
+    let mut declared = Vec::new();
     let mut diagnostics = Diagnostics::default();
     let mut seen = Vec::new();
     for item in tree.items() {
@@ -134,9 +143,7 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
             // A file that two targets include declares its types once.
             if !seen.contains(&(origin.path.clone(), origin.range.clone())) {
                 seen.push((origin.path, origin.range));
-                let (api, found) = api(tree, item);
-                apis.extend(api);
-                diagnostics.extend(found);
+                declared.push(Declared { item, doubt: None });
             }
             continue;
         }
@@ -145,15 +152,32 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
                 && (text.ends_with("CustomResource") || !text.contains("::"))
             {
                 let kube = attributes(tree.item(item)).iter().any(|attribute| attribute.path().is_ident("kube"));
-                if kube || text.ends_with("CustomResource") {
-                    diagnostics.push(
-                        Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
-                            .at(tree.origin(module, span))
-                            .help("name it by its path: `#[derive(kube::CustomResource)]`"),
-                    );
+                let doubt = Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
+                    .at(tree.origin(module, span))
+                    .help("name it by its path: `#[derive(kube::CustomResource)]`");
+                if kube {
+                    declared.push(Declared { item, doubt: Some(doubt) });
+                } else if text.ends_with("CustomResource") {
+                    diagnostics.push(doubt);
                 }
             }
         }
+    }
+    (declared, diagnostics)
+}
+
+/// Every custom resource version that the package declares, in the order of the source.
+pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
+    let (declared, mut diagnostics) = declared(tree);
+    let mut apis = Vec::new();
+    for Declared { item, doubt } in declared {
+        if let Some(doubt) = doubt {
+            diagnostics.push(doubt);
+            continue;
+        }
+        let (api, found) = api(tree, item);
+        apis.extend(api);
+        diagnostics.extend(found);
     }
     if !apis.is_empty()
         && let Some(diagnostic) = dependency::gate(tree.manifest())

@@ -254,6 +254,22 @@ impl SourceTree {
         self.module_data(module).parent
     }
 
+    /// The root modules of the package's own targets, the library first.
+    pub fn roots(&self) -> impl Iterator<Item = ModuleId> {
+        let own = |krate: &&Crate| self.sources.packages[krate.package.0 as usize].own;
+        self.sources.crates.iter().filter(own).map(|krate| krate.root)
+    }
+
+    /// The `mod` item of a module; the root of a crate has none.
+    pub fn declaration(&self, module: ModuleId) -> Option<ItemRef> {
+        self.module_data(module).declared
+    }
+
+    /// The file that a module stands in.
+    pub fn module_file(&self, module: ModuleId) -> &Path {
+        &self.sources.files[self.module_data(module).file.0 as usize].disk
+    }
+
     /// Attributes of the module: of its `mod` item and at the top of its file.
     pub fn module_attrs(&self, module: ModuleId) -> &[Attribute] {
         &self.module_data(module).attrs

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
@@ -14,7 +15,7 @@ use kube::core::Version;
 use serde_json::{Value, json};
 
 use crate::api::{self, Api};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::schema::{self, Failure};
 use crate::source::SourceTree;
 
@@ -27,37 +28,74 @@ pub struct Crd {
     pub value: Value,
 }
 
+/// One version of a kind: what `crd()` of its type returns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// The object, in its [`canonical`] form, with one version.
+    pub value: Value,
+    /// Where the type is declared.
+    pub origin: Option<Origin>,
+}
+
+impl Definition {
+    /// The versions of a CRD, each on its own.
+    pub fn split(crd: Value, origin: Option<&Origin>) -> Vec<Self> {
+        let crd = canonical(crd);
+        let versions = crd["spec"]["versions"].as_array().cloned().unwrap_or_default();
+        let alone = |version| {
+            let mut value = crd.clone();
+            value["spec"]["versions"] = json!([version]);
+            Self { value, origin: origin.cloned() }
+        };
+        versions.into_iter().map(alone).collect()
+    }
+
+    /// Group, kind and version.
+    pub fn key(&self) -> (&str, &str, &str) {
+        (self.text("/spec/group"), self.kind(), self.version())
+    }
+
+    fn kind(&self) -> &str {
+        self.text("/spec/names/kind")
+    }
+
+    fn version(&self) -> &str {
+        self.text("/spec/versions/0/name")
+    }
+
+    fn is_stored(&self) -> bool {
+        self.value.pointer("/spec/versions/0/storage").and_then(Value::as_bool) == Some(true)
+    }
+
+    fn text(&self, pointer: &str) -> &str {
+        self.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn at(&self, diagnostic: Diagnostic) -> Diagnostic {
+        Diagnostic { origin: self.origin.clone(), ..diagnostic }
+    }
+}
+
 /// The CRDs of a package, by file name.
 pub fn crds(tree: &SourceTree) -> (Vec<Crd>, Diagnostics) {
-    let (apis, mut diagnostics) = api::all(tree);
-    let mut kinds: BTreeMap<(&str, &str), Vec<&Api>> = BTreeMap::new();
-    for api in &apis {
-        kinds.entry((&api.group, &api.kind)).or_default().push(api);
-    }
-    let mut crds = Vec::new();
-    for versions in kinds.into_values() {
-        let contradictions = contradictions(&versions);
-        let mut definitions = Vec::new();
-        for api in &versions {
-            match definition(api) {
-                Ok(definition) => definitions.push(definition),
-                Err(diagnostic) => diagnostics.push(diagnostic),
-            }
-        }
-        if contradictions.is_empty() && definitions.len() == versions.len() {
-            crds.extend(merge(definitions));
-        }
-        diagnostics.extend(contradictions);
-    }
-    for (index, crd) in crds.iter().enumerate() {
-        if crds[..index].iter().any(|other: &Crd| other.file_name == crd.file_name) {
-            let message = format!("two kinds have the plural of `{}`", crd.file_name);
-            diagnostics.push(Diagnostic::new(Code::VersionConflict, message).help("give one of them another `plural`"));
-        }
-    }
-    crds.sort_by(|a, b| a.file_name.cmp(&b.file_name));
+    let (definitions, mut diagnostics) = definitions(tree);
+    let (crds, found) = merge(definitions);
+    diagnostics.extend(found);
     diagnostics.sort();
     (crds, diagnostics)
+}
+
+/// Every custom resource version that the package declares.
+pub fn definitions(tree: &SourceTree) -> (Vec<Definition>, Diagnostics) {
+    let (apis, mut diagnostics) = api::all(tree);
+    let mut definitions = Vec::new();
+    for api in &apis {
+        match single(api) {
+            Ok(value) => definitions.push(Definition { value, origin: Some(api.origin.clone()) }),
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+    }
+    (definitions, diagnostics)
 }
 
 /// The CRD of one version alone: what `crd()` of the compiled type returns, in [`canonical`] form.
@@ -77,45 +115,69 @@ pub fn canonical(mut crd: Value) -> Value {
     crd
 }
 
+/// One CRD for each kind, with all its versions, by file name.
+pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
+    let mut kinds: BTreeMap<(String, String), Vec<Definition>> = BTreeMap::new();
+    for definition in definitions {
+        let (group, kind, _) = definition.key();
+        kinds.entry((group.to_owned(), kind.to_owned())).or_default().push(definition);
+    }
+    let mut diagnostics = Diagnostics::default();
+    let mut crds: Vec<Crd> = Vec::new();
+    for versions in kinds.into_values() {
+        let contradictions = contradictions(&versions);
+        if contradictions.is_empty() {
+            crds.extend(one(versions));
+        }
+        diagnostics.extend(contradictions);
+    }
+    crds.sort_by(|a, b| a.file_name.cmp(&b.file_name));
+    for pair in crds.windows(2).filter(|pair| pair[0].file_name == pair[1].file_name) {
+        let message = format!("two kinds have the plural of `{}`", pair[0].file_name);
+        diagnostics.push(Diagnostic::new(Code::VersionConflict, message).help("give one of them another `plural`"));
+    }
+    diagnostics.sort();
+    (crds, diagnostics)
+}
+
 /// Why versions of one kind can't be one CRD.
-fn contradictions(versions: &[&Api]) -> Diagnostics {
+fn contradictions(versions: &[Definition]) -> Diagnostics {
     let mut found = Diagnostics::default();
-    let kind = &versions[0].kind;
-    for (index, api) in versions.iter().enumerate() {
-        if let Some(first) = versions[..index].iter().find(|other| other.version == api.version) {
-            let place = first.origin.line_column().0;
-            let message = format!(
-                "`{kind}` has the version `{}` twice, the first in {} on line {place}",
-                api.version, first.origin.path
-            );
+    let kind = versions[0].kind();
+    for (index, definition) in versions.iter().enumerate() {
+        if let Some(first) = versions[..index].iter().find(|other| other.version() == definition.version()) {
+            let mut message = format!("`{kind}` has the version `{}` twice", definition.version());
+            if let Some(origin) = &first.origin {
+                let _ = write!(message, ", the first in {} on line {}", origin.path, origin.line_column().0);
+            }
             found.push(
-                Diagnostic::new(Code::DuplicateResource, message)
-                    .at(api.origin.clone())
+                definition
+                    .at(Diagnostic::new(Code::DuplicateResource, message))
                     .help("give one of them another version or kind"),
             );
         }
     }
-    let first = versions[0];
-    for api in &versions[1..] {
-        for (what, one, other) in [
-            ("plural", first.plural.as_str(), api.plural.as_str()),
-            ("singular", &first.singular, &api.singular),
-            ("scope", scope(first), scope(api)),
-        ] {
-            if one != other {
+    let first = &versions[0];
+    for other in &versions[1..] {
+        for (what, pointer) in
+            [("plural", "/spec/names/plural"), ("singular", "/spec/names/singular"), ("scope", "/spec/scope")]
+        {
+            let (here, there) = (first.text(pointer), other.text(pointer));
+            if here != there {
                 let message = format!(
-                    "the {what} of `{kind}` is `{one}` in `{}` but `{other}` in `{}`",
-                    first.version, api.version
+                    "the {what} of `{kind}` is `{here}` in `{}` but `{there}` in `{}`",
+                    first.version(),
+                    other.version()
                 );
                 found.push(
-                    Diagnostic::new(Code::VersionConflict, message)
-                        .at(api.origin.clone())
+                    other
+                        .at(Diagnostic::new(Code::VersionConflict, message))
                         .help("all versions of a kind share their names and scope"),
                 );
             }
         }
     }
-    let stored: Vec<&str> = versions.iter().filter(|api| api.storage).map(|api| api.version.as_str()).collect();
+    let stored: Vec<&str> = versions.iter().filter(|one| one.is_stored()).map(Definition::version).collect();
     let (message, help) = match stored.as_slice() {
         [_] => return found,
         [] => (format!("no version of `{kind}` is stored"), "remove `storage = false` from one version"),
@@ -124,24 +186,23 @@ fn contradictions(versions: &[&Api]) -> Diagnostics {
             "add `storage = false` to `#[kube(…)]` of all versions but one",
         ),
     };
-    let at = versions.iter().rev().find(|api| api.storage).unwrap_or(&first);
-    found.push(Diagnostic::new(Code::StorageVersion, message).at(at.origin.clone()).help(help));
+    let at = versions.iter().rev().find(|one| one.is_stored()).unwrap_or(first);
+    found.push(at.at(Diagnostic::new(Code::StorageVersion, message)).help(help));
     found
+}
+
+/// One CRD of many: names and metadata of the stored version, versions by their priority in the API server.
+fn one(mut versions: Vec<Definition>) -> Option<Crd> {
+    versions.sort_by_key(|one| Reverse(Version::parse(one.version()).priority()));
+    let stored = versions.iter().find(|one| one.is_stored())?;
+    let mut value = stored.value.clone();
+    let file_name = format!("{}_{}.yaml", stored.text("/spec/group"), stored.text("/spec/names/plural"));
+    value["spec"]["versions"] = versions.into_iter().map(|mut one| one.value["spec"]["versions"][0].take()).collect();
+    Some(Crd { file_name, value })
 }
 
 fn scope(api: &Api) -> &'static str {
     if api.namespaced { "Namespaced" } else { "Cluster" }
-}
-
-/// One CRD of many: names and metadata of the stored version, versions by their priority in the API server.
-fn merge(mut definitions: Vec<CustomResourceDefinition>) -> Option<Crd> {
-    let stored = definitions.iter().position(|crd| crd.spec.versions.iter().any(|version| version.storage))?;
-    let mut crd = definitions.swap_remove(stored);
-    crd.spec.versions.extend(definitions.into_iter().flat_map(|other| other.spec.versions));
-    crd.spec.versions.sort_by_key(|version| Reverse(Version::parse(&version.name).priority()));
-    let file_name = format!("{}_{}.yaml", crd.spec.group, crd.spec.names.plural);
-    let value = serde_json::to_value(&crd).ok()?;
-    Some(Crd { file_name, value: canonical(value) })
 }
 
 /// The CRD of one version, as the derive puts it together.
@@ -223,7 +284,8 @@ fn explain(api: &Api, failure: &Failure) -> Diagnostic {
     let (name, origin) = declared.map_or((&api.kind, &api.origin), |(_, name, origin)| (name, origin));
     let diagnostic = match failure {
         Failure::NotStructural { panic, .. } => {
-            let (why, help) = reason(panic);
+            let (why, help) = reason(panic)
+                .unwrap_or((format!("`{panic}`"), "change the type, or describe it with `#[schemars(with = \"…\")]`"));
             Diagnostic::new(Code::NotStructural, format!("kube can't make a structural schema of `{name}`: {why}"))
                 .help(help)
         }
@@ -241,20 +303,16 @@ fn explain(api: &Api, failure: &Failure) -> Diagnostic {
     diagnostic.at(origin.clone())
 }
 
-/// The panics of the rewriter, by their words.
-fn reason(panic: &str) -> (String, &'static str) {
+/// Why kube panics, by the words of the panic, and what to do; `None` when it is no panic of kube's schema rewriter.
+pub fn reason(panic: &str) -> Option<(String, &'static str)> {
     if panic.starts_with("Property") {
         let property = panic.split('"').nth(1).unwrap_or_default();
-        return (
+        return Some((
             format!("its variants give the property `{property}` different schemas"),
             "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types",
-        );
+        ));
     }
-    if panic.starts_with("Enum variant set") || panic.starts_with("variant defined type") {
-        return (
-            "its variants are of different types".to_owned(),
-            "use only unit variants, or only variants with data",
-        );
-    }
-    (format!("`{panic}`"), "change the type, or describe it with `#[schemars(with = \"…\")]`")
+    (panic.starts_with("Enum variant set") || panic.starts_with("variant defined type")).then(|| {
+        ("its variants are of different types".to_owned(), "use only unit variants, or only variants with data")
+    })
 }
