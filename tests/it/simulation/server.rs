@@ -23,6 +23,7 @@ impl Server {
             },
             Step::Create(record) if self.record.is_none() || self.blind => self.store(record),
             Step::Update(version, record) if version == self.version.to_string() || self.blind => self.store(record),
+            Step::Update(..) if self.record.is_none() => Answer::Absent,
             Step::Create(_) | Step::Update(..) => {
                 self.conflicts += 1;
                 Answer::Conflict
@@ -36,6 +37,13 @@ impl Server {
         if self.record.is_some() {
             self.version += 1;
         }
+    }
+
+    /// Somebody deletes the Lease; whether there was one.
+    pub(super) fn delete(&mut self) -> bool {
+        // The version of a successor is another one.
+        self.version += 1;
+        self.record.take().is_some()
     }
 
     pub(super) fn holder(&self) -> &str {

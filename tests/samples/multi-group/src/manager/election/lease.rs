@@ -225,10 +225,11 @@ impl Elector {
                 self.give_up_if_releasing();
             }
             Answer::Absent if !asked.write => {
+                let free = self.is_free_without_record(now.boot);
                 self.gate.close();
-                self.fresh = true;
-                // A record that was deleted under its holder doesn't make the holder stop any sooner.
-                if self.is_free(now.boot) {
+                // What is not there can't be updated.
+                self.fresh = self.releasing;
+                if free {
                     self.write = Some(Write::Create);
                 } else {
                     self.try_later(now.boot);
@@ -273,6 +274,23 @@ impl Elector {
             record.lease_duration
         };
         record.holder.is_empty() || record.holder == self.identity || now >= *at + duration
+    }
+
+    /// The record that we know was deleted, or a later one was: that doesn't make its holder stop any sooner, so that it
+    /// counts as a change of which all that we know is when we noticed it.
+    fn is_free_without_record(&mut self, now: Duration) -> bool {
+        let Some(Seen { record, .. }) = &self.seen else {
+            return true;
+        };
+        let duration = record.lease_duration.max(self.timing.lease_duration);
+        if record.holder == self.identity && self.gate.lets_pass(now) {
+            // Nobody else can lead yet.
+            return true;
+        }
+        let record = record.clone();
+        self.observe(now, String::new(), record);
+        let noticed = self.seen.as_ref().map(|seen| seen.at);
+        noticed.is_none_or(|at| now >= at + duration)
     }
 
     fn give_up_if_releasing(&mut self) {
