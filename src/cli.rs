@@ -289,7 +289,7 @@ impl GenerateWhat {
 ///
 /// Replaces src/manager, which is the same in every project and not to be edited, with that of this version: changed
 /// and missing files are written, others in the folder are removed. Crates that the manager needs and Cargo.toml lacks are
-/// added to it. Last, the version is recorded in PROJECT. No other file changes.
+/// added to it, and features that such crates lack. Last, the version is recorded in PROJECT. No other file changes.
 #[derive(Debug, Clone, Args)]
 #[command(about = "Bring the files in src/manager to this version")]
 pub struct UpdateArgs {

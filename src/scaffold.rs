@@ -64,13 +64,20 @@ fn files_below(root: &Path, folder: &str, found: &mut BTreeSet<RelPath>) -> Resu
     Ok(())
 }
 
-/// The crates that the manager uses, where Cargo.toml has not got them at all; what is there stays as it is.
+/// Features that are a choice: a project may well have others in their place.
+fn is_chosen(feature: &str) -> bool {
+    matches!(feature, "ring" | "rustls-tls") || feature.starts_with("v1_")
+}
+
+/// The crates that the manager uses, and their features, where Cargo.toml has not got them.
 pub(crate) fn manager_dependencies(draft: &mut Draft, context: &ProjectContext) -> Result<()> {
     let code: String = template::verbatim("manager")?.into_iter().map(|file| file.text).collect();
     let templates = template::render("init", context)?;
     let Some(manifest) = templates.iter().find(|file| file.path == "Cargo.toml") else { return Ok(()) };
     let used = |name: &str| code.contains(&format!("{}::", name.replace('-', "_")));
-    draft.edit(&RelPath::new("Cargo.toml")?, |text| cargo_toml::add_missing(text, &manifest.text, used))
+    draft.edit(&RelPath::new("Cargo.toml")?, |text| {
+        cargo_toml::add_missing(text, &manifest.text, used, |feature| !is_chosen(feature))
+    })
 }
 
 /// The type of a resource, or of one further version of it, with what belongs to it in config/.

@@ -40,7 +40,10 @@ pub struct Dependency<'a> {
 /// dev-dependency nothing is to do when `[dependencies]` has it with all features.
 pub fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>) -> Result<String, EditError> {
     edit(text, &dependency.help(section), |document| {
-        let name = |section: Section| local_name(document, section, dependency.name);
+        let name = |section: Section| {
+            let table = document.get(section.key()).and_then(Item::as_table_like);
+            local_name(document, table, dependency.name)
+        };
         if section == Section::DevDependencies
             && let Some(name) = name(Section::Dependencies)
             && has_features(&document[Section::Dependencies.key()][&name], dependency.features)
@@ -61,35 +64,112 @@ pub fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>)
     })
 }
 
-/// Adds to `[dependencies]` those of another Cargo.toml that are `wanted` and not there. What is there stays as it is.
-pub fn add_missing(text: &str, other: &str, wanted: impl Fn(&str) -> bool) -> Result<String, EditError> {
-    edit(text, "add `[dependencies]`", |document| {
+/// Adds the dependencies of another Cargo.toml that are `wanted` and not there, also those of tests and of one platform;
+/// and to those that are there the features that they lack, if these are `needed`. Nothing else of them changes.
+pub fn add_missing(
+    text: &str,
+    other: &str,
+    wanted: impl Fn(&str) -> bool,
+    needed: impl Fn(&str) -> bool,
+) -> Result<String, EditError> {
+    edit(text, "add by hand what the manager needs, as in the Cargo.toml of a new project", |document| {
         let other: DocumentMut = other.parse().ok()?;
-        for (name, item) in other.get(Section::Dependencies.key())?.as_table_like()?.iter() {
-            if !wanted(name) || local_name(document, Section::Dependencies, name).is_some() {
-                continue;
+        for path in dependency_tables(&other) {
+            for (name, item) in table_at(&other, &path)?.iter().filter(|(name, _)| wanted(name)) {
+                add_or_complete(document, &path, name, item, &needed)?;
             }
-            let table = table_like(document.as_table_mut(), Section::Dependencies.key())?;
-            if table.contains_key(name) {
-                return None;
-            }
-            insert_sorted(table, name, item.clone());
         }
         Some(())
     })
 }
 
-/// The key under which the section has the crate: its name, or another that `package` leads from, here or in the
+/// Where the document has tables of dependencies that a project of ours can have.
+fn dependency_tables(document: &DocumentMut) -> Vec<Vec<String>> {
+    let everywhere = [Section::Dependencies, Section::DevDependencies].map(|section| vec![section.key().to_owned()]);
+    let platforms = document.get("target").and_then(Item::as_table_like).into_iter().flat_map(TableLike::iter);
+    let platforms =
+        platforms.map(|(platform, _)| ["target", platform, Section::Dependencies.key()].map(str::to_owned).to_vec());
+    everywhere.into_iter().chain(platforms).filter(|path| table_at(document, path).is_some()).collect()
+}
+
+fn table_at<'a>(document: &'a DocumentMut, path: &[String]) -> Option<&'a dyn TableLike> {
+    path.iter().try_fold(document.as_item(), |item, key| item.get(key))?.as_table_like()
+}
+
+/// Adds the dependency to the table at `path`; or, to the one that is there or among the usual dependencies, its features.
+fn add_or_complete(
+    document: &mut DocumentMut,
+    path: &[String],
+    name: &str,
+    item: &Item,
+    needed: impl Fn(&str) -> bool,
+) -> Option<()> {
+    let usual = [Section::Dependencies.key().to_owned()];
+    let is_for_tests = path == [Section::DevDependencies.key()];
+    let features = item.get("features").and_then(Item::as_array).into_iter().flatten();
+    let features: Vec<&str> = features.filter_map(Value::as_str).filter(|feature| needed(feature)).collect();
+    for place in [path, &usual] {
+        let Some(local) = local_name(document, table_at(document, place), name) else { continue };
+        let missing = missing_features(document, table_at(document, place)?.get(&local)?, &local, &features);
+        if missing.is_empty() {
+            return Some(());
+        }
+        // What tests need is not for the program.
+        if !(is_for_tests && place == usual) {
+            let dependency = table_at_mut(document, place)?.get_mut(&local)?;
+            return add_features(dependency, &missing);
+        }
+    }
+    let table = table_at_mut(document, path)?;
+    if table.contains_key(name) {
+        return None;
+    }
+    insert_sorted(table, name, item.clone());
+    Some(())
+}
+
+/// The table at `path`, made where it is missing; `None` when something else is there.
+fn table_at_mut<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut dyn TableLike> {
+    let (last, parents) = path.split_last()?;
+    let place = document.get(Section::Dependencies.key()).and_then(Item::as_table).and_then(Table::position);
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for key in parents {
+        let new = || {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        };
+        table = table.entry(key).or_insert_with(new).as_table_like_mut()?;
+    }
+    let new = || {
+        let mut table = Table::new();
+        table.set_position(place);
+        Item::Table(table)
+    };
+    table.entry(last).or_insert_with(new).as_table_like_mut()
+}
+
+/// Those of the features that the dependency lacks, here and in the workspace's table when that is in the same file.
+fn missing_features<'a>(document: &DocumentMut, dependency: &Item, name: &str, features: &[&'a str]) -> Vec<&'a str> {
+    let inherited = dependency.get("workspace").and_then(Item::as_bool) == Some(true);
+    let shared = document.get("workspace").and_then(|workspace| workspace.get("dependencies")?.get(name));
+    let places = [Some(dependency), shared.filter(|_| inherited)];
+    let has = |feature: &str| places.iter().flatten().any(|place| has_features(place, &[feature]));
+    // Crates that have a feature `full` mean all but what is for tests.
+    let full = has("full");
+    features.iter().copied().filter(|feature| !has(feature) && (!full || *feature == "test-util")).collect()
+}
+
+/// The key under which the table has the crate: its name, or another that `package` leads from, here or in the
 /// workspace's table when that is in the same file.
-fn local_name(document: &DocumentMut, section: Section, name: &str) -> Option<String> {
+fn local_name(document: &DocumentMut, table: Option<&dyn TableLike>, name: &str) -> Option<String> {
     let workspace = document.get("workspace").and_then(|workspace| workspace.get("dependencies"));
     let package = |item: &Item, key: &str| -> String {
         let inherited = item.get("workspace").and_then(Item::as_bool) == Some(true);
         let item = if inherited { workspace.and_then(|table| table.get(key)) } else { Some(item) };
         item.and_then(|item| item.get("package")?.as_str()).unwrap_or(key).to_owned()
     };
-    let table = document.get(section.key())?.as_table_like()?;
-    table.iter().find(|(key, item)| package(item, key) == name).map(|(key, _)| key.to_owned())
+    table?.iter().find(|(key, item)| package(item, key) == name).map(|(key, _)| key.to_owned())
 }
 
 fn has_features(dependency: &Item, features: &[&str]) -> bool {
@@ -190,6 +270,13 @@ fn add_features(dependency: &mut Item, features: &[&str]) -> Option<()> {
             *value.decor_mut() = old.decor().clone();
         }
         *dependency = Item::Value(value);
+    }
+    if let Some(table) = dependency.as_inline_table_mut()
+        && !table.contains_key("features")
+        && let Some((_, last)) = table.iter_mut().last()
+    {
+        // The space before the brace: now it would be before a comma.
+        last.decor_mut().set_suffix("");
     }
     let table = dependency.as_table_like_mut()?;
     if !table.contains_key("features") {
@@ -319,19 +406,35 @@ mod tests {
     }
 
     #[test]
-    fn missing_dependencies_are_taken_from_another_manifest() {
-        let other = "[package]\nname = \"b\"\n\n[dependencies]\nclap = \"4\"\nkube = { version = \"5\", features = [\"ws\"] }\ntokio = \"1\"\n";
+    fn missing_dependencies_and_features_are_taken_from_another_manifest() {
+        let other = "[package]\nname = \"b\"\n\n[dependencies]\nclap = \"4\"\nkube = { version = \"5\", features = [\"tls\", \"ws\"] }\ntokio = \"1\"\n\n[target.'cfg(unix)'.dependencies]\nrustix = { version = \"1\", features = [\"time\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n";
+        let rest = "\n[target.'cfg(unix)'.dependencies]\nrustix = { version = \"1\", features = [\"time\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n";
         for (text, expected) in [
             (
                 "[dependencies]\nz = \"1\"\n",
-                "[dependencies]\nkube = { version = \"5\", features = [\"ws\"] }\ntokio = \"1\"\nz = \"1\"\n",
+                format!("[dependencies]\nkube = {{ version = \"5\", features = [\"tls\", \"ws\"] }}\ntokio = \"1\"\nz = \"1\"\n{rest}"),
+            ),
+            // A feature that is needed is added, another may be a choice; the version is one in any case.
+            (
+                &format!("[dependencies]\nk = {{ package = \"kube\", version = \"4\" }} # old\ntokio = \"1\"\n{rest}"),
+                format!("[dependencies]\nk = {{ package = \"kube\", version = \"4\", features = [\"ws\"] }} # old\ntokio = \"1\"\n{rest}"),
             ),
             (
-                "[dependencies]\nk = { package = \"kube\", version = \"4\" } # old\ntokio = \"1\"\n",
-                "[dependencies]\nk = { package = \"kube\", version = \"4\" } # old\ntokio = \"1\"\n",
+                &format!("[dependencies]\ntokio = \"1\"\n{rest}\n[dependencies.kube] # long\nversion = \"5\"\nfeatures = [\n    \"derive\",\n    \"x\", # mine\n]\n"),
+                format!("[dependencies]\ntokio = \"1\"\n{rest}\n[dependencies.kube] # long\nversion = \"5\"\nfeatures = [\n    \"derive\",\n    \"ws\",\n    \"x\", # mine\n]\n"),
+            ),
+            // All features but that for tests; what is among the usual dependencies serves every platform.
+            (
+                "[dependencies]\nkube = { version = \"5\", features = [\"full\"] }\nrustix = \"1\"\ntokio = { version = \"1\", features = [\"full\"] }\n",
+                "[dependencies]\nkube = { version = \"5\", features = [\"full\"] }\nrustix = { version = \"1\", features = [\"time\"] }\ntokio = { version = \"1\", features = [\"full\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n".to_owned(),
+            ),
+            // The workspace has the features.
+            (
+                &format!("[dependencies]\nkube.workspace = true\ntokio = \"1\"\n{rest}\n[workspace.dependencies]\nkube = {{ version = \"5\", features = [\"ws\"] }}\n"),
+                format!("[dependencies]\nkube.workspace = true\ntokio = \"1\"\n{rest}\n[workspace.dependencies]\nkube = {{ version = \"5\", features = [\"ws\"] }}\n"),
             ),
         ] {
-            check(|text| add_missing(text, other, |name| name != "clap"), text, expected);
+            check(|text| add_missing(text, other, |name| name != "clap", |feature| feature != "tls"), text, &expected);
         }
     }
 

@@ -69,15 +69,29 @@ fn every_mode_but_the_usual_one_writes_nothing() {
 }
 
 #[test]
-fn crates_that_the_manager_needs_are_added_and_others_stay() {
+fn crates_and_features_that_the_manager_needs_are_added_and_choices_stay() {
     let sandbox = Sandbox::project("");
     let manifest = sandbox.read("Cargo.toml");
     let line = |name: &str| manifest.lines().find(|line| line.starts_with(name)).unwrap().to_owned() + "\n";
-    let fork = "kube = { git = \"https://example.com/kube\" } # a fork\n";
-    sandbox.replace("Cargo.toml", &line("tokio"), "");
-    sandbox.replace("Cargo.toml", &line("kube"), fork);
+    let fork = |features: &str| format!("kube = {{ git = \"https://example.com/kube\"{features} }} # a fork\n");
+    let mut expected = manifest.clone();
+    for (name, before, after) in [
+        ("futures", "futures = { version = \"0.3\", default-features = false }\n".to_owned(), line("futures")),
+        (
+            "k8s-openapi",
+            line("k8s-openapi").replace("v1_36", "v1_31").replace("\"schemars\", ", ""),
+            line("k8s-openapi").replace("v1_36", "v1_31"),
+        ),
+        ("kube", fork(""), fork(", features = [\"client\", \"derive\", \"runtime\"]")),
+        ("serde_json", String::new(), line("serde_json")),
+    ] {
+        sandbox.replace("Cargo.toml", &line(name), &before);
+        expected = expected.replace(&line(name), &after);
+    }
+    let linux = manifest.lines().skip_while(|line| !line.starts_with("[target")).take(3).collect::<Vec<_>>().join("\n");
+    sandbox.replace("Cargo.toml", &format!("{linux}\n"), "");
     sandbox.run("update").success().stdout("update    Cargo.toml\n");
-    assert_eq!(sandbox.read("Cargo.toml"), manifest.replace(&line("kube"), fork));
+    assert_eq!(sandbox.read("Cargo.toml"), expected);
 }
 
 #[test]
