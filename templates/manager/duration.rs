@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+/// The longest that Go has: about 292 years, to which any time since boot can be added.
+const LONGEST: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());
+
 /// For `#[arg(value_parser)]`.
 pub(super) fn parse(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is not a duration such as `8s`, `1m30s` or `300ms`");
@@ -31,7 +34,13 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
         };
         let number: f64 = number.parse().map_err(|_| wrong())?;
         let part = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
-        total = total.checked_add(part).ok_or_else(wrong)?;
+        total = total.saturating_add(part);
+        if total > LONGEST {
+            return Err(format!(
+                "`{text}` is longer than {} hours",
+                LONGEST.as_secs() / 3600
+            ));
+        }
         rest = after;
     }
     Ok(total)
@@ -55,6 +64,9 @@ mod tests {
             ("-1s", None),
             ("1 s", None),
             ("1.2.3s", None),
+            ("2562047h", Some(9_223_369_200_000)),
+            ("2562048h", None),
+            ("18446744073709549568s", None),
         ] {
             let parsed = parse(text).ok().map(|duration| duration.as_millis());
             assert_eq!(parsed, milliseconds, "{text}");
