@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use super::caught;
+
 /// An object, or why it is none and what is known of it.
 #[derive(Clone, Debug)]
 pub(super) enum Guard<K> {
@@ -27,14 +29,16 @@ pub(super) struct Invalid {
 impl<'de, K: DeserializeOwned> Deserialize<'de> for Guard<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        Ok(match K::deserialize(&value) {
-            Ok(object) => Self::Valid(object),
-            Err(error) => Self::Invalid(Box::new(Invalid {
-                metadata: ObjectMeta::deserialize(&value["metadata"])
-                    .map_err(serde::de::Error::custom)?,
-                error: error.to_string(),
-            })),
-        })
+        let error = match caught::call(|| K::deserialize(&value)) {
+            Ok(Ok(object)) => return Ok(Self::Valid(object)),
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => format!("the operator panicked while reading it: {panic}"),
+        };
+        let metadata = ObjectMeta::deserialize(&value["metadata"]);
+        Ok(Self::Invalid(Box::new(Invalid {
+            metadata: metadata.map_err(serde::de::Error::custom)?,
+            error,
+        })))
     }
 }
 
@@ -94,5 +98,26 @@ mod tests {
         let invalid = read(json!("text"));
         assert!(matches!(&invalid, Guard::Invalid(invalid) if invalid.error.contains("a map")));
         assert_eq!(invalid.meta().name.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_panic_hides_no_other_object() {
+        #[derive(Clone, Debug)]
+        struct Panics;
+
+        impl<'de> Deserialize<'de> for Panics {
+            fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+                panic!("on purpose")
+            }
+        }
+
+        let object = json!({ "metadata": { "name": "a" } });
+        let Ok(Guard::Invalid(invalid)) = serde_json::from_value::<Guard<Panics>>(object) else {
+            panic!("it can't be read")
+        };
+        assert_eq!(
+            invalid.error,
+            "the operator panicked while reading it: on purpose"
+        );
     }
 }

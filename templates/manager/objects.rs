@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use kube::api::{Patch, PatchParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::object::HasStatus;
 use kube::{Client, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::apply::{self, Difference, Manifest};
+use super::apply::{self, Difference, Manifest, Precondition};
 use super::cache::Cache;
 use super::object::{self, Object, ObjectKey};
 
@@ -80,11 +80,16 @@ impl<K: Object> Objects<K> {
     ///
     /// `field_manager` owns the fields of `desired`; it must be a DNS name, because it is also the prefix of an
     /// annotation that remembers what was applied, by which a field that is no longer desired is noticed.
+    ///
+    /// If `desired` has a controller among its owners, an object of the same name that is not this controller's is left
+    /// as it is, and the error is of reason `AlreadyExists`. One that was applied before and has lost its owner is taken
+    /// back.
     pub async fn apply(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
         let key = ObjectKey::of(desired);
         let manifest = apply::manifest(desired, field_manager).map_err(kube::Error::SerdeError)?;
-        let current = self.cache.get(&key);
-        if let Some(object) = &current {
+        let cached = self.cache.get(&key);
+        if let Some(object) = &cached {
+            object::check_controller(desired, object.as_ref(), &manifest.annotation)?;
             let differences = differences(&manifest, object.as_ref())?;
             // What the server made of the same manifest, a default or a webhook, it will make of it again.
             if differences.is_empty()
@@ -96,19 +101,53 @@ impl<K: Object> Objects<K> {
                 });
             }
         }
-        let params = PatchParams::apply(field_manager).force();
-        let patch = Patch::Apply(&manifest.value);
-        let object = self.patch(&key, None, &params, &patch).await?;
+        let send = |precondition| self.force(&key, manifest.provided(precondition), field_manager);
+        let (before, object) = match cached {
+            Some(cached) => {
+                let object = send(Precondition::same_as(cached.as_ref())).await?;
+                (Some(cached), object)
+            }
+            None if object::controller(desired).is_none() => {
+                (None, send(Precondition::None).await?)
+            }
+            None => match send(Precondition::Absent).await {
+                Err(kube::Error::Api(status)) if status.code == 409 => {
+                    // It exists, and the watch has not told of it: yet, or because of its labels.
+                    let found = self.find(&key).await?.ok_or(kube::Error::Api(status))?;
+                    object::check_controller(desired, &found, &manifest.annotation)?;
+                    let object = send(Precondition::same_as(&found)).await?;
+                    (Some(Arc::new(found)), object)
+                }
+                created => (None, created?),
+            },
+        };
         let left = differences(&manifest, object.as_ref())?;
         self.cache.settle(&key, manifest.fingerprint, left);
-        let change = match current {
+        let change = match before {
             None => Change::Created,
-            Some(current) if current.resource_version() == object.resource_version() => {
-                Change::None
-            }
+            Some(before) if before.resource_version() == object.resource_version() => Change::None,
             Some(_) => Change::Updated,
         };
         Ok(Applied { object, change })
+    }
+
+    /// Takes the fields over from whoever has them.
+    async fn force(
+        &self,
+        key: &ObjectKey,
+        manifest: Value,
+        field_manager: &str,
+    ) -> kube::Result<Arc<K>> {
+        let params = PatchParams::apply(field_manager).force();
+        self.patch(key, None, &params, &Patch::Apply(&manifest))
+            .await
+    }
+
+    /// Asks the server; a list needs no other permission than the watch has.
+    async fn find(&self, key: &ObjectKey) -> kube::Result<Option<K>> {
+        let api = object::api::<K>(&self.client, key.namespace.as_deref());
+        let by_name = ListParams::default().fields(&format!("metadata.name={}", key.name));
+        Ok(api.list(&by_name).await?.items.into_iter().next())
     }
 
     /// Writes the status of `object` if it differs; true if it did.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// Told to everybody who has a clone.
 #[derive(Clone)]
@@ -34,16 +34,31 @@ impl Shutdown {
 }
 
 /// Returns when the process has been told to stop; from then on the next signal ends it at once.
+///
+/// A thread of its own hears them, because reconciles may block all others.
 pub(super) fn first() -> std::io::Result<impl Future<Output = ()> + Send> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let entered = runtime.enter();
     let mut signals = Signals::new()?;
-    Ok(async move {
+    drop(entered);
+    let (sender, told) = oneshot::channel();
+    let hear = async move {
         signals.next().await;
         tracing::info!("told to stop");
-        tokio::spawn(async move {
-            signals.next().await;
-            tracing::warn!("told to stop again: stopping at once");
-            std::process::exit(1);
-        });
+        let _ = sender.send(());
+        signals.next().await;
+        tracing::warn!("told to stop again: stopping at once");
+        std::process::exit(1);
+    };
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || runtime.block_on(hear))?;
+    Ok(async move {
+        if told.await.is_err() {
+            std::future::pending::<()>().await;
+        }
     })
 }
 

@@ -246,6 +246,7 @@ fn from_the_command_to_garbage_collection() {
     the_schema_rejects(&world);
     size_follows_edits_and_scale(&world);
     drift_is_undone(&world);
+    what_belongs_to_somebody_else_is_left_alone(&world);
     a_killed_operator_catches_up(&mut world);
     an_idle_operator_writes_nothing(&mut world);
     deletion_finishes(&world);
@@ -399,6 +400,37 @@ fn drift_is_undone(world: &World) {
     world.run(&["scale", "deployment", "two", "--replicas=5"]);
     world.deployment("two", 2);
     world.all_run("two", 2);
+}
+
+fn what_belongs_to_somebody_else_is_left_alone(world: &World) {
+    world.run(&["create", "deployment", "taken", "--image=localhost/other:1", "--replicas=0"]);
+    let before = world.get("deployment", "taken").unwrap();
+    world.create("taken", &json!({ "size": 1 }));
+    let degraded = |memcached: &Value| condition(&memcached["status"], "Degraded").cloned().unwrap_or_default();
+    let memcached = world.wait_for("the status to tell of the other Deployment", "memcached", "taken", |memcached| {
+        degraded(memcached)["reason"] == "AlreadyExists"
+    });
+    let message = format!(
+        "can't apply the Deployment: Deployment taken exists and is nobody's, not that of Memcached taken ({}): \
+         delete it, or choose another name",
+        uid(&memcached)
+    );
+    assert_eq!(degraded(&memcached)["message"], message);
+    assert_eq!(memcached["status"]["phase"], "Degraded");
+    events(world, "taken", "Degraded");
+    let after = world.get("deployment", "taken").unwrap();
+    for place in ["/metadata/uid", "/metadata/labels", "/metadata/ownerReferences", "/spec"] {
+        assert_eq!(after.pointer(place), before.pointer(place), "{place}");
+    }
+
+    world.run(&["delete", "deployment", "taken"]);
+    world.wait_for("a Deployment of its own", "deployment", "taken", |deployment| {
+        deployment["metadata"]["ownerReferences"][0]["uid"] == uid(&memcached)
+    });
+    world.all_run("taken", 1);
+    world.run(&["delete", "memcached", "taken", "--wait=false"]);
+    world.kubectl().wait_gone(&["-n", NAMESPACE, "memcached", "taken"]);
+    world.kubectl().wait_gone(&["-n", NAMESPACE, "deployment", "taken"]);
 }
 
 fn a_killed_operator_catches_up(world: &mut World) {

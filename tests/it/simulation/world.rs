@@ -72,6 +72,14 @@ enum Event {
     Fate,
 }
 
+/// What a process found when it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Unasked,
+    Record,
+    Nothing,
+}
+
 struct Process {
     identity: String,
     elector: Elector,
@@ -81,10 +89,7 @@ struct Process {
     epoch: u64,
     stopping: bool,
     dead: bool,
-    /// It has never seen a record.
-    uninformed: bool,
-    /// It has found no record before it saw any.
-    ignorant: bool,
+    found: Found,
     /// Until when it does not run.
     paused: Duration,
     /// Until when nothing gets through.
@@ -189,7 +194,7 @@ impl World {
         if leaders.len() > 1 {
             // Whoever starts after a deletion finds nothing that tells of a holder, whose gate shuts before long.
             let soon = self.deleted.is_some_and(|deleted| self.now < deleted + TIMING.renew_deadline * 102 / 100);
-            if !(soon && leaders.len() == 2 && leaders.iter().any(|leader| leader.ignorant)) {
+            if !(soon && leaders.len() == 2 && leaders.iter().any(|leader| leader.found == Found::Nothing)) {
                 let identities: Vec<_> = leaders.iter().map(|leader| &leader.identity).collect();
                 return Err(format!("two leaders past the gate: {identities:?}"));
             }
@@ -315,8 +320,11 @@ impl World {
             answer => answer,
         };
         let process = &mut self.processes[index];
-        process.ignorant |= process.uninformed && answer == Answer::Absent;
-        process.uninformed &= !matches!(answer, Answer::Record(..));
+        process.found = match (process.found, &answer) {
+            (Found::Unasked, Answer::Record(..)) => Found::Record,
+            (Found::Unasked, Answer::Absent) => Found::Nothing,
+            (found, _) => found,
+        };
         process.elector.answer(now, answer);
         let after = self.passes(&self.processes[index]);
         self.report.terms += u64::from(after && !before);
@@ -413,8 +421,7 @@ impl Process {
             epoch,
             stopping: false,
             dead: false,
-            uninformed: true,
-            ignorant: false,
+            found: Found::Unasked,
             paused: Duration::ZERO,
             cut_off: Duration::ZERO,
             lost: Duration::ZERO,

@@ -3,9 +3,9 @@
 mod mock;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::runtime::watcher;
@@ -15,6 +15,7 @@ use mock::Server;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 const DEPLOYMENT: &str = "apis/apps/v1/namespaces/default/deployments/a";
 const THING: &str = "apis/example.com/v1/namespaces/default/things/a";
@@ -104,6 +105,74 @@ async fn what_the_server_insists_on_is_not_fought_over() {
     assert_eq!(apply(&server, &objects, &three).await, (Change::Updated, 1));
 }
 
+/// As [`desired`], controlled by somebody.
+fn controlled_by(uid: &str) -> Deployment {
+    let mut deployment = desired(&json!({}));
+    let owner = json!({ "apiVersion": "example.com/v1", "kind": "Thing", "name": "a", "uid": uid, "controller": true });
+    deployment.metadata.owner_references = Some(vec![serde_json::from_value(owner).expect("an owner")]);
+    deployment
+}
+
+#[tokio::test]
+async fn what_belongs_to_nobody_or_to_another_is_left_alone() {
+    let foreign = json!({ "spec": { "replicas": 1 } });
+    let other = serde_json::to_value(controlled_by("2")).expect("JSON");
+    for (there, whose) in [(foreign, "nobody's"), (other, "that of Thing a (2)")] {
+        for cached in [false, true] {
+            let server = Server::default();
+            let before = server.put(DEPLOYMENT, there.clone());
+            let objects = Objects::<Deployment>::new(server.client());
+            if cached {
+                objects.put(serde_json::from_value(before.clone()).expect("a deployment"));
+            }
+            let error = objects.apply(&controlled_by("1"), "test.example.com").await.err().expect("it is refused");
+            let kube::Error::Api(status) = &error else { panic!("{error}") };
+            assert_eq!((status.code, status.reason.as_str()), (409, "AlreadyExists"));
+            let message = format!(
+                "Deployment a exists and is {whose}, not that of Thing a (1): delete it, or choose another name"
+            );
+            assert_eq!(status.message, message);
+            assert_eq!(server.get(DEPLOYMENT), before, "{whose}");
+            let sent = if cached { 0 } else { 1 };
+            assert_eq!(server.count("PATCH"), sent, "{whose}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_ours_is_written_once_and_found_when_the_cache_has_not_got_it() {
+    let server = Server::default();
+    let ours = controlled_by("1");
+    let objects = Objects::new(server.client());
+    assert_eq!(apply(&server, &objects, &ours).await, (Change::Created, 1));
+    assert_eq!(apply(&server, &objects, &ours).await, (Change::None, 0));
+    // A label by which it was watched is gone, and the cache with it.
+    server.put(DEPLOYMENT, json!({ "metadata": { "labels": { "one": "2" } } }));
+    let objects = Objects::new(server.client());
+    assert_eq!(apply(&server, &objects, &ours).await, (Change::Updated, 2));
+    assert_eq!(server.get(DEPLOYMENT)["metadata"]["labels"]["one"], "1");
+    // It lost its owner, as after `kubectl delete --cascade=orphan`.
+    server.put(DEPLOYMENT, json!({ "metadata": { "ownerReferences": null } }));
+    let objects = Objects::new(server.client());
+    assert_eq!(apply(&server, &objects, &controlled_by("3")).await, (Change::Updated, 2));
+    assert_eq!(server.get(DEPLOYMENT)["metadata"]["ownerReferences"][0]["uid"], "3");
+    assert_eq!(apply(&server, &objects, &controlled_by("3")).await, (Change::None, 0));
+}
+
+#[tokio::test]
+async fn a_successor_of_what_the_cache_knows_is_not_taken_for_it() {
+    let server = Server::default();
+    let objects = Objects::new(server.client());
+    apply(&server, &objects, &controlled_by("1")).await;
+    server.delete(DEPLOYMENT);
+    let foreign = server.put(DEPLOYMENT, json!({ "spec": { "replicas": 1 } }));
+    let mut changed = controlled_by("1");
+    changed.metadata.labels = None;
+    let error = objects.apply(&changed, "test.example.com").await.err().expect("it is refused");
+    assert!(matches!(&error, kube::Error::Api(status) if status.code == 422), "{error}");
+    assert_eq!(server.get(DEPLOYMENT), foreign);
+}
+
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[kube(group = "example.com", version = "v1", kind = "Thing", namespaced, status = "ThingStatus")]
 struct ThingSpec {
@@ -129,7 +198,7 @@ impl Failure for Failed {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_status_is_written_once_a_second_and_the_last_one_counts() {
     let server = Server::default();
     server.put(THING, json!({ "spec": { "size": 0 } }));
@@ -152,6 +221,7 @@ async fn a_status_is_written_once_a_second_and_the_last_one_counts() {
     let mut size = 0;
     while started.elapsed() < Duration::from_millis(1500) {
         size += 1;
+        tokio::time::sleep(Duration::from_millis(20)).await;
         server.put(THING, json!({ "metadata": { "generation": size }, "spec": { "size": size } }));
         while seen.load(Ordering::SeqCst) < size {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -166,5 +236,41 @@ async fn a_status_is_written_once_a_second_and_the_last_one_counts() {
     let seconds = usize::try_from(started.elapsed().as_secs()).expect("a short time");
     assert!((2..=seconds + 1).contains(&writes()), "{} writes in {seconds} seconds", writes());
     assert_eq!(things.list("default")[0].name_any(), "a");
+    running.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_that_was_put_off_and_is_refused_fails_the_reconcile() {
+    let server = Server::default();
+    server.put(THING, json!({ "spec": { "size": 1 }, "metadata": { "generation": 1 } }));
+    let mut manager = server.manager(&[], &[]);
+    let things = manager.objects::<Thing>(&watcher::Config::default());
+    let outcomes = Arc::<Mutex<Vec<String>>>::default();
+    let (log, objects) = (outcomes.clone(), things.clone());
+    manager.controller("things", &things).ignore_status().run(move |thing: Arc<Thing>| {
+        let (log, objects) = (log.clone(), objects.clone());
+        async move {
+            let status = ThingStatus { seen: thing.spec.size };
+            let written = objects.apply_status(&thing, &status, "test.example.com").await;
+            let outcome = written.as_ref().map_or("failed".to_owned(), bool::to_string);
+            log.lock().expect("no panic").push(format!("{}: {outcome}", thing.spec.size));
+            written.map(|_| Action::Done).map_err(Failed)
+        }
+    });
+    let running = tokio::spawn(manager.run_until(std::future::pending()));
+    let wait = async |expected: &[&str]| {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while *outcomes.lock().expect("no panic") != expected {
+            assert!(Instant::now() < deadline, "not {expected:?}: {outcomes:?}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    wait(&["1: true"]).await;
+    server.refuse(&format!("PATCH {THING}/status"), 500);
+    server.put(THING, json!({ "spec": { "size": 2 }, "metadata": { "generation": 2 } }));
+    // Put off, refused when the second is over, and tried again like any failure.
+    wait(&["1: true", "2: false", "2: failed", "2: failed"]).await;
+    server.refuse(&format!("PATCH {THING}/status"), 200);
+    wait(&["1: true", "2: false", "2: failed", "2: failed", "2: true"]).await;
     running.abort();
 }

@@ -4,6 +4,7 @@ mod mock;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,6 +17,8 @@ use kube::runtime::watcher;
 use manager::{Action, Failure, Manager};
 use mock::Server;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
@@ -121,7 +124,7 @@ fn simple(
     log
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn two_controllers_of_a_kind_share_one_watch() {
     let server = Server::default();
     server.put(A, version(1));
@@ -136,7 +139,7 @@ async fn two_controllers_of_a_kind_share_one_watch() {
     assert_eq!(server.count(&format!("LIST {MAPS}")), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_watch_asks_for_no_more_than_it_keeps() {
     let server = Server::default();
     let fields = json!([{ "manager": "test", "operation": "Apply" }]);
@@ -155,7 +158,7 @@ async fn a_watch_asks_for_no_more_than_it_keeps() {
     assert_eq!(lists, [format!("LIST {MAPS}"), format!("LIST {MAPS} metadata app")]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn two_controllers_of_one_name_are_refused() {
     let server = Server::default();
     let mut manager = server.manager(&[], &[]);
@@ -165,7 +168,7 @@ async fn two_controllers_of_one_name_are_refused() {
     assert_eq!(error.to_string(), "two controllers have the name `one`");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn only_the_wanted_namespaces_are_watched() {
     let server = Server::default();
     for namespace in ["a", "b", "c"] {
@@ -181,7 +184,7 @@ async fn only_the_wanted_namespaces_are_watched() {
     assert_eq!(server.count(&format!("LIST {MAPS}")), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_operator_of_namespaces_must_know_them() {
     let server = Server::default();
     let error = server.manager(&[], &[]).namespaced().err().expect("refused").to_string();
@@ -189,7 +192,7 @@ async fn an_operator_of_namespaces_must_know_them() {
     assert!(server.manager(&["a"], &[]).namespaced().is_ok());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn after_an_expired_watch_the_listing_tells_what_was_missed() {
     let server = Server::default();
     let owned = "api/v1/namespaces/default/secrets/x";
@@ -218,7 +221,7 @@ async fn after_an_expired_watch_the_listing_tells_what_was_missed() {
     running.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_panic_is_tried_again_and_stops_nobody_else() {
     let server = Server::default();
     server.put(A, version(1));
@@ -235,7 +238,7 @@ async fn a_panic_is_tried_again_and_stops_nobody_else() {
     running.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_permanent_error_waits_for_a_change() {
     let server = Server::default();
     server.put(A, version(1));
@@ -250,7 +253,7 @@ async fn a_permanent_error_waits_for_a_change() {
     running.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reconcile_that_hangs_is_stopped_before_the_next_of_its_object() {
     struct Inside(Arc<AtomicUsize>);
     impl Drop for Inside {
@@ -328,7 +331,7 @@ async fn objects_are_worked_on_at_the_same_time_but_each_by_one() {
     assert_eq!(twice.load(Ordering::SeqCst), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_kind_that_is_missing_stops_nobody_else_and_starts_when_it_comes() {
     let server = Server::default();
     server.serve("api/v1/secrets", false);
@@ -351,7 +354,75 @@ async fn a_kind_that_is_missing_stops_nobody_else_and_starts_when_it_comes() {
     running.stop().await;
 }
 
+/// What `/readyz` answers, as soon as it is served.
+async fn readyz(port: u16) -> String {
+    let ask = async || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+        stream.write_all(b"GET /readyz?verbose HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(answer)
+    };
+    let answer = async {
+        loop {
+            match ask().await {
+                Ok(answer) => break answer,
+                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    };
+    let answer = tokio::time::timeout(Duration::from_secs(20), answer).await.expect("it is served");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an answer in HTTP");
+    format!("{} {body}", head.split(' ').nth(1).expect("a status"))
+}
+
+/// In real time, because of the connection.
 #[tokio::test]
+async fn who_asks_why_it_is_not_ready_hears_of_the_kind_that_is_missing() {
+    let server = Server::default();
+    server.serve("api/v1/secrets", false);
+    let port = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let mut manager = server.manager(&[], &[&format!("--health-probe-bind-address=127.0.0.1:{port}")]);
+    simple(&mut manager, "maps", |_, _| Ok(Action::Done));
+    manager.objects::<Secret>(&watcher::Config::default());
+    let running = start(manager);
+    let missing = "500 [-]caches failed: Secret (v1) is not served by the cluster: is its CRD installed?\n\
+        readyz check failed\n";
+    let wait = async |expected: &str| {
+        let mut answer = String::new();
+        for _ in 0..4_000 {
+            answer = readyz(port).await;
+            if answer == expected {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("not {expected:?}, but {answer:?}");
+    };
+    wait(missing).await;
+    server.serve("api/v1/secrets", true);
+    wait("200 [+]caches ok\nreadyz check passed\n").await;
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_panics_begins_again() {
+    let server = Server::default();
+    server.put(A, version(1));
+    let mut manager = server.manager(&[], &[]);
+    let log = simple(&mut manager, "maps", |_, _| Ok(Action::Done));
+    let running = start(manager);
+    until("the first look", || log.looks("a") == 1).await;
+    server.panic_at(&format!("WATCH {MAPS}"));
+    server.put(A, version(2));
+    until("the panic", || log.last("a") == "2").await;
+    server.put(A, version(3));
+    until("a look after the panic", || log.last("a") == "3").await;
+    running.stop().await;
+    assert_eq!(server.count(&format!("LIST {MAPS}")), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_object_that_cannot_be_read_is_told_once_and_hides_no_other() {
     let server = Server::default();
     server.put(A, json!({ "data": "text" }));
@@ -371,7 +442,7 @@ async fn an_object_that_cannot_be_read_is_told_once_and_hides_no_other() {
     running.stop().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_stop_waits_for_running_reconciles_but_not_for_ever() {
     for (timeout, let_go) in [("20s", true), ("30ms", false)] {
         let server = Server::default();

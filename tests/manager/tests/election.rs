@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher;
-use manager::{Action, Failure, Manager};
+use manager::{Action, Failure, Manager, Objects};
 use mock::Server;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
@@ -33,6 +33,7 @@ impl Failure for Never {
 }
 
 struct Replica {
+    objects: Objects<ConfigMap>,
     looks: mpsc::UnboundedReceiver<()>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<Result<(), manager::Error>>,
@@ -53,7 +54,7 @@ fn replica(server: &Server) -> Replica {
     let task = tokio::spawn(manager.run_until(async {
         let _ = stopped.await;
     }));
-    Replica { looks, stop, task }
+    Replica { objects, looks, stop, task }
 }
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
@@ -71,6 +72,12 @@ async fn one_works_and_the_other_follows_when_it_stops_or_loses_the_lease() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     assert!(second.looks.try_recv().is_err(), "a standby must not reconcile");
+    let map = json!({ "metadata": { "name": "c", "namespace": "default" } });
+    let map: ConfigMap = serde_json::from_value(map).expect("a config map");
+    let refused = second.objects.apply(&map, "test.example.com").await.err().expect("a standby must not write");
+    assert!(format!("{refused:?}").contains("Refused"), "{refused:?}");
+    assert_eq!(server.count("PATCH"), 0);
+    first.objects.apply(&map, "test.example.com").await.expect("the leader may");
 
     drop(first.stop);
     soon(first.task).await.expect("no panic").expect("a clean end");

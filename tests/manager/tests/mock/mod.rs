@@ -14,6 +14,7 @@ use kube::client::Body;
 use manager::{Manager, Options};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// Stores what it is sent; server-side apply is a merge here.
 #[derive(Clone, Default)]
@@ -34,6 +35,10 @@ struct State {
     expired: u64,
     /// What every written object has afterwards, as a webhook would do it.
     insisted: Value,
+    /// Requests that are answered with this code, as `METHOD path`.
+    refused: BTreeMap<String, u16>,
+    /// The next of these requests makes the client panic.
+    panics: BTreeSet<String>,
     version: u64,
 }
 
@@ -46,8 +51,15 @@ struct Args {
 impl Server {
     /// A manager for this server, in these namespaces.
     pub fn manager(&self, namespaces: &[&str], flags: &[&str]) -> Manager {
-        let fixed = ["test", "--health-probe-bind-address=0", "--metrics-bind-address=0"];
-        let args = Args::parse_from(fixed.iter().chain(flags));
+        let mut args = vec!["test"];
+        args.extend(flags);
+        for address in ["--health-probe-bind-address=0", "--metrics-bind-address=0"] {
+            let (name, _) = address.split_once('=').unwrap_or_default();
+            if !flags.iter().any(|flag| flag.starts_with(name)) {
+                args.push(address);
+            }
+        }
+        let args = Args::parse_from(args);
         Manager::with_client("test", args.options, self.client()).in_namespaces(namespaces)
     }
 
@@ -65,6 +77,10 @@ impl Server {
         let object = self.state().put(path, &object);
         self.changed.notify_waiters();
         object
+    }
+
+    pub fn get(&self, path: &str) -> Value {
+        self.state().objects[path].clone()
     }
 
     pub fn delete(&self, path: &str) {
@@ -92,6 +108,16 @@ impl Server {
         } else {
             state.missing.insert(collection.to_owned());
         }
+    }
+
+    /// From now on, answers a request such as `PATCH api/v1/namespaces/a/configmaps/x` with this code; 200 allows it.
+    pub fn refuse(&self, request: &str, code: u16) {
+        self.state().refused.insert(request.to_owned(), code);
+    }
+
+    /// The next request of this kind makes the client panic.
+    pub fn panic_at(&self, request: &str) {
+        self.state().panics.insert(request.to_owned());
     }
 
     /// Forgets the history, as etcd does when it is compacted.
@@ -132,6 +158,13 @@ impl Server {
         let what = if metadata { " metadata" } else { "" };
         let selector = value("labelSelector").map(|selector| format!(" {selector}")).unwrap_or_default();
         self.state().requests.push(format!("{method} {path}{what}{selector}"));
+        let request = format!("{method} {path}");
+        let panics = self.state().panics.remove(&request);
+        assert!(!panics, "{request} panics on purpose");
+        let refused = self.state().refused.get(&request).copied();
+        if let Some(code) = refused.filter(|code| *code != 200) {
+            return failure(code, "not today");
+        }
         if self.state().missing.contains(&path) {
             return failure(404, "the server could not find the requested resource");
         }
@@ -141,7 +174,10 @@ impl Server {
             return self.state().lease(&parts.method, &path, &lease);
         }
         match method {
-            "LIST" => response(200, self.state().list(&path).to_string()),
+            "LIST" => {
+                let name = value("fieldSelector").map(|fields| fields.replace("metadata.name%3D", ""));
+                response(200, self.state().list(&path, name.as_deref()).to_string())
+            }
             "WATCH" => {
                 let since = value("resourceVersion").and_then(|version| version.parse().ok());
                 response(200, self.watch(&path, since.unwrap_or_default()).await)
@@ -149,13 +185,19 @@ impl Server {
             _ => {
                 let body = body.collect_bytes().await.unwrap_or_default();
                 let change: Value = serde_json::from_slice(&body).unwrap_or_default();
+                let refused = self.state().refuses(path.trim_end_matches("/status"), &change);
+                if let Some((code, message)) = refused {
+                    return failure(code, message);
+                }
                 response(200, self.put(path.trim_end_matches("/status"), change).to_string())
             }
         }
     }
 
-    /// Answers as soon as there is something to tell, and ends there: a watch that is dropped after each event.
+    /// Answers as soon as there is something to tell, and ends there: a watch that is dropped after each event, or
+    /// after half a minute without one.
     async fn watch(&self, path: &str, since: u64) -> String {
+        let end = Instant::now() + Duration::from_secs(30);
         loop {
             let changed = self.changed.notified();
             {
@@ -173,7 +215,9 @@ impl Server {
                     return lines;
                 }
             }
-            let _ = tokio::time::timeout(Duration::from_secs(60), changed).await;
+            if tokio::time::timeout_at(end, changed).await.is_err() {
+                return String::new();
+            }
         }
     }
 
@@ -184,7 +228,8 @@ impl Server {
 
 impl State {
     fn put(&mut self, path: &str, change: &Value) -> Value {
-        self.version += 1;
+        // The first version is that of an empty store.
+        self.version = self.version.max(1) + 1;
         let new = !self.objects.contains_key(path);
         let parts: Vec<_> = path.split('/').collect();
         let object = self.objects.entry(path.to_owned()).or_default();
@@ -197,10 +242,26 @@ impl State {
             object["metadata"]["namespace"] = json!(parts[place + 1]);
         }
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        if new {
+            object["metadata"]["uid"] = json!(format!("uid-{}", self.version));
+        }
         let object = object.clone();
         let kind = if new { "ADDED" } else { "MODIFIED" };
         self.history.push((self.version, path.to_owned(), kind, object.clone()));
         object
+    }
+
+    /// What the server says to a change that is meant for another version of the object, or another object of its name.
+    fn refuses(&self, path: &str, change: &Value) -> Option<(u16, &'static str)> {
+        let object = self.objects.get(path)?;
+        let differs = |field: &str| {
+            let wanted = &change["metadata"][field];
+            !wanted.is_null() && *wanted != object["metadata"][field]
+        };
+        if differs("uid") {
+            return Some((422, "metadata.uid: field is immutable"));
+        }
+        differs("resourceVersion").then_some((409, "the object has been modified"))
     }
 
     /// Leases are written with POST and PUT, which replaces one version only.
@@ -211,14 +272,18 @@ impl State {
         match (method.as_str(), self.objects.get(&object)) {
             ("GET", Some(have)) => response(200, have.to_string()),
             ("POST", None) => response(201, self.put(&object, lease).to_string()),
-            ("PUT", Some(have)) if version(have) == version(lease) => response(200, self.put(&object, lease).to_string()),
+            ("PUT", Some(have)) if version(have) == version(lease) => {
+                response(200, self.put(&object, lease).to_string())
+            }
             (_, None) => failure(404, "no such lease"),
             _ => failure(409, "the lease is another version"),
         }
     }
 
-    fn list(&self, path: &str) -> Value {
-        let items = self.objects.iter().filter(|(object, _)| within(path, object));
+    /// The objects of a collection, or the one of this name.
+    fn list(&self, path: &str, name: Option<&str>) -> Value {
+        let named = |object: &str| name.is_none_or(|name| object.rsplit('/').next() == Some(name));
+        let items = self.objects.iter().filter(|(object, _)| within(path, object) && named(object));
         let items: Vec<_> = items.map(|(_, object)| object).collect();
         json!({ "metadata": { "resourceVersion": self.version.to_string() }, "items": items })
     }

@@ -1,5 +1,7 @@
 //! The controllers, and the error that their reconcile functions share.
 
+use kube::core::Status;
+
 use crate::manager::Failure;
 
 pub mod apps;
@@ -32,24 +34,23 @@ impl Error {
         }
     }
 
-    fn code(&self) -> Option<u16> {
+    fn status(&self) -> Option<&Status> {
         let Self::Api { source, .. } = self;
         match source.as_ref() {
-            kube::Error::Api(status) => Some(status.code),
+            kube::Error::Api(status) => Some(status),
             _ => None,
         }
     }
 
+    fn code(&self) -> Option<u16> {
+        self.status().map(|status| status.code)
+    }
+
     /// In a namespace that is being deleted nothing can be created, and nothing needs to be.
     fn in_terminating_namespace(&self) -> bool {
-        let Self::Api { source, .. } = self;
-        let kube::Error::Api(status) = source.as_ref() else {
-            return false;
-        };
-        let details = status.details.iter().flat_map(|details| &details.causes);
-        details
-            .into_iter()
-            .any(|cause| cause.reason == "NamespaceTerminating")
+        let details = self.status().and_then(|status| status.details.as_ref());
+        let mut causes = details.into_iter().flat_map(|details| &details.causes);
+        causes.any(|cause| cause.reason == "NamespaceTerminating")
     }
 }
 
@@ -59,6 +60,8 @@ impl Failure for Error {
             _ if self.in_terminating_namespace() => "NamespaceTerminating",
             Some(403) => "Forbidden",
             Some(404) => "NotFound",
+            // An object of this name is there already, and is somebody else's.
+            Some(409) if self.status().is_some_and(Status::is_already_exists) => "AlreadyExists",
             Some(409) => "Conflict",
             Some(400 | 422) => "Invalid",
             Some(_) => "ServerError",

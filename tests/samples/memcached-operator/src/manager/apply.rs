@@ -2,6 +2,7 @@
 
 //! Whether the server already has what is desired: an apply that changes nothing is still a request.
 
+use kube::ResourceExt;
 use serde_json::{Map, Value, json};
 
 use super::name::fnv1a;
@@ -11,6 +12,23 @@ use super::object::Object;
 pub(super) struct Manifest {
     pub(super) value: Value,
     pub(super) fingerprint: u64,
+    /// The annotation that holds the fingerprint.
+    pub(super) annotation: String,
+}
+
+/// What must be so on the server; otherwise it changes nothing.
+pub(super) enum Precondition {
+    None,
+    /// The object does not exist; else the answer is a conflict.
+    Absent,
+    /// The object still is the one with this UID; else the request is invalid.
+    Uid(String),
+}
+
+impl Precondition {
+    pub(super) fn same_as<K: Object>(object: &K) -> Self {
+        object.uid().map_or(Self::None, Self::Uid)
+    }
 }
 
 /// Something that is desired and not so: where, and what is there instead.
@@ -20,11 +38,30 @@ pub(super) type Difference = (String, Value);
 pub(super) fn manifest<K: Object>(object: &K, field_manager: &str) -> serde_json::Result<Manifest> {
     let mut value = serde_json::to_value(object)?;
     let fingerprint = fnv1a(value.to_string().as_bytes());
+    let annotation = format!("{field_manager}/desired-hash");
     let annotations = entry(entry(&mut value, "metadata"), "annotations");
-    annotations[format!("{field_manager}/desired-hash")] = json!(format!("{fingerprint:016x}"));
+    annotations[&annotation] = json!(format!("{fingerprint:016x}"));
     value["apiVersion"] = json!(K::api_version(&()));
     value["kind"] = json!(K::kind(&()));
-    Ok(Manifest { value, fingerprint })
+    Ok(Manifest {
+        value,
+        fingerprint,
+        annotation,
+    })
+}
+
+impl Manifest {
+    /// What to send, so that the server applies it only under this condition.
+    pub(super) fn provided(&self, precondition: Precondition) -> Value {
+        let mut value = self.value.clone();
+        match precondition {
+            Precondition::None => {}
+            // The server compares it with what is there, and with nothing else; no object has the first version.
+            Precondition::Absent => value["metadata"]["resourceVersion"] = json!("1"),
+            Precondition::Uid(uid) => value["metadata"]["uid"] = json!(uid),
+        }
+        value
+    }
 }
 
 fn entry<'a>(value: &'a mut Value, key: &str) -> &'a mut Value {
@@ -198,10 +235,13 @@ fn quantity(text: &str) -> Option<i128> {
         "Ti" => numerator <<= 40,
         "Pi" => numerator <<= 50,
         "Ei" => numerator <<= 60,
-        exponent => power += exponent.strip_prefix(['e', 'E'])?.parse::<i32>().ok()?,
+        exponent => {
+            let exponent = exponent.strip_prefix(['e', 'E'])?.parse().ok()?;
+            power = power.checked_add(exponent)?;
+        }
     }
     let scaled = digits.checked_mul(numerator)?;
-    let power = power + 9;
+    let power = power.checked_add(9)?;
     let ten = 10_i128.checked_pow(power.unsigned_abs())?;
     let value = if power >= 0 {
         scaled.checked_mul(ten)?
@@ -291,6 +331,12 @@ mod tests {
                 json!({"requests": {"cpu": "1e3"}}),
                 json!({"requests": {"cpu": "1k"}}),
                 "",
+            ),
+            // Too large, or too small, to be numbers here.
+            (
+                json!({"requests": {"cpu": "1e2147483647", "memory": "0.1e-2147483648"}}),
+                json!({"requests": {"cpu": "1e2147483647", "memory": "1"}}),
+                r#"/requests/memory is "1""#,
             ),
             (
                 json!({"sizeLimit": "0.5Gi"}),

@@ -4,7 +4,8 @@
 
 use std::fmt::{self, Debug, Display};
 
-use kube::core::{ClusterResourceScope, NamespaceResourceScope, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::core::{ClusterResourceScope, NamespaceResourceScope, ObjectMeta, Status};
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -88,6 +89,45 @@ pub(super) fn namespaces<K: Object>(wanted: &[String]) -> Vec<Option<String>> {
     }
 }
 
+/// The owner that controls the object.
+pub(super) fn controller(object: &impl ResourceExt) -> Option<&OwnerReference> {
+    let mut owners = object.owner_references().iter();
+    owners.find(|owner| owner.controller == Some(true))
+}
+
+/// Refuses `existing` if it is not to be made as `desired`, because it has another controller; or none, and not the
+/// annotation of what we have applied before.
+pub(super) fn check_controller<K: Object>(
+    desired: &K,
+    existing: &K,
+    annotation: &str,
+) -> kube::Result<()> {
+    let Some(wanted) = controller(desired) else {
+        return Ok(());
+    };
+    let actual = controller(existing);
+    let ours = match actual {
+        Some(actual) => actual.uid == wanted.uid,
+        None => existing.annotations().contains_key(annotation),
+    };
+    if ours {
+        return Ok(());
+    }
+    let whose = actual.map_or("nobody's".to_owned(), |actual| {
+        format!("that of {} {} ({})", actual.kind, actual.name, actual.uid)
+    });
+    let message = format!(
+        "{} {} exists and is {whose}, not that of {} {} ({}): delete it, or choose another name",
+        K::kind(&()),
+        existing.name_any(),
+        wanted.kind,
+        wanted.name,
+        wanted.uid
+    );
+    let status = Status::failure(&message, "AlreadyExists").with_code(409);
+    Err(kube::Error::Api(Box::new(status)))
+}
+
 /// The name of an object within its kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectKey {
@@ -115,10 +155,7 @@ impl ObjectKey {
 
     /// The controller of `object`, if it is of kind `K`.
     pub(super) fn owner_of<K: Object>(object: &impl ResourceExt) -> Option<Self> {
-        let owner = object
-            .owner_references()
-            .iter()
-            .find(|owner| owner.controller == Some(true))?;
+        let owner = controller(object)?;
         let group = owner
             .api_version
             .rsplit_once('/')

@@ -12,6 +12,8 @@ use super::logging::LogOptions;
 
 /// Flags of the manager; flatten them into those of the program.
 #[derive(Clone, Debug, clap::Args)]
+// What the program is, is said where the program is.
+#[command(about = None, long_about = None)]
 pub struct Options {
     /// Where to serve the probes /healthz and /readyz; 0 for nowhere
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]

@@ -21,7 +21,7 @@ use super::metrics::Metrics;
 /// unless it is told otherwise. The end of a watch or a log is not waited for.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-fn host(config: &Config) -> String {
+pub(super) fn host(config: &Config) -> String {
     let authority = config.cluster_url.authority();
     authority.map_or_else(String::new, |authority| {
         // A password in the address is not for metrics.
@@ -41,10 +41,11 @@ pub(super) struct AttemptLayer {
 }
 
 impl AttemptLayer {
-    pub(super) fn new(config: &Config, metrics: &Arc<Metrics>) -> Self {
+    /// `host` is what the metrics call the server.
+    pub(super) fn new(host: String, metrics: &Arc<Metrics>) -> Self {
         Self {
             time_limit: TIME_LIMIT,
-            host: host(config),
+            host,
             metrics: metrics.clone(),
         }
     }
@@ -67,6 +68,7 @@ impl<S> Layer<S> for AttemptLayer {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct Attempt<S> {
     inner: S,
     layer: AttemptLayer,
@@ -76,7 +78,7 @@ impl<S, B> Service<Request<Body>> for Attempt<S>
 where
     S: Service<Request<Body>, Response = Response<B>, Error = BoxError>,
     S::Future: Send + 'static,
-    B: HttpBody<Data = Bytes, Error = BoxError> + Send + Unpin + 'static,
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     type Response = Response<Timed<B>>;
     type Error = BoxError;
@@ -134,7 +136,7 @@ pub(super) struct Timed<B> {
 
 impl<B> HttpBody for Timed<B>
 where
-    B: HttpBody<Error = BoxError> + Unpin,
+    B: HttpBody<Error: Into<BoxError>> + Unpin,
 {
     type Data = B::Data;
     type Error = BoxError;
@@ -144,7 +146,7 @@ where
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<B::Data>, BoxError>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
-            return Poll::Ready(frame);
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         match &mut self.deadline {
             Some(deadline) => {
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     fn within(milliseconds: u64, config: Config, metrics: &Arc<Metrics>) -> Client {
-        let attempt = AttemptLayer::new(&config, metrics);
+        let attempt = AttemptLayer::new(host(&config), metrics);
         let attempt = attempt.within(Duration::from_millis(milliseconds));
         let builder = ClientBuilder::try_from(config).unwrap();
         builder.with_layer(&attempt).build()
@@ -261,8 +263,9 @@ mod tests {
         let (config, asked) = server([busy, fine]).await;
         let metrics = Arc::default();
         let agent = client::agent("memcached-operator", "pod_1");
-        let gate = Arc::new(Gate::shut());
-        let client = client::retrying(config, &metrics, &agent, gate).unwrap();
+        let attempt = AttemptLayer::new(host(&config), &metrics);
+        let client = client::plain(config).unwrap();
+        let client = client::retrying(client, &attempt, &agent, Arc::new(Gate::shut()));
         let request = hyper::Request::get("/api").body(Vec::new()).unwrap();
         client.request_text(request).await.unwrap();
         assert_eq!(

@@ -2,19 +2,15 @@
 
 //! A controller: what makes it look at an object, and what happens with the outcome.
 
-use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
-use futures::future::{BoxFuture, join_all, poll_fn};
+use futures::future::{BoxFuture, join_all};
 use kube::ResourceExt;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -22,6 +18,7 @@ use tracing::Instrument;
 
 use super::Manager;
 use super::cache::Seen;
+use super::caught;
 use super::election::leadership::Leadership;
 use super::metrics::{ControllerMetrics, Outcome};
 use super::object::{Object, ObjectKey};
@@ -336,22 +333,9 @@ async fn ending<Error>(
     reconcile: impl Future<Output = Result<Action, Error>>,
     timeout: Duration,
 ) -> Ending<Error> {
-    let mut reconcile = pin!(reconcile);
-    // What the reconcile shared with others may be half changed after a panic; locks know that by themselves.
-    let caught = poll_fn(|context| {
-        let poll = catch_unwind(AssertUnwindSafe(|| reconcile.as_mut().poll(context)));
-        poll.map_or_else(
-            |panic| Poll::Ready(Ending::Panicked(message(&*panic))),
-            |poll| poll.map(Ending::Returned),
-        )
-    });
-    tokio::time::timeout(timeout, caught)
-        .await
-        .unwrap_or(Ending::TimedOut)
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("no message").to_owned()
+    match tokio::time::timeout(timeout, caught::run(reconcile)).await {
+        Ok(Ok(result)) => Ending::Returned(result),
+        Ok(Err(panic)) => Ending::Panicked(panic),
+        Err(_) => Ending::TimedOut,
+    }
 }

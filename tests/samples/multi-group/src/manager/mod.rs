@@ -10,12 +10,14 @@ mod address;
 mod apply;
 mod attempt;
 mod cache;
+mod caught;
 mod client;
 pub mod condition;
 mod controller;
 mod duration;
 mod election;
 mod exposition;
+mod feed;
 mod fence;
 mod guard;
 mod invalid;
@@ -28,6 +30,7 @@ mod options;
 mod probes;
 mod process;
 mod queue;
+mod selector;
 mod server;
 mod signal;
 
@@ -51,6 +54,7 @@ pub use self::object::{Object, ObjectKey};
 pub use self::objects::{Applied, Change, Objects};
 pub use self::options::Options;
 
+use self::attempt::AttemptLayer;
 use self::client::identity;
 use self::election::Candidate;
 use self::election::gate::Gate;
@@ -88,6 +92,9 @@ pub enum Error {
         "`WATCH_NAMESPACE` is not set: it names the namespaces to work in, such as `a` or `a,b`"
     )]
     Namespace,
+    /// A watch or a server, all of which should go on for ever.
+    #[error("a part of the operator has ended{}", .0.as_ref().map(|panic| format!(": {panic}")).unwrap_or_default())]
+    Ended(Option<tokio::task::JoinError>),
     /// The flags of the leader election contradict each other, or say too little.
     #[error("can't take part in a leader election: {0}")]
     Election(&'static str),
@@ -114,7 +121,8 @@ pub struct Manager {
     /// The watches so far, by kind and selector.
     watches: BTreeMap<(TypeId, String), Box<dyn Any + Send>>,
     feeds: Vec<BoxFuture<'static, ()>>,
-    synced: Vec<Arc<dyn Fn() -> bool + Send + Sync>>,
+    /// For each watch, what it has not delivered yet.
+    unsynced: Vec<Arc<dyn Fn() -> Vec<String> + Send + Sync>>,
     names: BTreeSet<String>,
     twice: Option<String>,
     controllers: Vec<BoxFuture<'static, ()>>,
@@ -126,43 +134,45 @@ impl Manager {
         let config = Config::infer()
             .await
             .map_err(|error| Error::Config(Box::new(error)))?;
-        let elect = options.leader_election.leader_elect;
-        let gate = Arc::new(if elect { Gate::shut() } else { Gate::open() });
-        let identity = identity();
-        let metrics = Arc::default();
-        let failed = |error| Error::Client(Box::new(error));
-        let agent = client::agent(name, &identity);
-        let electing = client::single(config.clone(), &metrics, &agent);
-        let client = client::retrying(config, &metrics, &agent, gate.clone());
-        Ok(Self {
-            metrics,
-            identity,
-            electing: electing.map_err(failed)?,
-            gate,
-            ..Self::with_client(name, options, client.map_err(failed)?)
-        })
+        let host = attempt::host(&config);
+        let client = client::plain(config).map_err(|error| Error::Client(Box::new(error)))?;
+        Ok(Self::around(name, options, client, host))
     }
 
     /// Talks to the server through this client; a client on a mock service makes tests without a cluster.
+    ///
+    /// As in [`Manager::new`], requests have a time limit, are counted, tried again, and refused without leadership.
+    /// What the client tries again by itself is asked for its leadership only once.
     pub fn with_client(name: &str, options: Options, client: Client) -> Self {
+        Self::around(name, options, client, String::new())
+    }
+
+    /// `host` is what the metrics call the server.
+    fn around(name: &str, options: Options, client: Client, host: String) -> Self {
         let elect = options.leader_election.leader_elect;
+        let gate = Arc::new(if elect { Gate::shut() } else { Gate::open() });
+        let (identity, metrics) = (identity(), Arc::default());
+        let agent = client::agent(name, &identity);
+        let attempt = AttemptLayer::new(host, &metrics);
+        let electing = client::single(client.clone(), &attempt, &agent);
+        let client = client::retrying(client, &attempt, &agent, gate.clone());
         Self {
             name: name.to_owned(),
             recorder: Recorder::new(client.clone(), name.into()),
-            identity: identity(),
-            electing: client.clone(),
+            identity,
+            electing,
             client,
             options,
             lease: None,
-            gate: Arc::new(Gate::shut()),
+            gate,
             leadership: Leadership::new(!elect),
-            metrics: Arc::default(),
+            metrics,
             probes: Probes::default(),
             shutdown: Shutdown::default(),
             namespaces: options::watched_namespaces(),
             watches: BTreeMap::new(),
             feeds: Vec::new(),
-            synced: Vec::new(),
+            unsynced: Vec::new(),
             names: BTreeSet::new(),
             twice: None,
             controllers: Vec::new(),
@@ -236,7 +246,7 @@ impl Manager {
         }
         let objects = Objects::new(self.client.clone());
         for namespace in object::namespaces::<K>(&self.namespaces) {
-            let feed = cache::feed(
+            let feed = feed::run(
                 objects.cache.clone(),
                 self.client.clone(),
                 namespace,
@@ -246,7 +256,7 @@ impl Manager {
             self.feeds.push(feed.boxed());
         }
         let cache = objects.cache.clone();
-        self.synced.push(Arc::new(move || cache.is_synced()));
+        self.unsynced.push(Arc::new(move || cache.unsynced()));
         self.watches.insert(watch, Box::new(objects.clone()));
         objects
     }
@@ -272,8 +282,10 @@ impl Manager {
             return Err(Error::Name(name));
         }
         let candidate = self.candidate()?;
-        let synced = self.synced;
-        let ready = Arc::new(move || synced.iter().all(|synced| synced()));
+        let watches = self.unsynced;
+        let unsynced = Arc::new(move || -> BTreeSet<String> {
+            watches.iter().flat_map(|unsynced| unsynced()).collect()
+        });
 
         let probes = self.options.health_probe_bind_address.listen().await;
         let metrics = self.options.metrics_bind_address.listen().await;
@@ -282,10 +294,13 @@ impl Manager {
             what: "probes",
             source,
         })? {
-            let ready = ready.clone();
-            self.probes.ready.add("caches", move || match ready() {
-                true => Ok(()),
-                false => Err("not synced".to_owned()),
+            let unsynced = unsynced.clone();
+            self.probes.ready.add_open("caches", move || {
+                let unsynced = Vec::from_iter(unsynced());
+                if unsynced.is_empty() {
+                    return Ok(());
+                }
+                Err(unsynced.join("; "))
             });
             let probes = self.probes;
             let answer = move |request: Request<Incoming>| {
@@ -327,7 +342,7 @@ impl Manager {
         let elected = async {
             match candidate {
                 Some(candidate) => candidate
-                    .during(work, || ready())
+                    .during(work, || unsynced().is_empty())
                     .await
                     .map_err(Error::Stuck),
                 None => {
@@ -336,8 +351,13 @@ impl Manager {
                 }
             }
         };
+        let mut ended = Ok(());
         let stop = async {
-            stop.await;
+            tokio::select! {
+                () = stop => {}
+                // Without its watches or its probes an operator only looks alive.
+                Some(task) = tasks.join_next() => ended = Err(Error::Ended(task.err())),
+            }
             self.shutdown.request();
             std::future::pending().await
         };
@@ -347,7 +367,7 @@ impl Manager {
         };
         tasks.shutdown().await;
         tracing::info!("stopped");
-        outcome
+        outcome.and(ended)
     }
 
     /// This process in the election, if it takes part in one.

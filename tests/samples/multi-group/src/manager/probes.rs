@@ -3,7 +3,7 @@
 //! Named checks behind `/healthz` and `/readyz`.
 //!
 //! A path alone runs all checks of its kind, `/readyz/caches` runs one; `?verbose` lists them, and `?exclude=caches`
-//! leaves one out. What failed is in the log, because anybody may ask.
+//! leaves one out. Why a check failed is in the log alone, because anybody may ask; unless it is open.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,11 @@ use hyper::StatusCode;
 
 use super::server::Answer;
 
-type Check = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+struct Check {
+    run: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+    /// Whether everybody may read its errors.
+    open: bool,
+}
 
 /// The checks of one path.
 #[derive(Default)]
@@ -25,7 +29,20 @@ impl Checks {
         name: &str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) {
-        self.checks.insert(name.to_owned(), Box::new(check));
+        let run = Box::new(check);
+        self.checks
+            .insert(name.to_owned(), Check { run, open: false });
+    }
+
+    /// A check whose errors hold no secrets.
+    pub(super) fn add_open(
+        &mut self,
+        name: &str,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) {
+        let run = Box::new(check);
+        self.checks
+            .insert(name.to_owned(), Check { run, open: true });
     }
 
     /// `kind` is for people, `name` is what follows in the path.
@@ -49,13 +66,14 @@ impl Checks {
         }
         let mut lines = String::new();
         let mut passed = true;
-        for (check, run) in selected {
+        for (check, Check { run, open }) in selected {
             match run() {
                 Ok(()) => lines += &format!("[+]{check} ok\n"),
                 Err(error) => {
                     tracing::debug!(kind, check, error, "check failed");
                     passed = false;
-                    lines += &format!("[-]{check} failed: reason withheld\n");
+                    let reason = if *open { &error } else { "reason withheld" };
+                    lines += &format!("[-]{check} failed: {reason}\n");
                 }
             }
         }
@@ -102,9 +120,23 @@ mod tests {
         probes
             .ready
             .add("database", || Err("password wrong".into()));
+        probes
+            .health
+            .add_open("kinds", || Err("Thing is missing".into()));
         let cases = [
-            ("/healthz", "", 200, "ok"),
-            ("/healthz/", "verbose", 200, "healthz check passed\n"),
+            (
+                "/healthz/kinds",
+                "",
+                500,
+                "[-]kinds failed: Thing is missing\nhealthz check failed\n",
+            ),
+            ("/healthz", "exclude=kinds", 200, "ok"),
+            (
+                "/healthz/",
+                "verbose&exclude=kinds",
+                200,
+                "healthz check passed\n",
+            ),
             (
                 "/readyz",
                 "",
