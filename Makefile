@@ -23,6 +23,12 @@ test-e2e: tools ## The operator as a pod on the cluster of KUBECONFIG: memcached
 sim: tools ## A million steps of the simulated leader election per seed; SIMULATION_STEPS and SIMULATION_SEED change it.
 	SIMULATION_STEPS=$${SIMULATION_STEPS:-1000000} $(CARGO) test --test it -- --nocapture simulation::never
 
+.PHONY: chaos
+chaos: tools ## 200 rounds of failures with three real replicas, an hour; run again, it goes on after the last ten rounds.
+	@mkdir -p target/chaos
+	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-200} CHAOS_RESULTS=$${CHAOS_RESULTS:-target/chaos/results.jsonl} \
+	  $(CARGO) test --test it -- --nocapture chaos::no_replica
+
 .PHONY: bench
 bench: tools ## Measure generate, init and create api against controller-gen and a compiled crdgen.
 	@tests/bench/run

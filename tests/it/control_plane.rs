@@ -1,7 +1,7 @@
 //! A real Kubernetes control plane for a test: etcd, kube-apiserver (RBAC, audit log) and kube-controller-manager on free
 //! loopback ports, with certificates of their own. Nothing of it outlives the test process, however that ends.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -36,9 +36,15 @@ impl ControlPlane {
     /// Starts one from nothing; ready when the API server answers and controllers work.
     #[track_caller]
     pub(crate) fn start() -> Self {
+        Self::audited(audit::POLICY)
+    }
+
+    /// The same with another audit policy.
+    #[track_caller]
+    pub(crate) fn audited(policy: &str) -> Self {
         let assets = Assets::find();
         for _ in 0..3 {
-            match Self::try_start(&assets) {
+            match Self::try_start(&assets, policy) {
                 Ok(started) => return started,
                 // Another process took a port between our finding it free and the server's binding it.
                 Err(error) if error.contains("address already in use") => {}
@@ -48,14 +54,14 @@ impl ControlPlane {
         panic!("the control plane does not start: three times a free port was taken by another process");
     }
 
-    fn try_start(assets: &Assets) -> Result<Self, String> {
+    fn try_start(assets: &Assets, policy: &str) -> Result<Self, String> {
         let dir = tempfile::Builder::new().prefix("control-plane-").tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).display().to_string();
         let [etcd_port, peer_port, port] = free_ports();
         let [etcd, peer] = [etcd_port, peer_port].map(|port| format!("http://127.0.0.1:{port}"));
         let server = format!("https://127.0.0.1:{port}");
         let pki = Pki::new(dir.path());
-        std::fs::write(dir.path().join("audit.yaml"), audit::POLICY).unwrap();
+        std::fs::write(dir.path().join("audit.yaml"), policy).unwrap();
         let admin_config = pki.client_kubeconfig(&server, "admin", Some("system:masters"));
         let manager_config = pki.client_kubeconfig(&server, "system:kube-controller-manager", None);
 
@@ -103,6 +109,8 @@ impl ControlPlane {
                 "--authorization-mode=RBAC".to_owned(),
                 format!("--audit-policy-file={}", path("audit.yaml")),
                 format!("--audit-log-path={}", path("audit.log")),
+                // When it is asked to end, it ends watches instead of waiting a minute for them.
+                "--shutdown-watch-termination-grace-period=1s".to_owned(),
                 "--profiling=false".to_owned(),
             ],
         );
@@ -145,9 +153,44 @@ impl ControlPlane {
 
     /// `kubectl` as a ServiceAccount, with a token that the API server gave.
     pub(crate) fn service_account(&self, namespace: &str, name: &str) -> Cluster {
+        Cluster::new(&self.kubectl, self.service_account_by_way_of(&self.server, namespace, name))
+    }
+
+    /// A kubeconfig of a ServiceAccount that knows the API server under another address.
+    pub(crate) fn service_account_by_way_of(&self, server: &str, namespace: &str, name: &str) -> PathBuf {
         let token = self.admin.run(&["create", "token", name, "-n", namespace, "--duration=2h"]);
-        let path = self.pki.kubeconfig(&self.server, name, &json!({ "token": token.trim() }));
-        Cluster::new(&self.kubectl, path)
+        let file = format!("{name}-{}", server.rsplit_once(':').unwrap().1);
+        self.pki.kubeconfig(server, &file, &json!({ "token": token.trim() }))
+    }
+
+    /// Starts `kubectl proxy`: the API server without TLS, for the admin.
+    pub(crate) fn without_tls(&self) -> (Process, SocketAddr) {
+        let [port] = free_ports();
+        let args = ["proxy".to_owned(), format!("--port={port}")];
+        let env = [("KUBECONFIG".to_owned(), self.admin.kubeconfig().display().to_string())];
+        (Process::start(self.dir(), &self.kubectl, &args, &env), (Ipv4Addr::LOCALHOST, port).into())
+    }
+
+    /// Where the API server listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.strip_prefix("https://").unwrap().parse().unwrap()
+    }
+
+    pub(crate) fn etcd(&mut self) -> &mut Process {
+        self.process("etcd")
+    }
+
+    pub(crate) fn api_server(&mut self) -> &mut Process {
+        self.process("kube-apiserver")
+    }
+
+    /// Ends kube-controller-manager: whoever makes many objects may have no use for what it makes of them.
+    pub(crate) fn without_controllers(&mut self) {
+        self.process("kube-controller-manager").kill();
+    }
+
+    fn process(&mut self, name: &str) -> &mut Process {
+        self.processes.iter_mut().find(|process| process.name() == name).unwrap()
     }
 
     /// The folder of this control plane: logs and certificates, removed with it.

@@ -11,13 +11,11 @@ use serde_json::{Value, json};
 use crate::cluster::Cluster;
 use crate::control_plane::audit::{self, Request};
 use crate::control_plane::{ControlPlane, Process, free_ports};
-use crate::generated::Project;
+use crate::generated::{ACCOUNT, Project, SYSTEM};
 use crate::wait;
 
 /// Where the Memcacheds of these tests are.
 const NAMESPACE: &str = "e2e";
-const SYSTEM: &str = "memcached-operator-system";
-const ACCOUNT: &str = "memcached-operator-controller-manager";
 const ROLE: &str = "memcached-operator-manager-role";
 const IDENTITY: &str = "system:serviceaccount:memcached-operator-system:memcached-operator-controller-manager";
 /// Ten times what a step takes on two busy cores.
@@ -36,17 +34,8 @@ impl World {
     fn deploy() -> Self {
         let project = Project::sample();
         let plane = ControlPlane::start();
-        let kubectl = &plane.admin;
-        let config = project.path("config");
-        let in_config = |path: &str| config.join(path).display().to_string();
-        kubectl.run(&["apply", "--warnings-as-errors", "-f", &in_config("crd/bases")]);
-        kubectl.wait_for("the CRD to be served", &["crd", "memcacheds.cache.example.com"], |crd| {
-            condition(&crd["status"], "Established").is_some_and(|condition| condition["status"] == "True")
-        });
-        kubectl.run(&["apply", "--warnings-as-errors", "-k", &in_config("default")]);
-        // There is no kubelet: the operator runs as a process, under the identity of its pod.
-        kubectl.run(&["scale", "deployment", "-n", SYSTEM, "--all", "--replicas=0"]);
-        kubectl.run(&["create", "namespace", NAMESPACE]);
+        project.deploy(&plane.admin);
+        plane.admin.run(&["create", "namespace", NAMESPACE]);
         let [probes] = free_ports();
         Self { operator: None, probes, plane, project }
     }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use crate::cluster::Cluster;
+
 /// The target folder that all generated projects share.
 pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("projects")
@@ -22,6 +24,10 @@ pub(crate) fn cargo(project: &Path, args: &[&str]) -> Command {
     command.args(args).current_dir(project).env("CARGO_TARGET_DIR", target()).env_remove("RUSTFLAGS");
     command
 }
+
+/// Where `config/default` puts the operator, and as whom it runs there.
+pub(crate) const SYSTEM: &str = "memcached-operator-system";
+pub(crate) const ACCOUNT: &str = "memcached-operator-controller-manager";
 
 pub(crate) struct Project {
     root: PathBuf,
@@ -69,6 +75,20 @@ impl Project {
     /// The operator's program.
     pub(crate) fn binary(&self) -> &Path {
         &self.binary
+    }
+
+    /// Everything of `config/default`, but no operator: there is no kubelet, so that it runs as a process, under the
+    /// identity of its pod.
+    #[track_caller]
+    pub(crate) fn deploy(&self, kubectl: &Cluster) {
+        let config = |path: &str| self.path("config").join(path).display().to_string();
+        kubectl.run(&["apply", "--warnings-as-errors", "-f", &config("crd/bases")]);
+        kubectl.wait_for("the CRD to be served", &["crd", "memcacheds.cache.example.com"], |crd| {
+            let mut conditions = crd["status"]["conditions"].as_array().into_iter().flatten();
+            conditions.any(|it| it["type"] == "Established" && it["status"] == "True")
+        });
+        kubectl.run(&["apply", "--warnings-as-errors", "-k", &config("default")]);
+        kubectl.run(&["scale", "deployment", "-n", SYSTEM, "--all", "--replicas=0"]);
     }
 
     /// `cargo` in the project.

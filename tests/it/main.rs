@@ -9,6 +9,7 @@
 )]
 
 mod bad_input;
+mod chaos;
 mod cluster;
 mod control_plane;
 mod crash;
@@ -26,6 +27,7 @@ mod node;
 mod oracle;
 mod plan;
 mod projects;
+mod random;
 mod rbac;
 mod reading;
 mod resolve;

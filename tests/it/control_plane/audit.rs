@@ -31,10 +31,15 @@ impl Request {
 
 /// The requests of the log so far, in its order.
 pub(crate) fn requests(log: &Path) -> Vec<Request> {
+    events(log).iter().map(request).collect()
+}
+
+/// The same as the API server wrote it: objects of `audit.k8s.io`.
+pub(crate) fn events(log: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(log).unwrap();
     // The last line may be half-written.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    whole.lines().map(|line| request(&serde_json::from_str(line).unwrap())).collect()
+    whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn request(event: &Value) -> Request {

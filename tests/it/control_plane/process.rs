@@ -80,13 +80,29 @@ impl Process {
 
     /// Asks it to end (SIGTERM): its exit code.
     pub(crate) fn terminate(&mut self) -> Option<i32> {
-        assert!(self.running(), "`{}` has ended by itself:\n{}", self.name(), self.log_text());
-        Command::new("kill").args(["-TERM", &self.pid.to_string()]).status().unwrap();
+        self.signal("TERM");
         wait::until(Duration::from_secs(60), || {
-            self.supervisor.try_wait().unwrap().ok_or_else(|| format!("`{}` does not end", self.program.display()))
+            let status = self.supervisor.try_wait().unwrap();
+            status.ok_or_else(|| format!("`{}` does not end:\n{}", self.program.display(), self.log_text()))
         })
-        .unwrap()
+        .unwrap_or_else(|error| panic!("{error}"))
         .code()
+    }
+
+    /// Stops it (SIGSTOP) until [`Process::resume`].
+    pub(crate) fn pause(&mut self) {
+        self.signal("STOP");
+    }
+
+    /// Lets it run on (SIGCONT).
+    pub(crate) fn resume(&mut self) {
+        self.signal("CONT");
+    }
+
+    fn signal(&mut self, name: &str) {
+        assert!(self.running(), "`{}` has ended by itself:\n{}", self.name(), self.log_text());
+        let status = Command::new("kill").args([&format!("-{name}"), &self.pid.to_string()]).status().unwrap();
+        assert!(status.success(), "`{}` gets no SIG{name}", self.name());
     }
 
     /// Kills it (SIGKILL).

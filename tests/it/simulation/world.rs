@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::gate::Gate;
 use super::lease::{Answer, Elector, Now, Record, Step, Timing};
 use super::server::Server;
+use crate::random::Random;
 
 const TIMING: Timing = Timing {
     lease_duration: Duration::from_secs(15),
@@ -431,30 +432,5 @@ impl Process {
                 percent: 98 + u32::try_from(random.below(5)).unwrap(),
             },
         }
-    }
-}
-
-/// Steele, Lea and Flood's SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn percent(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    fn milliseconds(&mut self, from: u64, to: u64) -> Duration {
-        Duration::from_millis(from + self.below(to - from + 1))
     }
 }

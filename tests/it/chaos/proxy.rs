@@ -1,0 +1,178 @@
+//! A network that a test can take away: a door of its own, on loopback, in front of another address.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Result, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+
+/// What becomes of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Network {
+    Open,
+    /// They are cut, and new ones are.
+    Refused,
+    /// Nothing arrives, in either direction, until it is open again; then all of it does.
+    Stalled,
+}
+
+/// Carries bytes between its clients and a server as long as it lives.
+pub(super) struct Proxy {
+    address: SocketAddr,
+    state: Arc<State>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+struct State {
+    network: Mutex<Network>,
+    changed: Condvar,
+    /// Both ends of each, by the address of the client.
+    connections: Mutex<BTreeMap<SocketAddr, [TcpStream; 2]>>,
+    ended: Mutex<bool>,
+}
+
+impl Proxy {
+    pub(super) fn start(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(State {
+            network: Mutex::new(Network::Open),
+            changed: Condvar::new(),
+            connections: Mutex::default(),
+            ended: Mutex::new(false),
+        });
+        let shared = state.clone();
+        let acceptor = std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                if *shared.ended.lock().unwrap() {
+                    break;
+                }
+                let state = shared.clone();
+                std::thread::spawn(move || state.carry(client, server));
+            }
+        });
+        Self { address, state, acceptor: Some(acceptor) }
+    }
+
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(super) fn set(&self, network: Network) {
+        *self.state.network.lock().unwrap() = network;
+        if network == Network::Refused {
+            self.state.cut();
+        }
+        self.state.changed.notify_all();
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        *self.state.ended.lock().unwrap() = true;
+        self.set(Network::Refused);
+        // The listener wakes up for this connection, and sees the end.
+        let _ = TcpStream::connect(self.address);
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+    }
+}
+
+impl State {
+    /// Waits while the network is stalled: whether it carries.
+    fn carries(&self) -> bool {
+        let network = self.network.lock().unwrap();
+        let network = self.changed.wait_while(network, |network| *network == Network::Stalled).unwrap();
+        *network == Network::Open
+    }
+
+    fn cut(&self) {
+        for connection in self.connections.lock().unwrap().values().flatten() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn carry(&self, client: TcpStream, server: SocketAddr) -> Result<()> {
+        if !self.carries() {
+            return Ok(());
+        }
+        let server = TcpStream::connect(server)?;
+        let address = client.peer_addr()?;
+        let ends = [client.try_clone()?, server.try_clone()?];
+        let (from_server, to_client) = (server.try_clone()?, client.try_clone()?);
+        self.connections.lock().unwrap().insert(address, ends);
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.pump(from_server, to_client));
+            self.pump(client, server);
+        });
+        self.connections.lock().unwrap().remove(&address);
+        Ok(())
+    }
+
+    /// Carries what one end says to the other, and its end.
+    fn pump(&self, mut from: TcpStream, mut to: TcpStream) {
+        let mut buffer = vec![0; 16 * 1024];
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            if !self.carries() || to.write_all(&buffer[..length]).is_err() {
+                let _ = from.shutdown(Shutdown::Both);
+                break;
+            }
+        }
+        let _ = self.carries();
+        let _ = to.shutdown(Shutdown::Write);
+    }
+}
+
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A server that sends back what it gets.
+    fn echo() -> SocketAddr {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                std::thread::spawn(move || std::io::copy(&mut stream.try_clone().unwrap(), &mut &stream));
+            }
+        });
+        address
+    }
+
+    /// What comes back within `limit`; nothing after the end of the connection.
+    fn answer(stream: &mut TcpStream, limit: Duration) -> Option<Vec<u8>> {
+        stream.set_read_timeout(Some(limit)).unwrap();
+        let mut buffer = [0; 16];
+        match stream.read(&mut buffer) {
+            Ok(length) => Some(buffer[..length].to_vec()),
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Some(Vec::new()),
+            Err(_) => None,
+        }
+    }
+
+    #[test]
+    fn the_network_can_be_stalled_and_refused() {
+        let (soon, never) = (Duration::from_secs(60), Duration::from_millis(200));
+        let proxy = Proxy::start(echo());
+        let connect = || TcpStream::connect(proxy.address()).unwrap();
+        let mut stream = connect();
+        stream.write_all(b"a").unwrap();
+        assert_eq!(answer(&mut stream, soon).as_deref(), Some(&b"a"[..]));
+
+        proxy.set(Network::Stalled);
+        stream.write_all(b"b").unwrap();
+        assert_eq!(answer(&mut stream, never), None);
+        proxy.set(Network::Open);
+        assert_eq!(answer(&mut stream, soon).as_deref(), Some(&b"b"[..]), "what was held back arrives");
+
+        proxy.set(Network::Refused);
+        assert_eq!(answer(&mut stream, soon).as_deref(), Some(&b""[..]), "cut");
+        assert_eq!(answer(&mut connect(), soon).as_deref(), Some(&b""[..]), "refused");
+        proxy.set(Network::Open);
+        let mut stream = connect();
+        stream.write_all(b"c").unwrap();
+        assert_eq!(answer(&mut stream, soon).as_deref(), Some(&b"c"[..]));
+    }
+}
