@@ -85,11 +85,15 @@ pub fn add_missing(
 
 /// Where the document has tables of dependencies that a project of ours can have.
 fn dependency_tables(document: &DocumentMut) -> Vec<Vec<String>> {
-    let everywhere = [Section::Dependencies, Section::DevDependencies].map(|section| vec![section.key().to_owned()]);
+    let of = |section: Section| vec![section.key().to_owned()];
     let platforms = document.get("target").and_then(Item::as_table_like).into_iter().flat_map(TableLike::iter);
-    let platforms =
-        platforms.map(|(platform, _)| ["target", platform, Section::Dependencies.key()].map(str::to_owned).to_vec());
-    everywhere.into_iter().chain(platforms).filter(|path| table_at(document, path).is_some()).collect()
+    let mut paths = vec![of(Section::Dependencies)];
+    paths.extend(
+        platforms.map(|(platform, _)| ["target", platform, Section::Dependencies.key()].map(str::to_owned).to_vec()),
+    );
+    paths.push(of(Section::DevDependencies));
+    paths.retain(|path| table_at(document, path).is_some());
+    paths
 }
 
 fn table_at<'a>(document: &'a DocumentMut, path: &[String]) -> Option<&'a dyn TableLike> {
@@ -377,7 +381,7 @@ mod tests {
             (
                 KUBE,
                 "[dependencies]\nk = { package = \"kube\", version = \"5\" } # short\n",
-                "[dependencies]\nk = { package = \"kube\", version = \"5\" , features = [\"client\", \"derive\"] } # short\n",
+                "[dependencies]\nk = { package = \"kube\", version = \"5\", features = [\"client\", \"derive\"] } # short\n",
             ),
             (
                 JIFF,
@@ -407,8 +411,8 @@ mod tests {
 
     #[test]
     fn missing_dependencies_and_features_are_taken_from_another_manifest() {
-        let other = "[package]\nname = \"b\"\n\n[dependencies]\nclap = \"4\"\nkube = { version = \"5\", features = [\"tls\", \"ws\"] }\ntokio = \"1\"\n\n[target.'cfg(unix)'.dependencies]\nrustix = { version = \"1\", features = [\"time\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n";
-        let rest = "\n[target.'cfg(unix)'.dependencies]\nrustix = { version = \"1\", features = [\"time\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n";
+        let other = "[package]\nname = \"b\"\n\n[dependencies]\nclap = \"4\"\nkube = { version = \"5\", features = [\"tls\", \"ws\"] }\ntokio = \"1\"\n\n[target.\"cfg(unix)\".dependencies]\nrustix = { version = \"1\", features = [\"time\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n";
+        let rest = "\n[target.\"cfg(unix)\".dependencies]\nrustix = { version = \"1\", features = [\"time\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n";
         for (text, expected) in [
             (
                 "[dependencies]\nz = \"1\"\n",
