@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::wait;
 
@@ -66,6 +66,21 @@ impl Cluster {
     pub(crate) fn get(&self, args: &[&str]) -> Result<Value, String> {
         let text = self.attempt(&[&["get", "-o", "json"], args].concat(), "")?;
         Ok(serde_json::from_str(&text).unwrap())
+    }
+
+    /// What the metrics server of an operator on this machine answers to a user with these credentials.
+    pub(crate) fn scrape(&self, port: u16, user: &Value) -> Result<String, String> {
+        let config = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{ "name": "operator", "cluster": { "server": format!("https://127.0.0.1:{port}"), "insecure-skip-tls-verify": true } }],
+            "users": [{ "name": "user", "user": user }],
+            "contexts": [{ "name": "scrape", "context": { "cluster": "operator", "user": "user" } }],
+            "current-context": "scrape",
+        });
+        let file = self.kubeconfig.with_extension("scrape");
+        std::fs::write(&file, config.to_string()).unwrap();
+        Self::new(&self.kubectl, file).attempt(&["get", "--raw", "/metrics"], "")
     }
 
     /// Waits until `condition` holds for what `kubectl get ARGS` gives; shows the cluster when it does not come.

@@ -527,6 +527,115 @@ fn a_rule_taken_from_the_role_is_a_refusal_that_is_found() {
     });
 }
 
+/// A replica that stands by, whose writes are not sent, serves metrics as every other.
+#[test]
+fn metrics_are_for_those_who_may_read_them() {
+    let world = World::deploy();
+    let other = json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": { "name": "test", "namespace": SYSTEM },
+        "spec": { "holderIdentity": "other", "leaseDurationSeconds": 3600 },
+    });
+    world.kubectl().send(&["create", "-f", "-"], &other.to_string());
+    let account = world.plane.service_account(SYSTEM, ACCOUNT);
+    let env = [("KUBECONFIG".to_owned(), account.kubeconfig().display().to_string())];
+    let [port] = free_ports();
+    let args = [
+        format!("--health-probe-bind-address=127.0.0.1:{}", world.probes),
+        format!("--metrics-bind-address=127.0.0.1:{port}"),
+        "--leader-elect".to_owned(),
+        "--leader-election-id=test".to_owned(),
+        format!("--leader-election-namespace={SYSTEM}"),
+        "--leader-election-lease-duration=3600s".to_owned(),
+    ];
+    let operator = Process::start(world.plane.dir(), world.project.binary(), &args, &env);
+    world.kubectl().wait("the operator to be ready", LIMIT, || world.probe("/readyz"));
+    assert!(operator.log_text().contains("Serving metrics server"), "{}", operator.log_text());
+
+    for name in ["prometheus", "stranger"] {
+        world.run(&["create", "serviceaccount", name]);
+    }
+    let role = "--clusterrole=memcached-operator-metrics-reader";
+    let account = format!("--serviceaccount={NAMESPACE}:prometheus");
+    world.run(&["create", "clusterrolebinding", "prometheus", role, &account]);
+    let account = |name: &str| json!({ "token": world.run(&["create", "token", name]).trim() });
+    let scrape = |user: Value| world.kubectl().scrape(port, &user);
+
+    let metrics = world.kubectl().wait("the metrics", LIMIT, || scrape(account("prometheus")));
+    for expected in [
+        "leader_election_master_status{name=\"test\"} 0\n",
+        "workqueue_depth{controller=\"memcached\",name=\"memcached\"} 0\n",
+    ] {
+        assert!(metrics.contains(expected), "{metrics}");
+    }
+    let reviews = || {
+        let requests = world.requests();
+        let count = |resource: &str| requests.iter().filter(|request| request.resource == resource).count();
+        [count("tokenreviews"), count("subjectaccessreviews")]
+    };
+    let [tokens, accesses] = reviews();
+    for (user, expected) in [
+        (json!({ "username": "prometheus", "password": "a" }), "You must be logged in"),
+        (json!({ "token": "made-up" }), "You must be logged in"),
+        (account("stranger"), "Forbidden"),
+    ] {
+        let error = scrape(user.clone()).expect_err("refused");
+        assert!(error.contains(expected), "{user}: {error}");
+    }
+    assert_eq!(reviews(), [tokens + 2, accesses + 1]);
+
+    // The counter-check of the role that the reviews need.
+    world.run(&["delete", "clusterrolebinding", "memcached-operator-metrics-auth-rolebinding"]);
+    world.kubectl().wait("the reviews to be refused", LIMIT, || match scrape(account("prometheus")) {
+        Err(error) if error.contains("Authentication failed") => Ok(()),
+        other => Err(format!("{other:?}")),
+    });
+    assert!(operator.log_text().contains("tokenreviews.authentication.k8s.io is forbidden"), "{}", operator.log_text());
+}
+
+/// The parts of `config/default` that are commented out at first.
+#[test]
+fn the_options_of_config_can_be_switched_on() {
+    let world = World::deploy();
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in crate::sandbox::files(&world.project.path("config")) {
+        let path = dir.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let switch_on = |file: &str, lines: &[&str]| {
+        let path = dir.path().join(file);
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        for line in lines {
+            assert!(text.contains(&format!("#{line}\n")), "{file}: {line}");
+            text = text.replace(&format!("#{line}\n"), &format!("{line}\n"));
+        }
+        std::fs::write(path, text).unwrap();
+    };
+    let patch = ["- path: cert_metrics_manager_patch.yaml", "  target:", "    kind: Deployment", "- ../network-policy"];
+    switch_on("default/kustomization.yaml", &patch);
+    let default = dir.path().join("default").display().to_string();
+    world.kubectl().run(&["apply", "--dry-run=server", "--warnings-as-errors", "-k", &default]);
+
+    switch_on("default/kustomization.yaml", &["- ../prometheus"]);
+    let patch = ["patches:", "- path: monitor_tls_patch.yaml", "  target:", "    kind: ServiceMonitor"];
+    switch_on("prometheus/kustomization.yaml", &patch);
+    let text = world.kubectl().run(&["kustomize", &default]);
+    let objects: Vec<Value> = text.split("\n---\n").map(|text| serde_yaml::from_str(text).unwrap()).collect();
+    let object = |kind: &str| objects.iter().find(|object| object["kind"] == kind).expect(kind);
+    let service = &object("Service")["metadata"];
+    let name = format!("{}.{}.svc", service["name"].as_str().unwrap(), service["namespace"].as_str().unwrap());
+    let endpoint = &object("ServiceMonitor")["spec"]["endpoints"][0];
+    assert_eq!(endpoint["tlsConfig"]["serverName"], name, "{endpoint:#}");
+    assert_eq!(endpoint["tlsConfig"]["insecureSkipVerify"], Value::Null, "{endpoint:#}");
+    let pod = &object("Deployment")["spec"]["template"]["spec"];
+    let folder = container(object("Deployment"))["volumeMounts"][0]["mountPath"].as_str().unwrap();
+    let args = container(object("Deployment"))["args"].as_array().unwrap();
+    assert!(args.contains(&json!(format!("--metrics-cert-path={folder}"))), "{args:?}");
+    assert_eq!(pod["volumes"][0]["secret"]["secretName"], "metrics-server-cert");
+}
+
 /// The counter-check of everything that waits for what the operator does.
 #[test]
 fn an_operator_that_does_not_run_is_found() {

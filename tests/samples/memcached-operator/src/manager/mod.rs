@@ -9,13 +9,16 @@
 mod address;
 mod apply;
 mod attempt;
+mod authorization;
 mod cache;
 mod caught;
+mod certificate;
 mod client;
 pub mod condition;
 mod controller;
 mod duration;
 mod election;
+mod endpoint;
 mod exposition;
 mod feed;
 mod fence;
@@ -61,7 +64,6 @@ use self::election::gate::Gate;
 use self::election::leadership::Leadership;
 use self::metrics::Metrics;
 use self::probes::Probes;
-use self::server::Answer;
 use self::signal::Shutdown;
 
 /// Why the manager could not start.
@@ -73,7 +75,7 @@ pub enum Error {
     /// The configuration does not make a client.
     #[error("can't make a Kubernetes client: {0}")]
     Client(#[source] Box<kube::Error>),
-    /// A port is taken, or an address is not ours.
+    /// A port is taken, an address is not ours, or the certificate is no good.
     #[error("can't serve {what}: {source}")]
     Bind {
         /// What should have been served there.
@@ -288,7 +290,9 @@ impl Manager {
         });
 
         let probes = self.options.health_probe_bind_address.listen().await;
-        let metrics = self.options.metrics_bind_address.listen().await;
+        // Reviews do not wait for the leadership: a standby is scraped, too.
+        let reviewing = self.electing.clone();
+        let metrics = endpoint::bind(&self.options, self.metrics.clone(), reviewing).await;
         let mut background = self.feeds;
         if let Some(listener) = probes.map_err(|source| Error::Bind {
             what: "probes",
@@ -307,22 +311,12 @@ impl Manager {
                 let uri = request.uri();
                 ready_future(probes.answer(uri.path(), uri.query().unwrap_or_default()))
             };
-            background.push(server::serve(listener, answer).boxed());
+            background.push(server::serve(listener, None, answer).boxed());
         }
-        if let Some(listener) = metrics.map_err(|source| Error::Bind {
+        background.extend(metrics.map_err(|source| Error::Bind {
             what: "metrics",
             source,
-        })? {
-            tracing::info!("Serving metrics server");
-            let metrics = self.metrics.clone();
-            let answer = move |request: Request<Incoming>| {
-                ready_future(match request.uri().path() {
-                    "/metrics" => Answer::metrics(metrics.text()),
-                    _ => Answer::not_found(),
-                })
-            };
-            background.push(server::serve(listener, answer).boxed());
-        }
+        })?);
 
         tracing::info!(operator = self.name, "starting");
         let mut tasks = JoinSet::new();

@@ -3,6 +3,7 @@
 //! The flags and the environment that every operator understands.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::address::BindAddress;
@@ -19,9 +20,27 @@ pub struct Options {
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub health_probe_bind_address: BindAddress,
 
-    /// Where to serve /metrics, such as :8080; 0 for nowhere
+    /// Where to serve /metrics: :8443, or :8080 with --metrics-secure=false; 0 for nowhere
     #[arg(long, value_name = "ADDRESS", default_value = "0")]
     pub metrics_bind_address: BindAddress,
+
+    /// Whether metrics are served by HTTPS and only to those who may get them; else by HTTP and to everybody
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
+    #[arg(default_value_t = true, default_missing_value = "true")]
+    #[arg(action = clap::ArgAction::Set)]
+    pub metrics_secure: bool,
+
+    /// The folder with the certificate of the metrics server, read again when it changes; else one is made in memory
+    #[arg(long, value_name = "FOLDER")]
+    pub metrics_cert_path: Option<PathBuf>,
+
+    /// The file with the certificate in that folder
+    #[arg(long, value_name = "FILE", default_value = "tls.crt")]
+    pub metrics_cert_name: PathBuf,
+
+    /// The file with the key in that folder
+    #[arg(long, value_name = "FILE", default_value = "tls.key")]
+    pub metrics_cert_key: PathBuf,
 
     /// How many objects each controller may reconcile at the same time
     #[arg(long, value_name = "NUMBER", default_value = "8")]
