@@ -2,12 +2,15 @@
 
 //! Leader election: of several replicas one works, and the others are ready to take over.
 //!
-//! [`lease`] decides, [`gate`] keeps writes from leaving too late; here is what connects them to the API server.
+//! [`lease`] and [`life`] decide, [`gate`] keeps writes from leaving too late; here is what connects them to the API
+//! server.
 
 pub(super) mod clock;
 pub(super) mod gate;
 pub(super) mod leadership;
 pub(super) mod lease;
+pub(super) mod life;
+mod lock;
 
 use std::hash::{BuildHasher, RandomState};
 use std::pin::pin;
@@ -21,11 +24,20 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
 
-use super::duration;
+use super::{Error, duration};
 
 use self::gate::Gate;
 use self::leadership::Leadership;
 use self::lease::{Answer, Elector, Record, Step, Timing};
+
+/// How the leader is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mode {
+    /// With a Lease, which the leader renews: another one follows as soon as it is silent for too long
+    Lease,
+    /// With a ConfigMap of the leader's pod: another one follows only when that pod is gone
+    Life,
+}
 
 /// Flags of the leader election, with the names and defaults of controller-runtime.
 #[derive(Clone, Debug, clap::Args)]
@@ -34,13 +46,26 @@ pub struct LeaderElection {
     #[arg(long)]
     pub leader_elect: bool,
 
-    /// The name of the Lease that replicas contend for, instead of the one this operator was built with
+    /// How the leader is found
+    #[arg(long, value_name = "MODE", default_value = "lease", value_enum)]
+    pub leader_election_mode: Mode,
+
+    /// The name of the Lease or ConfigMap that replicas contend for, instead of the one this operator was built with
     #[arg(long, value_name = "NAME")]
     pub leader_election_id: Option<String>,
 
-    /// The namespace of the Lease, instead of the operator's own
+    /// The namespace of the Lease or ConfigMap, instead of the operator's own
     #[arg(long, value_name = "NAMESPACE")]
     pub leader_election_namespace: Option<String>,
+
+    /// The pod that this process runs in, for the mode life, instead of the one that POD_NAME names
+    #[arg(long, value_name = "NAME")]
+    pub leader_election_pod: Option<String>,
+
+    /// UNSAFE, for the mode life: delete the leader's pod by force when its node is not ready for this long. It may
+    /// still run there, so that two replicas work at the same time
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub leader_election_takeover_after: Option<Duration>,
 
     /// How long the others wait for a silent leader before one of them takes over
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration::parse)]
@@ -63,20 +88,41 @@ impl LeaderElection {
             retry_period: self.leader_election_retry_period,
         }
     }
+
+    /// What the mode life needs to know; `None` in the mode lease.
+    pub(super) fn rules(&self) -> Result<Option<life::Rules>, &'static str> {
+        let takeover_after = self.leader_election_takeover_after;
+        if self.leader_election_mode == Mode::Lease {
+            return match takeover_after {
+                Some(_) => {
+                    Err("`--leader-election-takeover-after` needs `--leader-election-mode=life`")
+                }
+                None => Ok(None),
+            };
+        }
+        let pod = self.leader_election_pod.clone();
+        let pod = pod.or_else(|| std::env::var("POD_NAME").ok());
+        match pod.filter(|name| !name.is_empty()) {
+            Some(pod) => Ok(Some(life::Rules {
+                pod,
+                takeover_after,
+            })),
+            None => Err(
+                "`POD_NAME` is not set, and a leader for life is a pod: set it from the field `metadata.name` in the \
+                 Deployment, or use `--leader-election-mode=lease`, which works outside a cluster, too",
+            ),
+        }
+    }
 }
 
-/// The reconciles go on although the leadership is lost.
-#[derive(Debug, thiserror::Error)]
-#[error("the leadership is lost, and the running reconciles did not end")]
-pub struct Stuck;
-
-/// This process as a contender for a Lease.
+/// This process as a contender for a Lease, or for the ConfigMap of a leader for life.
 pub(super) struct Candidate {
     pub(super) client: Client,
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) identity: String,
     pub(super) timing: Timing,
+    pub(super) life: Option<life::Rules>,
     pub(super) gate: Arc<Gate>,
     pub(super) leadership: Leadership,
     pub(super) on_change: Box<dyn Fn(bool) + Send + Sync>,
@@ -88,7 +134,7 @@ impl Candidate {
         self,
         work: impl Future<Output = ()> + Send,
         ready: impl Fn() -> bool + Send,
-    ) -> Result<(), Stuck> {
+    ) -> Result<(), Error> {
         let timing = self.timing;
         let (done, ended) = tokio::sync::oneshot::channel::<()>();
         let mut election = pin!(async {
@@ -111,80 +157,167 @@ impl Candidate {
     }
 
     /// Contends, leads and contends again until `stop`, then gives the Lease back. No reconcile may run at `stop`.
-    pub(super) async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), Stuck> {
-        let seed = RandomState::new().hash_one(&self.identity);
-        let mut elector = Elector::new(self.identity.clone(), self.timing, self.gate.clone(), seed);
-        let mut server = Server {
-            leases: Api::namespaced(self.client.clone(), &self.namespace),
-            name: &self.name,
-            timeout: self.timing.renew_deadline / 2,
-            last: None,
-        };
+    pub(super) async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), Error> {
+        let mut contest = self.contest();
         let mut stop = pin!(stop.fuse());
-        let (mut leading, mut stopping) = (false, false);
+        let (mut leading, mut lost, mut stopping) = (false, false, false);
         let mut holder = String::new();
         (self.on_change)(false);
         tracing::info!(
-            lease = self.name,
+            election = self.name,
             namespace = self.namespace,
             identity = self.identity,
             "contending"
         );
         loop {
-            if elector.holder() != holder {
-                elector.holder().clone_into(&mut holder);
-                tracing::info!(lease = self.name, holder, "the leader is another one");
+            if contest.holder() != holder {
+                contest.holder().clone_into(&mut holder);
+                tracing::info!(election = self.name, holder, "the leader is another one");
             }
             let leads = self.gate.lets_pass(clock::boot());
+            lost |= leading && !leads;
             if leads != leading {
                 leading = leads;
                 self.announce(leads);
-                if !leads && !stopping {
-                    // Whatever was begun must end before this process may lead again.
-                    let idle =
-                        tokio::time::timeout(self.timing.lease_duration, self.leadership.idle());
-                    idle.await.map_err(|_| Stuck)?;
-                }
             }
-            let now = clock::now();
-            match elector.next(now) {
-                Step::Wait(pause) => tokio::select! {
+            if std::mem::take(&mut lost) && !stopping {
+                // Whatever was begun must end before this process may lead again.
+                let idle = tokio::time::timeout(self.timing.lease_duration, self.leadership.idle());
+                idle.await.map_err(|_| Error::Stuck)?;
+                continue;
+            }
+            let shut = self.gate.until().saturating_sub(clock::boot());
+            let turn = {
+                let mut turn = pin!(contest.turn());
+                tokio::select! {
+                    turn = &mut turn => turn,
+                    () = tokio::time::sleep(shut), if leading => {
+                        (leading, lost) = (false, true);
+                        self.announce(false);
+                        turn.await
+                    }
+                }
+            };
+            match turn {
+                Turn::Asked => {}
+                Turn::Wait(pause) => tokio::select! {
                     () = tokio::time::sleep(pause) => {}
                     () = &mut stop => {
                         stopping = true;
-                        elector.release();
+                        contest.release();
                     }
                 },
-                Step::Released => return Ok(()),
-                step => {
-                    let mut answer = pin!(server.ask(step));
-                    let shut = self.gate.until().saturating_sub(now.boot);
-                    let answer = tokio::select! {
-                        answer = &mut answer => answer,
-                        () = tokio::time::sleep(shut), if leading => {
-                            leading = false;
-                            self.announce(false);
-                            answer.await
-                        }
-                    };
-                    elector.answer(clock::now(), answer);
-                }
+                Turn::Over => return Ok(()),
+                Turn::Homeless => return Err(self.homeless()),
             }
         }
     }
 
+    fn contest(&self) -> Contest<'_> {
+        let seed = RandomState::new().hash_one(&self.identity);
+        let (timing, gate) = (self.timing, self.gate.clone());
+        let timeout = timing.renew_deadline / 2;
+        match &self.life {
+            None => Contest::Lease(
+                Elector::new(self.identity.clone(), timing, gate, seed),
+                Server {
+                    leases: Api::namespaced(self.client.clone(), &self.namespace),
+                    name: &self.name,
+                    timeout,
+                    last: None,
+                },
+            ),
+            Some(rules) => Contest::Life(
+                life::Elector::new(rules.clone(), timing, gate, seed),
+                lock::Server::new(&self.client, &self.namespace, &self.name, timeout),
+            ),
+        }
+    }
+
+    fn homeless(&self) -> Error {
+        let pod = self.life.as_ref().map_or("", |rules| &rules.pod);
+        let namespace = &self.namespace;
+        Error::Election(format!(
+            "there is no pod `{pod}` in the namespace `{namespace}`, and a leader for life is a pod: check `POD_NAME` and \
+             `--leader-election-namespace`, or use `--leader-election-mode=lease`, which works outside a cluster, too"
+        ))
+    }
+
     fn announce(&self, leading: bool) {
         if leading {
-            tracing::info!(lease = self.name, identity = self.identity, "leading");
+            tracing::info!(election = self.name, identity = self.identity, "leading");
         } else {
             tracing::warn!(
-                lease = self.name,
+                election = self.name,
                 identity = self.identity,
                 "not leading any more"
             );
         }
         (self.on_change)(leading);
         self.leadership.set(leading);
+    }
+}
+
+/// Both ways to find the leader: who decides, and who asks.
+enum Contest<'name> {
+    Lease(Elector, Server<'name>),
+    Life(life::Elector, lock::Server<'name>),
+}
+
+/// What came of a turn.
+enum Turn {
+    /// A request was answered, or was not.
+    Asked,
+    /// There is nothing to do for this time.
+    Wait(Duration),
+    /// The election has ended for this process.
+    Over,
+    /// The Pod that this process should run in is not there.
+    Homeless,
+}
+
+impl Contest<'_> {
+    /// Does what comes next.
+    async fn turn(&mut self) -> Turn {
+        match self {
+            Self::Lease(elector, server) => match elector.next(clock::now()) {
+                Step::Wait(pause) => return Turn::Wait(pause),
+                Step::Released => return Turn::Over,
+                step => {
+                    let answer = server.ask(step).await;
+                    elector.answer(clock::now(), answer);
+                }
+            },
+            Self::Life(elector, server) => match elector.next(clock::boot()) {
+                life::Step::Wait(pause) => {
+                    server.tell(elector.reason());
+                    return Turn::Wait(pause);
+                }
+                life::Step::Over => return Turn::Over,
+                life::Step::Homeless => return Turn::Homeless,
+                step => {
+                    let answer = server.ask(step).await;
+                    elector.answer(clock::boot(), answer);
+                }
+            },
+        }
+        Turn::Asked
+    }
+
+    /// The identity of the leader, or the name of its Pod; empty if there is none.
+    fn holder(&self) -> &str {
+        match self {
+            Self::Lease(elector, _) => elector.holder(),
+            Self::Life(elector, _) => elector.holder(),
+        }
+    }
+
+    /// Ends the part of this process in the election.
+    fn release(&mut self) {
+        match self {
+            Self::Lease(elector, _) => elector.release(),
+            Self::Life(elector, _) => elector.release(),
+        }
     }
 }
 

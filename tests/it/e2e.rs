@@ -14,6 +14,8 @@ use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
 use crate::wait;
 
+mod life;
+
 /// Where the Memcacheds of these tests are.
 const NAMESPACE: &str = "e2e";
 const ROLE: &str = "memcached-operator-manager-role";

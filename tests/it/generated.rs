@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use memcached_sdk::edit::kustomization;
+
 use crate::cluster::Cluster;
+use crate::sandbox::files;
 
 /// The target folder that all generated projects share.
 pub(crate) fn target() -> PathBuf {
@@ -81,7 +84,13 @@ impl Project {
     /// identity of its pod.
     #[track_caller]
     pub(crate) fn deploy(&self, kubectl: &Cluster) {
-        let config = |path: &str| self.path("config").join(path).display().to_string();
+        Self::deploy_from(&self.path("config"), kubectl);
+    }
+
+    /// The same from another folder than `config`.
+    #[track_caller]
+    pub(crate) fn deploy_from(folder: &Path, kubectl: &Cluster) {
+        let config = |path: &str| folder.join(path).display().to_string();
         kubectl.run(&["apply", "--warnings-as-errors", "-f", &config("crd/bases")]);
         kubectl.wait_for("the CRD to be served", &["crd", "memcacheds.cache.example.com"], |crd| {
             let mut conditions = crd["status"]["conditions"].as_array().into_iter().flatten();
@@ -89,6 +98,21 @@ impl Project {
         });
         kubectl.run(&["apply", "--warnings-as-errors", "-k", &config("default")]);
         kubectl.run(&["scale", "deployment", "-n", SYSTEM, "--all", "--replicas=0"]);
+    }
+
+    /// Copies `config/` to `folder`, and uncomments leader for life there, with the roles to read nodes.
+    pub(crate) fn config_for_life(&self, folder: &Path) {
+        for (path, text) in files(&self.path("config")) {
+            let blocks: &[&str] = match path.as_str() {
+                "default/kustomization.yaml" => &["components:\n- ../components/leader-for-life"],
+                "components/leader-for-life/kustomization.yaml" => &["- node_role.yaml\n- node_role_binding.yaml"],
+                _ => &[],
+            };
+            let text = blocks.iter().fold(text, |text, block| kustomization::uncomment(&text, block).unwrap());
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
     }
 
     /// `cargo` in the project.

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -18,7 +19,10 @@ const CRD: &str = "memcacheds.cache.example.com";
 /// Ten times what a step takes on two busy cores.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What this test has made; removed at its end, however that comes.
+/// One test at a time works on the cluster: each deploys the operator.
+static CLUSTER: Mutex<()> = Mutex::new(());
+
+/// What a test has made; removed at its end, however that comes.
 struct Deployed {
     kubectl: Cluster,
     overlay: PathBuf,
@@ -26,7 +30,9 @@ struct Deployed {
 }
 
 impl Deployed {
-    fn new(project: &Project, image: &str) -> Self {
+    /// The operator from the manifests in `config`, a folder beside the project's, with this in the spec of its Deployment.
+    fn new(project: &Project, config: &str, spec: &Value) -> Self {
+        let image = operator_image(project);
         let kubeconfig = std::env::var("KUBECONFIG").expect("KUBECONFIG names the cluster");
         let kubectl = Cluster::new("kubectl", kubeconfig);
         for foreign in [["namespace", NAMESPACE], ["namespace", SYSTEM], ["crd", CRD]] {
@@ -42,12 +48,12 @@ impl Deployed {
         };
         let environment = json!({ "name": "MEMCACHED_IMAGE", "value": memcached_image() });
         let manager = json!({ "name": "manager", "imagePullPolicy": "IfNotPresent", "env": [environment] });
-        let deployment = json!({
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": { "name": "memcached-operator-controller-manager", "namespace": SYSTEM },
-            "spec": { "template": { "spec": { "containers": [manager] } } },
-        });
+        let metadata = json!({ "name": "memcached-operator-controller-manager", "namespace": SYSTEM });
+        let deployment = |spec: &Value| {
+            let patch = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec });
+            json!({ "patch": patch.to_string() })
+        };
+        let containers = deployment(&json!({ "template": { "spec": { "containers": [manager] } } }));
         let namespace = json!({
             "apiVersion": "v1",
             "kind": "Namespace",
@@ -55,16 +61,30 @@ impl Deployed {
         });
         let (name, tag) = image.rsplit_once(':').expect("an image with a tag");
         let kustomization = json!({
-            "resources": ["../memcached-operator/config/default"],
+            "resources": [format!("../{config}/default")],
             "images": [{ "name": "controller", "newName": name, "newTag": tag }],
-            "patches": [{ "patch": deployment.to_string() }, { "patch": namespace.to_string() }],
+            "patches": [containers, deployment(spec), { "patch": namespace.to_string() }],
         });
         std::fs::create_dir_all(&deployed.overlay).unwrap();
         std::fs::write(deployed.overlay.join("kustomization.yaml"), kustomization.to_string()).unwrap();
         deployed.kubectl.run(&["apply", "--warnings-as-errors", "-k", deployed.overlay.to_str().unwrap()]);
         let own = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE, "labels": restricted() } });
         deployed.kubectl.send(&["create", "-f", "-"], &own.to_string());
+        let operator = ["-n", SYSTEM, "deployment", "memcached-operator-controller-manager"];
+        deployed.kubectl.wait_for("the operator to be available", &operator, |deployment| {
+            deployment["status"]["availableReplicas"] == deployment["spec"]["replicas"]
+        });
         deployed
+    }
+
+    fn create(&self, name: &str, spec: &Value) {
+        let memcached = json!({
+            "apiVersion": "cache.example.com/v1alpha1",
+            "kind": "Memcached",
+            "metadata": { "name": name, "namespace": NAMESPACE },
+            "spec": spec,
+        });
+        self.kubectl.send(&["create", "-f", "-"], &memcached.to_string());
     }
 
     #[track_caller]
@@ -108,10 +128,10 @@ impl Deployed {
     }
 
     /// Says something to the memcached in a pod: its answer, up to `end`.
-    fn talk(&self, pod: &str, words: &str, end: &str) -> String {
+    fn talk(&self, namespace: &str, pod: &str, words: &str, end: &str) -> String {
         let [port] = free_ports();
         let args =
-            ["port-forward", "-n", NAMESPACE, &format!("pod/{pod}"), &format!("{port}:11211")].map(str::to_owned);
+            ["port-forward", "-n", namespace, &format!("pod/{pod}"), &format!("{port}:11211")].map(str::to_owned);
         let env = [("KUBECONFIG".to_owned(), self.kubectl.kubeconfig().display().to_string())];
         let _forward = Process::start(self.dir.path(), Path::new("kubectl"), &args, &env);
         let mut stream = self.kubectl.wait("the forwarded port", LIMIT, || {
@@ -167,21 +187,9 @@ fn operator_image(project: &Project) -> String {
 #[ignore = "needs a cluster: make test-e2e"]
 fn pods_of_a_memcached_answer() {
     permitted(&current_context(), std::env::var("E2E_CONTEXT").ok().as_deref()).unwrap();
-    let project = Project::sample();
-    let image = operator_image(project);
-    let deployed = Deployed::new(project, &image);
-    let operator = ["-n", SYSTEM, "deployment", "memcached-operator-controller-manager"];
-    deployed.kubectl.wait_for("the operator to be available", &operator, |deployment| {
-        deployment["status"]["availableReplicas"] == 1
-    });
-
-    let memcached = json!({
-        "apiVersion": "cache.example.com/v1alpha1",
-        "kind": "Memcached",
-        "metadata": { "name": "sample", "namespace": NAMESPACE },
-        "spec": { "size": 2, "memoryLimitMegabytes": 64, "extraArgs": ["-v"] },
-    });
-    deployed.kubectl.send(&["create", "-f", "-"], &memcached.to_string());
+    let _alone = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
+    let deployed = Deployed::new(Project::sample(), "memcached-operator/config", &json!({ "replicas": 1 }));
+    deployed.create("sample", &json!({ "size": 2, "memoryLimitMegabytes": 64, "extraArgs": ["-v"] }));
     let nodes = deployed.running("sample", 2);
     for name in &nodes {
         let pod = deployed.kubectl.get(&["-n", NAMESPACE, "pod", name]).unwrap();
@@ -190,11 +198,15 @@ fn pods_of_a_memcached_answer() {
         assert_eq!(owners[1..], ["Deployment/sample", "Memcached/sample"]);
         assert_eq!(pod["spec"]["containers"][0]["image"], memcached_image());
     }
-    let stored = deployed.talk(&nodes[0], "set greeting 0 0 5\r\nhello\r\n", "\r\n");
+    let stored = deployed.talk(NAMESPACE, &nodes[0], "set greeting 0 0 5\r\nhello\r\n", "\r\n");
     assert_eq!(stored, "STORED\r\n");
-    let fetched = deployed.talk(&nodes[0], "get greeting\r\n", "END\r\n");
+    let fetched = deployed.talk(NAMESPACE, &nodes[0], "get greeting\r\n", "END\r\n");
     assert_eq!(fetched, "VALUE greeting 0 5\r\nhello\r\nEND\r\n");
-    assert_eq!(deployed.talk(&nodes[1], "get greeting\r\n", "END\r\n"), "END\r\n", "another pod is another cache");
+    assert_eq!(
+        deployed.talk(NAMESPACE, &nodes[1], "get greeting\r\n", "END\r\n"),
+        "END\r\n",
+        "another pod is another cache"
+    );
 
     deployed.run(&["scale", "memcached", "sample", "--replicas=3"]);
     deployed.running("sample", 3);
@@ -208,4 +220,65 @@ fn pods_of_a_memcached_answer() {
     assert!(cleaned, "{events:#?}");
     let pods = deployed.kubectl.get(&["-n", SYSTEM, "pods"]).unwrap();
     assert_eq!(pods["items"][0]["status"]["containerStatuses"][0]["restartCount"], 0, "{}", deployed.operator_log());
+}
+
+/// The lock of a leader for life.
+const LOCK: &str = "87a7d51f.example.com";
+
+impl Deployed {
+    /// Waits until a pod with another UID than this one owns the lock: its name and UID.
+    #[track_caller]
+    fn leader_after(&self, uid: &str) -> (String, String) {
+        self.kubectl.wait("another pod to lead", LIMIT, || {
+            let lock = self.kubectl.get(&["-n", SYSTEM, "configmap", LOCK])?;
+            let owner = &lock["metadata"]["ownerReferences"][0];
+            if owner["uid"] == uid {
+                return Err(format!("it is {owner}\nthe operator says\n{}", self.operator_log()));
+            }
+            Ok((owner["name"].as_str().unwrap().to_owned(), owner["uid"].as_str().unwrap().to_owned()))
+        })
+    }
+}
+
+#[test]
+#[ignore = "needs a cluster: make test-e2e"]
+fn a_leader_for_life_is_deleted_and_evicted() {
+    permitted(&current_context(), std::env::var("E2E_CONTEXT").ok().as_deref()).unwrap();
+    let _alone = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
+    let project = Project::sample();
+    project.config_for_life(&project.path("../life"));
+    // This one logs whatever it is asked, so that the test can fill the disk of a pod up to its limit.
+    let talker = json!({
+        "name": "talker",
+        "image": memcached_image(),
+        "imagePullPolicy": "IfNotPresent",
+        "args": ["-vv"],
+        "resources": { "limits": { "ephemeral-storage": "1Mi" } },
+        "securityContext": { "runAsUser": 1001, "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } },
+    });
+    let spec = json!({ "replicas": 2, "template": { "spec": { "containers": [talker] } } });
+    let deployed = Deployed::new(project, "life", &spec);
+    let (first, first_uid) = deployed.leader_after("");
+    deployed.create("sample", &json!({ "size": 1 }));
+    deployed.running("sample", 1);
+
+    deployed.kubectl.run(&["delete", "pod", "-n", SYSTEM, &first, "--wait=false"]);
+    let (second, second_uid) = deployed.leader_after(&first_uid);
+    deployed.kubectl.wait_gone(&["-n", SYSTEM, "pod", &first]);
+    deployed.run(&["scale", "memcached", "sample", "--replicas=2"]);
+    deployed.running("sample", 2);
+
+    let flood = format!("get {}\r\n", "a".repeat(240)).repeat(20_000) + "verbosity 2\r\n";
+    deployed.talk(SYSTEM, &second, &flood, "OK\r\n");
+    deployed.leader_after(&second_uid);
+    deployed.kubectl.wait_gone(&["-n", SYSTEM, "pod", &second]);
+    let events = deployed.kubectl.get(&["-n", SYSTEM, "events.events.k8s.io"]).unwrap();
+    let evicted = events["items"].as_array().unwrap().iter();
+    let evicted: Vec<_> =
+        evicted.filter(|event| event["reason"] == "Evicted").map(|event| &event["regarding"]).collect();
+    assert!(evicted.iter().any(|pod| pod["uid"] == *second_uid), "{evicted:#?}");
+    deployed.run(&["scale", "memcached", "sample", "--replicas=1"]);
+    deployed.running("sample", 1);
+    deployed.run(&["delete", "memcached", "sample", "--wait=false"]);
+    deployed.kubectl.wait_gone(&["-n", NAMESPACE, "memcached", "sample"]);
 }

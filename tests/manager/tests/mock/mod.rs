@@ -79,21 +79,14 @@ impl Server {
         object
     }
 
-    pub fn get(&self, path: &str) -> Value {
-        self.state().objects[path].clone()
+    pub fn delete(&self, path: &str) {
+        self.state().remove(path);
+        self.changed.notify_waiters();
     }
 
-    pub fn delete(&self, path: &str) {
-        {
-            let mut state = self.state();
-            if let Some(mut object) = state.objects.remove(path) {
-                state.version += 1;
-                let version = state.version;
-                object["metadata"]["resourceVersion"] = json!(version.to_string());
-                state.history.push((version, path.to_owned(), "DELETED", object));
-            }
-        }
-        self.changed.notify_waiters();
+    /// The object at this path; null if there is none.
+    pub fn get(&self, path: &str) -> Value {
+        self.state().objects.get(path).cloned().unwrap_or_default()
     }
 
     /// Changes every object that is written from now on.
@@ -168,10 +161,13 @@ impl Server {
         if self.state().missing.contains(&path) {
             return failure(404, "the server could not find the requested resource");
         }
-        if path.contains("/leases") {
+        let locks = method != "PATCH" && path.contains("/namespaces/default/configmaps");
+        if path.contains("/leases") || path.contains("/pods") || locks {
             let body = body.collect_bytes().await.unwrap_or_default();
-            let lease = serde_json::from_slice(&body).unwrap_or_default();
-            return self.state().lease(&parts.method, &path, &lease);
+            let object = serde_json::from_slice(&body).unwrap_or_default();
+            let answer = self.state().strict(&parts.method, &path, &object);
+            self.changed.notify_waiters();
+            return answer;
         }
         match method {
             "LIST" => {
@@ -264,19 +260,30 @@ impl State {
         differs("resourceVersion").then_some((409, "the object has been modified"))
     }
 
-    /// Leases are written with POST and PUT, which replaces one version only.
-    fn lease(&mut self, method: &Method, path: &str, lease: &Value) -> Response<Body> {
-        let version = |lease: &Value| lease["metadata"]["resourceVersion"].clone();
-        let name = lease["metadata"]["name"].as_str().unwrap_or_default();
+    /// What elections need: POST creates, PUT replaces one version only, DELETE removes one UID only.
+    fn strict(&mut self, method: &Method, path: &str, body: &Value) -> Response<Body> {
+        let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+        let name = body["metadata"]["name"].as_str().unwrap_or_default();
         let object = if method == Method::POST { format!("{path}/{name}") } else { path.to_owned() };
         match (method.as_str(), self.objects.get(&object)) {
             ("GET", Some(have)) => response(200, have.to_string()),
-            ("POST", None) => response(201, self.put(&object, lease).to_string()),
-            ("PUT", Some(have)) if version(have) == version(lease) => {
-                response(200, self.put(&object, lease).to_string())
+            ("POST", None) => response(201, self.put(&object, body).to_string()),
+            ("PUT", Some(have)) if version(have) == version(body) => response(200, self.put(&object, body).to_string()),
+            ("DELETE", Some(have)) if have["metadata"]["uid"] == body["preconditions"]["uid"] => {
+                let gone = have.to_string();
+                self.remove(&object);
+                response(200, gone)
             }
-            (_, None) => failure(404, "no such lease"),
-            _ => failure(409, "the lease is another version"),
+            (_, None) => failure(404, "there is no such object"),
+            _ => failure(409, "the object is another version"),
+        }
+    }
+
+    fn remove(&mut self, path: &str) {
+        if let Some(mut object) = self.objects.remove(path) {
+            self.version += 1;
+            object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+            self.history.push((self.version, path.to_owned(), "DELETED", object));
         }
     }
 
@@ -314,7 +321,9 @@ fn merge(target: &mut Value, patch: &Value) {
 }
 
 fn failure(code: u16, message: &str) -> Response<Body> {
-    response(code, json!({ "kind": "Status", "status": "Failure", "message": message, "code": code }).to_string())
+    let reason = if code == 404 { "NotFound" } else { "Conflict" };
+    let status = json!({ "kind": "Status", "status": "Failure", "message": message, "reason": reason, "code": code });
+    response(code, status.to_string())
 }
 
 fn response(code: u16, body: String) -> Response<Body> {

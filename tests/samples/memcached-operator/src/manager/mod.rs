@@ -99,10 +99,10 @@ pub enum Error {
     Ended(Option<tokio::task::JoinError>),
     /// The flags of the leader election contradict each other, or say too little.
     #[error("can't take part in a leader election: {0}")]
-    Election(&'static str),
-    /// The leadership is lost for good.
-    #[error(transparent)]
-    Stuck(#[from] election::Stuck),
+    Election(String),
+    /// The reconciles go on although the leadership is lost.
+    #[error("the leadership is lost, and the running reconciles did not end")]
+    Stuck,
 }
 
 /// Owns what the controllers of one process share, and runs them.
@@ -335,10 +335,7 @@ impl Manager {
         };
         let elected = async {
             match candidate {
-                Some(candidate) => candidate
-                    .during(work, || unsynced().is_empty())
-                    .await
-                    .map_err(Error::Stuck),
+                Some(candidate) => candidate.during(work, || unsynced().is_empty()).await,
                 None => {
                     work.await;
                     Ok(())
@@ -372,10 +369,14 @@ impl Manager {
         }
         let timing = flags.timing();
         if let Some(mistake) = timing.mistake() {
-            return Err(Error::Election(mistake));
+            return Err(Error::Election(mistake.to_owned()));
         }
+        let life = flags
+            .rules()
+            .map_err(|mistake| Error::Election(mistake.to_owned()))?;
         let name = flags.leader_election_id.clone().or(self.lease.take());
-        let name = name.ok_or(Error::Election("`--leader-election-id` is not set"))?;
+        let name =
+            name.ok_or_else(|| Error::Election("`--leader-election-id` is not set".to_owned()))?;
         let namespace = flags.leader_election_namespace.clone();
         let metrics = self.metrics.clone();
         let id = name.clone();
@@ -385,6 +386,7 @@ impl Manager {
             name,
             identity: self.identity.clone(),
             timing,
+            life,
             gate: self.gate.clone(),
             leadership: self.leadership.clone(),
             on_change: Box::new(move |leading| metrics.set_leader(&id, leading)),

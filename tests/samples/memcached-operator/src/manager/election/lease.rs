@@ -243,7 +243,7 @@ impl Elector {
                 self.fresh = false;
                 if asked.write && answer == Answer::Conflict {
                     // To know by whom is worth more than to wait; the other side has just written.
-                    self.due = now.boot + self.jitter(self.timing.retry_period / 10);
+                    self.due = now.boot + jittered(&mut self.random, self.timing.retry_period / 10);
                 } else {
                     self.try_later(now.boot);
                 }
@@ -330,18 +330,18 @@ impl Elector {
     }
 
     fn try_later(&mut self, now: Duration) {
-        self.due = now + self.jitter(self.timing.retry_period);
+        self.due = now + jittered(&mut self.random, self.timing.retry_period);
     }
+}
 
-    /// Up to a fifth longer, so that contenders that started together drift apart.
-    fn jitter(&mut self, period: Duration) -> Duration {
-        // Marsaglia's xorshift: nothing here needs to be hard to guess.
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        let thousandths = u32::try_from(self.random % 200).unwrap_or(0);
-        period + period * thousandths / 1000
-    }
+/// Up to a fifth longer, so that contenders that started together drift apart. `random` is not zero.
+pub(crate) fn jittered(random: &mut u64, period: Duration) -> Duration {
+    // Marsaglia's xorshift: nothing here needs to be hard to guess.
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    let thousandths = u32::try_from(*random % 200).unwrap_or(0);
+    period + period * thousandths / 1000
 }
 
 /// The longest that jitter makes of a period.
