@@ -109,9 +109,10 @@ async fn converge(object: &Memcached, context: &Context) -> Result<MemcachedStat
     }
 
     let pods = context.pods.list(object.meta().namespace.as_deref());
+    let selector = desired::selector(object);
     let pods = pods
         .iter()
-        .filter(|pod| desired::selects(object, pod.labels()));
+        .filter(|pod| desired::selects(&selector, pod.labels()));
     let running = pods.filter(|pod| pod.meta().deletion_timestamp.is_none());
     let names = running.map(|pod| pod.name_any()).collect();
     Ok(status::observed(object, &deployment.object, names))

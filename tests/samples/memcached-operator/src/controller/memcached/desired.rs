@@ -37,9 +37,12 @@ pub(super) fn selector(object: &Memcached) -> BTreeMap<String, String> {
     BTreeMap::from([label("instance", &instance), label("name", "memcached")])
 }
 
-/// Whether an object with these labels is a pod of this object.
-pub(super) fn selects(object: &Memcached, labels: &BTreeMap<String, String>) -> bool {
-    selector(object)
+/// Whether an object with these labels is a pod of the object that has this selector.
+pub(super) fn selects(
+    selector: &BTreeMap<String, String>,
+    labels: &BTreeMap<String, String>,
+) -> bool {
+    selector
         .iter()
         .all(|(key, value)| labels.get(key) == Some(value))
 }
@@ -244,7 +247,7 @@ mod tests {
                 .metadata
                 .unwrap();
             for b in &objects {
-                let selected = selects(b, template.labels.as_ref().unwrap());
+                let selected = selects(&selector(b), template.labels.as_ref().unwrap());
                 assert_eq!(selected, a.name_any() == b.name_any());
             }
         }
