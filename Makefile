@@ -5,7 +5,7 @@ CARGO ?= cargo
 
 .PHONY: help
 help: ## Show this list.
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: tools ## All tests but those of a real node. Needs no root, installs nothing.
@@ -28,6 +28,14 @@ chaos: tools ## 200 rounds of failures with three real replicas, an hour; run ag
 	@mkdir -p target/chaos
 	CHAOS_ROUNDS=$${CHAOS_ROUNDS:-200} CHAOS_RESULTS=$${CHAOS_RESULTS:-target/chaos/results.jsonl} \
 	  $(CARGO) test --test it -- --nocapture chaos::no_replica
+
+.PHONY: soak
+soak: tools ## 10,000 objects behind a proxy that fails, for about half an hour; SOAK_OBJECTS and SOAK_SEED change it.
+	SOAK_OBJECTS=$${SOAK_OBJECTS:-10000} $(CARGO) test --test it -- --nocapture load::soak::nothing
+
+.PHONY: bench-operator
+bench-operator: tools ## Measure the operator with 1,000 objects beside the least that must be written; see docs/benchmarks.md.
+	BENCH_OBJECTS=$${BENCH_OBJECTS:-1000} $(CARGO) test --test it -- --nocapture load::bench::
 
 .PHONY: bench
 bench: tools ## Measure generate, init and create api against controller-gen and a compiled crdgen.

@@ -39,7 +39,7 @@ impl ControlPlane {
         Self::audited(audit::POLICY)
     }
 
-    /// The same with another audit policy.
+    /// As [`ControlPlane::start`], with what this policy says in the audit log.
     #[track_caller]
     pub(crate) fn audited(policy: &str) -> Self {
         let assets = Assets::find();
@@ -111,6 +111,8 @@ impl ControlPlane {
                 format!("--audit-log-path={}", path("audit.log")),
                 // When it is asked to end, it ends watches instead of waiting a minute for them.
                 "--shutdown-watch-termination-grace-period=1s".to_owned(),
+                // In megabytes; without it a long test would lose the beginning.
+                "--audit-log-maxsize=16384".to_owned(),
                 "--profiling=false".to_owned(),
             ],
         );
@@ -191,6 +193,11 @@ impl ControlPlane {
 
     fn process(&mut self, name: &str) -> &mut Process {
         self.processes.iter_mut().find(|process| process.name() == name).unwrap()
+    }
+
+    /// `kubectl` as a user of this name, who may do everything.
+    pub(crate) fn administrator(&self, name: &str) -> Cluster {
+        Cluster::new(&self.kubectl, self.pki.client_kubeconfig(&self.server, name, Some("system:masters")))
     }
 
     /// The folder of this control plane: logs and certificates, removed with it.

@@ -2,8 +2,6 @@
 //! under a ServiceAccount that has the generated roles and nothing else.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,7 +10,7 @@ use crate::cluster::Cluster;
 use crate::control_plane::audit::{self, Request};
 use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
-use crate::wait;
+use crate::{http, wait};
 
 mod life;
 
@@ -61,16 +59,7 @@ impl World {
 
     /// Asks the operator's probe server.
     fn probe(&self, path: &str) -> Result<(), String> {
-        let ask = || -> std::io::Result<String> {
-            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.probes))?;
-            stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-            write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer)?;
-            Ok(answer)
-        };
-        let answer = ask().map_err(|error| error.to_string())?;
-        if answer.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(answer) }
+        http::get(self.probes, path).map(drop)
     }
 
     fn kubectl(&self) -> &Cluster {
@@ -496,8 +485,7 @@ fn every_request_was_allowed_and_every_rule_was_used(world: &World) {
             for verb in rule["verbs"].as_array().unwrap() {
                 // Creating by server-side apply is a `patch` that asks for `create`, too; an event repeated is a `patch`.
                 let implied = verb == "create" || (resource == "events" && verb == "patch");
-                let name = resource.as_str().unwrap().split('/').next().unwrap();
-                if !implied && !requests.iter().any(|request| request.verb == *verb && request.resource == name) {
+                if !implied && !requests.iter().any(|request| request.verb == *verb && request.resource == *resource) {
                     unused.push(format!("{verb} {resource}"));
                 }
             }

@@ -71,6 +71,17 @@ impl Project {
         Self { binary: dir.join("operator"), root }
     }
 
+    /// The same with the optimizations of a release and after an edit of its controller, in a folder of this name.
+    pub(crate) fn release(folder: &str, edit: impl Fn(&str) -> String) -> Self {
+        let project = Self::generate(folder);
+        let controller = project.path("src/controller/memcached.rs");
+        std::fs::write(&controller, edit(&std::fs::read_to_string(&controller).unwrap())).unwrap();
+        let output = project.cargo(&["build", "--release", "--locked"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::copy(target().join("release/memcached-operator"), &project.binary).unwrap();
+        project
+    }
+
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
