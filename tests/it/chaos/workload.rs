@@ -15,7 +15,7 @@ const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/chaos/deployments";
 const SERVICES: &str = "/api/v1/namespaces/chaos/services";
 
 const STATUS: &str = "the status";
-const OBJECTS: u64 = 20;
+const OBJECTS: usize = 20;
 /// Between two changes. The operator answers each with about two writes.
 const PACE: Duration = Duration::from_millis(40);
 
@@ -36,16 +36,17 @@ pub(super) struct Workload {
 impl Workload {
     pub(super) fn start(api: Api, seed: u64) -> Self {
         for index in 0..OBJECTS {
-            create(api, &name(index), &json!({ "size": 0 })).unwrap_or_else(|error| panic!("{error}"));
+            create(api, &name(index, 0), &json!({ "size": 0 })).unwrap_or_else(|error| panic!("{error}"));
         }
         let drive = Arc::new(Mutex::new(Drive::Go));
         let shared = drive.clone();
         let driver = std::thread::spawn(move || {
             let mut random = Random(seed);
+            let mut versions = [0; OBJECTS];
             loop {
                 let drive = shared.lock().unwrap();
                 match *drive {
-                    Drive::Go => change(api, &mut random),
+                    Drive::Go => change(api, &mut random, &mut versions),
                     Drive::Halt => {}
                     Drive::End => return,
                 }
@@ -118,16 +119,19 @@ impl Drop for Workload {
 }
 
 /// Changes a Memcached, or deletes it, or makes it where it is missing. What fails in an outage is not tried again.
-fn change(api: Api, random: &mut Random) {
-    let name = name(random.below(OBJECTS));
-    let path = format!("{MEMCACHEDS}/{name}");
+fn change(api: Api, random: &mut Random, versions: &mut [u32; OBJECTS]) {
+    let index = random.below(OBJECTS as u64) as usize;
+    let path = format!("{MEMCACHEDS}/{}", name(index, versions[index]));
     if random.percent(5) {
         let _ = api.send("DELETE", &path, "");
         return;
     }
     let spec = json!({ "size": random.below(6), "containerPort": 11_211 + random.below(6) });
-    if api.send("PATCH", &path, &json!({ "spec": spec }).to_string()).is_err() {
-        let _ = create(api, &name, &spec);
+    let patched = api.send("PATCH", &path, &json!({ "spec": spec }).to_string());
+    if patched.is_err_and(|error| error.contains(" 404 ")) {
+        // Another name: what the one before owned stays, for there is no garbage collection here.
+        versions[index] += 1;
+        let _ = create(api, &name(index, versions[index]), &spec);
     }
 }
 
@@ -141,8 +145,8 @@ fn create(api: Api, name: &str, spec: &Value) -> Result<Value, String> {
     api.send("POST", MEMCACHEDS, &memcached.to_string())
 }
 
-fn name(index: u64) -> String {
-    format!("memcached-{index}")
+fn name(index: usize, version: u32) -> String {
+    format!("memcached-{index}-{version}")
 }
 
 fn differences(memcached: &Value, deployment: &Value, service: &Value) -> Result<(), String> {
