@@ -134,7 +134,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
                 let message =
                     "whether `CustomResource` is derived depends on a `cfg` that only the compiler can decide";
                 let origin = tree.origin(module, attribute.span());
-                diagnostics.push(Diagnostic::new(Code::UnknownCfg, message).at(origin));
+                diagnostics.push(Diagnostic::new(Code::UnknownCfg, message).at(origin).help(LIST));
             }
         }
         let found = derives(tree, module, attributes(tree.item(item)));
@@ -165,6 +165,9 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     }
     (declared, diagnostics)
 }
+
+/// What to do about a type that can't be found.
+const LIST: &str = "declare the type in a module, or list its path in `crds` of `[package.metadata.memcached-sdk]`";
 
 /// Every custom resource version that the package declares, in the order of the source.
 pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
@@ -201,9 +204,7 @@ fn hidden(tree: &SourceTree, module: ModuleId, item: &Item) -> Option<Diagnostic
     };
     found.then(|| {
         let message = format!("{place} derives `CustomResource`, and what it declares is not read");
-        [Diagnostic::new(Code::HiddenResource, message).at(origin).help("declare the type in a module")]
-            .into_iter()
-            .collect()
+        [Diagnostic::new(Code::HiddenResource, message).at(origin).help(LIST)].into_iter().collect()
     })
 }
 

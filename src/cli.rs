@@ -254,9 +254,44 @@ pub struct GenerateArgs {
     /// The folder below the crate that crd/bases and rbac are in
     #[arg(long, value_name = "DIR", default_value = "config")]
     pub output_dir: String,
+    /// Who says what the CRDs are
+    #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
+    pub engine: Engine,
+    /// Ask both engines and compare their answers: a difference is an error
+    #[arg(long, conflicts_with = "engine")]
+    pub verify: bool,
+    /// The features of the crate.
+    #[command(flatten)]
+    pub features: FeatureArgs,
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,
+}
+
+/// Who says what the CRDs are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The source, or the compiler when the source can't tell.
+    #[default]
+    Auto,
+    /// The source alone, which takes milliseconds; what it can't tell is an error.
+    Static,
+    /// The compiler alone: cargo builds the types, and each is asked for its CRD.
+    Compiled,
+}
+
+/// The features of the crate, as cargo has them.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FeatureArgs {
+    /// Features of the crate to switch on, separated by commas or spaces
+    #[arg(short = 'F', long, value_name = "FEATURES", value_delimiter = ',')]
+    pub features: Vec<String>,
+    /// Switch on all features of the crate
+    #[arg(long)]
+    pub all_features: bool,
+    /// Don't switch on the default features of the crate
+    #[arg(long)]
+    pub no_default_features: bool,
 }
 
 /// What `generate` writes.

@@ -145,9 +145,12 @@ macro_rules! codes {
 codes! {
     AttributeMacro = "attribute-macro", Error, "An attribute macro may rewrite a type before its schema is derived";
     CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
+    CompileFailed = "compile-failed", Error, "The compiler could not be asked for a CRD";
+    CrdPanic = "crd-panic", Error, "`crd()` of a compiled type panics";
     DefaultValue = "default-value", Error, "The default of a field can't be evaluated without running code";
     DependencyVersion = "dependency-version", Error, "A dependency has a version whose schemas may differ from those reproduced here";
     DuplicateResource = "duplicate-resource", Error, "Two types declare the same version of a custom resource";
+    EnginesDiffer = "engines-differ", Error, "The source and the compiler give different CRDs";
     Expression = "expression", Error, "An expression in an attribute can't be evaluated without running code";
     FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
     ForeignType = "foreign-type", Error, "The schema of a type of another crate is not known";
@@ -155,6 +158,7 @@ codes! {
     KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is wrong or not supported";
     LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service longer than Kubernetes allows";
     MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
+    MissingCrd = "missing-crd", Error, "The project's own crdgen leaves out a custom resource of the source";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";

@@ -2,7 +2,8 @@
 //!
 //! Two pipelines end in one writer. `scaffold` turns the PROJECT file and flags into files and edits; `generate`
 //! reads a source tree with syn and turns annotated types and comment markers into manifests. Both produce a
-//! [`plan::Plan`], and only [`plan::apply`] touches the disk. See `docs/architecture.md`.
+//! [`plan::Plan`], and only [`plan::apply`] touches the disk. Where the source does not decide, [`engine`] asks cargo.
+//! See `docs/architecture.md`.
 
 pub mod cli;
 pub mod command;
@@ -12,6 +13,7 @@ pub mod project;
 pub mod scaffold;
 
 pub mod api;
+pub mod engine;
 pub mod manifest;
 pub mod schema;
 pub mod source;

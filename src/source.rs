@@ -24,6 +24,7 @@ use syn::{Attribute, Item};
 pub use self::cfg::{Cfg, CfgSet};
 pub use self::comment::{Comment, CommentKind};
 use self::file::FileId;
+pub(crate) use self::file::relative;
 pub use self::files::Pending;
 pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection};
 use self::module::{Loader, Sources, index};
@@ -270,6 +271,12 @@ impl SourceTree {
         &self.sources.files[self.module_data(module).file.0 as usize].disk
     }
 
+    /// The text of that file as syn reads it, and how many bytes are before it.
+    pub fn module_text(&self, module: ModuleId) -> (&str, usize) {
+        let file = &self.sources.files[self.module_data(module).file.0 as usize];
+        (file.rust(), file.base)
+    }
+
     /// Attributes of the module: of its `mod` item and at the top of its file.
     pub fn module_attrs(&self, module: ModuleId) -> &[Attribute] {
         &self.module_data(module).attrs
@@ -381,7 +388,7 @@ fn manifests(dir: &Path, selection: &FeatureSelection, pending: &Pending) -> any
             if wanted.get(path) == Some(&selection) {
                 continue;
             }
-            let shown = file::relative(&file::clean(&path.join("Cargo.toml")), &file::clean(dir));
+            let shown = relative(&file::clean(&path.join("Cargo.toml")), &file::clean(dir));
             // A path dependency that can't be read stays a foreign crate.
             if let Ok(manifest) = CargoManifest::read(path, &shown.to_string_lossy(), &selection, pending) {
                 if read.insert(path.clone(), manifest.clone()).is_none() {

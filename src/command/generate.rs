@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::{Outcome, apply, update};
-use crate::cli::{GenerateArgs, GenerateWhat};
+use super::{Outcome, Usage, apply, update};
+use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat};
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::manifest::{crd, rbac, yaml};
+use crate::engine;
+use crate::manifest::{rbac, yaml};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
-use crate::source::{FeatureSelection, Pending, SourceTree};
-use crate::term::Term;
+use crate::source::{CargoManifest, FeatureSelection, Pending, SourceTree};
+use crate::term::{Term, Verbosity};
 
 /// What to write, and where.
 struct Options {
@@ -21,6 +22,7 @@ struct Options {
     role_name: String,
     header: Option<String>,
     output_dir: String,
+    crds: engine::Request,
 }
 
 pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
@@ -35,8 +37,14 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         role_name: args.role_name.clone(),
         header: header.transpose()?,
         output_dir: args.output_dir.trim_end_matches('/').to_owned(),
+        crds: engine::Request {
+            engine: args.engine,
+            verify: args.verify,
+            features: features(&args.features),
+            quiet: term.verbosity() == Verbosity::Quiet,
+        },
     };
-    let mut found = plan(&mut draft, project.as_ref(), &options)?;
+    let mut found = plan(&mut draft, project.as_ref(), &options, &mut |text| term.status(text))?;
     if args.write.check
         && args.what == GenerateWhat::All
         && let Some(project) = &project
@@ -57,30 +65,54 @@ fn crate_root(start: &Path) -> Result<PathBuf> {
     })?)
 }
 
-/// Everything, as `generate` without flags writes it: for the commands that change the source.
+fn features(args: &FeatureArgs) -> FeatureSelection {
+    let names = args.features.iter().flat_map(|names| names.split_whitespace());
+    FeatureSelection {
+        no_default: args.no_default_features,
+        all: args.all_features,
+        features: names.map(str::to_owned).collect(),
+    }
+}
+
+/// Refuses features that the crate does not have; those of its dependencies are left to cargo.
+fn check_features(selection: &FeatureSelection, manifest: &CargoManifest) -> Result<()> {
+    let known = |name: &&String| name.contains('/') || *name == "default" || manifest.features.contains_key(*name);
+    let Some(unknown) = selection.features.iter().find(|name| !known(name)) else { return Ok(()) };
+    let names: Vec<&str> = manifest.features.keys().map(String::as_str).collect();
+    let problem = Problem::new(format!("`{}` has no feature `{unknown}`", manifest.name));
+    Err(Usage(if names.is_empty() { problem } else { problem.help(format!("it has `{}`", names.join("`, `"))) }).into())
+}
+
+/// Everything, as `generate` without flags writes it, but never by compiling: for the commands that change the source.
 pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnostics> {
     let options = Options {
         what: GenerateWhat::All,
         role_name: "manager-role".to_owned(),
         header: None,
         output_dir: "config".to_owned(),
+        crds: engine::Request { engine: Engine::Static, ..engine::Request::default() },
     };
-    plan(draft, Some(project), &options)
+    plan(draft, Some(project), &options, &mut |_| {})
 }
 
-fn plan(draft: &mut Draft, project: Option<&Project>, options: &Options) -> Result<Diagnostics> {
-    let Options { what, role_name, header, output_dir } = options;
+/// `say` is told what takes a while.
+fn plan(
+    draft: &mut Draft,
+    project: Option<&Project>,
+    options: &Options,
+    say: &mut dyn FnMut(&str),
+) -> Result<Diagnostics> {
+    let Options { what, role_name, header, output_dir, crds: request } = options;
     let mut pending = Pending::default();
     for path in draft.paths() {
         if let Some(text) = draft.read(path)? {
             pending.insert(&path.below(draft.root()), text);
         }
     }
-    let (mut tree, mut found) = SourceTree::load_with(draft.root(), &FeatureSelection::default(), &pending)?;
+    let (mut tree, mut found) = SourceTree::load_with(draft.root(), &request.features, &pending)?;
+    check_features(&request.features, tree.manifest())?;
     if what.crds() {
-        let ((crds, diagnostics), read) = tree.settle(crd::crds);
-        found.extend(diagnostics);
-        found.extend(read);
+        let crds = engine::crds(&mut tree, request, &mut found, say);
         let bases = format!("{output_dir}/crd/bases");
         let mut written = BTreeSet::new();
         for crd in &crds {

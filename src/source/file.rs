@@ -89,7 +89,7 @@ pub(super) fn clean(path: &Path) -> PathBuf {
 }
 
 /// `path` seen from `root`; both are clean.
-pub(super) fn relative(path: &Path, root: &Path) -> PathBuf {
+pub(crate) fn relative(path: &Path, root: &Path) -> PathBuf {
     let (mut path_parts, mut root_parts) = (path.components().peekable(), root.components().peekable());
     while let (Some(left), Some(right)) = (path_parts.peek(), root_parts.peek()) {
         if left != right {

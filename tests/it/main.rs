@@ -19,6 +19,7 @@ mod diagnostics;
 mod docs;
 mod e2e;
 mod edit;
+mod engine;
 mod generate;
 mod generated;
 mod http;

@@ -13,13 +13,28 @@ pub(crate) const OFFLINE: &str = "--fetch-deps=false --skip-toolchain-check";
 
 /// A folder that is deleted at the end of the test.
 pub(crate) struct Sandbox {
-    root: TempDir,
+    root: PathBuf,
+    _temporary: Option<TempDir>,
 }
 
 impl Sandbox {
     /// An empty folder.
     pub(crate) fn new() -> Self {
-        Self { root: tempfile::Builder::new().prefix("sandbox-").tempdir().unwrap() }
+        let folder = tempfile::Builder::new().prefix("sandbox-").tempdir().unwrap();
+        Self { root: folder.path().to_path_buf(), _temporary: Some(folder) }
+    }
+
+    /// A folder with these files, that is the same in every run, so that cargo builds what is in it once.
+    pub(crate) fn lasting(name: &str, files: &[(&str, &str)]) -> Self {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lasting").join(name);
+        let sandbox = Self { root, _temporary: None };
+        if sandbox.root.exists() {
+            std::fs::remove_dir_all(&sandbox.root).unwrap();
+        }
+        for (path, text) in files {
+            sandbox.file(path, text);
+        }
+        sandbox
     }
 
     /// A folder with the project `demo` of the domain `example.com` in it.
@@ -30,11 +45,11 @@ impl Sandbox {
     }
 
     pub(crate) fn root(&self) -> &Path {
-        self.root.path()
+        &self.root
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
-        self.root.path().join(path)
+        self.root.join(path)
     }
 
     /// Writes a file, and the folders on the way.
@@ -66,7 +81,12 @@ impl Sandbox {
 
     /// Runs the binary to its end.
     pub(crate) fn run(&self, arguments: &str) -> Run {
-        let output = self.command(arguments).output().unwrap();
+        self.finish(arguments, &mut self.command(arguments))
+    }
+
+    /// Runs a command to its end, which is called `arguments` when it fails.
+    pub(crate) fn finish(&self, arguments: &str, command: &mut Command) -> Run {
+        let output = command.output().unwrap();
         Run { arguments: arguments.to_owned(), root: self.root().display().to_string(), output }
     }
 

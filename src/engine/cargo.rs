@@ -1,0 +1,169 @@
+//! cargo, run as the user runs it: in the user's folder, with the user's toolchain, configuration and target folder.
+//! What it says goes straight to the terminal.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Output, Stdio};
+
+use serde_json::Value;
+
+use super::scratch::Scratch;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::{CargoManifest, FeatureSelection};
+
+/// cargo for one package.
+pub(super) struct Cargo<'a> {
+    program: OsString,
+    dir: &'a Path,
+    package: &'a str,
+    /// Where cargo puts what it builds for this package.
+    pub(super) target: PathBuf,
+    quiet: bool,
+}
+
+/// A program to build and run.
+pub(super) struct Program<'a> {
+    /// The folder of the workspace.
+    pub(super) workspace: &'a Path,
+    pub(super) package: &'a str,
+    pub(super) binary: &'a str,
+    pub(super) features: Option<&'a FeatureSelection>,
+    /// For the compiler, and for the crate of the binary alone.
+    pub(super) flags: &'a [&'a str],
+}
+
+impl<'a> Cargo<'a> {
+    /// Finds cargo, and asks it for the target folder.
+    pub(super) fn new(manifest: &'a CargoManifest, quiet: bool) -> Result<Self, Diagnostic> {
+        let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let (dir, package) = (manifest.dir.as_path(), manifest.name.as_str());
+        let mut cargo = Self { program, dir, package, target: PathBuf::new(), quiet };
+        let mut command = cargo.command(&["metadata", "--no-deps", "--format-version=1"]);
+        let output = cargo.output(command.arg("--manifest-path").arg(dir.join("Cargo.toml")))?;
+        let metadata: Option<Value> = serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success());
+        let target = metadata.as_ref().and_then(|metadata| metadata["target_directory"].as_str());
+        cargo.target = target.ok_or_else(|| cargo.failed("can't read the manifest of"))?.into();
+        Ok(cargo)
+    }
+
+    /// The build folder of ours for this package.
+    pub(super) fn scratch(&self) -> Result<Scratch, Diagnostic> {
+        Scratch::open(&self.target, self.package).map_err(|error| self.unwritable(&error))
+    }
+
+    /// A build folder that can't be written.
+    pub(super) fn unwritable(&self, error: &io::Error) -> Diagnostic {
+        let folder = self.target.strip_prefix(self.dir).unwrap_or(&self.target);
+        Diagnostic::new(
+            Code::CompileFailed,
+            format!("cannot write to the target folder `{}`: {error}", folder.display()),
+        )
+        .help("set `CARGO_TARGET_DIR` to a folder that can be written to")
+    }
+
+    /// Builds a program, runs it, and returns what it prints.
+    pub(super) fn run(&self, program: &Program<'_>) -> Result<(String, ExitStatus), Diagnostic> {
+        let executable = self.build(program)?;
+        let mut command = Command::new(&executable);
+        command.current_dir(self.dir).stdin(Stdio::null()).stderr(Stdio::inherit());
+        let output = command.output().map_err(|error| {
+            let name = executable.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Diagnostic::new(Code::CompileFailed, format!("cannot run `{name}`, which cargo built: {error}"))
+                .help("builds for another platform can't be asked: unset `build.target` of cargo")
+        })?;
+        Ok((String::from_utf8_lossy(&output.stdout).into_owned(), output.status))
+    }
+
+    fn build(&self, program: &Program<'_>) -> Result<PathBuf, Diagnostic> {
+        let manifest = program.workspace.join("Cargo.toml");
+        let mut features = Vec::new();
+        if let Some(selection) = program.features {
+            features.extend(feature_flags(selection));
+        }
+        let mut command = self.command(&["rustc", "--message-format=json-render-diagnostics", "--package"]);
+        command.args([program.package, "--bin", program.binary]).args(&features);
+        command.arg("--manifest-path").arg(&manifest).arg("--target-dir").arg(&self.target);
+        // What is there already needs no network.
+        if self.is_complete(&manifest, &features)? {
+            command.arg("--offline");
+        }
+        if self.quiet {
+            command.arg("--quiet");
+        }
+        if !program.flags.is_empty() {
+            command.arg("--").args(program.flags);
+        }
+        let output = self.output(&mut command)?;
+        let messages = String::from_utf8_lossy(&output.stdout);
+        let executable =
+            messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find_map(|message| {
+                let ours = message["reason"] == "compiler-artifact" && message["target"]["name"] == program.binary;
+                message["executable"].as_str().filter(|_| ours).map(PathBuf::from)
+            });
+        executable.filter(|_| output.status.success()).ok_or_else(|| self.failed("could not build"))
+    }
+
+    /// Whether cargo has every crate that it needs on this machine.
+    fn is_complete(&self, manifest: &Path, features: &[String]) -> Result<bool, Diagnostic> {
+        let version = self.output(self.command(&["-vV"]).stderr(Stdio::null()))?;
+        let version = String::from_utf8_lossy(&version.stdout).into_owned();
+        let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+        let mut command = self.command(&["metadata", "--offline", "--format-version=1", "--manifest-path"]);
+        command.arg(manifest).args(features).stderr(Stdio::null());
+        if let Some(host) = host {
+            command.args(["--filter-platform", host]);
+        }
+        Ok(self.output(&mut command)?.status.success())
+    }
+
+    /// Runs a binary of the package itself, and returns what it prints.
+    pub(super) fn run_own(
+        &self,
+        binary: &str,
+        arguments: &[String],
+        features: &FeatureSelection,
+    ) -> Result<String, Diagnostic> {
+        let mut command = self.command(&["run", "--locked", "--package", self.package, "--bin", binary]);
+        command.args(feature_flags(features)).arg("--manifest-path").arg(self.dir.join("Cargo.toml"));
+        if self.quiet {
+            command.arg("--quiet");
+        }
+        let output = self.output(command.arg("--").args(arguments))?;
+        if !output.status.success() {
+            let why = format!("could not run the binary `{binary}` of");
+            return Err(self.failed(&why));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).current_dir(self.dir).stdin(Stdio::null()).stderr(Stdio::inherit());
+        command
+    }
+
+    fn output(&self, command: &mut Command) -> Result<Output, Diagnostic> {
+        command.stdout(Stdio::piped()).spawn().and_then(std::process::Child::wait_with_output).map_err(|error| {
+            let program = self.program.to_string_lossy();
+            Diagnostic::new(Code::CompileFailed, format!("cannot run `{program}`: {error}"))
+                .help("install Rust from https://rustup.rs, or pass `--engine static`, which needs neither")
+        })
+    }
+
+    fn failed(&self, what: &str) -> Diagnostic {
+        Diagnostic::new(Code::CompileFailed, format!("cargo {what} `{}`; what it says is above", self.package))
+    }
+}
+
+fn feature_flags(features: &FeatureSelection) -> Vec<String> {
+    let mut flags = Vec::new();
+    if features.all {
+        flags.push("--all-features".to_owned());
+    }
+    if features.no_default {
+        flags.push("--no-default-features".to_owned());
+    }
+    flags.extend(features.features.iter().map(|name| format!("--features={name}")));
+    flags
+}

@@ -1,0 +1,138 @@
+//! What the programs say that run `crd()`: Rust text for them, and how their output is read.
+//!
+//! A line of theirs begins with [`MARK`], whatever else `crd()` prints; before a type is asked its name is printed, so
+//! that the culprit is known even if the process ends.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// Begins each line that is for us.
+const MARK: &str = "@memcached-sdk ";
+/// The function of a module that asks the types in it and below.
+pub(super) const ASK: &str = "memcached_sdk_crds";
+/// The module that asks: `emit` for one type, `run` for all. `JSON` stands for the path of `serde_json`.
+const RUNTIME: &str = r#"
+mod memcached_sdk_crdgen {
+    use std::panic::{catch_unwind, set_hook};
+    use std::string::{String, ToString as _};
+    use std::sync::Mutex;
+
+    use JSON::{Value, json};
+
+    static PLACE: Mutex<String> = Mutex::new(String::new());
+
+    fn line(value: &Value) {
+        std::println!("\n@memcached-sdk {value}");
+    }
+
+    fn emit(kind: &str, crd: fn() -> Value) {
+        line(&json!({ "asked": kind }));
+        match catch_unwind(crd) {
+            Ok(crd) => line(&json!({ "crd": crd })),
+            Err(panic) => {
+                let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+                let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+                let place = PLACE.lock().map(|place| place.clone()).unwrap_or_default();
+                line(&json!({ "panic": text.unwrap_or_default(), "place": place }));
+            }
+        }
+    }
+
+    pub fn run(all: fn(fn(&str, fn() -> Value))) {
+        set_hook(std::boxed::Box::new(|info| {
+            if let (Some(place), Ok(mut last)) = (info.location(), PLACE.lock()) {
+                *last = place.to_string();
+            }
+        }));
+        all(emit);
+        line(&json!({ "done": true }));
+    }
+}
+"#;
+
+/// A `main` that runs the asking function at `path`, and what it needs; `json` is the path of `serde_json`.
+pub(super) fn main(path: &str, json: &str) -> String {
+    let runtime = RUNTIME.replace("JSON", json);
+    format!("\nfn main() {{\n    memcached_sdk_crdgen::run({path});\n}}\n{runtime}")
+}
+
+/// An asking function: of types, each with the expression that names it, and of modules below.
+pub(super) fn ask(visibility: &str, json: &str, types: &[(&str, String)], modules: &[String]) -> String {
+    let mut text = format!("\n#[doc(hidden)]\n{visibility}fn {ASK}(emit: fn(&str, fn() -> {json}::Value)) {{\n");
+    for (kind, crd) in types {
+        let _ = writeln!(text, "    emit({kind:?}, || {json}::to_value({crd}).unwrap());");
+    }
+    for module in modules {
+        let _ = writeln!(text, "    {module}::{ASK}(emit);");
+    }
+    text + "}\n"
+}
+
+/// What a type answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Answer {
+    Crd(Value),
+    Panic {
+        message: String,
+        /// `src/api.rs:12:9`, relative to where cargo ran the compiler, or absolute.
+        place: String,
+    },
+    /// The process ended.
+    Nothing,
+}
+
+/// The answers of a program, by the names of its types; and whether it came to its end.
+pub(super) fn answers(stdout: &str) -> (Vec<(String, Answer)>, bool) {
+    let mut answers: Vec<(String, Answer)> = Vec::new();
+    let mut done = false;
+    for line in stdout.lines().filter_map(|line| line.strip_prefix(MARK)) {
+        let Ok(Value::Object(mut line)) = serde_json::from_str::<Value>(line) else { continue };
+        let mut text = |key: &str| line.get_mut(key).and_then(|value| value.as_str().map(str::to_owned));
+        if let Some(kind) = text("asked") {
+            answers.push((kind, Answer::Nothing));
+        } else if let (Some(message), Some(last)) = (text("panic"), answers.last_mut()) {
+            last.1 = Answer::Panic { message, place: text("place").unwrap_or_default() };
+        } else if let (Some(crd), Some(last)) = (line.remove("crd"), answers.last_mut()) {
+            last.1 = Answer::Crd(crd);
+        } else {
+            done |= line.contains_key("done");
+        }
+    }
+    (answers, done)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn output_is_read_whatever_else_is_printed() {
+        let text = "noise\n@memcached-sdk {\"asked\":\"A\"}\nmore\n@memcached-sdk {\"crd\":{\"kind\":\"x\"}}\n\
+                    @memcached-sdk {\"asked\":\"b::B\"}\n@memcached-sdk {\"panic\":\"no\",\"place\":\"src/a.rs:1:2\"}\n";
+        let crd = ("A".to_owned(), Answer::Crd(json!({ "kind": "x" })));
+        let panic = Answer::Panic { message: "no".to_owned(), place: "src/a.rs:1:2".to_owned() };
+        let panic = ("b::B".to_owned(), panic);
+        assert_eq!(answers(text), (vec![crd.clone(), panic.clone()], false));
+        let ended = ("c::C".to_owned(), Answer::Nothing);
+        let more = "@memcached-sdk {\"asked\":\"c::C\"}\n";
+        assert_eq!(answers(&format!("{text}{more}")), (vec![crd.clone(), panic.clone(), ended], false));
+        assert_eq!(answers(&format!("{text}@memcached-sdk {{\"done\":true}}\n")), (vec![crd, panic], true));
+    }
+
+    #[test]
+    fn the_programs_are_rust() {
+        let types = [("a::B", "<B as ::kube::core::CustomResourceExt>::crd()".to_owned())];
+        let text = ask("pub(crate) ", "::serde_json", &types, &["c".to_owned()]);
+        assert_eq!(
+            text,
+            "\n#[doc(hidden)]\npub(crate) fn memcached_sdk_crds(emit: fn(&str, fn() -> ::serde_json::Value)) {\n    \
+             emit(\"a::B\", || ::serde_json::to_value(<B as ::kube::core::CustomResourceExt>::crd()).unwrap());\n    \
+             c::memcached_sdk_crds(emit);\n}\n"
+        );
+        syn::parse_file(&(text + &main(ASK, "::serde_json"))).unwrap();
+        assert!(RUNTIME.contains(&format!("\\n{MARK}{{value}}")));
+    }
+}

@@ -1,0 +1,262 @@
+//! The types to ask: those that the source declares, and those that `Cargo.toml` lists because no source shows them.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens as _;
+use syn::{Attribute, Item, Visibility};
+use toml_edit::Document;
+
+use crate::api::{self, Declared};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree};
+
+/// The table of `Cargo.toml` that is ours.
+const TABLE: &str = "package.metadata.memcached-sdk";
+
+/// A type to ask for its CRD.
+#[derive(Debug, Clone)]
+pub(super) struct Kind {
+    /// Its path from the root of its crate, which tells the types of a package apart.
+    pub(super) path: String,
+    /// The module that it is asked from.
+    pub(super) module: ModuleId,
+    /// Its path from there.
+    pub(super) name: String,
+    /// Other crates can name it.
+    pub(super) public: bool,
+    /// The path of kube's core, as the derive has it.
+    pub(super) core: String,
+    /// The path of `serde_json`, as the derive has it.
+    pub(super) json: String,
+    /// Group, version and kind, where the attributes say them.
+    pub(super) key: Option<[String; 3]>,
+    /// Where the spec is declared, or the line that lists it.
+    pub(super) origin: Origin,
+}
+
+/// What `[package.metadata.memcached-sdk]` says.
+#[derive(Debug, Default)]
+pub(super) struct Metadata {
+    /// The binary that prints the CRDs, and its arguments.
+    pub(super) crdgen: Option<Vec<String>>,
+    /// Paths of types, from the root of the crate.
+    pub(super) crds: Vec<(String, Origin)>,
+}
+
+impl Metadata {
+    pub(super) fn read(manifest: &CargoManifest) -> (Self, Diagnostics) {
+        let mut metadata = Self::default();
+        let mut found = Diagnostics::default();
+        let Ok(document) = Document::parse(manifest.origin.text.to_string()) else { return (metadata, found) };
+        let table = ["package", "metadata", "memcached-sdk"]
+            .iter()
+            .try_fold(document.as_item(), |item, key| item.as_table_like()?.get(key));
+        for (key, item) in table.and_then(toml_edit::Item::as_table_like).into_iter().flat_map(|table| table.iter()) {
+            let origin = Origin { range: item.span().unwrap_or_default(), ..manifest.origin.clone() };
+            let texts: Option<Vec<_>> = match item.as_array() {
+                Some(array) => array.iter().map(|value| Some((value.as_str()?.to_owned(), value.span()))).collect(),
+                None => item.as_str().map(|text| vec![(text.to_owned(), item.span())]),
+            };
+            match (key, texts) {
+                ("crdgen", Some(texts)) if !texts.is_empty() => {
+                    metadata.crdgen = Some(texts.into_iter().map(|(text, _)| text).collect());
+                }
+                ("crds", Some(texts)) => {
+                    for (text, span) in texts {
+                        let origin = Origin { range: span.unwrap_or_default(), ..origin.clone() };
+                        if is_path(&text) {
+                            metadata.crds.push((text, origin));
+                        } else {
+                            let message = format!("`{text}` is not the path of a type");
+                            let help = "write it from the root of the crate: `api::v1::Foo`";
+                            found.push(Diagnostic::new(Code::CompileFailed, message).at(origin).help(help));
+                        }
+                    }
+                }
+                ("crdgen" | "crds", _) => found.push(
+                    Diagnostic::new(
+                        Code::CompileFailed,
+                        format!("`{key}` in `[{TABLE}]` is not a text or a list of texts"),
+                    )
+                    .at(origin),
+                ),
+                _ => found.push(
+                    Diagnostic::new(Code::CompileFailed, format!("`[{TABLE}]` has no key `{key}`"))
+                        .at(origin)
+                        .help("its keys are `crdgen` and `crds`"),
+                ),
+            }
+        }
+        (metadata, found)
+    }
+}
+
+fn is_path(text: &str) -> bool {
+    syn::parse_str::<syn::Path>(text).is_ok_and(|path| {
+        path.leading_colon.is_none() && path.segments.iter().all(|segment| segment.arguments.is_none())
+    })
+}
+
+/// All types to ask, in the order of the source, and why there may be more.
+pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>, Diagnostics) {
+    let (declared, doubts) = api::declared(tree);
+    let mut kinds: Vec<Kind> = Vec::new();
+    let mut found = Diagnostics::default();
+    if listed.is_empty() {
+        // The list is the answer to them.
+        found = doubts;
+    }
+    for Declared { item, .. } in declared {
+        let kind = match kind(tree, item) {
+            Ok(kind) => kind,
+            Err(diagnostic) => {
+                found.push(diagnostic);
+                continue;
+            }
+        };
+        if kinds.iter().any(|other| (other.module, &other.name) == (kind.module, &kind.name)) {
+            continue;
+        }
+        match tree.unknown_cfg(item) {
+            Some(cfg) if !listed.iter().any(|(path, _)| absolute(path) == kind.path) => {
+                let message =
+                    format!("`{}` exists only under `cfg({cfg})`, which only the compiler can decide", kind.name);
+                let help = format!("if it does, list it: `crds = [\"{}\"]` in `[{TABLE}]`", kind.path);
+                found.push(Diagnostic::new(Code::UnknownCfg, message).at(kind.origin).help(help));
+            }
+            _ => kinds.push(kind),
+        }
+    }
+    for (path, origin) in listed {
+        if let Some(root) = tree.roots().next()
+            && !kinds.iter().any(|kind| kind.path == absolute(path))
+        {
+            kinds.push(named(tree, root, absolute(path), &kinds, origin.clone()));
+        }
+    }
+    for kind in &kinds {
+        // A shadow looks for `main` there.
+        tree.module_items(root_of(tree, kind.module));
+    }
+    (kinds, found)
+}
+
+/// The root of the crate that a module is in.
+pub(super) fn root_of(tree: &SourceTree, module: ModuleId) -> ModuleId {
+    std::iter::successors(Some(module), |module| tree.parent(*module)).last().unwrap_or(module)
+}
+
+fn absolute(path: &str) -> &str {
+    path.strip_prefix("crate::").unwrap_or(path)
+}
+
+/// The crates that the derive names, when the attributes give them no other name.
+const CORE: &str = "::kube::core";
+const JSON: &str = "::serde_json";
+
+fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
+    let (attributes, visibility, ident) = match tree.item(item) {
+        Item::Struct(item) => (&item.attrs, &item.vis, &item.ident),
+        Item::Enum(item) => (&item.attrs, &item.vis, &item.ident),
+        Item::Union(item) => (&item.attrs, &item.vis, &item.ident),
+        _ => unreachable!("only types derive"),
+    };
+    let module = tree.module(item);
+    let origin = tree.origin(module, ident.span());
+    let said = |key: &str| said(attributes, key);
+    // `struct` is what older releases call `root`.
+    let Some(name) = said("root").or_else(|| said("struct")).or_else(|| said("kind")) else {
+        let message = format!("`{ident}` derives `CustomResource` without a `kind`");
+        return Err(Diagnostic::new(Code::KubeAttribute, message)
+            .at(origin)
+            .help("add `kind = \"…\"` to `#[kube(…)]`"));
+    };
+    let path = tree.module_path(module).into_iter().skip(1).chain([name.clone()]).collect::<Vec<_>>().join("::");
+    let public = tree.is_lib(module) && matches!(visibility, Visibility::Public(_)) && is_public(tree, module);
+    let core = said("kube_core").unwrap_or_else(|| CORE.to_owned());
+    let json = said("serde_json").unwrap_or_else(|| JSON.to_owned());
+    let key =
+        said("group").zip(said("version")).zip(said("kind")).map(|((group, version), kind)| [group, version, kind]);
+    Ok(Kind { path, module, name, public, core, json, key, origin })
+}
+
+/// A listed type: as many modules of its path as the source has, and the rest. Crates have the names that they have for
+/// the other types.
+fn named(tree: &SourceTree, root: ModuleId, path: &str, others: &[Kind], origin: Origin) -> Kind {
+    let mut module = root;
+    let mut rest = path;
+    while let Some((name, below)) = rest.split_once("::") {
+        let child = |item: &ItemRef| {
+            tree.child(*item).filter(|child| tree.module_path(*child).last().is_some_and(|last| last == name))
+        };
+        let Some(child) = tree.module_items(module).iter().find_map(child) else { break };
+        (module, rest) = (child, below);
+    }
+    let public = tree.is_lib(module) && is_public(tree, module);
+    let of_other = |get: fn(&Kind) -> &String, default: &str| {
+        others.first().map_or_else(|| default.to_owned(), |kind| get(kind).clone())
+    };
+    let (core, json) = (of_other(|kind| &kind.core, CORE), of_other(|kind| &kind.json, JSON));
+    Kind { path: path.to_owned(), module, name: rest.to_owned(), public, core, json, key: None, origin }
+}
+
+/// Every module on the way is `pub`.
+fn is_public(tree: &SourceTree, module: ModuleId) -> bool {
+    std::iter::successors(Some(module), |module| tree.parent(*module)).all(|module| {
+        let declaration = tree.declaration(module).map(|item| tree.item(item));
+        declaration.is_none_or(|item| matches!(item, Item::Mod(item) if matches!(item.vis, Visibility::Public(_))))
+    })
+}
+
+/// The text that `#[kube(…)]` gives to `key`, of whatever release of kube, also inside `crates(…)`.
+fn said(attributes: &[Attribute], key: &str) -> Option<String> {
+    let kube = attributes.iter().filter(|attribute| attribute.path().is_ident("kube"));
+    kube.filter_map(|attribute| attribute.meta.require_list().ok()).find_map(|list| text_of(list.tokens.clone(), key))
+}
+
+fn text_of(tokens: TokenStream, key: &str) -> Option<String> {
+    let mut tokens = tokens.into_iter().peekable();
+    let mut before = None;
+    while let Some(token) = tokens.next() {
+        match token {
+            // Inside others, such as `scale(…)`, the same keys mean something else.
+            TokenTree::Group(group) if matches!(&before, Some(TokenTree::Ident(ident)) if ident == "crates") => {
+                if let Some(text) = text_of(group.stream(), key) {
+                    return Some(text);
+                }
+                before = None;
+            }
+            TokenTree::Punct(punct) if punct.as_char() == '=' => {
+                if matches!(&before, Some(TokenTree::Ident(ident)) if ident == key)
+                    && let Some(value) = tokens.next()
+                    && let Ok(text) = syn::parse2::<syn::LitStr>(value.to_token_stream())
+                {
+                    return Some(text.value());
+                }
+                before = None;
+            }
+            token => before = Some(token),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_attributes() {
+        for (attribute, key, expected) in [
+            ("#[kube(group = \"g\", kind = \"K\")]", "kind", Some("K")),
+            ("#[kube(kind = \"K\", struct = \"S\")]", "struct", Some("S")),
+            ("#[kube(crates(kube_core = \"::k::core\", serde = \"s\"))]", "kube_core", Some("::k::core")),
+            ("#[kube(namespaced, scale(kind = \"no\"), kind = \"K\")]", "kind", Some("K")),
+            ("#[kube(annotation(\"kind\", \"no\"), validation = Rule::new(kind))]", "kind", None),
+            ("#[kube(kind = KIND)]", "kind", None),
+            ("#[other(kind = \"K\")]", "kind", None),
+        ] {
+            let item: syn::ItemStruct = syn::parse_str(&format!("{attribute} struct S;")).unwrap();
+            assert_eq!(said(&item.attrs, key).as_deref(), expected, "{attribute}");
+        }
+    }
+}

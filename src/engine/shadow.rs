@@ -1,0 +1,243 @@
+//! The shadow package: the user's, with functions added that reach private types, and with another `main`.
+//!
+//! It is a tree of links to the user's files; only the files that are changed are files. They are changed at the end of
+//! modules and in the line of `main`, so the lines that the compiler names are those of the user.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use syn::Item;
+
+use super::cargo::{Cargo, Program};
+use super::dump;
+use super::kinds::{Kind, root_of};
+use super::manifest::{Manifests, helper_name};
+use super::{identifier, lock};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::{FeatureSelection, ItemRef, ModuleId, SourceTree, relative};
+
+/// The folder of the user's files in the workspace.
+const TREE: &str = "tree";
+/// The program that asks the library.
+const ASKER: &str = "memcached-sdk-crdgen.rs";
+
+/// One program for each crate of the package that has types.
+pub(super) fn ask(
+    cargo: &Cargo<'_>,
+    tree: &SourceTree,
+    features: &FeatureSelection,
+    kinds: &[Kind],
+) -> Result<Vec<(String, ExitStatus)>, Diagnostic> {
+    let manifest = tree.manifest();
+    let scratch = cargo.scratch()?;
+    let manifests = Manifests::read(manifest).map_err(|error| Diagnostic::from(&error))?;
+    // The mirror begins at the workspace, as far as `include_str!("../../README.md")` may reach.
+    let base = if manifest.dir.starts_with(&manifest.workspace) { &manifest.workspace } else { &manifest.dir };
+    let package = manifest.dir.strip_prefix(base).unwrap_or(Path::new(""));
+
+    let mut edits = Edits::default();
+    let mut binaries = Vec::new();
+    let mut texts = BTreeMap::new();
+    for root in tree.roots() {
+        let kinds: Vec<&Kind> = kinds.iter().filter(|kind| root_of(tree, kind.module) == root).collect();
+        let Some(json) = kinds.first().map(|kind| kind.json.as_str()) else { continue };
+        add_functions(tree, &kinds, json, &mut edits);
+        let path = if tree.is_lib(root) {
+            let library = format!("::{}", tree.module_path(root)[0]);
+            let json = json.strip_prefix("crate").map_or_else(|| json.to_owned(), |path| format!("{library}{path}"));
+            texts.insert(package.join(ASKER), dump::main(&format!("{library}::{}", dump::ASK), &json));
+            ASKER.to_owned()
+        } else {
+            replace_main(tree, root, json, &mut edits);
+            slashed(&relative(tree.module_file(root), &manifest.dir))
+        };
+        let suffix = if binaries.is_empty() { String::new() } else { format!("-{}", binaries.len()) };
+        binaries.push((helper_name(&manifest.name) + &suffix, path));
+    }
+    for (file, edits) in edits.0 {
+        let path = file.strip_prefix(base).map_err(|_| {
+            Diagnostic::new(Code::CompileFailed, format!("`{}` is outside of the workspace", file.display()))
+                .help("move the module of the type into the workspace")
+        })?;
+        texts.insert(path.to_path_buf(), edits.apply());
+    }
+    texts.insert(package.join("Cargo.toml"), manifests.shadow(&binaries));
+    let member = slashed(&Path::new(TREE).join(package));
+    let write = || -> io::Result<()> {
+        let folder = |path: &str| format!("shadow/{path}");
+        scratch.write(&folder("Cargo.toml"), &manifests.workspace(&member))?;
+        if let Some(lock) = lock(manifest) {
+            scratch.write(&folder("Cargo.lock"), &lock)?;
+        }
+        scratch.mirror(base, &folder(TREE), &texts, &without(base, package, &cargo.target))
+    };
+    write().map_err(|error| cargo.unwritable(&error))?;
+
+    // The compiler then shows the user's paths.
+    let remap = format!("--remap-path-prefix={TREE}=");
+    // What the user's lints say about added code is noise.
+    let flags = ["--cap-lints", "allow", &remap];
+    let workspace = scratch.path("shadow");
+    let run = |(binary, _): &(String, String)| {
+        let features = Some(features);
+        cargo.run(&Program { workspace: &workspace, package: &manifest.name, binary, features, flags: &flags })
+    };
+    binaries.iter().map(run).collect()
+}
+
+/// What is not linked: manifests and lock files that would make other workspaces, and what cargo builds.
+fn without(base: &Path, package: &Path, target: &Path) -> BTreeSet<PathBuf> {
+    let mut without = BTreeSet::from([package.join("Cargo.lock")]);
+    for folder in package.ancestors().skip(1) {
+        without.extend(["Cargo.toml", "Cargo.lock"].map(|name| folder.join(name)));
+    }
+    without.extend(target.strip_prefix(base).map(Path::to_path_buf));
+    without
+}
+
+/// The types and modules that one function asks.
+#[derive(Default)]
+struct Node {
+    types: Vec<(String, String)>,
+    modules: BTreeSet<String>,
+}
+
+/// Adds a function to every module on the way to a type.
+fn add_functions(tree: &SourceTree, kinds: &[&Kind], json: &str, edits: &mut Edits) {
+    let mut nodes: BTreeMap<ModuleId, Node> = BTreeMap::new();
+    for kind in kinds {
+        let crd = format!("<{} as {}::CustomResourceExt>::crd()", kind.name, kind.core);
+        nodes.entry(kind.module).or_default().types.push((kind.path.clone(), crd));
+        let mut module = kind.module;
+        while let Some(parent) = tree.parent(module) {
+            nodes.entry(parent).or_default().modules.insert(name(tree, module));
+            module = parent;
+        }
+    }
+    for (module, node) in nodes {
+        let visibility = match tree.parent(module) {
+            None if tree.is_lib(module) => "pub ",
+            None => "",
+            Some(_) => "pub(crate) ",
+        };
+        let types: Vec<(&str, String)> = node.types.iter().map(|(kind, crd)| (kind.as_str(), crd.clone())).collect();
+        let modules: Vec<String> = node.modules.iter().map(|name| identifier(name)).collect();
+        let text = dump::ask(visibility, json, &types, &modules);
+        let file = edits.file(tree, module);
+        for end in ends(tree, module) {
+            file.insert(end, &text);
+        }
+    }
+}
+
+fn name(tree: &SourceTree, module: ModuleId) -> String {
+    tree.module_path(module).pop().unwrap_or_default()
+}
+
+/// Where the text of a module ends: at its brace, or at the end of its file. There are several when `cfg` chooses.
+fn ends(tree: &SourceTree, module: ModuleId) -> Vec<usize> {
+    let file = tree.module_file(module);
+    let mut inline = Vec::new();
+    let mut at = module;
+    while let Some(parent) = tree.parent(at).filter(|parent| tree.module_file(*parent) == file) {
+        inline.insert(0, name(tree, at));
+        at = parent;
+    }
+    let (text, before) = tree.module_text(module);
+    let mut ends = Vec::new();
+    if inline.is_empty() {
+        ends.push(before + text.len());
+    } else if let Ok(parsed) = syn::parse_str::<syn::File>(text) {
+        braces(&parsed.items, &inline, &mut |end| ends.push(before + end));
+    }
+    ends
+}
+
+/// The closing braces of the modules with this path.
+fn braces(items: &[Item], path: &[String], found: &mut impl FnMut(usize)) {
+    let Some((first, below)) = path.split_first() else { return };
+    for item in items {
+        if let Item::Mod(item) = item
+            && item.ident.to_string().trim_start_matches("r#") == first
+            && let Some((brace, items)) = &item.content
+        {
+            if below.is_empty() {
+                found(brace.span.close().byte_range().start);
+            }
+            braces(items, below, found);
+        }
+    }
+}
+
+/// Makes the program ask; the old `main` stays, as a function without a meaning.
+fn replace_main(tree: &SourceTree, root: ModuleId, json: &str, edits: &mut Edits) {
+    let file = edits.file(tree, root);
+    let main = |item: &ItemRef| match tree.item(*item) {
+        Item::Fn(item) if item.sig.ident == "main" => Some(item),
+        _ => None,
+    };
+    for main in tree.module_items(root).iter().filter_map(main) {
+        use syn::spanned::Spanned as _;
+        for attribute in &main.attrs {
+            // `#[tokio::main]` and the like.
+            if !["cfg", "cfg_attr", "doc"].iter().any(|name| attribute.path().is_ident(name)) {
+                file.blank(tree.origin(root, attribute.span()).range);
+            }
+        }
+        file.replace(tree.origin(root, main.sig.ident.span()).range, "memcached_sdk_main");
+    }
+    file.insert(file.text.len(), &dump::main(dump::ASK, json));
+}
+
+/// Changes of files, by path.
+#[derive(Default)]
+struct Edits(BTreeMap<PathBuf, FileEdits>);
+
+impl Edits {
+    fn file(&mut self, tree: &SourceTree, module: ModuleId) -> &mut FileEdits {
+        let path = tree.module_file(module).to_path_buf();
+        self.0.entry(path).or_insert_with(|| {
+            let (text, before) = tree.module_text(module);
+            // A byte order mark or a `#!` line is of no use here, but places count it.
+            FileEdits { text: " ".repeat(before) + text, edits: Vec::new() }
+        })
+    }
+}
+
+/// Changes of one file, in places of the old text.
+struct FileEdits {
+    text: String,
+    edits: Vec<(Range<usize>, String)>,
+}
+
+impl FileEdits {
+    fn insert(&mut self, at: usize, text: &str) {
+        self.replace(at..at, text);
+    }
+
+    fn replace(&mut self, range: Range<usize>, text: &str) {
+        self.edits.push((range, text.to_owned()));
+    }
+
+    /// Leaves nothing but the ends of lines.
+    fn blank(&mut self, range: Range<usize>) {
+        let text = self.text.get(range.clone()).unwrap_or_default();
+        let blank: String = text.chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect();
+        self.edits.push((range, blank));
+    }
+
+    fn apply(mut self) -> String {
+        self.edits.sort_by_key(|(range, _)| range.start);
+        for (range, text) in self.edits.into_iter().rev() {
+            self.text.replace_range(range, &text);
+        }
+        self.text
+    }
+}
+
+fn slashed(path: &Path) -> String {
+    path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}

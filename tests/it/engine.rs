@@ -1,0 +1,578 @@
+//! The compiled engine, on projects of every layout: what it answers, what it says, and that it touches nothing.
+//!
+//! All projects but one have the dependencies of the Memcached sample, so each of these is compiled once.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use snapbox::{assert_data_eq, str};
+use toml_edit::{DocumentMut, Item, Table, value};
+
+use crate::generated;
+use crate::sandbox::{self, Run, Sandbox};
+use crate::wait::until;
+
+const CRD: &str = "config/crd/bases/example.com_things.yaml";
+const ENGINES: [&str; 2] = ["static", "compiled"];
+
+/// A project, and the right to build: waiting here keeps what cargo says about waiting out of the output.
+struct Project {
+    sandbox: Sandbox,
+    _building: MutexGuard<'static, ()>,
+}
+
+impl Project {
+    /// Names are not shared: cargo tells packages in one target folder apart by them.
+    fn at(name: &str, files: &[(&str, &str)]) -> Self {
+        static BUILDING: Mutex<()> = Mutex::new(());
+        let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+        Self { sandbox: Sandbox::lasting(name, files), _building: building }
+    }
+
+    /// With the dependencies of the sample.
+    fn new(name: &str, change: impl FnOnce(&mut DocumentMut), files: &[(&str, &str)]) -> Self {
+        let project = Self::at(name, files);
+        let mut manifest = manifest(name);
+        change(&mut manifest);
+        let lock = std::fs::read_to_string(generated::lock()).unwrap();
+        project.sandbox.file("Cargo.toml", &manifest.to_string());
+        project.sandbox.file("Cargo.lock", &lock.replace("\"memcached-operator\"", &format!("\"{name}\"")));
+        project
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = self.sandbox.command(&format!("generate crds {arguments}"));
+        // Other flags would be another build of every dependency.
+        command.env("CARGO_TARGET_DIR", generated::target()).env_remove("RUSTFLAGS").env("CARGO_TERM_COLOR", "never");
+        command
+    }
+
+    fn generate(&self, arguments: &str) -> Run {
+        self.sandbox.finish(arguments, &mut self.command(arguments))
+    }
+
+    /// The engines agree on what is written, and nothing else changes.
+    fn agree(&self, arguments: &str) -> String {
+        let mut before = self.sandbox.files();
+        let texts = ENGINES.map(|engine| {
+            self.generate(&format!("--engine {engine} {arguments}")).success();
+            let mut after = self.sandbox.files();
+            let text = after.remove(CRD).unwrap();
+            before.remove(CRD);
+            assert_eq!(after, before, "{engine}");
+            text
+        });
+        assert_data_eq!(&texts[1], texts[0].clone());
+        texts[1].clone()
+    }
+}
+
+/// The manifest of the sample under another name, without its lints.
+fn manifest(name: &str) -> DocumentMut {
+    let sample = generated::lock().with_file_name("Cargo.toml");
+    let mut manifest: DocumentMut = std::fs::read_to_string(sample).unwrap().parse().unwrap();
+    manifest["package"]["name"] = value(name);
+    manifest.remove("lints");
+    manifest
+}
+
+/// A custom resource of the group `example.com`.
+fn resource(kind: &str, fields: &str) -> String {
+    format!(
+        "#[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n\
+         #[kube(group = \"example.com\", version = \"v1\", kind = \"{kind}\")]\npub struct {kind}Spec {{\n{fields}}}\n"
+    )
+}
+
+#[test]
+fn a_library() {
+    let fields = "    pub size: i32,\n    #[cfg(feature = \"extra\")]\n    pub extra: Option<String>,\n";
+    let features = |manifest: &mut DocumentMut| {
+        manifest["features"] = Item::Table(Table::from_iter([("extra", toml_edit::Array::new())]));
+    };
+    let files = [("src/lib.rs", "pub mod api;\n"), ("src/api.rs", &resource("Thing", fields))];
+    let project = Project::new("engine-lib", features, &files);
+    assert!(!project.agree("").contains("extra:"));
+    assert!(project.agree("--features extra").contains("extra:"));
+    project.generate("--engine compiled --check").code(3);
+    let said = project.generate("--verify --all-features").success().err();
+    assert!(said.contains("both engines agree on 1 of 1 CRD versions\n"), "{said}");
+    project.generate("-F nonsense").code(2).stderr(str![[r#"
+error: `engine-lib` has no feature `nonsense`
+help: it has `extra`
+
+"#]]);
+}
+
+const TRANSFORMED: &str = "    #[schemars(transform = note)]\n    size: i32,\n";
+const NOTE: &str =
+    "fn note(schema: &mut schemars::Schema) {\n    schema.insert(\"description\".to_owned(), \"noted\".into());\n}\n";
+
+/// Private types in private modules, in files and inline, of a program whose `main` is rewritten by an attribute.
+#[test]
+fn a_program_that_the_source_does_not_decide() {
+    let main = format!(
+        "mod api;\nmod inline {{\n    mod deeper {{\n{}    }}\n}}\n\n#[tokio::main]\nasync fn main() -> Result<(), String> \
+         {{\n    Ok(())\n}}\n",
+        resource("Other", "    list: Vec<String>,\n").replace("pub struct", "struct")
+    );
+    let thing = resource("Thing", TRANSFORMED).replace("pub struct", "struct") + NOTE;
+    let files = [("src/main.rs", main.as_str()), ("src/api.rs", "mod v1;\n"), ("src/api/v1.rs", &thing)];
+    let project = Project::new("engine-bin", |_| {}, &files);
+    let refused = project.generate("--engine static").code(1).err();
+    assert_data_eq!(
+        &refused,
+        str![[r#"
+error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
+ --> src/api/v1.rs:4:28
+  |
+4 |     #[schemars(transform = note)]
+  |                            ^^^^
+  |
+  = help: say it with `extend(…)`
+
+"#]]
+    );
+
+    let said = project.generate("").success().err();
+    assert!(
+        said.starts_with(
+            "compiling `engine-bin`, because one thing needs the compiler:\n  \
+             src/api/v1.rs:4:28: `transform = …` runs code, in `Thing.spec.size` [schema-code]\n\
+             the first time may take minutes; `--engine static` fails instead\n"
+        ),
+        "{said}"
+    );
+    assert!(project.sandbox.read(CRD).contains("description: noted\n"));
+    project.generate("--engine compiled --check").success();
+
+    // The files are links: cargo sees what changes behind them.
+    project.sandbox.replace("src/api/v1.rs", "\"noted\"", "\"changed\"");
+    project.generate("").success();
+    assert!(project.sandbox.read(CRD).contains("description: changed\n"));
+
+    project.sandbox.replace("src/api/v1.rs", "fn note", "fn broken() -> u8 {\n    \"\"\n}\n\nfn note");
+    let before = project.sandbox.files();
+    let said = project.generate("-q").code(1).err();
+    assert_data_eq!(
+        &said,
+        str![[r#"
+error[E0308]: mismatched types
+ --> src/api/v1.rs:8:5
+...
+error: could not compile `engine-bin` (bin "engine-bin-memcached-sdk-crdgen") due to 1 previous error
+error[compile-failed]: cargo could not build `engine-bin`; what it says is above
+
+error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
+ --> src/api/v1.rs:4:28
+  |
+4 |     #[schemars(transform = note)]
+  |                            ^^^^
+  |
+  = help: say it with `extend(…)`
+
+"#]]
+    );
+    assert_eq!(project.sandbox.files(), before);
+}
+
+/// A member whose program has the types; kube is inherited, and has another name; a field is of another member.
+#[test]
+fn a_member_of_a_workspace() {
+    let mut workspace = DocumentMut::new();
+    let change = |manifest: &mut DocumentMut| {
+        workspace["workspace"]["members"] = value(toml_edit::Array::from_iter(["op", "common"]));
+        workspace["workspace"]["resolver"] = value("3");
+        let mut kube = manifest["dependencies"].as_table_mut().unwrap().remove("kube").unwrap();
+        kube["package"] = value("kube");
+        workspace["workspace"]["dependencies"]["k"] = kube;
+        workspace["profile"] = manifest.remove("profile").unwrap();
+        manifest["dependencies"]["k"]["workspace"] = value(true);
+        manifest["dependencies"]["common"]["path"] = value("../common");
+    };
+    let project = Project::new("engine-member", change, &[]);
+    let manifest = project.sandbox.read("Cargo.toml");
+    let member = "crates(kube_core = \"::k::core\")";
+    let thing = resource("Thing", "    pub size: common::Size,\n    pub doc: String,\n")
+        .replace("kube::CustomResource", "k::CustomResource")
+        .replace("kind = \"Thing\"", &format!("kind = \"Thing\", {member}"));
+    let size = "/// How big.\n#[derive(Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n\
+                pub struct Size(pub u8);\n";
+    let common = "[package]\nname = \"common\"\nedition = \"2024\"\n\n[dependencies]\nschemars = \"1\"\n\
+                  serde = { version = \"1\", features = [\"derive\"] }\n";
+    let main =
+        "mod api;\n\nfn main() {\n    print!(\"{}{}\", engine_member::HELLO, include_str!(\"../../README.md\"));\n}\n";
+    project.sandbox.file("Cargo.toml", &workspace.to_string()).file("README.md", "# Hello\n");
+    project.sandbox.file("common/Cargo.toml", common).file("common/src/lib.rs", size);
+    project.sandbox.file("op/Cargo.toml", &manifest).file("op/src/main.rs", main);
+    project.sandbox.file("op/src/api.rs", &thing).file("op/src/lib.rs", "pub const HELLO: &str = \"hello\";\n");
+    let generate = |engine: &str| {
+        let arguments = format!("--engine {engine}");
+        let mut command = project.command(&arguments);
+        project.sandbox.finish(&arguments, command.current_dir(project.sandbox.path("op"))).success();
+        let crd = project.sandbox.read(&format!("op/{CRD}"));
+        std::fs::remove_dir_all(project.sandbox.path("op/config")).unwrap();
+        crd
+    };
+    let before = project.sandbox.files();
+    let [read, compiled] = ENGINES.map(generate);
+    assert!(compiled.contains("description: How big.\n"), "{compiled}");
+    assert_data_eq!(compiled, read);
+    assert_eq!(project.sandbox.files(), before);
+}
+
+/// What a macro makes is shown by no source: its path is listed.
+#[test]
+fn a_listed_type() {
+    let thing = format!(
+        "macro_rules! things {{\n    () => {{\n{}    }};\n}}\nthings!();\n",
+        resource("Thing", "    size: u8,\n")
+    );
+    let lib = "mod api;\npub use api::*;\n";
+    let project = Project::new("engine-listed", |_| {}, &[("src/lib.rs", lib), ("src/api.rs", &thing)]);
+    let said = project.generate("").code(1).err();
+    assert_data_eq!(
+        &said,
+        str![[r#"
+error[hidden-resource]: a macro derives `CustomResource`, and what it declares is not read
+ --> src/api.rs:1:1
+  |
+1 | / macro_rules! things {
+2 | |     () => {
+3 | | #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+4 | | #[kube(group = "example.com", version = "v1", kind = "Thing")]
+... |
+8 | |     };
+9 | | }
+  | |_^
+  |
+  = help: declare the type in a module, or list its path in `crds` of `[package.metadata.memcached-sdk]`
+
+"#]]
+    );
+    let list = |path: &str| {
+        let mut manifest = manifest("engine-listed");
+        manifest["package"]["metadata"]["memcached-sdk"]["crds"] = value(toml_edit::Array::from_iter([path]));
+        project.sandbox.file("Cargo.toml", &manifest.to_string());
+    };
+    for path in ["api::Thing", "crate::Thing"] {
+        list(path);
+        project.generate("").success();
+        assert!(project.sandbox.read(CRD).contains("format: uint8\n"));
+        std::fs::remove_file(project.sandbox.path(CRD)).unwrap();
+    }
+    list("not a path");
+    project.generate("--engine compiled").code(1).stderr(str![[r#"
+error[compile-failed]: `not a path` is not the path of a type
+ --> Cargo.toml:7:40
+  |
+7 | metadata = { memcached-sdk = { crds = ["not a path"] } }
+  |                                        ^^^^^^^^^^^^
+  |
+  = help: write it from the root of the crate: `api::v1::Foo`
+
+"#]]);
+}
+
+#[test]
+fn the_crdgen_of_the_project() {
+    let crdgen = "use engine_own::Thing;\nuse kube::CustomResourceExt as _;\n\nfn main() {\n    \
+                  println!(\"{}\", serde_json::to_string(&[Thing::crd()]).unwrap());\n}\n";
+    let lib = format!("mod hidden {{\n{}}}\npub use hidden::*;\n", resource("Thing", "    pub size: u8,\n"));
+    let own = |manifest: &mut DocumentMut| {
+        manifest["package"]["metadata"]["memcached-sdk"]["crdgen"] = value("crdgen");
+    };
+    let project = Project::new("engine-own", own, &[("src/lib.rs", &lib), ("src/bin/crdgen.rs", crdgen)]);
+    project.agree("");
+    project.sandbox.file("src/lib.rs", &(lib + &resource("Other", "    pub size: u8,\n")));
+    let left_out = project.generate("--engine compiled -o json").code(1).out();
+    assert_data_eq!(
+        left_out,
+        str![[r#"
+{
+  "changes": [],
+  "diagnostics": [
+    {
+      "code": "missing-crd",
+      "severity": "error",
+      "message": "`crdgen` does not print the CRD of `Other`, version `v1` of `example.com`",
+      "file": "src/lib.rs",
+      "line": 11,
+      "column": 12,
+      "help": "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`"
+    }
+  ]
+}
+
+"#]]
+    );
+}
+
+#[test]
+fn types_that_can_not_answer() {
+    let choice = "#[derive(Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n\
+                  #[serde(tag = \"type\")]\npub enum Choice {\n    One { a: String },\n    Two { b: String },\n}\n";
+    let functions =
+        "fn size() -> u8 {\n    panic!(\"no size is known\")\n}\n\nfn gone() -> u8 {\n    std::process::exit(7)\n}\n";
+    let lib = resource("Bare", "    pub size: u8,\n")
+        + &resource("Chosen", "    pub choice: Choice,\n")
+        + choice
+        + &resource("Sized", "    #[serde(default = \"size\")]\n    pub size: u8,\n")
+        + &resource("Gone", "    #[serde(default = \"gone\")]\n    pub size: u8,\n")
+        + functions;
+    let project = Project::new("engine-panics", |_| {}, &[("src/lib.rs", &lib)]);
+    let before = project.sandbox.files();
+    let said = project.generate("--engine compiled -o json").code(1).out();
+    assert_data_eq!(
+        said,
+        str![[r#"
+{
+  "changes": [],
+  "diagnostics": [
+    {
+      "code": "not-structural",
+      "severity": "error",
+      "message": "kube can't make a structural schema of a type in `Chosen`: its variants give the property `type` different schemas",
+      "file": "src/lib.rs",
+      "line": 8,
+      "column": 12,
+      "help": "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types"
+    },
+    {
+      "code": "crd-panic",
+      "severity": "error",
+      "message": "`crd()` of `Sized` panics at src/lib.rs:30:5: no size is known",
+      "file": "src/lib.rs",
+      "line": 19,
+      "column": 12
+    },
+    {
+      "code": "crd-panic",
+      "severity": "error",
+      "message": "`crd()` of `Gone` ends the process: exit status: 7",
+      "file": "src/lib.rs",
+      "line": 25,
+      "column": 12
+    }
+  ]
+}
+
+"#]]
+    );
+    assert_eq!(project.sandbox.files(), before);
+}
+
+/// Only the compiler sees what a build script switches on.
+#[test]
+fn engines_that_differ() {
+    let lib = resource("Thing", "    pub size: u8,\n    #[cfg(feature = \"extra\")]\n    pub extra: bool,\n");
+    let build = "fn main() {\n    println!(\"cargo::rustc-cfg=feature=\\\"extra\\\"\");\n}\n";
+    let project = Project::new("engine-differs", |_| {}, &[("src/lib.rs", &lib), ("build.rs", build)]);
+    let before = project.sandbox.files();
+    let said = project.generate("--verify -q").code(1).err();
+    assert_data_eq!(
+        said,
+        str![[r#"
+...
+error[engines-differ]: the compiler gives another CRD for `Thing`, version `v1` of `example.com`:
+                       --- read
+                       +++ compiled
+                       @@ -18,12 +18,15 @@
+                                properties:
+                                  spec:
+                                    properties:
+                       +              extra:
+                       +                type: boolean
+                                      size:
+                                        format: uint8
+                                        maximum: 255
+                                        minimum: 0
+                                        type: integer
+                                    required:
+                       +            - extra
+                                    - size
+                                    type: object
+                                required:
+ --> src/lib.rs:3:12
+  |
+3 | pub struct ThingSpec {
+  |            ^^^^^^^^^
+  |
+  = help: use `--engine compiled`, and please report the difference
+
+"#]]
+    );
+    assert_eq!(project.sandbox.files(), before);
+    project.generate("--verify --engine auto").code(2);
+}
+
+/// Without building: a `cargo` that leaves a trace.
+#[cfg(unix)]
+fn with_cargo(script: &str, lib: &str) -> (Sandbox, impl Fn(&str) -> Command + use<>) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    sandbox.file("src/lib.rs", lib).file("Cargo.toml", &manifest("op").to_string());
+    sandbox.file("bin/cargo", &format!("#!/bin/sh\n{script}\n"));
+    let program = sandbox.path("bin/cargo");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let root = sandbox.root().to_owned();
+    let command = move |arguments: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_memcached-sdk"));
+        command.args(["generate", "crds"]).args(arguments.split_whitespace()).current_dir(&root);
+        command.env("CARGO", &program).env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+    };
+    (sandbox, command)
+}
+
+#[cfg(unix)]
+#[test]
+fn cargo_is_not_asked_when_it_would_only_say_the_same() {
+    for lib in [
+        resource("Thing", "    size: u8,\n") + "pub struct Broken {\n",
+        "mod missing;\n".to_owned(),
+        resource("Thing", "    #[serde(renam = \"x\")]\n    size: u8,\n"),
+        resource("Thing", TRANSFORMED) + &resource("Other", "    #[serde(renam = \"x\")]\n    size: i32,\n"),
+    ] {
+        for arguments in ["", "--verify"] {
+            let (sandbox, command) = with_cargo("touch asked\nexit 1", &lib);
+            let run = sandbox.finish(arguments, &mut command(arguments)).code(1);
+            assert!(!sandbox.path("asked").exists(), "{lib}\n{run}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn cargo_that_fails_or_is_not_there() {
+    let (sandbox, command) = with_cargo("echo 'error: of cargo' >&2\nexit 101", &resource("Thing", TRANSFORMED));
+    let run = sandbox.finish("", &mut command("--engine compiled"));
+    run.code(1).stderr(str![[r#"
+compiling `op`; the first time may take minutes
+error: of cargo
+error[compile-failed]: cargo can't read the manifest of `op`; what it says is above
+
+"#]]);
+    let mut command = command("");
+    command.env_remove("CARGO").env("PATH", "");
+    sandbox.finish("", &mut command).code(1).stderr(str![[r#"
+compiling `op`, because one thing needs the compiler:
+  src/lib.rs:4:28: `transform = …` runs code, in `Thing.spec.size` [schema-code]
+the first time may take minutes; `--engine static` fails instead
+error[compile-failed]: cannot run `cargo`: No such file or directory (os error 2)
+ |
+ = help: install Rust from https://rustup.rs, or pass `--engine static`, which needs neither
+
+error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
+ --> src/lib.rs:4:28
+  |
+4 |     #[schemars(transform = note)]
+  |                            ^^^^
+  |
+  = help: say it with `extend(…)`
+
+"#]]);
+}
+
+/// The oldest kube that is in use, with the schemars before 1: what its `crd()` returns is written as it is.
+#[test]
+fn a_project_on_an_older_kube() {
+    let fixture = sandbox::files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/kube-1"));
+    let files: Vec<(&str, &str)> = fixture.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let project = Project::at("engine-kube-1", &files);
+    project.generate("--engine static").code(1);
+    project.generate("").success();
+    assert_data_eq!(
+        project.sandbox.read(CRD),
+        str![[r#"
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: things.example.com
+spec:
+  group: example.com
+  names:
+    categories: []
+    kind: Thing
+    plural: things
+    shortNames: []
+    singular: thing
+  scope: Namespaced
+  versions:
+  - additionalPrinterColumns: []
+    name: v1
+    schema:
+      openAPIV3Schema:
+        description: Auto-generated derived type for ThingSpec via `CustomResource`
+        properties:
+          spec:
+            description: What the user wants.
+            properties:
+              mode:
+                enum:
+                - Fast
+                - Slow
+                type: string
+              size:
+                description: How many.
+                format: uint8
+                minimum: 1
+                nullable: true
+                type: integer
+            required:
+            - mode
+            type: object
+          status:
+            nullable: true
+            properties:
+              ready:
+                type: boolean
+            required:
+            - ready
+            type: object
+        required:
+        - spec
+        title: Thingy
+        type: object
+    served: true
+    storage: true
+    subresources:
+      status: {}
+
+"#]]
+    );
+}
+
+fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    until(Duration::from_secs(60), || if condition() { Ok(()) } else { Err(what.to_owned()) }).unwrap();
+}
+
+/// Ctrl-C in a terminal is a signal to each process of the group. Here it is another one: a shell in the background
+/// starts programs that ignore Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn it_can_be_ended() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let script = "echo $$ >pid.new\nmv pid.new pid\nexec sleep 1000";
+    let (sandbox, command) = with_cargo(script, &resource("Thing", TRANSFORMED));
+    let before = sandbox.files();
+    let mut child = command("").stderr(Stdio::null()).spawn().unwrap();
+    eventually("cargo runs", || sandbox.path("pid").exists());
+    let cargo: u32 = sandbox.read("pid").trim().parse().unwrap();
+    let kill = |signal: &str, process: u32| {
+        Command::new("kill")
+            .args(["-s", signal, &process.to_string()])
+            .stderr(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    };
+    assert!(kill("TERM", cargo) && kill("TERM", child.id()));
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    eventually("cargo ends", || !kill("0", cargo));
+    std::fs::remove_file(sandbox.path("pid")).unwrap();
+    assert_eq!(sandbox.files(), before);
+}
