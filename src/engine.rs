@@ -83,21 +83,21 @@ fn merge((definitions, why): (Vec<Definition>, Diagnostics), found: &mut Diagnos
 
 /// Whether the source is refused, and the compiler may know more: it can't when the source is wrong.
 fn is_for_the_compiler(found: &Diagnostics) -> bool {
-    let wrong = |diagnostic: &Diagnostic| {
-        matches!(
-            diagnostic.code,
-            Code::Syntax
-                | Code::MissingModule
-                | Code::DuplicateResource
-                | Code::NotStructural
-                | Code::RecursiveType
-                | Code::SerdeAttribute
-        )
+    let known = knows_the_derives(found);
+    let wrong = |diagnostic: &Diagnostic| match diagnostic.code {
+        Code::Syntax | Code::MissingModule | Code::DuplicateResource => true,
+        Code::NotStructural | Code::RecursiveType | Code::SerdeAttribute => known,
+        _ => false,
     };
     // Versions of which one is refused may seem to contradict each other.
     let contradiction =
         |diagnostic: &Diagnostic| matches!(diagnostic.code, Code::StorageVersion | Code::VersionConflict);
     !found.iter().any(wrong) && errors(found).any(|error| !contradiction(error))
+}
+
+/// What derives of other releases say is not known here.
+fn knows_the_derives(found: &Diagnostics) -> bool {
+    found.iter().all(|diagnostic| diagnostic.code != Code::DependencyVersion)
 }
 
 fn errors(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
@@ -212,8 +212,11 @@ fn inside<'a>(manifest: &CargoManifest, place: &'a str) -> Option<&'a str> {
 
 /// Asks both engines; only answers of the source are compared, what it refuses is the compiler's to say.
 fn verify(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, say: &mut dyn FnMut(&str)) -> Vec<Crd> {
-    let ((read, mut refused), syntax) = tree.settle(crd::definitions);
+    let ((mut read, mut refused), syntax) = tree.settle(crd::definitions);
     refused.extend(syntax);
+    if !knows_the_derives(&refused) {
+        read.clear();
+    }
     if refused.has_errors() && !is_for_the_compiler(&refused) {
         found.extend(refused);
         return Vec::new();
@@ -237,7 +240,7 @@ fn verify(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, say
     };
     let differences = differences(&read, &compiled, !refused.has_errors());
     if differences.is_empty() {
-        say(&format!("both engines agree on {} of {} CRD versions", read.len(), compiled.len()));
+        say(&format!("compared {} of {} CRD versions: no difference", read.len(), compiled.len()));
     }
     found.extend(differences);
     merge((compiled, why), found)
@@ -280,4 +283,35 @@ fn lock(manifest: &CargoManifest) -> Option<String> {
 /// A name as code has it.
 fn identifier(name: &str) -> String {
     if syn::parse_str::<syn::Ident>(name).is_ok() { name.to_owned() } else { format!("r#{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compiler_is_asked_only_for_what_it_may_know() {
+        for (codes, expected) in [
+            (vec![], false),
+            (vec![Code::ForeignType], true),
+            (vec![Code::UnusualVersion], false),
+            (vec![Code::ForeignType, Code::Syntax], false),
+            (vec![Code::ForeignType, Code::NotStructural], false),
+            (vec![Code::DependencyVersion, Code::NotStructural], true),
+            (vec![Code::DependencyVersion, Code::MissingModule], false),
+            (vec![Code::StorageVersion], false),
+            (vec![Code::StorageVersion, Code::DefaultValue], true),
+        ] {
+            let found: Diagnostics = codes.iter().map(|code| Diagnostic::new(*code, "m")).collect();
+            assert_eq!(is_for_the_compiler(&found), expected, "{codes:?}");
+        }
+    }
+
+    #[test]
+    fn many_reasons_are_not_all_told() {
+        let reason = |number: u8| Diagnostic::new(Code::ForeignType, format!("reason {number}"));
+        let text = explain(&(1..=7).map(reason).collect(), "demo");
+        assert!(text.starts_with("compiling `demo`, because 7 things need the compiler:\n  reason 1 [foreign-type]\n"));
+        assert!(text.contains("\n  reason 5 [foreign-type]\n  and 2 more\nthe first time"), "{text}");
+    }
 }

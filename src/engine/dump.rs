@@ -11,16 +11,14 @@ use serde_json::Value;
 const MARK: &str = "@memcached-sdk ";
 /// The function of a module that asks the types in it and below.
 pub(super) const ASK: &str = "memcached_sdk_crds";
-/// The module that asks: `emit` for one type, `run` for all. `JSON` stands for the path of `serde_json`.
+/// The module that asks: `emit` for one type, `run` for all. `JSON` stands for the path of `serde_json`. A panic is told of
+/// by the hook, which runs also where panics abort.
 const RUNTIME: &str = r#"
 mod memcached_sdk_crdgen {
     use std::panic::{catch_unwind, set_hook};
     use std::string::{String, ToString as _};
-    use std::sync::Mutex;
 
     use JSON::{Value, json};
-
-    static PLACE: Mutex<String> = Mutex::new(String::new());
 
     fn line(value: &Value) {
         std::println!("\n@memcached-sdk {value}");
@@ -28,22 +26,17 @@ mod memcached_sdk_crdgen {
 
     fn emit(kind: &str, crd: fn() -> Value) {
         line(&json!({ "asked": kind }));
-        match catch_unwind(crd) {
-            Ok(crd) => line(&json!({ "crd": crd })),
-            Err(panic) => {
-                let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-                let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-                let place = PLACE.lock().map(|place| place.clone()).unwrap_or_default();
-                line(&json!({ "panic": text.unwrap_or_default(), "place": place }));
-            }
+        if let Ok(crd) = catch_unwind(crd) {
+            line(&json!({ "crd": crd }));
         }
     }
 
     pub fn run(all: fn(fn(&str, fn() -> Value))) {
-        set_hook(std::boxed::Box::new(|info| {
-            if let (Some(place), Ok(mut last)) = (info.location(), PLACE.lock()) {
-                *last = place.to_string();
-            }
+        set_hook(std::boxed::Box::new(|panic| {
+            let text = panic.payload().downcast_ref::<&str>().map(|text| text.to_string());
+            let text = text.or_else(|| panic.payload().downcast_ref::<String>().cloned());
+            let place = panic.location().map(|place| place.to_string());
+            line(&json!({ "panic": text.unwrap_or_default(), "place": place.unwrap_or_default() }));
         }));
         all(emit);
         line(&json!({ "done": true }));

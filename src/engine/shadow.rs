@@ -241,3 +241,35 @@ impl FileEdits {
 fn slashed(path: &Path) -> String {
     path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_ends_at_its_brace_in_every_variant() {
+        let text = "mod a { mod r#type { struct A; } }\n#[cfg(x)]\nmod a { mod other {} }\n#[cfg(not(x))]\nmod a {\n    mod r#type {}\n}\n";
+        let items = syn::parse_file(text).unwrap().items;
+        let after = |path: &[&str]| {
+            let path: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
+            let mut found = Vec::new();
+            braces(&items, &path, &mut |end| found.push(&text[..end]));
+            found.into_iter().map(|before| before.lines().next_back().unwrap_or_default()).collect::<Vec<_>>()
+        };
+        assert_eq!(after(&["a", "type"]), ["mod a { mod r#type { struct A; ", "    mod r#type {"]);
+        assert_eq!(after(&["a"]), ["mod a { mod r#type { struct A; } ", "mod a { mod other {} ", "    mod r#type {}"]);
+        assert_eq!(after(&["b"]), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn edits_keep_the_lines() {
+        let text = "#[é(\n)]\nfn main() {}\n";
+        let mut file = FileEdits { text: text.to_owned(), edits: Vec::new() };
+        let main = text.find("main").unwrap();
+        file.insert(text.len(), "// one\n");
+        file.replace(main..main + 4, "other");
+        file.blank(0..text.find("\nfn").unwrap());
+        file.insert(text.len(), "// two\n");
+        assert_eq!(file.apply(), "    \n  \nfn other() {}\n// one\n// two\n");
+    }
+}

@@ -98,7 +98,7 @@ fn a_library() {
     assert!(project.agree("--features extra").contains("extra:"));
     project.generate("--engine compiled --check").code(3);
     let said = project.generate("--verify --all-features").success().err();
-    assert!(said.contains("both engines agree on 1 of 1 CRD versions\n"), "{said}");
+    assert!(said.contains("compared 1 of 1 CRD versions: no difference\n"), "{said}");
     project.generate("-F nonsense").code(2).stderr(str![[r#"
 error: `engine-lib` has no feature `nonsense`
 help: it has `extra`
@@ -114,7 +114,7 @@ const NOTE: &str =
 #[test]
 fn a_program_that_the_source_does_not_decide() {
     let main = format!(
-        "mod api;\nmod inline {{\n    mod deeper {{\n{}    }}\n}}\n\n#[tokio::main]\nasync fn main() -> Result<(), String> \
+        "mod api;\nmod r#type {{\n    mod deeper {{\n{}    }}\n}}\n\n#[tokio::main]\nasync fn main() -> Result<(), String> \
          {{\n    Ok(())\n}}\n",
         resource("Other", "    list: Vec<String>,\n").replace("pub struct", "struct")
     );
@@ -178,7 +178,8 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
     assert_eq!(project.sandbox.files(), before);
 }
 
-/// A member whose program has the types; kube is inherited, and has another name; a field is of another member.
+/// A member whose program and library have private types; kube is inherited, and has another name; a field is of
+/// another member.
 #[test]
 fn a_member_of_a_workspace() {
     let mut workspace = DocumentMut::new();
@@ -198,6 +199,10 @@ fn a_member_of_a_workspace() {
     let thing = resource("Thing", "    pub size: common::Size,\n    pub doc: String,\n")
         .replace("kube::CustomResource", "k::CustomResource")
         .replace("kind = \"Thing\"", &format!("kind = \"Thing\", {member}"));
+    let lib = resource("Other", "    pub size: u8,\n")
+        .replace("kube::CustomResource", "k::CustomResource")
+        .replace("kind = \"Other\"", &format!("kind = \"Other\", {member}"));
+    let lib = format!("pub const HELLO: &str = \"hello\";\n\nmod private {{\n{lib}}}\n");
     let size = "/// How big.\n#[derive(Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n\
                 pub struct Size(pub u8);\n";
     let common = "[package]\nname = \"common\"\nedition = \"2024\"\n\n[dependencies]\nschemars = \"1\"\n\
@@ -207,12 +212,19 @@ fn a_member_of_a_workspace() {
     project.sandbox.file("Cargo.toml", &workspace.to_string()).file("README.md", "# Hello\n");
     project.sandbox.file("common/Cargo.toml", common).file("common/src/lib.rs", size);
     project.sandbox.file("op/Cargo.toml", &manifest).file("op/src/main.rs", main);
-    project.sandbox.file("op/src/api.rs", &thing).file("op/src/lib.rs", "pub const HELLO: &str = \"hello\";\n");
+    project.sandbox.file("op/src/api.rs", &thing).file("op/src/lib.rs", &lib);
+    let build = || {
+        let output = generated::cargo(&project.sandbox.path("op"), &["build"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    build();
     let generate = |engine: &str| {
         let arguments = format!("--engine {engine}");
         let mut command = project.command(&arguments);
         project.sandbox.finish(&arguments, command.current_dir(project.sandbox.path("op"))).success();
-        let crd = project.sandbox.read(&format!("op/{CRD}"));
+        let crd = project.sandbox.read(&format!("op/{CRD}"))
+            + &project.sandbox.read("op/config/crd/bases/example.com_others.yaml");
         std::fs::remove_dir_all(project.sandbox.path("op/config")).unwrap();
         crd
     };
@@ -221,6 +233,8 @@ fn a_member_of_a_workspace() {
     assert!(compiled.contains("description: How big.\n"), "{compiled}");
     assert_data_eq!(compiled, read);
     assert_eq!(project.sandbox.files(), before);
+    let built = build();
+    assert!(!built.contains("Compiling"), "what the user has built is not built again:\n{built}");
 }
 
 /// What a macro makes is shown by no source: its path is listed.
@@ -484,6 +498,8 @@ fn a_project_on_an_older_kube() {
     let project = Project::at("engine-kube-1", &files);
     project.generate("--engine static").code(1);
     project.generate("").success();
+    let said = project.generate("--verify --check").success().err();
+    assert!(said.contains("compared 0 of 1 CRD versions: no difference\n"), "{said}");
     assert_data_eq!(
         project.sandbox.read(CRD),
         str![[r#"
@@ -570,8 +586,9 @@ fn it_can_be_ended() {
             .unwrap()
             .success()
     };
-    assert!(kill("TERM", cargo) && kill("TERM", child.id()));
+    assert!(kill("TERM", child.id()));
     assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert!(kill("TERM", cargo));
     eventually("cargo ends", || !kill("0", cargo));
     std::fs::remove_file(sandbox.path("pid")).unwrap();
     assert_eq!(sandbox.files(), before);
