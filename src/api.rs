@@ -154,7 +154,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
                 let kube = attributes(tree.item(item)).iter().any(|attribute| attribute.path().is_ident("kube"));
                 let doubt = Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
                     .at(tree.origin(module, span))
-                    .help("name it by its path: `#[derive(kube::CustomResource)]`");
+                    .help(NAME);
                 if kube {
                     declared.push(Declared { item, doubt: Some(doubt) });
                 } else if text.ends_with("CustomResource") {
@@ -165,6 +165,10 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     }
     (declared, diagnostics)
 }
+
+/// What to do about a derive that may be another one.
+const NAME: &str = "name it by its path: `#[derive(kube::CustomResource)]`, or list the path of the type in `crds` of \
+                    `[package.metadata.memcached-sdk]`";
 
 /// What to do about a type that can't be found.
 const LIST: &str = "declare the type in a module, or list its path in `crds` of `[package.metadata.memcached-sdk]`";

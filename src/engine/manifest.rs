@@ -40,7 +40,7 @@ impl Manifests {
             }
         }
         if let Some(dependencies) = table.get_mut("dependencies") {
-            self::absolute(dependencies, &self.workspace_dir);
+            absolute(dependencies, &self.workspace_dir);
         }
         table.insert("members", Array::from_iter([member]).into());
         table.insert("resolver", self.resolver().into());
@@ -52,11 +52,11 @@ impl Manifests {
             }
         }
         if let Some(replaced) = document.get_mut("replace") {
-            self::absolute(replaced, &self.workspace_dir);
+            absolute(replaced, &self.workspace_dir);
         }
         let registries = document.get_mut("patch").and_then(Item::as_table_like_mut);
         for (_, patches) in registries.into_iter().flat_map(|table| table.iter_mut()) {
-            self::absolute(patches, &self.workspace_dir);
+            absolute(patches, &self.workspace_dir);
         }
         document.to_string()
     }
@@ -100,18 +100,18 @@ impl Manifests {
                 if let Some(table) = item.as_table_like_mut() {
                     table.remove("optional");
                 }
+                absolute_path(&mut item, &self.dir);
                 dependencies.insert(&key, item);
             }
         }
-        self::absolute_in(&mut dependencies, &self.dir);
         dependencies.insert(SUBJECT, subject.into());
         dependencies.insert(JSON, json().into());
-        let mut crate_ = Table::new();
-        crate_.insert("name", helper_name(package).into());
-        crate_.insert("version", "0.0.0".into());
-        crate_.insert("edition", "2021".into());
+        let mut own = Table::new();
+        own.insert("name", helper_name(package).into());
+        own.insert("version", "0.0.0".into());
+        own.insert("edition", "2021".into());
         let mut document = DocumentMut::new();
-        document.insert("package", Item::Table(crate_));
+        document.insert("package", Item::Table(own));
         document.insert("dependencies", Item::Table(dependencies));
         document.to_string()
     }
@@ -191,10 +191,6 @@ fn json() -> InlineTable {
 fn absolute(dependencies: &mut Item, base: &Path) {
     let table = dependencies.as_table_like_mut();
     table.into_iter().flat_map(|table| table.iter_mut()).for_each(|(_, item)| absolute_path(item, base));
-}
-
-fn absolute_in(dependencies: &mut Table, base: &Path) {
-    dependencies.iter_mut().for_each(|(_, item)| absolute_path(item, base));
 }
 
 fn absolute_path(dependency: &mut Item, base: &Path) {

@@ -278,16 +278,20 @@ error[hidden-resource]: a macro derives `CustomResource`, and what it declares i
         std::fs::remove_file(project.sandbox.path(CRD)).unwrap();
     }
     list("not a path");
-    project.generate("--engine compiled").code(1).stderr(str![[r#"
+    let said = project.generate("--engine compiled").code(1).err();
+    assert_data_eq!(
+        said,
+        str![[r#"
 error[compile-failed]: `not a path` is not the path of a type
- --> Cargo.toml:7:40
+ --> Cargo.toml:[..]:40
   |
-7 | metadata = { memcached-sdk = { crds = ["not a path"] } }
+[..] | metadata = { memcached-sdk = { crds = ["not a path"] } }
   |                                        ^^^^^^^^^^^^
   |
   = help: write it from the root of the crate: `api::v1::Foo`
 
-"#]]);
+"#]]
+    );
 }
 
 #[test]
