@@ -5,7 +5,9 @@ mod container;
 mod dependency;
 mod json;
 mod kube_attr;
+mod outside;
 mod rule;
+mod schema_code;
 mod schemars_attr;
 mod types;
 mod value;
@@ -22,7 +24,7 @@ use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::schema::known;
 use crate::schema::{Constraints, Container, Field, Graph, Meta, Shape, TypeId, Unknown, Validated};
-use crate::source::{ItemRef, ModuleId, SourceTree};
+use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
 use kube_attr::{KubeAttrs, SchemaMode};
 use schemars_attr::SchemarsAttrs;
@@ -125,7 +127,9 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
         match tree.item(item) {
             Item::Struct(_) | Item::Enum(_) | Item::Union(_) => {}
             other => {
-                diagnostics.extend(hidden(tree, module, other).unwrap_or_default());
+                if let Some(diagnostic) = hidden(tree, module, other) {
+                    diagnostics.push(diagnostic);
+                }
                 continue;
             }
         }
@@ -146,6 +150,9 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
                 declared.push(Declared { item, doubt: None });
             }
             continue;
+        }
+        if let Some(diagnostic) = hidden(tree, module, tree.item(item)) {
+            diagnostics.push(diagnostic);
         }
         for (_, derive) in found {
             if let Derive::Unresolved(text, span) = derive
@@ -187,7 +194,7 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
         diagnostics.extend(found);
     }
     if !apis.is_empty()
-        && let Some(diagnostic) = dependency::gate(tree.manifest())
+        && let Some(diagnostic) = dependency::gate(tree)
     {
         diagnostics.push(diagnostic);
     }
@@ -195,10 +202,23 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
     (apis, diagnostics)
 }
 
-/// Resources in places that are not read: macros and bodies of functions.
-fn hidden(tree: &SourceTree, module: ModuleId, item: &Item) -> Option<Diagnostics> {
+/// Resources in places that are not read: macros, included files and bodies of functions.
+fn hidden(tree: &SourceTree, module: ModuleId, item: &Item) -> Option<Diagnostic> {
     let origin = tree.origin(module, item.span());
-    if matches!(item, Item::Use(_) | Item::Mod(_)) || !origin.text.get(origin.range.clone())?.contains("CustomResource")
+    let error = |message: String| {
+        Diagnostic::new(Code::HiddenResource, message).at(origin.clone()).help(LIST)
+    };
+    if let Item::Macro(call) = item
+        && call.ident.is_none()
+    {
+        return macro_call(tree, module, &call.mac, error, &origin);
+    }
+    if let Some(attribute) = attributes_of(item).iter().find(|attribute| makes_resources(attribute)) {
+        let name = attribute.path().to_token_stream().to_string().replace(' ', "");
+        return Some(error(format!("the attribute macro `#[{name}]` may declare custom resources, and is not read")));
+    }
+    if matches!(item, Item::Use(_) | Item::Mod(_) | Item::Struct(_) | Item::Enum(_) | Item::Union(_))
+        || !origin.text.get(origin.range.clone())?.contains("CustomResource")
     {
         return None;
     }
@@ -206,10 +226,70 @@ fn hidden(tree: &SourceTree, module: ModuleId, item: &Item) -> Option<Diagnostic
         Item::Macro(item) => (mentions(item.mac.tokens.clone(), false), "a macro"),
         item => (mentions(item.to_token_stream(), true), "the body of an item"),
     };
-    found.then(|| {
-        let message = format!("{place} derives `CustomResource`, and what it declares is not read");
-        [Diagnostic::new(Code::HiddenResource, message).at(origin).help(LIST)].into_iter().collect()
-    })
+    found.then(|| error(format!("{place} derives `CustomResource`, and what it declares is not read")))
+}
+
+/// What a macro among the items of a module may declare.
+fn macro_call(
+    tree: &SourceTree,
+    module: ModuleId,
+    mac: &syn::Macro,
+    error: impl Fn(String) -> Diagnostic,
+    origin: &Origin,
+) -> Option<Diagnostic> {
+    let unread = |message: String| {
+        Some(Diagnostic::new(Code::UnreadMacro, message).at(origin.clone()).help(LIST))
+    };
+    let name = mac.path.to_token_stream().to_string().replace(' ', "");
+    if mac.path.segments.last().is_some_and(|last| last.ident == "include") {
+        let Ok(path) = mac.parse_body::<syn::LitStr>() else {
+            return unread("the file that `include!` takes in is not known".to_owned());
+        };
+        return match tree.include(module, &path.value()) {
+            Some(text) if text.contains("CustomResource") => {
+                Some(error(format!("`{}` is included and derives `CustomResource`", path.value())))
+            }
+            Some(_) => None,
+            None => unread(format!("`{}` is included and can't be read", path.value())),
+        };
+    }
+    if mentions(mac.tokens.clone(), false) {
+        return Some(error("a macro derives `CustomResource`, and what it declares is not read".to_owned()));
+    }
+    match tree.resolve_in(module, &mac.path, Namespace::Macros) {
+        Resolution::Local(definition) if !tree.is_own(tree.module(definition)) => {
+            let Item::Macro(definition) = tree.item(definition) else { return None };
+            mentions(definition.mac.tokens.clone(), false).then(|| {
+                error(format!("the macro `{name}!` derives `CustomResource`, and what it declares is not read"))
+            })
+        }
+        Resolution::Foreign(path) if tree.knows_kube(&path[0]) => {
+            unread(format!("the macro `{name}!` is of a crate that uses kube, and may declare custom resources"))
+        }
+        _ => None,
+    }
+}
+
+/// An attribute that is no known one and speaks of custom resources.
+fn makes_resources(attribute: &syn::Attribute) -> bool {
+    fn speaks(tokens: TokenStream) -> bool {
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Group(group) => speaks(group.stream()),
+            TokenTree::Ident(ident) => ["crd", "kube_core", "CustomResource"].iter().any(|word| ident == word),
+            _ => false,
+        })
+    }
+    let path = attribute.path();
+    let inert = path.get_ident().is_some_and(|ident| container::INERT.contains(&ident.to_string().as_str()));
+    let other = path.is_ident("cfg") || path.is_ident("cfg_attr");
+    !inert && !other && (speaks(attribute.meta.to_token_stream()))
+}
+
+fn attributes_of(item: &Item) -> &[syn::Attribute] {
+    match item {
+        Item::Mod(item) => &item.attrs,
+        item => attributes(item),
+    }
 }
 
 /// `CustomResource` inside a `derive(…)`, or anywhere.
@@ -262,13 +342,15 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         let message = "`no_spec` needs named fields that are not `apiVersion`, `kind`, `metadata` or `status`";
         types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
     }
+    if attrs.schema.is_some_and(|mode| mode != SchemaMode::Derived) {
+        let derive = derives(tree, scope.module, &input.attrs);
+        let derive = derive.iter().find(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == DERIVE));
+        let above = derive.map_or(0, |(position, _)| *position);
+        types.attribute_macros(scope, &input.attrs[..above]);
+    }
     let schema = match attrs.schema.unwrap_or(SchemaMode::Derived) {
         SchemaMode::Disabled => None,
-        SchemaMode::Manual => {
-            let message = "`schema = \"manual\"` runs a hand-written `JsonSchema`";
-            types.refuse(Refusal::new(Code::SchemaCode, scope, input.ident.span(), message));
-            None
-        }
+        SchemaMode::Manual => Some(types.manual_root(scope, &input.ident, &root)?),
         SchemaMode::Derived => Some(root_type(types, scope, item, &input, &attrs, root.clone())?),
     };
     let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
@@ -374,7 +456,7 @@ fn root_type(
         meta,
         validated: validated.then(|| Validated { rules, fields: Vec::new() }),
     };
-    Some(types.add_root(container))
+    Some(types.add_described(container))
 }
 
 fn field(name: &str, ty: TypeId) -> Field {

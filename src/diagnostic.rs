@@ -171,6 +171,7 @@ codes! {
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
     UnknownCfg = "unknown-cfg", Error, "A `cfg` that only the compiler can decide changes a schema";
     UnknownMarker = "unknown-marker", Warning, "A `+kubebuilder:` comment marker that generates nothing";
+    UnreadMacro = "unread-macro", Warning, "A macro or an included file may declare custom resources, and can't be read";
     UnresolvedName = "unresolved-name", Error, "A name can't be resolved";
     UnsupportedType = "unsupported-type", Error, "A type expression is not supported";
     NoGit = "no-git", Warning, "The git repository of a new project could not be made";

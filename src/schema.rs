@@ -9,6 +9,7 @@ pub mod known;
 pub(crate) mod k8s;
 
 mod eval;
+mod recipe;
 mod slot;
 
 use std::any::Any;
@@ -26,6 +27,7 @@ use schemars::transform::AddNullable;
 use serde_json::Value;
 
 use known::Known;
+pub use recipe::{Change, Edit, Recipe, Step};
 
 /// A type of a [`Graph`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +60,11 @@ impl Graph {
     /// Replaces a type that was added as [`Type::Unknown`].
     pub fn set(&mut self, id: TypeId, ty: Type) {
         self.types[id.0] = ty;
+    }
+
+    /// The type that was added at a position.
+    pub fn at(&self, position: usize) -> TypeId {
+        TypeId(position)
     }
 
     /// The position of a type, in the order they were added.
@@ -120,6 +127,7 @@ impl Container {
             Shape::Transparent(ty) | Shape::With(ty) => vec![*ty],
             Shape::Newtype(field) => vec![field.ty],
             Shape::Unit => Vec::new(),
+            Shape::Recipe(recipe) => recipe.types(),
             Shape::Tuple(list) | Shape::Struct(list, _) => fields(list),
             Shape::Enum(_, variants, _) => variants
                 .iter()
@@ -151,6 +159,8 @@ pub enum Shape {
     Tuple(Vec<Field>),
     /// `struct S { a: A }`
     Struct(Vec<Field>, Unknown),
+    /// What a hand-written `JsonSchema` or a `schema_with` returns.
+    Recipe(Recipe),
     /// An enum.
     Enum(Tag, Vec<Variant>, Unknown),
 }

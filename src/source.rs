@@ -13,10 +13,12 @@ mod manifest;
 pub mod marker;
 mod module;
 mod outline;
+mod registry;
 mod resolve;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use proc_macro2::Span;
 use syn::{Attribute, Item};
@@ -26,11 +28,13 @@ pub use self::comment::{Comment, CommentKind};
 use self::file::FileId;
 pub(crate) use self::file::relative;
 pub use self::files::Pending;
-pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection};
+pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection, crate_name};
 use self::module::{Loader, Sources, index};
+use self::registry::Generated;
+pub use self::registry::GeneratedType;
 use self::resolve::Scopes;
 pub use self::resolve::{Namespace, Resolution};
-use crate::diagnostic::{Diagnostics, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 
 /// A module of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +56,8 @@ struct Package {
     cfg: CfgSet,
     lib: Option<CrateId>,
     own: bool,
+    /// It comes from a registry.
+    fetched: bool,
 }
 
 #[derive(Debug)]
@@ -103,6 +109,7 @@ struct ItemData {
 pub struct SourceTree {
     sources: Sources,
     scopes: Scopes,
+    generated: Generated,
 }
 
 impl SourceTree {
@@ -134,10 +141,10 @@ impl SourceTree {
         let mut loader = Loader::new(Sources::default(), dir, pending, outlines);
         for (position, manifest) in manifests(dir, selection, pending)?.into_iter().enumerate() {
             let package = PackageId(index(loader.sources.packages.len()));
-            let cfg = CfgSet { features: manifest.active_features.clone() };
+            let cfg = CfgSet { features: manifest.active_features.clone(), maybe: BTreeSet::new() };
             let targets = manifest.targets.clone();
             let own = position == 0;
-            loader.sources.packages.push(Package { manifest, cfg, lib: None, own });
+            loader.sources.packages.push(Package { manifest, cfg, lib: None, own, fetched: false });
             for target in targets {
                 let features = &loader.sources.packages[package.0 as usize].manifest.active_features;
                 let wanted = target.required_features.iter().all(|feature| features.contains(feature));
@@ -147,9 +154,13 @@ impl SourceTree {
             }
         }
         let Loader { sources, mut diagnostics, .. } = loader;
-        let names = outline::aliases(DERIVE, &sources.texts());
-        sources.want_files(|file| outline::may_derive(&file.text, &names));
-        let mut tree = Self { sources, scopes: Scopes::default() };
+        let mut names = outline::aliases(DERIVE, &sources.texts());
+        let manifest = &sources.packages[0].manifest;
+        names.extend(
+            manifest.dependencies.iter().filter(|(_, found)| uses_kube(manifest, found)).map(|(name, _)| name.clone()),
+        );
+        sources.want_files(|file| outline::may_derive(&file.text, &names) || outline::may_include(&file.text));
+        let mut tree = Self { sources, scopes: Scopes::default(), generated: Generated::default() };
         diagnostics.extend(tree.read_wanted());
         Ok((tree, diagnostics))
     }
@@ -160,8 +171,13 @@ impl SourceTree {
         let mut again = false;
         loop {
             let answer = ask(self);
-            if self.sources.wanted.borrow().is_empty() {
+            let packages = self.sources.wanted_packages.take();
+            if self.sources.wanted.borrow().is_empty() && packages.is_empty() {
                 return (answer, diagnostics);
+            }
+            if !packages.is_empty() {
+                diagnostics.extend(self.read_packages(packages));
+                continue;
             }
             // What is needed for what is needed is not found out one by one.
             if std::mem::replace(&mut again, true) {
@@ -169,6 +185,61 @@ impl SourceTree {
             }
             diagnostics.extend(self.read_wanted());
         }
+    }
+
+    /// Reads the libraries of packages from a registry.
+    fn read_packages(&mut self, packages: BTreeSet<(String, semver::Version)>) -> Diagnostics {
+        let pending = Pending::default();
+        let root = self.manifest().dir.clone();
+        let workspace = self.manifest().workspace.clone();
+        let mut loader = Loader::new(std::mem::take(&mut self.sources), &root, &pending, true);
+        for (name, version) in packages {
+            let found = registry::locate(&workspace, &name, &version);
+            let manifest = found.and_then(|dir| loader.sources.fetched_manifest(&dir, &name, &version));
+            loader.sources.sought.insert((name, version), manifest.is_some());
+            let Some((manifest, cfg)) = manifest else { continue };
+            let package = PackageId(index(loader.sources.packages.len()));
+            let lib = manifest.targets.iter().find(|target| target.lib).cloned();
+            loader.sources.packages.push(Package { manifest, cfg, lib: None, own: false, fetched: true });
+            if let Some(lib) = lib {
+                loader.target(package, lib.name, true, &lib.root);
+            }
+        }
+        self.sources = loader.sources;
+        // What a package of somebody else lacks shows as a name that can't be resolved, if anything needs it.
+        self.read_wanted()
+    }
+
+    /// Says that an answer depends on the source of a package that code in a module names, by its name in Rust code.
+    /// `Err` says why it can't be read; after `Ok` the answer is worth nothing, and [`Self::settle`] asks again.
+    pub fn seek_package(&self, module: ModuleId, name: &str) -> Result<(), String> {
+        let here = self.manifest_of(module).dependencies.values();
+        let anywhere = self.manifests().flat_map(|manifest| manifest.dependencies.values());
+        let mut found = here.chain(anywhere).filter(|dependency| crate_name(&dependency.package) == name);
+        let Some(dependency) = found.next() else { return Err("no dependency has this name".to_owned()) };
+        let Some(version) = dependency.locked.clone() else {
+            return Err("its version is not in `Cargo.lock`".to_owned());
+        };
+        if found.any(|other| other.locked.as_ref().is_some_and(|other| *other != version)) {
+            return Err("several versions of it are used".to_owned());
+        }
+        if !dependency.registry {
+            return Err("it does not come from a registry".to_owned());
+        }
+        let key = (dependency.package.clone(), version);
+        match self.sources.sought.get(&key) {
+            None => {
+                self.sources.wanted_packages.borrow_mut().insert(key);
+                Ok(())
+            }
+            Some(true) => Err("it is re-exported in a way that is not read".to_owned()),
+            Some(false) => Err(format!("the sources of {} {} are not there, run `cargo fetch`", key.0, key.1)),
+        }
+    }
+
+    /// A macro of this crate may expand to a custom resource: the crate is built with kube.
+    pub fn knows_kube(&self, krate: &str) -> bool {
+        self.manifest().lock.as_ref().is_some_and(|lock| lock.is_above(krate, &KUBE))
     }
 
     /// Reads every file to its end, and says what is wrong in those that were not read before.
@@ -191,7 +262,10 @@ impl SourceTree {
             }
         }
         self.sources = loader.sources;
-        loader.diagnostics
+        let fetched: BTreeSet<&str> = self.sources.fetched_files().collect();
+        let ours =
+            |diagnostic: &&Diagnostic| diagnostic.origin.as_ref().is_none_or(|origin| !fetched.contains(&*origin.path));
+        loader.diagnostics.iter().filter(ours).cloned().collect()
     }
 
     /// `Cargo.toml` and `Cargo.lock` of the package.
@@ -205,6 +279,15 @@ impl SourceTree {
         let own = |krate: &&Crate| self.sources.packages[krate.package.0 as usize].own;
         let mut items = Vec::with_capacity(self.sources.items.len());
         for krate in self.sources.crates.iter().filter(own) {
+            self.collect(krate.root, &mut items);
+        }
+        items.into_iter()
+    }
+
+    /// The same of all packages that were read.
+    pub fn all_items(&self) -> impl Iterator<Item = ItemRef> {
+        let mut items = Vec::with_capacity(self.sources.items.len());
+        for krate in &self.sources.crates {
             self.collect(krate.root, &mut items);
         }
         items.into_iter()
@@ -330,10 +413,43 @@ impl SourceTree {
         &self.sources.packages[self.krate(module).package.0 as usize].manifest
     }
 
+    /// The manifests of all packages that were read, the package's own first.
+    pub fn manifests(&self) -> impl Iterator<Item = &CargoManifest> {
+        self.sources.packages.iter().map(|package| &package.manifest)
+    }
+
+    /// The versions of a package, by its name in Rust code, that the lock file has below another package.
+    pub fn locked_below(&self, package: &str, version: &semver::Version, dependency: &str) -> Vec<semver::Version> {
+        self.manifest().lock.as_ref().map(|lock| lock.below(package, version, dependency)).unwrap_or_default()
+    }
+
+    /// The folder of the modules that a feature switches on in a generated crate: `latest` stands for the newest.
+    pub fn generated_modules(&self, package: &str, version: &semver::Version, feature: &str) -> Option<PathBuf> {
+        let dir = registry::locate(&self.manifest().workspace, package, version)?;
+        let own =
+            CargoManifest::read(&dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None).ok()?;
+        let feature = match own.features.get(feature)?.as_slice() {
+            [other] => other,
+            _ => feature,
+        };
+        Some(dir.join("src").join(feature)).filter(|dir| dir.is_dir())
+    }
+
+    /// A type of a generated crate by its path below a folder of modules.
+    pub fn generated_type(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedType>> {
+        self.generated.get(dir, path)
+    }
+
     /// The place of a span from an item of this module.
     pub fn origin(&self, module: ModuleId, span: Span) -> Origin {
         let file = &self.sources.files[self.module_data(module).file.0 as usize];
         file.origin(file.range(span))
+    }
+
+    /// The text of a file that code in this module includes by a path.
+    pub fn include(&self, module: ModuleId, path: &str) -> Option<String> {
+        let file = &self.sources.files[self.module_data(module).file.0 as usize];
+        std::fs::read_to_string(file.disk.parent()?.join(path)).ok()
     }
 
     /// The `//` comments that say `word`, of the package's own files, file by file; not those switched off by cfg.
@@ -358,6 +474,11 @@ impl SourceTree {
         self.sources.files.iter().map(|file| file.disk.as_path())
     }
 
+    /// The package's own files that were read.
+    pub fn own_files(&self) -> impl Iterator<Item = &Path> {
+        self.sources.files.iter().filter(|file| file.own).map(|file| file.disk.as_path())
+    }
+
     fn data(&self, item: ItemRef) -> &ItemData {
         &self.sources.items[item.0 as usize]
     }
@@ -373,7 +494,7 @@ impl SourceTree {
 
 /// The package in `dir` and, transitively, its path dependencies, with the features that cargo would unify.
 fn manifests(dir: &Path, selection: &FeatureSelection, pending: &Pending) -> anyhow::Result<Vec<CargoManifest>> {
-    let own = CargoManifest::read(dir, "Cargo.toml", selection, pending)?;
+    let own = CargoManifest::read(dir, "Cargo.toml", selection, pending, None)?;
     let mut wanted: BTreeMap<PathBuf, FeatureSelection> = BTreeMap::new();
     let mut read: BTreeMap<PathBuf, CargoManifest> = BTreeMap::new();
     let mut order = Vec::new();
@@ -390,7 +511,9 @@ fn manifests(dir: &Path, selection: &FeatureSelection, pending: &Pending) -> any
             }
             let shown = relative(&file::clean(&path.join("Cargo.toml")), &file::clean(dir));
             // A path dependency that can't be read stays a foreign crate.
-            if let Ok(manifest) = CargoManifest::read(path, &shown.to_string_lossy(), &selection, pending) {
+            if let Ok(manifest) =
+                CargoManifest::read(path, &shown.to_string_lossy(), &selection, pending, own.lock.as_ref())
+            {
                 if read.insert(path.clone(), manifest.clone()).is_none() {
                     order.push(path.clone());
                 }
@@ -403,6 +526,16 @@ fn manifests(dir: &Path, selection: &FeatureSelection, pending: &Pending) -> any
 }
 
 const DERIVE: &str = "CustomResource";
+
+/// The packages that the derive comes from.
+const KUBE: [&str; 2] = ["kube", "kube-derive"];
+
+/// The dependency may have macros that derive custom resources.
+fn uses_kube(manifest: &CargoManifest, dependency: &Dependency) -> bool {
+    let lock = manifest.lock.as_ref();
+    !dependency.package.starts_with("kube")
+        && lock.is_some_and(|lock| lock.is_above(&crate_name(&dependency.package), &KUBE))
+}
 
 /// The name of an item that has one.
 fn name(item: &Item) -> Option<&syn::Ident> {

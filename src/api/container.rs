@@ -9,13 +9,13 @@ use serde_derive_internals::attr::{Default as SerdeDefault, TagType};
 use serde_derive_internals::{Ctxt, Derive as SerdeDerive};
 use serde_json::Value;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, DeriveInput, Expr, Fields, Type as SynType};
+use syn::{Attribute, DeriveInput, Expr, Fields, Item, Type as SynType};
 
 use crate::diagnostic::Code;
 use crate::schema::{
     Bounds, Constraints, Container, Field, Meta, Shape, Tag, Type, TypeId, Unknown, Validated, Variant, VariantData,
 };
-use crate::source::ModuleId;
+use crate::source::{ModuleId, Resolution};
 
 use super::attribute::{effective, literal};
 use super::kube_attr::{KubeSchemaAttrs, KubeSchemaFieldAttrs};
@@ -24,7 +24,7 @@ use super::types::{Derive, Info, Refusal, Scope, Types, UserType};
 use super::value::{Env, Val};
 
 /// Attributes that rewrite nothing: of the language, of the derives here, and tool attributes.
-const INERT: [&str; 22] = [
+pub(super) const INERT: [&str; 22] = [
     "allow",
     "automatically_derived",
     "default",
@@ -70,6 +70,8 @@ const NESTING: usize = 48;
 enum Maker {
     JsonSchema,
     KubeSchema,
+    /// No derive, but an impl.
+    Code,
 }
 
 /// Why a type is used: the span to report at, in a module.
@@ -95,6 +97,11 @@ impl Types<'_> {
                 let user = user.clone();
                 self.use_user_type(id, &user, at);
             }
+            Info::Const(_) | Info::Described => {}
+            Info::Outside(ty) => {
+                let ty = ty.clone();
+                self.use_outside_type(id, &ty, at);
+            }
         }
     }
 
@@ -115,17 +122,36 @@ impl Types<'_> {
             return self.refuse(refusal);
         }
         self.described.insert(id, true);
-        let schema_id = self.schema_id(id, user, &input);
-        if self.active.iter().any(|(_, active)| *active == schema_id) {
-            let message = format!("two types named `{}` in one module contain each other", input.ident);
-            return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help: None });
-        }
         if !self.modules(&user.scope) {
             return;
         }
         let Some(maker) = self.maker(user, &input, at) else { return };
+        let by_hand = match maker {
+            Maker::Code => match self.by_hand(id, user.item) {
+                Some(Ok(by_hand)) => Some(by_hand),
+                Some(Err(refusal)) => return self.refuse_by_hand(&refusal, &input.ident.to_string()),
+                None => return,
+            },
+            Maker::JsonSchema | Maker::KubeSchema => None,
+        };
+        let schema_id = match &by_hand {
+            Some((by_hand, _)) => by_hand.id.clone(),
+            None => self.schema_id(id, user, &input),
+        };
+        if self.active.iter().any(|(_, active)| *active == schema_id) {
+            let message = format!("`{}` and a type around it have the same schema id `{schema_id}`", input.ident);
+            return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help: None });
+        }
         self.active.push((id, schema_id.clone()));
-        if let Some(container) = self.container(user, input, maker, &schema_id) {
+        let tree = self.tree;
+        let container = match &by_hand {
+            None => self.container(user, input, maker, &schema_id),
+            Some((by_hand, block)) => match tree.item(*block) {
+                Item::Impl(item) => self.describe_by_hand(by_hand, item),
+                _ => None,
+            },
+        };
+        if let Some(container) = container {
             self.graph.set(id, Type::User(Rc::new(container)));
         }
         self.active.pop();
@@ -158,21 +184,15 @@ impl Types<'_> {
                     Derive::Unresolved(text, span) if text.contains("Schema") => Some((text.clone(), *span)),
                     _ => None,
                 });
-                let by_hand = self
-                    .impls(user.item)
-                    .iter()
-                    .any(|block| self.trait_of(*block).is_some_and(|name| name.ends_with("JsonSchema")));
+                let by_hand = self.impls(user.item);
+                if named.is_none()
+                    && by_hand.iter().any(|block| self.trait_of(*block).as_deref() == Some("schemars::JsonSchema"))
+                {
+                    return self.attribute_macros(scope, &input.attrs).then_some(Maker::Code);
+                }
                 let refusal = if let Some((text, span)) = named {
                     Refusal::new(Code::NoSchema, scope, span, format!("cannot tell what the derive `{text}` is"))
                         .help("name it by its path: `#[derive(schemars::JsonSchema)]`")
-                } else if by_hand {
-                    Refusal::new(
-                        Code::NoSchema,
-                        scope,
-                        input.ident.span(),
-                        format!("`{}` implements `JsonSchema` by hand, which runs code", input.ident),
-                    )
-                    .help("derive it, or describe the field with `#[schemars(with = \"…\")]`")
                 } else {
                     let (module, span) = at;
                     let message = format!("`{}` does not derive `JsonSchema`", input.ident);
@@ -255,7 +275,7 @@ impl Types<'_> {
         let scope = &user.scope;
         self.serde_attributes(user, &input)?;
         let validated = match maker {
-            Maker::JsonSchema => None,
+            Maker::JsonSchema | Maker::Code => None,
             Maker::KubeSchema => Some(self.kube_schema(scope, &mut input)?),
         };
         let input = match effective(&input) {
@@ -606,13 +626,17 @@ impl Types<'_> {
         ty: TypeId,
         container: Option<ContainerDefault>,
     ) -> Option<Option<Value>> {
-        if !scope.generics.is_empty() {
-            let message = "a default inside a generic type depends on what its bounds prove";
-            self.refuse(
-                Refusal::new(Code::DefaultValue, scope, field.original.span(), message)
-                    .help("use a type of its own instead of a generic one"),
-            );
-            return None;
+        match self.provable(scope, field) {
+            Provable::Yes => {}
+            Provable::No => return Some(None),
+            Provable::Unknown => {
+                let message = "whether a default inside a generic type is written depends on what its bounds prove";
+                self.refuse(
+                    Refusal::new(Code::DefaultValue, scope, field.original.span(), message)
+                        .help("use a type of its own instead of a generic one, or add the bound `Serialize`"),
+                );
+                return None;
+            }
         }
         let value = match (field.attrs.default(), container) {
             (SerdeDefault::None, Some(ContainerDefault::Value(value))) => Ok(value),
@@ -641,6 +665,85 @@ impl Types<'_> {
         }
     }
 
+    /// Whether the impl that schemars derives can prove that a field implements `Serialize`: only then it writes the
+    /// default, whatever the type arguments turn out to be.
+    fn provable(&self, scope: &Scope, field: &ast::Field<'_>) -> Provable {
+        if scope.generics.is_empty() {
+            return Provable::Yes;
+        }
+        let used: Vec<&String> =
+            scope.generics.keys().filter(|name| mentions(field.ty.to_token_stream(), name)).collect();
+        let generics = scope.this.and_then(|this| self.user(this)).and_then(|user| generics(self.tree.item(user.item)));
+        let Some(generics) = generics.filter(|_| field.attrs.serialize_with().is_none()) else {
+            return Provable::Unknown;
+        };
+        if used.is_empty() {
+            return if mentions(field.ty.to_token_stream(), "Self") { Provable::Unknown } else { Provable::Yes };
+        }
+        let all: Option<Vec<bool>> = used.iter().map(|name| self.bound_by_serialize(scope, generics, name)).collect();
+        match all {
+            Some(bound) if bound.iter().all(|bound| *bound) => Provable::Yes,
+            // A list or a map of something can be written exactly when the thing can.
+            Some(bound) if !bound.contains(&true) && self.follows_arguments(scope, field.ty) => Provable::No,
+            _ => Provable::Unknown,
+        }
+    }
+
+    /// Whether a type parameter has the bound `Serialize`; `None` when a bound may imply it.
+    fn bound_by_serialize(&self, scope: &Scope, generics: &syn::Generics, name: &str) -> Option<bool> {
+        let mut bounds = Vec::new();
+        let param = generics.type_params().find(|param| param.ident == name)?;
+        bounds.extend(&param.bounds);
+        for predicate in generics.where_clause.iter().flat_map(|clause| &clause.predicates) {
+            match predicate {
+                syn::WherePredicate::Type(predicate) => match &predicate.bounded_ty {
+                    SynType::Path(path) if path.path.is_ident(name) => bounds.extend(&predicate.bounds),
+                    other if mentions(other.to_token_stream(), name) => return None,
+                    _ => {}
+                },
+                syn::WherePredicate::Lifetime(_) => {}
+                _ => return None,
+            }
+        }
+        let mut found = false;
+        for bound in bounds {
+            let syn::TypeParamBound::Trait(bound) = bound else { continue };
+            match self.resolve(scope, &bound.path) {
+                Resolution::Foreign(path) if path.join("::") == "serde::Serialize" => found = true,
+                Resolution::Foreign(path)
+                    if ["std", "serde", "schemars"].contains(&path[0].as_str())
+                        && path.last().is_some_and(|name| name != "Serialize") => {}
+                _ => return None,
+            }
+        }
+        Some(found)
+    }
+
+    /// The type is a parameter, or made of types of std that can be written exactly when their arguments can.
+    fn follows_arguments(&self, scope: &Scope, ty: &SynType) -> bool {
+        let SynType::Path(path) = ty else { return false };
+        if path.qself.is_some() {
+            return false;
+        }
+        if path.path.get_ident().is_some_and(|ident| scope.generics.contains_key(&ident.to_string())) {
+            return true;
+        }
+        let known = match self.resolve(scope, &path.path) {
+            Resolution::Foreign(path) => path.join("::"),
+            _ => return false,
+        };
+        let transparent = ["std::option::Option", "std::boxed::Box", "std::vec::Vec", "std::collections::BTreeMap"];
+        let Some(syn::PathArguments::AngleBracketed(list)) = path.path.segments.last().map(|last| &last.arguments)
+        else {
+            return false;
+        };
+        transparent.contains(&known.as_str())
+            && list.args.iter().any(|argument| match argument {
+                syn::GenericArgument::Type(ty) => self.follows_arguments(scope, ty),
+                _ => false,
+            })
+    }
+
     fn with(&mut self, scope: &Scope, with: &With) -> Option<TypeId> {
         match with {
             With::Type(ty) => {
@@ -648,13 +751,7 @@ impl Types<'_> {
                 self.use_type(id, (scope.module, ty.span()));
                 Some(id)
             }
-            With::Function(path) => {
-                let message = format!("`schema_with = {}` runs code", self.text(scope, path));
-                let refusal = Refusal::new(Code::SchemaCode, scope, path.span(), message)
-                    .help("say it with `with = \"Type\"` and `extend(…)`");
-                self.refuse(refusal);
-                None
-            }
+            With::Function(path) => self.schema_with(scope, path),
         }
     }
 
@@ -671,6 +768,8 @@ impl Types<'_> {
                 if let Some(line) = literal(line) {
                     let line = line.value();
                     text.push_str(line.strip_prefix(' ').unwrap_or(&line));
+                } else if let Ok(Some(line)) = self.constant_text(scope, &Env::new(), line) {
+                    text.push_str(&line);
                 } else {
                     let message = format!("documentation from `{}` is not read", self.text(scope, line));
                     self.refuse(Refusal::new(Code::Expression, scope, line.span(), message));
@@ -759,6 +858,30 @@ impl Types<'_> {
     pub(super) fn path_ty(&mut self, scope: &Scope, path: &syn::Path) -> TypeId {
         self.ty(scope, &SynType::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: path.clone() }))
     }
+}
+
+/// What an impl can prove of a type with parameters.
+enum Provable {
+    Yes,
+    No,
+    Unknown,
+}
+
+pub(super) fn generics(item: &Item) -> Option<&syn::Generics> {
+    match item {
+        Item::Struct(item) => Some(&item.generics),
+        Item::Enum(item) => Some(&item.generics),
+        _ => None,
+    }
+}
+
+/// The word is among the tokens.
+fn mentions(tokens: proc_macro2::TokenStream, word: &str) -> bool {
+    tokens.into_iter().any(|token| match token {
+        proc_macro2::TokenTree::Group(group) => mentions(group.stream(), word),
+        proc_macro2::TokenTree::Ident(ident) => ident == word,
+        _ => false,
+    })
 }
 
 /// Rules by the position among the fields that are read.

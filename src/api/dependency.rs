@@ -1,52 +1,115 @@
 //! The version gate: the answers of this program are those of the crates it links.
 
-use crate::diagnostic::{Code, Diagnostic};
-use crate::schema::k8s::{CRATE_VERSION, FEATURE};
-use crate::source::CargoManifest;
+use std::path::PathBuf;
+use std::rc::Rc;
 
-pub(super) use crate::schema::k8s::{CRATE_VERSION as K8S_VERSION, FEATURE as K8S_FEATURE};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::schema::k8s::{FEATURE, VERSION};
+use crate::schema::known;
+use crate::source::{CargoManifest, ModuleId, SourceTree, crate_name};
 
 /// The release of schemars that the schemas are those of.
 const SCHEMARS: &str = "1.2.3";
 /// The release of kube whose derive is reproduced.
 const KUBE: u64 = 5;
 
-/// Whether the linked types of k8s-openapi are those of a project.
+/// Where the types of k8s-openapi are.
 pub(super) enum K8s {
-    Same,
-    Differs(String),
+    /// The linked ones are those of the project.
+    Linked,
+    /// The modules of the Kubernetes version that the project uses.
+    Source(Rc<PathBuf>),
+    /// They can't be known, and why.
+    Unknown(String),
 }
 
-/// Compares the k8s-openapi of a project with the linked one.
-pub(super) fn k8s(manifest: &CargoManifest) -> K8s {
-    let mut features = Vec::new();
-    for dependency in manifest.dependency_on("k8s-openapi") {
-        if let Some(locked) = &dependency.locked {
-            let release = format!("{}.{}", locked.major, locked.minor);
-            if release != CRATE_VERSION {
-                return K8s::Differs(format!("k8s-openapi is locked at {locked}, this program knows {CRATE_VERSION}"));
-            }
-        } else if let Some(requirement) = &dependency.requirement
-            && !admits(requirement, &format!("{CRATE_VERSION}.0"))
-        {
-            return K8s::Differs(format!(
-                "the project asks for k8s-openapi {requirement}, this program knows {CRATE_VERSION}"
-            ));
-        }
-        features.extend(dependency.features.iter().filter(|name| name.starts_with("v1_") || *name == "latest"));
+/// The k8s-openapi that code in a module uses: its version there, and the feature that the project chooses.
+pub(super) fn k8s(tree: &SourceTree, module: ModuleId) -> K8s {
+    let own =
+        || tree.manifest_of(module).dependency_on("k8s-openapi").chain(tree.manifest().dependency_on("k8s-openapi"));
+    let Some(first) = own().next() else {
+        return K8s::Unknown("the project does not depend on k8s-openapi".to_owned());
+    };
+    let chosen = tree.manifests().flat_map(|manifest| manifest.dependency_on("k8s-openapi"));
+    let chosen = chosen.filter(|dependency| dependency.locked == first.locked);
+    let mut features: Vec<&str> = chosen
+        .flat_map(|dependency| &dependency.features)
+        .map(String::as_str)
+        .filter(|name| name.starts_with("v1_") || matches!(*name, "latest" | "earliest"))
+        .collect();
+    features.sort_unstable();
+    features.dedup();
+    let feature = match features.as_slice() {
+        [feature] => *feature,
+        [] => return K8s::Unknown("no feature of k8s-openapi says which version of Kubernetes".to_owned()),
+        several => return K8s::Unknown(format!("k8s-openapi has several features: `{}`", several.join("`, `"))),
+    };
+    let linked = feature == FEATURE
+        && match (&first.locked, &first.requirement) {
+            (Some(locked), _) => locked.to_string() == VERSION && first.registry,
+            (None, Some(requirement)) => admits(requirement, VERSION),
+            (None, None) => false,
+        };
+    if linked {
+        return K8s::Linked;
     }
-    match features.as_slice() {
-        [] => K8s::Differs("no feature of k8s-openapi says which version of Kubernetes".to_owned()),
-        names if names.iter().all(|name| *name == FEATURE) => K8s::Same,
-        names => K8s::Differs(format!("the project uses the feature `{}`, this program knows `{FEATURE}`", names[0])),
+    let Some(locked) = &first.locked else {
+        return K8s::Unknown(format!(
+            "without a `Cargo.lock` only the feature `{FEATURE}` of k8s-openapi {VERSION} is known"
+        ));
+    };
+    if !first.registry {
+        return K8s::Unknown("k8s-openapi does not come from a registry".to_owned());
+    }
+    match tree.generated_modules("k8s-openapi", locked, feature) {
+        Some(dir) => K8s::Source(Rc::new(dir)),
+        None => K8s::Unknown(format!("the sources of k8s-openapi {locked} with the feature `{feature}` are not there")),
+    }
+}
+
+/// Whether the types of a crate may be read from its source: the impls for those of others are in schemars or linked.
+pub(super) fn is_readable(krate: &str) -> bool {
+    let linked = ["std", "serde", "serde_json", "schemars", "k8s_openapi", "kube", "kube_core"];
+    !linked.contains(&krate) && known::FEATURES.iter().all(|(package, _)| *package != krate)
+}
+
+/// Why schemars has no schema for the types of a package, or not for the version of it that code in a module uses.
+///
+/// The lock file lists the package below schemars exactly when a feature that somebody asks for brings it.
+pub(super) fn schemars_feature(tree: &SourceTree, module: ModuleId, package: &str) -> Option<String> {
+    let (_, feature) = known::FEATURES.iter().find(|(of, _)| *of == package)?;
+    let named = |manifest: &CargoManifest| {
+        let all = manifest.dependencies.values();
+        all.filter(|dependency| crate_name(&dependency.package) == package).find_map(|found| found.locked.clone())
+    };
+    let schemars = || tree.manifests().flat_map(|manifest| manifest.dependency_on("schemars"));
+    let asked = schemars().any(|schemars| schemars.features.iter().any(|name| name == feature));
+    match schemars().find_map(|schemars| schemars.locked.clone()) {
+        Some(schemars) => {
+            let below = tree.locked_below("schemars", &schemars, package);
+            match (below.as_slice(), named(tree.manifest_of(module))) {
+                ([], _) => Some(format!("the feature `{feature}` of schemars is off")),
+                (below, Some(used)) if !below.contains(&used) => {
+                    Some(format!("schemars knows {package} {}, the project uses {used}", below[0]))
+                }
+                _ => None,
+            }
+        }
+        None if asked => None,
+        None => Some(format!("the feature `{feature}` of schemars is not asked for, and there is no `Cargo.lock`")),
     }
 }
 
 /// Why the derives of a project may answer differently from those reproduced here.
-pub(super) fn gate(manifest: &CargoManifest) -> Option<Diagnostic> {
+pub(super) fn gate(tree: &SourceTree) -> Option<Diagnostic> {
+    // Packages that types come from derive nothing with kube.
+    tree.manifests().enumerate().find_map(|(position, manifest)| differs(manifest, position == 0))
+}
+
+fn differs(manifest: &CargoManifest, own: bool) -> Option<Diagnostic> {
     let kube = format!("{KUBE}.0.0");
     let packages = [("schemars", true), ("kube", false), ("kube-core", false), ("kube-derive", false)];
-    for (package, exact) in packages {
+    for (package, exact) in packages.into_iter().filter(|(_, exact)| own || *exact) {
         let known = if exact { SCHEMARS } else { &kube };
         for dependency in manifest.dependency_on(package) {
             let why = match (&dependency.locked, &dependency.requirement) {

@@ -11,7 +11,7 @@ use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
 
 use crate::diagnostic::Code;
-use crate::schema::TypeId;
+use crate::schema::{Recipe, TypeId};
 
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Val};
@@ -62,6 +62,9 @@ impl Types<'_> {
             Val::Struct(id, values) => self.user_json(scope, at, *id, None, values)?,
             Val::Variant(id, index, values) => self.user_json(scope, at, *id, Some(*index), values)?,
             Val::Json(value) => value.clone(),
+            Val::Recipe(_) | Val::Generator | Val::Place(_) => {
+                return self.unserialisable(scope, at, "it depends on the schema of a type");
+            }
         })
     }
 
@@ -208,36 +211,59 @@ impl Types<'_> {
         }
     }
 
-    /// The argument of `json!`.
+    /// The argument of `json!`, without schemas inside.
     pub(super) fn json_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Result<Value, Refusal> {
+        match self.recipe_tokens(scope, env, tokens)? {
+            Recipe::Json(value) => Ok(value),
+            _ => self.unserialisable(scope, tokens, "it depends on the schema of a type"),
+        }
+    }
+
+    /// The argument of `json!` or `json_schema!`.
+    pub(super) fn recipe_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Result<Recipe, Refusal> {
         match Json::parse.parse2(tokens.clone()) {
             Ok(json) => self.json_literal(scope, env, json),
             Err(_) => self.unserialisable(scope, tokens, "it is no JSON"),
         }
     }
 
-    fn json_literal(&mut self, scope: &Scope, env: &Env, json: Json) -> Result<Value, Refusal> {
+    fn json_literal(&mut self, scope: &Scope, env: &Env, json: Json) -> Result<Recipe, Refusal> {
         Ok(match json {
-            Json::Null => Value::Null,
+            Json::Null => Recipe::Json(Value::Null),
             Json::Array(items) => {
-                let items: Result<Vec<Value>, Refusal> =
+                let items: Result<Vec<Recipe>, Refusal> =
                     items.into_iter().map(|item| self.json_literal(scope, env, item)).collect();
-                Value::Array(items?)
+                Recipe::array(items?)
             }
             Json::Object(entries) => {
-                let mut map = Map::new();
+                let mut object = Vec::new();
+                let string = self.primitive("std::string::String");
                 for (key, value) in entries {
-                    let Val::Str(text) = self.eval(scope, env, &key, None)? else {
+                    let Val::Str(text) = self.eval(scope, env, &key, string)? else {
                         return self.unserialisable(scope, &key, "a key is no string");
                     };
-                    map.insert(text, self.json_literal(scope, env, value)?);
+                    object.push((text, self.json_literal(scope, env, value)?));
                 }
-                Value::Object(map)
+                Recipe::object(object)
             }
             Json::Expr(expr) => {
                 let value = self.eval(scope, env, &expr, None)?;
-                self.json(scope, &expr, &value)?
+                self.recipe(scope, &expr, value)?
             }
+        })
+    }
+
+    /// A value as JSON that may hold schemas.
+    pub(super) fn recipe(&mut self, scope: &Scope, at: &impl ToTokens, value: Val) -> Result<Recipe, Refusal> {
+        Ok(match value {
+            Val::Recipe(recipe) => recipe,
+            Val::Some(value) => self.recipe(scope, at, *value)?,
+            Val::Seq(values) => {
+                let values: Result<Vec<Recipe>, Refusal> =
+                    values.into_iter().map(|value| self.recipe(scope, at, value)).collect();
+                Recipe::array(values?)
+            }
+            value => Recipe::Json(self.json(scope, at, &value)?),
         })
     }
 }

@@ -5,7 +5,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, ExprCall, ExprMethodCall};
 
 use crate::diagnostic::Code;
-use crate::schema::Merge;
+use crate::schema::{Merge, known};
 
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Val};
@@ -24,7 +24,8 @@ impl Types<'_> {
     }
 
     fn text_value(&mut self, scope: &Scope, expr: &Expr) -> Result<String, Refusal> {
-        match self.eval(scope, &Env::new(), expr, None)? {
+        let string = self.primitive("std::string::String");
+        match self.eval(scope, &Env::new(), expr, string)? {
             Val::Str(text) => Ok(text),
             _ => self.unknown_rule(scope, expr),
         }
@@ -86,7 +87,9 @@ impl Types<'_> {
     pub(super) fn merge_strategy(&mut self, scope: &Scope, expr: &Expr) -> Option<Merge> {
         let strategy = match expr {
             Expr::Call(call) if names(&call.func, "ListMerge", "Map") && call.args.len() == 1 => {
-                match self.eval(scope, &Env::new(), &call.args[0], None) {
+                let keys = self.primitive("std::string::String").zip(known::lookup("std::vec::Vec"));
+                let keys = keys.map(|(string, list)| self.known_type(list, vec![string]));
+                match self.eval(scope, &Env::new(), &call.args[0], keys) {
                     Ok(Val::Seq(keys)) => keys
                         .into_iter()
                         .map(|key| if let Val::Str(key) = key { Some(key) } else { None })

@@ -13,7 +13,9 @@ use crate::schema::known::{self, Known};
 use crate::schema::{Graph, Type, TypeId};
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
-use super::dependency::{self, K8s};
+use super::dependency;
+use super::outside::{Outside, OutsideType};
+use super::value::{Env, Val};
 
 /// Where a name is looked up.
 #[derive(Debug, Clone)]
@@ -21,11 +23,13 @@ pub(super) struct Scope {
     pub(super) module: ModuleId,
     pub(super) generics: Rc<BTreeMap<String, TypeId>>,
     pub(super) this: Option<TypeId>,
+    /// The code is of k8s-openapi, which is no module of the tree.
+    pub(super) outside: Option<Outside>,
 }
 
 impl Scope {
     pub(super) fn module(module: ModuleId) -> Self {
-        Scope { module, generics: Rc::default(), this: None }
+        Scope { module, generics: Rc::default(), this: None, outside: None }
     }
 }
 
@@ -48,6 +52,8 @@ pub(super) struct Refusal {
 
 impl Refusal {
     pub(super) fn new(code: Code, scope: &Scope, span: Span, message: impl Into<String>) -> Self {
+        // A person looks at the place in their own code.
+        let span = scope.outside.as_ref().map_or(span, |outside| outside.at);
         Refusal { code, module: scope.module, span, message: message.into(), help: None }
     }
 
@@ -62,6 +68,12 @@ impl Refusal {
 pub(super) enum Info {
     Known(&'static Known, Vec<TypeId>),
     User(UserType),
+    /// A type of k8s-openapi, read from its source.
+    Outside(OutsideType),
+    /// The argument of a const generic.
+    Const(Val),
+    /// The root of a custom resource, or what a function describes.
+    Described,
     Refused(Refusal),
 }
 
@@ -78,6 +90,7 @@ pub(super) struct Types<'t> {
     pub(super) described: BTreeMap<TypeId, bool>,
     users: BTreeMap<(ItemRef, Vec<TypeId>), TypeId>,
     knowns: BTreeMap<(usize, Vec<TypeId>), TypeId>,
+    pub(super) outsides: BTreeMap<OutsideType, TypeId>,
     impls: Option<Rc<Impls>>,
     /// Aliases that are being followed.
     aliases: Vec<ItemRef>,
@@ -100,6 +113,7 @@ impl<'t> Types<'t> {
             described: BTreeMap::new(),
             users: BTreeMap::new(),
             knowns: BTreeMap::new(),
+            outsides: BTreeMap::new(),
             impls: None,
             aliases: Vec::new(),
             depth: 0,
@@ -127,10 +141,10 @@ impl<'t> Types<'t> {
         text(self.tree, scope.module, tokens)
     }
 
-    fn add(&mut self, info: Info) -> TypeId {
+    pub(super) fn add(&mut self, info: Info) -> TypeId {
         let ty = match &info {
             Info::Known(known, arguments) => Type::Known(known, arguments.clone()),
-            Info::User(_) | Info::Refused(_) => Type::Unknown,
+            Info::User(_) | Info::Outside(_) | Info::Const(_) | Info::Described | Info::Refused(_) => Type::Unknown,
         };
         self.infos.push(info);
         self.graph.add(ty)
@@ -144,7 +158,7 @@ impl<'t> Types<'t> {
     pub(super) fn user(&self, id: TypeId) -> Option<&UserType> {
         match self.infos.get(self.graph.index(id))? {
             Info::User(user) => Some(user),
-            Info::Known(..) | Info::Refused(_) => None,
+            Info::Known(..) | Info::Outside(_) | Info::Const(_) | Info::Described | Info::Refused(_) => None,
         }
     }
 
@@ -152,7 +166,7 @@ impl<'t> Types<'t> {
     pub(super) fn known(&self, id: TypeId) -> Option<(&'static Known, Vec<TypeId>)> {
         match self.info(id) {
             Info::Known(known, arguments) => Some((known, arguments.clone())),
-            Info::User(_) | Info::Refused(_) => None,
+            Info::User(_) | Info::Outside(_) | Info::Const(_) | Info::Described | Info::Refused(_) => None,
         }
     }
 
@@ -166,8 +180,9 @@ impl<'t> Types<'t> {
         id
     }
 
-    /// Adds the root, which no source declares.
-    pub(super) fn add_root(&mut self, container: crate::schema::Container) -> TypeId {
+    /// Adds a type that no source declares.
+    pub(super) fn add_described(&mut self, container: crate::schema::Container) -> TypeId {
+        self.infos.push(Info::Described);
         self.graph.add(Type::User(Rc::new(container)))
     }
 
@@ -181,7 +196,7 @@ impl<'t> Types<'t> {
             return id;
         }
         let module = self.tree.module(item);
-        let scope = Scope { module, generics: Rc::new(generics), this: None };
+        let scope = Scope { module, generics: Rc::new(generics), this: None, outside: None };
         let id = self.add(Info::User(UserType { item, scope }));
         let index = self.graph.index(id);
         if let Info::User(user) = &mut self.infos[index] {
@@ -191,8 +206,21 @@ impl<'t> Types<'t> {
         id
     }
 
-    fn refused(&mut self, refusal: Refusal) -> TypeId {
+    pub(super) fn refused(&mut self, refusal: Refusal) -> TypeId {
         self.add(Info::Refused(refusal))
+    }
+
+    /// What a path means in a scope, in the name space of types.
+    pub(super) fn resolve(&self, scope: &Scope, path: &syn::Path) -> Resolution {
+        self.resolve_in(scope, path, Namespace::Types)
+    }
+
+    /// What a path means in a scope.
+    pub(super) fn resolve_in(&self, scope: &Scope, path: &syn::Path, namespace: Namespace) -> Resolution {
+        match &scope.outside {
+            Some(_) => Outside::resolve(path),
+            None => self.tree.resolve_in(scope.module, path, namespace),
+        }
     }
 
     /// The type that a type expression stands for. Nothing is reported before the type is used.
@@ -218,6 +246,10 @@ impl<'t> Types<'t> {
                     Some(known) => self.known_type(known, vec![inner]),
                     None => self.unsupported(scope, ty, "an array of this length"),
                 }
+            }
+            syn::Type::Slice(slice) => {
+                let inner = self.ty(scope, &slice.elem);
+                self.known_type(known::slice(), vec![inner])
             }
             syn::Type::Path(path) => self.path_type(scope, path),
             _ => self.unsupported(scope, ty, "a type of this form"),
@@ -261,7 +293,7 @@ impl<'t> Types<'t> {
         {
             return self.unsupported(scope, ty, "an associated type");
         }
-        let resolution = self.tree.resolve(scope.module, path);
+        let resolution = self.resolve(scope, path);
         match resolution {
             Resolution::Local(item) => self.local_type(scope, ty, item),
             Resolution::Primitive(name) => match self.primitive(&name) {
@@ -270,10 +302,20 @@ impl<'t> Types<'t> {
             },
             Resolution::Foreign(canonical) => self.foreign_type(scope, ty, &canonical),
             Resolution::Member(..) => self.unsupported(scope, ty, "an associated type"),
-            Resolution::Unresolved(why) => self.refused(
-                Refusal::new(Code::UnresolvedName, scope, path.span(), why)
-                    .help("write the full path of the type, or a `use` that names it"),
-            ),
+            Resolution::Unresolved(why) => {
+                if scope.outside.is_none() {
+                    // A glob import from a package that can be read may bring the name in.
+                    for found in self.tree.through_foreign_globs(scope.module, path, Namespace::Types) {
+                        if dependency::is_readable(&found[0]) {
+                            let _ = self.tree.seek_package(scope.module, &found[0]);
+                        }
+                    }
+                }
+                self.refused(
+                    Refusal::new(Code::UnresolvedName, scope, path.span(), why)
+                        .help("write the full path of the type, or a `use` that names it"),
+                )
+            }
         }
     }
 
@@ -283,12 +325,41 @@ impl<'t> Types<'t> {
         let mut arguments = Vec::new();
         for argument in &list.args {
             match argument {
+                GenericArgument::Type(syn::Type::Path(path)) if self.is_constant(scope, path) => {
+                    let expr = Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() });
+                    arguments.push(self.constant_argument(scope, &expr));
+                }
                 GenericArgument::Type(ty) => arguments.push(self.ty(scope, ty)),
+                GenericArgument::Const(expr) => arguments.push(self.constant_argument(scope, expr)),
                 GenericArgument::Lifetime(_) => {}
                 _ => return Err(self.unsupported(scope, ty, "a generic argument of this form")),
             }
         }
         Ok(arguments)
+    }
+
+    /// A path among type arguments that names a constant.
+    fn is_constant(&self, scope: &Scope, ty: &TypePath) -> bool {
+        let generic = ty.path.get_ident().is_some_and(|ident| scope.generics.contains_key(&ident.to_string()));
+        let constant = |item| matches!(self.tree.item(item), Item::Const(_));
+        !generic
+            && ty.qself.is_none()
+            && matches!(self.resolve(scope, &ty.path), Resolution::Unresolved(_))
+            && matches!(self.resolve_in(scope, &ty.path, Namespace::Values), Resolution::Local(item) if constant(item))
+    }
+
+    /// The argument of a const generic.
+    fn constant_argument(&mut self, scope: &Scope, expr: &Expr) -> TypeId {
+        let usize_type = self.primitive("usize");
+        let value = self.eval(scope, &Env::new(), expr, usize_type);
+        let Ok(value @ (Val::Int(_) | Val::Bool(_) | Val::Char(_))) = value else {
+            return self.unsupported(scope, expr, "a const argument of this form");
+        };
+        let found = self.infos.iter().position(|info| matches!(info, Info::Const(other) if *other == value));
+        match found {
+            Some(position) => self.graph.at(position),
+            None => self.add(Info::Const(value)),
+        }
     }
 
     fn foreign_type(&mut self, scope: &Scope, ty: &TypePath, canonical: &[String]) -> TypeId {
@@ -301,31 +372,48 @@ impl<'t> Types<'t> {
         if path == "serde_json::Map" && (arguments.len() != 2 || !self.is_string_to_value(&arguments)) {
             return self.unsupported(scope, ty, "this map");
         }
+        if canonical[0] == "k8s_openapi" {
+            return self.k8s_type(scope, span, canonical);
+        }
+        if let ("arrayvec::ArrayVec", [item, capacity]) = (path.as_str(), arguments.as_slice())
+            && let Info::Const(Val::Int(capacity)) = self.info(*capacity)
+            && let Some(known) = usize::try_from(*capacity).ok().and_then(known::array_vec)
+            && dependency::schemars_feature(self.tree, scope.module, "arrayvec").is_none()
+        {
+            return self.known_type(known, vec![*item]);
+        }
         let Some(known) = known::lookup(&path) else {
-            let name = canonical.first().map_or("", String::as_str);
+            let krate = canonical.first().map_or("", String::as_str);
+            // After `Ok` its source is read, and everything is asked for once more.
+            let why =
+                dependency::is_readable(krate).then(|| self.tree.seek_package(scope.module, krate).err()).flatten();
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            let message = format!("type `{path}` of the crate `{krate}` is not known{why}");
             return self.refused(
-                Refusal::new(
-                    Code::ForeignType,
-                    scope,
-                    span,
-                    format!("type `{path}` of the crate `{name}` is not known"),
-                )
-                .help("describe the value with `#[schemars(with = \"…\")]`"),
+                Refusal::new(Code::ForeignType, scope, span, message)
+                    .help("describe the value with `#[schemars(with = \"…\")]`"),
             );
         };
-        if canonical[0] == "k8s_openapi"
-            && let K8s::Differs(why) = dependency::k8s(self.tree.manifest_of(scope.module))
-        {
+        if let Some(why) = dependency::schemars_feature(self.tree, scope.module, &canonical[0]) {
+            let message = format!("type `{path}` has no schema: {why}");
             return self.refused(
-                Refusal::new(Code::DependencyVersion, scope, span, format!("type `{path}` may differ: {why}")).help(
-                    format!(
-                        "depend on k8s-openapi {} with its feature `{}`",
-                        dependency::K8S_VERSION,
-                        dependency::K8S_FEATURE
-                    ),
-                ),
+                Refusal::new(Code::ForeignType, scope, span, message)
+                    .help("switch the feature on in the project's dependency on schemars, and update `Cargo.lock`"),
             );
         }
+        let arguments = match known.path {
+            // `SmallVec<[T; N]>` is described by `T`.
+            "smallvec::SmallVec" => match arguments.first().and_then(|array| self.known(*array)) {
+                Some((array, items)) if array.path == "[]" => items,
+                _ => return self.unsupported(scope, ty, "this array"),
+            },
+            _ => arguments,
+        };
+        // Capacities and time zones have no influence; that of a vector is a bound.
+        let known = match (known.path, arguments.as_slice()) {
+            ("arrayvec::ArrayString" | "chrono::DateTime", [_]) => return self.known_type(known, Vec::new()),
+            _ => known,
+        };
         // Hash maps and sets have a hasher as last argument, which has no influence.
         if arguments.len() < known.arity || arguments.len() > known.arity + 1 {
             return self.unsupported(scope, ty, "this number of type arguments");
@@ -360,7 +448,7 @@ impl<'t> Types<'t> {
                     Ok(bound) => bound,
                     Err(refused) => return refused,
                 };
-                let scope = Scope { module: tree.module(item), generics: Rc::new(bound), this: None };
+                let scope = Scope { module: tree.module(item), generics: Rc::new(bound), this: None, outside: None };
                 if self.aliases.contains(&item) {
                     return self.unsupported(&scope, ty, "an alias of itself");
                 }
@@ -390,13 +478,26 @@ impl<'t> Types<'t> {
         for param in &generics.params {
             match param {
                 GenericParam::Lifetime(_) => {}
-                GenericParam::Const(_) => return Err(self.unsupported(scope, ty, "a const generic")),
+                GenericParam::Const(param) => {
+                    let argument = match (arguments.next(), &param.default) {
+                        (Some(&argument), _) => argument,
+                        (None, Some((_, default))) => {
+                            let scope = Scope::module(self.tree.module(item));
+                            self.constant_argument(&scope, default)
+                        }
+                        (None, None) => return Err(self.unsupported(scope, ty, "an inferred const argument")),
+                    };
+                    if !matches!(self.info(argument), Info::Const(_)) {
+                        return Err(self.unsupported(scope, ty, "a const argument of this form"));
+                    }
+                    bound.insert(param.ident.to_string(), argument);
+                }
                 GenericParam::Type(param) => {
                     let argument = match (arguments.next(), &param.default) {
                         (Some(&argument), _) => argument,
                         (None, Some((_, default))) => {
                             let module = self.tree.module(item);
-                            let scope = Scope { module, generics: Rc::new(bound.clone()), this: None };
+                            let scope = Scope { module, generics: Rc::new(bound.clone()), this: None, outside: None };
                             self.ty(&scope, default)
                         }
                         (None, None) => return Err(self.unsupported(scope, ty, "an inferred type argument")),
@@ -433,7 +534,7 @@ impl<'t> Types<'t> {
 
     fn find_impls(&self) -> Impls {
         let mut impls = Impls::new();
-        for found in self.tree.items() {
+        for found in self.tree.all_items() {
             let Item::Impl(block) = self.tree.item(found) else { continue };
             let syn::Type::Path(path) = &*block.self_ty else { continue };
             if let Resolution::Local(of) = self.tree.resolve(self.tree.module(found), &path.path) {

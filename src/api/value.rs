@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use quote::ToTokens;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use syn::spanned::Spanned as _;
 use syn::{
     BinOp, Block, Expr, ExprCall, ExprMethodCall, ExprStruct, Fields, FnArg, ImplItem, Item, Lit, Member, Pat, Path,
@@ -14,11 +14,12 @@ use syn::{
 };
 
 use crate::diagnostic::Code;
-use crate::schema::TypeId;
+use crate::schema::{Recipe, TypeId};
 use crate::source::{ItemRef, Namespace, Resolution};
 
 use super::json;
-use super::types::{Refusal, Scope, Types};
+use super::schema_code::{Own, Place, is_json_function};
+use super::types::{Info, Refusal, Scope, Types};
 
 /// A value of a Rust expression.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +42,12 @@ pub(super) enum Val {
     Variant(TypeId, usize, Vec<Val>),
     /// A value of another crate, as serde writes it.
     Json(Value),
+    /// A schema, or JSON with schemas inside.
+    Recipe(Recipe),
+    /// The `SchemaGenerator` that a function makes a schema with.
+    Generator,
+    /// A reference into the schema that a variable holds.
+    Place(Place),
 }
 
 /// Values of function parameters.
@@ -52,7 +59,7 @@ type Eval<T = Val> = Result<T, Refusal>;
 const DEPTH: usize = 32;
 
 impl Types<'_> {
-    fn no<T>(&self, scope: &Scope, what: &impl ToTokens) -> Eval<T> {
+    pub(super) fn no<T>(&self, scope: &Scope, what: &impl ToTokens) -> Eval<T> {
         let message = format!("cannot evaluate `{}` without running code", self.text(scope, what));
         Err(Refusal::new(Code::Expression, scope, what.to_token_stream().span(), message)
             .help("use literals, constants, or functions that only return them"))
@@ -75,7 +82,11 @@ impl Types<'_> {
             },
             Expr::Paren(inner) => self.eval(scope, env, &inner.expr, ty),
             Expr::Group(inner) => self.eval(scope, env, &inner.expr, ty),
-            Expr::Reference(inner) if inner.mutability.is_none() => {
+            Expr::Reference(inner) if inner.mutability.is_some() => match self.eval(scope, env, &inner.expr, None)? {
+                Val::Generator => Ok(Val::Generator),
+                _ => self.no(scope, expr),
+            },
+            Expr::Reference(inner) => {
                 let ty =
                     ty.and_then(|ty| self.known(ty)).filter(|(known, _)| known.path == "&").map(|(_, args)| args[0]);
                 self.eval(scope, env, &inner.expr, ty)
@@ -113,6 +124,13 @@ impl Types<'_> {
                 Ok(if values.is_empty() { Val::Unit } else { Val::Seq(values) })
             }
             Expr::Macro(call) => self.macro_call(scope, env, expr, &call.mac, ty),
+            Expr::If(branch) if !matches!(*branch.cond, Expr::Let(_)) => {
+                match (self.eval(scope, env, &branch.cond, None)?, &branch.else_branch) {
+                    (Val::Bool(true), Some(_)) => self.block(scope, env, &branch.then_branch, ty),
+                    (Val::Bool(false), Some((_, other))) => self.eval(scope, env, other, ty),
+                    _ => self.no(scope, expr),
+                }
+            }
             _ => self.no(scope, expr),
         }
     }
@@ -146,7 +164,7 @@ impl Types<'_> {
         }
     }
 
-    fn primitive_name(&self, ty: Option<TypeId>) -> Option<&'static str> {
+    pub(super) fn primitive_name(&self, ty: Option<TypeId>) -> Option<&'static str> {
         self.known(ty?).map(|(known, _)| known.path)
     }
 
@@ -164,25 +182,25 @@ impl Types<'_> {
         paths.contains(&known.path).then(|| arguments.first().copied()).flatten()
     }
 
-    fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
+    pub(super) fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
         let mut env = env.clone();
+        let mut own = Own::new();
         let Some((last, before)) = block.stmts.split_last() else { return Ok(Val::Unit) };
         for stmt in before {
-            let Stmt::Local(local) = stmt else { return self.no(scope, stmt) };
-            let (pat, ty) = match &local.pat {
-                Pat::Type(typed) => (&*typed.pat, Some(self.ty(scope, &typed.ty))),
-                // Without its type a number may be of any width.
-                pat => (pat, None),
-            };
-            let (Pat::Ident(name), Some(init)) = (pat, &local.init) else { return self.no(scope, stmt) };
-            if name.mutability.is_some() || name.subpat.is_some() || init.diverge.is_some() {
-                return self.no(scope, stmt);
+            match stmt {
+                Stmt::Local(local) => {
+                    let name = self.local(scope, &mut env, local)?;
+                    // A name that is used again would leave references to the first one behind.
+                    let taken = env.values().any(|value| matches!(value, Val::Place(place) if place.is_in(&name)));
+                    if !own.insert(name) && taken {
+                        return self.no(scope, local);
+                    }
+                }
+                Stmt::Expr(expr, semicolon) if semicolon.is_some() || matches!(expr, Expr::If(_)) => {
+                    self.statement(scope, &mut env, &own, expr)?;
+                }
+                stmt => return self.no(scope, stmt),
             }
-            let value = self.eval(scope, &env, &init.expr, ty)?;
-            if ty.is_none() && matches!(value, Val::Int(_) | Val::F32(_) | Val::F64(_)) {
-                return self.no(scope, stmt);
-            }
-            env.insert(name.ident.to_string(), value);
         }
         match last {
             Stmt::Expr(Expr::Return(ret), _) => match &ret.expr {
@@ -192,6 +210,33 @@ impl Types<'_> {
             Stmt::Expr(expr, None) => self.eval(scope, &env, expr, ty),
             stmt => self.no(scope, stmt),
         }
+    }
+
+    /// Binds `let name = …;`, and returns the name.
+    fn local(&mut self, scope: &Scope, env: &mut Env, local: &syn::Local) -> Eval<String> {
+        let (pat, ty) = match &local.pat {
+            Pat::Type(typed) => (&*typed.pat, Some(self.ty(scope, &typed.ty))),
+            // Without its type a number may be of any width.
+            pat => (pat, None),
+        };
+        let (Pat::Ident(name), Some(init)) = (pat, &local.init) else { return self.no(scope, local) };
+        if name.subpat.is_some() || name.by_ref.is_some() || init.diverge.is_some() {
+            return self.no(scope, local);
+        }
+        let value = match self.place(env, &init.expr) {
+            Some(place) => Val::Place(place),
+            None => self.eval(scope, env, &init.expr, ty)?,
+        };
+        let known = match &value {
+            Val::Int(_) | Val::F32(_) | Val::F64(_) => ty.is_some(),
+            Val::Json(_) | Val::Recipe(_) | Val::Map(_) => true,
+            _ => name.mutability.is_none(),
+        };
+        if !known {
+            return self.no(scope, local);
+        }
+        env.insert(name.ident.to_string(), value);
+        Ok(name.ident.to_string())
     }
 
     fn unary(&mut self, scope: &Scope, env: &Env, expr: &Expr, op: &UnOp, inner: &Expr, ty: Option<TypeId>) -> Eval {
@@ -263,6 +308,11 @@ impl Types<'_> {
         if let Some(value) = path.get_ident().and_then(|ident| env.get(&ident.to_string())) {
             return Ok(value.clone());
         }
+        if let Some(id) = path.get_ident().and_then(|ident| scope.generics.get(&ident.to_string()))
+            && let Info::Const(value) = self.info(*id)
+        {
+            return Ok(value.clone());
+        }
         match self.value_path(scope, path) {
             Some(Target::Item(item)) => self.constant(scope, expr, item),
             Some(Target::Member(id, name)) => {
@@ -288,7 +338,7 @@ impl Types<'_> {
     }
 
     /// What a path in an expression names. `Self` and generic parameters are resolved here.
-    fn value_path(&mut self, scope: &Scope, path: &Path) -> Option<Target> {
+    pub(super) fn value_path(&mut self, scope: &Scope, path: &Path) -> Option<Target> {
         let first = &path.segments.first()?.ident;
         if first == "Self" {
             let this = scope.this?;
@@ -301,7 +351,7 @@ impl Types<'_> {
         if scope.generics.contains_key(&first.to_string()) {
             return None;
         }
-        match self.tree.resolve_in(scope.module, path, Namespace::Values) {
+        match self.resolve_in(scope, path, Namespace::Values) {
             Resolution::Local(item) => match self.tree.item(item) {
                 Item::Struct(_) => self.item_type(scope, item).map(Target::Itself),
                 _ => Some(Target::Item(item)),
@@ -385,7 +435,7 @@ impl Types<'_> {
     }
 
     /// Associated items of a type outside of trait impls. Items that cfg may remove are not there.
-    fn inherent<T>(&mut self, id: TypeId, find: impl Fn(&ImplItem) -> Option<T>) -> Option<(T, Scope)> {
+    pub(super) fn inherent<T>(&mut self, id: TypeId, find: impl Fn(&ImplItem) -> Option<T>) -> Option<(T, Scope)> {
         let user = self.user(id)?.clone();
         for block in self.impls(user.item) {
             let Item::Impl(item) = self.tree.item(block) else { continue };
@@ -413,7 +463,7 @@ impl Types<'_> {
     }
 
     fn struct_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct) -> Eval {
-        let resolved = match self.tree.resolve(scope.module, &literal.path) {
+        let resolved = match self.resolve(scope, &literal.path) {
             Resolution::Member(item, name) => self.item_type(scope, item).map(|id| Target::Member(id, name)),
             Resolution::Local(_) => {
                 let path = syn::TypePath { attrs: Vec::new(), qself: None, path: literal.path.clone() };
@@ -462,12 +512,18 @@ impl Types<'_> {
     }
 
     fn names(&self, scope: &Scope, path: &Path, this: TypeId) -> bool {
-        let Resolution::Local(item) = self.tree.resolve(scope.module, path) else { return false };
+        let Resolution::Local(item) = self.resolve(scope, path) else { return false };
         self.user(this).is_some_and(|user| user.item == item)
     }
 
-    fn call(&mut self, scope: &Scope, env: &Env, call: &ExprCall, ty: Option<TypeId>) -> Eval {
+    pub(super) fn call(&mut self, scope: &Scope, env: &Env, call: &ExprCall, ty: Option<TypeId>) -> Eval {
         let Expr::Path(function) = &*call.func else { return self.no(scope, call) };
+        if let Some(name) = self.schema_name_call(scope, call) {
+            return Ok(Val::Str(name));
+        }
+        if let Some(schema) = self.json_schema_call(scope, env, call)? {
+            return Ok(schema);
+        }
         if let Some(qself) = &function.qself {
             let id = self.ty(scope, &qself.ty);
             let last = function.path.segments.last().map(|segment| segment.ident.to_string());
@@ -566,6 +622,7 @@ impl Types<'_> {
             let name = match input {
                 FnArg::Receiver(_) => "self".to_owned(),
                 FnArg::Typed(input) => match &*input.pat {
+                    Pat::Wild(_) => continue,
                     Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
                     Pat::Reference(inner) => match &*inner.pat {
                         Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
@@ -609,6 +666,9 @@ impl Types<'_> {
                 Some(ty) => self.default_of(scope, call, ty),
                 None => self.no(scope, call),
             },
+            (_, _, [value]) if is_json_function(&path) => self.json_function(scope, env, call, &path, value, ty),
+            ("serde_json::Map" | "schemars::Schema", "new" | "default", []) => Ok(Val::Json(Value::Object(Map::new()))),
+            ("std::borrow::Cow", "Borrowed" | "Owned", [value]) => self.eval(scope, env, value, None),
             ("std::string::String", "new", []) => Ok(Val::Str(String::new())),
             ("std::string::String", "from", [value]) => match self.eval(scope, env, value, None)? {
                 Val::Str(text) => Ok(Val::Str(text)),
@@ -627,7 +687,7 @@ impl Types<'_> {
                     _ => self.no(scope, call),
                 }
             }
-            (_, "from", [value]) if SETS.contains(&owner) => {
+            (_, "from", [value]) if SETS[..2].contains(&owner) => {
                 let element = self.argument(ty, &SETS);
                 match unwrap(value) {
                     Expr::Array(array) => {
@@ -641,7 +701,7 @@ impl Types<'_> {
                     _ => self.no(scope, call),
                 }
             }
-            (_, "from", [value]) if MAPS.contains(&owner) => {
+            (_, "from", [value]) if MAPS[..2].contains(&owner) => {
                 let types = ty.and_then(|ty| self.known(ty)).filter(|(known, _)| MAPS.contains(&known.path));
                 let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
                 let Expr::Array(array) = unwrap(value) else { return self.no(scope, call) };
@@ -701,8 +761,15 @@ impl Types<'_> {
     }
 
     fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
-        let receiver = self.eval(scope, env, &call.receiver, None)?;
         let method = call.method.to_string();
+        let receiver = match &*call.receiver {
+            // The `Ok` of a call has the type that the place asks for.
+            Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => self.call(scope, env, inner, ty)?,
+            receiver => self.eval(scope, env, receiver, None)?,
+        };
+        if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
+            return Ok(value);
+        }
         if let (Val::Struct(id, _) | Val::Variant(id, ..), true) = (&receiver, call.args.is_empty()) {
             let id = *id;
             let found = self.inherent(id, |item| match item {
@@ -719,13 +786,10 @@ impl Types<'_> {
         }
         let value = match (method.as_str(), receiver) {
             ("to_string" | "to_owned", Val::Str(text)) => Val::Str(text),
-            ("into", Val::Str(text)) if matches!(self.primitive_name(ty), Some("std::string::String") | None) => {
-                // Into what is left to inference: without a type only a string is one.
-                if ty.is_some_and(|ty| self.known(ty).is_none()) {
-                    return self.no(scope, call);
-                }
-                Val::Str(text)
-            }
+            // Into what, only the type says.
+            ("into", Val::Str(text)) if self.is_text(ty) => Val::Str(text),
+            ("into", value) if self.is_json(ty) && value.is_simple() => value,
+            ("len", Val::Str(text)) => Val::Int(i128::try_from(text.len()).unwrap_or_default()),
             ("to_string", Val::Int(value)) => Val::Str(value.to_string()),
             ("to_string", Val::Bool(value)) => Val::Str(value.to_string()),
             ("clone", value) if plain(&value) => value,
@@ -738,7 +802,7 @@ impl Types<'_> {
     }
 
     fn macro_call(&mut self, scope: &Scope, env: &Env, expr: &Expr, mac: &syn::Macro, ty: Option<TypeId>) -> Eval {
-        let Resolution::Foreign(path) = self.tree.resolve_in(scope.module, &mac.path, Namespace::Macros) else {
+        let Resolution::Foreign(path) = self.resolve_in(scope, &mac.path, Namespace::Macros) else {
             return self.no(scope, expr);
         };
         match path.join("::").as_str() {
@@ -748,7 +812,17 @@ impl Types<'_> {
                 let element = self.argument(ty, &LISTS);
                 self.list(scope, env, items.iter(), element).map(Val::Seq)
             }
-            "serde_json::json" => self.json_tokens(scope, env, &mac.tokens).map(Val::Json),
+            "serde_json::json" => self.recipe_tokens(scope, env, &mac.tokens).map(Val::from),
+            "schemars::json_schema" => match self.recipe_tokens(scope, env, &mac.tokens)? {
+                Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.no(scope, expr),
+                recipe => Ok(Val::from(recipe)),
+            },
+            "std::concat" | "std::format" | "std::include_str" | "std::module_path" => {
+                match self.text_macro(scope, env, &path.join("::"), &mac.tokens)? {
+                    Some(text) => Ok(Val::Str(text)),
+                    None => self.no(scope, expr),
+                }
+            }
             _ => self.no(scope, expr),
         }
     }
@@ -781,6 +855,9 @@ impl Types<'_> {
                     None => self.no(scope, at),
                 },
             };
+        }
+        if let Some(default) = self.outside_default(id) {
+            return Ok(Val::Json(default));
         }
         let Some(user) = self.user(id).cloned() else { return self.no(scope, at) };
         self.deeper(scope, at, |types| {
@@ -843,7 +920,7 @@ impl Types<'_> {
         }
         let result = match self.value_path(scope, &path.path) {
             Some(Target::Foreign(path)) => {
-                let known = path.first().is_some_and(|krate| krate == "std" || krate == "serde_json");
+                let known = path.first().is_some_and(|krate| PLAIN.contains(&krate.as_str()));
                 match (path.join("::").as_str(), value) {
                     ("std::ops::Not::not", Val::Bool(value)) => return Ok(!value),
                     _ => path.last().filter(|_| known).and_then(|name| test(name, value)),
@@ -880,7 +957,7 @@ impl Types<'_> {
 }
 
 /// What a path in an expression names.
-enum Target {
+pub(super) enum Target {
     /// A constant, static or function.
     Item(ItemRef),
     /// The type itself: a unit or tuple struct, or `Self`.
@@ -891,10 +968,17 @@ enum Target {
     Foreign(Vec<String>),
 }
 
-const LISTS: [&str; 4] =
-    ["std::vec::Vec", "std::collections::VecDeque", "std::collections::LinkedList", "std::collections::BinaryHeap"];
-const SETS: [&str; 2] = ["std::collections::BTreeSet", "std::collections::HashSet"];
-const MAPS: [&str; 2] = ["std::collections::BTreeMap", "std::collections::HashMap"];
+const LISTS: [&str; 5] = [
+    "std::vec::Vec",
+    "std::collections::VecDeque",
+    "std::collections::LinkedList",
+    "std::collections::BinaryHeap",
+    "smallvec::SmallVec",
+];
+const SETS: [&str; 3] = ["std::collections::BTreeSet", "std::collections::HashSet", "indexmap::IndexSet"];
+const MAPS: [&str; 3] = ["std::collections::BTreeMap", "std::collections::HashMap", "indexmap::IndexMap"];
+/// Crates whose `is_empty`, `is_none` and the like are those of std.
+const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
 const POINTERS: [&str; 3] = ["std::boxed::Box", "std::rc::Rc", "std::sync::Arc"];
 
 /// `is_empty`, `is_none` and `is_some` of std types.
@@ -924,7 +1008,15 @@ fn plain(value: &Val) -> bool {
         Val::Unit | Val::Bool(_) | Val::Int(_) | Val::Char(_) | Val::Str(_) | Val::None => true,
         Val::Some(inner) => plain(inner),
         Val::Seq(values) => values.iter().all(plain),
-        Val::F32(_) | Val::F64(_) | Val::Map(_) | Val::Struct(..) | Val::Variant(..) | Val::Json(_) => false,
+        Val::F32(_)
+        | Val::F64(_)
+        | Val::Map(_)
+        | Val::Struct(..)
+        | Val::Variant(..)
+        | Val::Json(_)
+        | Val::Recipe(_)
+        | Val::Generator
+        | Val::Place(_) => false,
     }
 }
 

@@ -70,6 +70,7 @@ impl Evaluator<'_, '_> {
     fn container(&mut self, container: &Container, only: Option<usize>) -> Schema {
         let mut draft = match &container.shape {
             Shape::Transparent(inner) => return slot::schema(self.graph, *inner, self.generator),
+            Shape::Recipe(recipe) => Draft::new(recipe.schema(self.graph, self.generator)),
             Shape::With(ty) => Draft::new(slot::schema(self.graph, *ty, self.generator)),
             Shape::Newtype(field) => self.field(field),
             Shape::Unit => Draft::new(self.unit()),

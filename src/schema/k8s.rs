@@ -19,12 +19,12 @@ use serde_json::Value;
 use super::known::{Known, known};
 
 /// The release of k8s-openapi that is linked.
-pub(crate) const CRATE_VERSION: &str = "0.29";
+pub(crate) const VERSION: &str = "0.29.0";
 /// Its feature, which selects the Kubernetes version.
 pub(crate) const FEATURE: &str = "v1_36";
 
 /// All linked types.
-pub(super) fn types() -> impl Iterator<Item = &'static Known> {
+pub(crate) fn types() -> impl Iterator<Item = &'static Known> {
     [
         CORE_V1,
         APPS_V1,

@@ -50,6 +50,11 @@ pub(super) const fn known<T: JsonSchema + ?Sized>(path: &'static str, arity: usi
 }
 
 impl Known {
+    /// `JsonSchema::schema_name`, for a type without arguments.
+    pub fn name(&self) -> Option<String> {
+        (self.arity == 0).then(|| (self.imp.name)().into_owned())
+    }
+
     pub(super) const fn with_default(self, default: fn() -> Value) -> Known {
         Known { default: Some(default), ..self }
     }
@@ -70,6 +75,17 @@ pub fn tuple(arity: usize) -> Option<&'static Known> {
 /// `[T; length]`.
 pub fn array(length: usize) -> Option<&'static Known> {
     ARRAYS.get(length)
+}
+
+/// `[T]`, behind a pointer.
+pub fn slice() -> &'static Known {
+    static SLICE: Known = known::<[Slot<0>]>("[T]", 1);
+    &SLICE
+}
+
+/// `ArrayVec<T, capacity>`.
+pub fn array_vec(capacity: usize) -> Option<&'static Known> {
+    ARRAY_VECS.get(capacity)
 }
 
 /// `&T`.
@@ -125,12 +141,72 @@ std_types! {
     "std::ops::Bound" 1 std::ops::Bound<Slot<0>>;
     // Written like its owned form, as the impl of schemars says.
     "std::borrow::Cow" 1 Box<Slot<0>>;
+    "std::rc::Weak" 1 std::rc::Weak<Slot<0>>;
+    "std::sync::Weak" 1 std::sync::Weak<Slot<0>>;
+    "std::sync::Mutex" 1 std::sync::Mutex<Slot<0>>;
+    "std::sync::RwLock" 1 std::sync::RwLock<Slot<0>>;
+    "std::cell::Cell" 1 std::cell::Cell<Slot<0>>;
+    "std::cell::RefCell" 1 std::cell::RefCell<Slot<0>>;
+    "std::cmp::Reverse" 1 std::cmp::Reverse<Slot<0>>;
+    "std::ffi::OsString" 0 std::ffi::OsString;
+    "std::ffi::CString" 0 std::ffi::CString;
+    "std::sync::atomic::AtomicBool" 0 std::sync::atomic::AtomicBool;
+    "std::sync::atomic::AtomicI32" 0 std::sync::atomic::AtomicI32;
+    "std::sync::atomic::AtomicU32" 0 std::sync::atomic::AtomicU32;
+    "std::sync::atomic::AtomicI64" 0 std::sync::atomic::AtomicI64;
+    "std::sync::atomic::AtomicU64" 0 std::sync::atomic::AtomicU64;
+    "std::sync::atomic::AtomicUsize" 0 std::sync::atomic::AtomicUsize;
+    "schemars::Schema" 0 schemars::Schema;
     "serde_json::value::Value" 0 serde_json::Value;
     "serde_json::value::Number" 0 serde_json::Number;
     "serde_json::Value" 0 serde_json::Value;
     "serde_json::Number" 0 serde_json::Number;
     "serde_json::Map" 2 serde_json::Map<String, serde_json::Value>;
+    "arrayvec::ArrayString" 0 arrayvec::ArrayString<0>;
+    "bigdecimal::BigDecimal" 0 bigdecimal::BigDecimal;
+    "bytes::Bytes" 0 bytes::Bytes;
+    "bytes::BytesMut" 0 bytes::BytesMut;
+    "chrono::DateTime" 0 chrono::DateTime<chrono::Utc>;
+    "chrono::NaiveDate" 0 chrono::NaiveDate;
+    "chrono::NaiveDateTime" 0 chrono::NaiveDateTime;
+    "chrono::NaiveTime" 0 chrono::NaiveTime;
+    "chrono::TimeDelta" 0 chrono::TimeDelta;
+    "chrono::Weekday" 0 chrono::Weekday;
+    "either::Either" 2 either::Either<Slot<0>, Slot<1>>;
+    "indexmap::IndexMap" 2 indexmap::IndexMap<Slot<0>, Slot<1>>;
+    "indexmap::IndexSet" 1 indexmap::IndexSet<Slot<0>>;
+    "jiff::SignedDuration" 0 jiff::SignedDuration;
+    "jiff::Span" 0 jiff::Span;
+    "jiff::Timestamp" 0 jiff::Timestamp;
+    "jiff::Zoned" 0 jiff::Zoned;
+    "jiff::civil::Date" 0 jiff::civil::Date;
+    "jiff::civil::DateTime" 0 jiff::civil::DateTime;
+    "jiff::civil::Time" 0 jiff::civil::Time;
+    "rust_decimal::Decimal" 0 rust_decimal::Decimal;
+    "semver::Version" 0 semver::Version;
+    // The argument is the item of the array that it is written with.
+    "smallvec::SmallVec" 1 smallvec::SmallVec<[Slot<0>; 1]>;
+    "smol_str::SmolStr" 0 smol_str::SmolStr;
+    "url::Url" 0 url::Url;
+    "uuid::Uuid" 0 uuid::Uuid;
 }
+
+/// The features of schemars that bring the impls for types of a package; the lock file says which of several is on.
+pub const FEATURES: [(&str, &str); 13] = [
+    ("arrayvec", "arrayvec07"),
+    ("bigdecimal", "bigdecimal04"),
+    ("bytes", "bytes1"),
+    ("chrono", "chrono04"),
+    ("either", "either1"),
+    ("indexmap", "indexmap2"),
+    ("jiff", "jiff02"),
+    ("rust_decimal", "rust_decimal1"),
+    ("semver", "semver1"),
+    ("smallvec", "smallvec1"),
+    ("smol_str", "smol_str03"),
+    ("url", "url2"),
+    ("uuid", "uuid1"),
+];
 
 macro_rules! tuples {
     ($($arity:literal ($($n:literal)*);)*) => {
@@ -140,12 +216,15 @@ macro_rules! tuples {
 
 tuples! {
     0 (); 1 (0); 2 (0 1); 3 (0 1 2); 4 (0 1 2 3); 5 (0 1 2 3 4); 6 (0 1 2 3 4 5); 7 (0 1 2 3 4 5 6);
-    8 (0 1 2 3 4 5 6 7);
+    8 (0 1 2 3 4 5 6 7); 9 (0 1 2 3 4 5 6 7 8); 10 (0 1 2 3 4 5 6 7 8 9); 11 (0 1 2 3 4 5 6 7 8 9 10);
+    12 (0 1 2 3 4 5 6 7 8 9 10 11); 13 (0 1 2 3 4 5 6 7 8 9 10 11 12); 14 (0 1 2 3 4 5 6 7 8 9 10 11 12 13);
+    15 (0 1 2 3 4 5 6 7 8 9 10 11 12 13 14); 16 (0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
 }
 
 macro_rules! arrays {
     ($($length:literal)*) => {
         static ARRAYS: &[Known] = &[$(known::<[Slot<0>; $length]>("[]", 1)),*];
+        static ARRAY_VECS: &[Known] = &[$(known::<arrayvec::ArrayVec<Slot<0>, $length>>("arrayvec::ArrayVec", 1)),*];
     };
 }
 

@@ -49,6 +49,8 @@ const TOOLS: [&str; 8] = ["test", "doc", "doctest", "docsrs", "miri", "clippy", 
 pub struct CfgSet {
     /// Active features of the package.
     pub features: BTreeSet<String>,
+    /// Features that another package, which is not read, may switch on.
+    pub maybe: BTreeSet<String>,
 }
 
 impl CfgSet {
@@ -79,6 +81,7 @@ impl CfgSet {
             let value = input.parse::<LitStr>()?.value();
             return Ok(match name.as_str() {
                 "feature" if self.features.contains(&value) => Cfg::On,
+                "feature" if self.maybe.contains(&value) => Cfg::Unknown(format!("feature = \"{value}\"")),
                 "feature" => Cfg::Off,
                 _ => Cfg::Unknown(format!("{name} = \"{value}\"")),
             });
@@ -266,7 +269,7 @@ mod tests {
     use super::*;
 
     fn set() -> CfgSet {
-        CfgSet { features: BTreeSet::from(["a".to_string(), "b".to_string()]) }
+        CfgSet { features: BTreeSet::from(["a".to_string(), "b".to_string()]), maybe: BTreeSet::new() }
     }
 
     #[test]

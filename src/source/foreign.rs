@@ -53,7 +53,7 @@ const PRELUDE: [&str; 41] = [
 ];
 
 /// Derives and macros that need no `use`.
-const PRELUDE_MACROS: [&str; 18] = [
+const PRELUDE_MACROS: [&str; 19] = [
     "std::clone::Clone",
     "std::cmp::Eq",
     "std::cmp::Ord",
@@ -69,13 +69,14 @@ const PRELUDE_MACROS: [&str; 18] = [
     "std::format",
     "std::include_str",
     "std::matches",
+    "std::module_path",
     "std::stringify",
     "std::thread_local",
     "std::vec",
 ];
 
 /// The same thing under another path: (path, canonical path), longest first where one begins with the other.
-const SAME: [(&str, &str); 26] = [
+const SAME: [(&str, &str); 34] = [
     ("std::collections::btree_map::BTreeMap", "std::collections::BTreeMap"),
     ("std::collections::btree_set::BTreeSet", "std::collections::BTreeSet"),
     ("std::collections::hash_map::HashMap", "std::collections::HashMap"),
@@ -97,6 +98,14 @@ const SAME: [(&str, &str); 26] = [
     ("k8s_openapi::serde_json", "serde_json"),
     ("k8s_openapi::chrono", "chrono"),
     ("schemars_derive", "schemars"),
+    ("chrono::Duration", "chrono::TimeDelta"),
+    ("chrono::naive", "chrono"),
+    ("chrono::prelude", "chrono"),
+    ("indexmap::map::IndexMap", "indexmap::IndexMap"),
+    ("indexmap::set::IndexSet", "indexmap::IndexSet"),
+    ("serde_json::value::Map", "serde_json::Map"),
+    ("serde_json::map::Map", "serde_json::Map"),
+    ("schemars::generate::SchemaGenerator", "schemars::SchemaGenerator"),
     ("schemars::_serde_json", "serde_json"),
     ("serde_derive", "serde"),
     ("serde_core", "serde"),
@@ -105,9 +114,10 @@ const SAME: [(&str, &str); 26] = [
 ];
 
 /// Names that a glob import of the path brings in, for the few where guessing wrong is impossible.
-const GLOBS: [(&str, &[&str]); 4] = [
+const GLOBS: [(&str, &[&str]); 5] = [
+    ("chrono", &["DateTime", "FixedOffset", "Local", "NaiveDate", "NaiveDateTime", "NaiveTime", "Utc", "Weekday"]),
     ("std::collections", &["BTreeMap", "BTreeSet", "BinaryHeap", "HashMap", "HashSet", "LinkedList", "VecDeque"]),
-    ("schemars", &["JsonSchema", "Schema", "SchemaGenerator"]),
+    ("schemars", &["JsonSchema", "Schema", "SchemaGenerator", "json_schema"]),
     ("serde", &["Deserialize", "Deserializer", "Serialize", "Serializer"]),
     ("kube", &["CustomResource", "KubeSchema"]),
 ];

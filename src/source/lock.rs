@@ -14,6 +14,8 @@ struct Locked {
     name: String,
     version: Version,
     local: bool,
+    /// It comes from a registry, not from git or a folder.
+    registry: bool,
     /// `name`, `name version` or `name version (source)`.
     dependencies: Vec<String>,
 }
@@ -71,6 +73,7 @@ impl Lock {
                 name: entry.name?.to_owned(),
                 version: Version::parse(entry.version?).ok()?,
                 local: entry.source.is_none(),
+                registry: entry.source.is_some_and(is_registry),
                 dependencies: entry.dependencies,
             })
         });
@@ -89,6 +92,7 @@ impl Lock {
                     name: string(table.get("name"))?,
                     version: Version::parse(&string(table.get("version"))?).ok()?,
                     local: table.get("source").is_none(),
+                    registry: table.get("source").and_then(Item::as_str).is_some_and(is_registry),
                     dependencies: dependencies
                         .into_iter()
                         .flatten()
@@ -100,9 +104,61 @@ impl Lock {
         Some(Self { packages })
     }
 
-    /// The version of `dependency` that the local package `of` is built with; `requirement` chooses between several.
-    pub(super) fn version(&self, of: &str, dependency: &str, requirement: Option<&str>) -> Option<Version> {
-        let package = self.packages.iter().find(|package| package.local && package.name == of)?;
+    /// Whether this version of a package comes from a registry.
+    pub(super) fn is_registry(&self, name: &str, version: &Version) -> bool {
+        self.packages.iter().any(|package| package.registry && package.name == name && package.version == *version)
+    }
+
+    /// The versions of `dependency`, by its name in Rust code, that a package is built with.
+    pub(super) fn below(&self, name: &str, version: &Version, dependency: &str) -> Vec<Version> {
+        let package = self.packages.iter().find(|package| package.name == name && package.version == *version);
+        let entries = package.into_iter().flat_map(|package| &package.dependencies);
+        let named = entries.filter(|entry| {
+            let name = entry.split(' ').next().unwrap_or_default();
+            name.replace('-', "_") == dependency
+        });
+        named.filter_map(|entry| self.entry(entry)).map(|package| package.version.clone()).collect()
+    }
+
+    /// The package that an entry of a list of dependencies names.
+    fn entry(&self, entry: &str) -> Option<&Locked> {
+        let mut words = entry.split(' ');
+        let name = words.next()?;
+        let version = words.next().map(Version::parse);
+        self.packages.iter().find(|package| {
+            package.name == name
+                && version.as_ref().is_none_or(|version| version.as_ref().ok() == Some(&package.version))
+        })
+    }
+
+    /// The packages other than `name` itself that are built with a version of it.
+    pub(super) fn dependents<'a>(&'a self, name: &'a str, version: &'a Version) -> impl Iterator<Item = &'a str> {
+        let uses = move |package: &&Locked| {
+            let mut entries = package.dependencies.iter().filter_map(|entry| self.entry(entry));
+            entries.any(|found| found.name == name && found.version == *version)
+        };
+        self.packages.iter().filter(uses).map(|package| package.name.as_str())
+    }
+
+    /// Whether some version of a package, by its name in Rust code, is built with one of these others.
+    pub(super) fn is_above(&self, name: &str, others: &[&str]) -> bool {
+        let mut packages = self.packages.iter().filter(|package| package.name.replace('-', "_") == name);
+        packages.any(|package| {
+            package.dependencies.iter().any(|entry| others.contains(&entry.split(' ').next().unwrap_or_default()))
+        })
+    }
+
+    /// The version of `dependency` that the package `of` is built with, a local one or one from a registry;
+    /// `requirement` chooses between several.
+    pub(super) fn version(
+        &self,
+        (of, of_version): (&str, Option<&str>),
+        dependency: &str,
+        requirement: Option<&str>,
+    ) -> Option<Version> {
+        let package = self.packages.iter().find(|package| {
+            package.name == of && (package.local || of_version.is_some_and(|v| package.version.to_string() == v))
+        })?;
         let mut candidates = package.dependencies.iter().filter_map(|entry| {
             let mut words = entry.split(' ');
             if words.next() != Some(dependency) {
@@ -118,6 +174,10 @@ impl Lock {
             None => candidates.next(),
         }
     }
+}
+
+fn is_registry(source: &str) -> bool {
+    source.starts_with("registry+") || source.starts_with("sparse+")
 }
 
 #[cfg(test)]
@@ -160,7 +220,7 @@ source = "r"
             ("schemars", None, Some("1.2.3")),
             ("serde", None, None),
         ] {
-            let version = lock.version("op", dependency, requirement).map(|version| version.to_string());
+            let version = lock.version(("op", None), dependency, requirement).map(|version| version.to_string());
             assert_eq!(version.as_deref(), expected, "{dependency} {requirement:?}");
         }
         assert!(Lock::parse("= broken").is_none());

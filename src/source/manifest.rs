@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Context as _;
 use toml_edit::{Document, Item, TableLike};
@@ -42,6 +43,8 @@ pub struct Dependency {
     pub path: Option<PathBuf>,
     /// Exact version in `Cargo.lock`.
     pub locked: Option<semver::Version>,
+    /// The locked version comes from a registry.
+    pub registry: bool,
     /// Where it is declared.
     pub origin: Origin,
 }
@@ -65,6 +68,8 @@ pub struct CargoManifest {
     pub workspace: PathBuf,
     /// Package name.
     pub name: String,
+    /// `package.version`
+    pub version: Option<String>,
     /// `package.repository`
     pub repository: Option<String>,
     /// `package.edition`, "2015" when absent.
@@ -79,6 +84,8 @@ pub struct CargoManifest {
     pub other_dependencies: BTreeMap<(DependencyKind, String), Dependency>,
     /// There is a `Cargo.lock`.
     pub has_lock: bool,
+    /// Its packages.
+    pub(super) lock: Option<Rc<Lock>>,
     /// The text of `Cargo.toml`, for diagnostics.
     pub origin: Origin,
     pub(super) targets: Vec<Target>,
@@ -127,13 +134,21 @@ fn inherits(item: &Item) -> bool {
 }
 
 /// The name of a package or dependency in Rust code.
-pub(super) fn crate_name(name: &str) -> String {
+pub fn crate_name(name: &str) -> String {
     name.replace('-', "_")
 }
 
 impl CargoManifest {
     /// Reads the package in `dir`. `shown` is the path of its `Cargo.toml` for people.
-    pub(super) fn read(dir: &Path, shown: &str, selection: &FeatureSelection, files: &Pending) -> anyhow::Result<Self> {
+    ///
+    /// `lock` is that of the package which all others are built for; without one the lock file beside it is read.
+    pub(super) fn read(
+        dir: &Path,
+        shown: &str,
+        selection: &FeatureSelection,
+        files: &Pending,
+        lock: Option<&Rc<Lock>>,
+    ) -> anyhow::Result<Self> {
         let path = dir.join("Cargo.toml");
         let toml = Toml::read(&path, shown, files)?;
         let root = toml.document.as_item();
@@ -158,7 +173,10 @@ impl CargoManifest {
         };
         let name = field("name").with_context(|| format!("`{}` has no `package.name`", path.display()))?;
         let lock_dir = workspace_dir.unwrap_or_else(|| dir.to_path_buf());
-        let lock = read_lock(&lock_dir)?;
+        let lock = match lock {
+            Some(lock) => Some(Rc::clone(lock)),
+            None => read_lock(&lock_dir)?.map(Rc::new),
+        };
         let targets = targets(dir, &name, root, files);
 
         let mut manifest = Self {
@@ -171,6 +189,8 @@ impl CargoManifest {
             dependencies: BTreeMap::new(),
             other_dependencies: BTreeMap::new(),
             has_lock: lock.is_some(),
+            lock: lock.clone(),
+            version: field("version"),
             origin: toml.origin.clone(),
             targets,
             name,
@@ -185,7 +205,7 @@ impl CargoManifest {
                 ("build-dependencies", DependencyKind::Build),
             ] {
                 let Some(table) = get(table, &[key]).and_then(Item::as_table_like) else { continue };
-                manifest.add_dependencies(kind, table, workspace, &toml, lock.as_ref());
+                manifest.add_dependencies(kind, table, workspace, &toml, lock.as_deref());
             }
         }
         manifest.activate(root, selection);
@@ -196,6 +216,17 @@ impl CargoManifest {
     pub fn dependency_on<'a>(&'a self, package: &'a str) -> impl Iterator<Item = &'a Dependency> {
         let all = self.dependencies.values().chain(self.other_dependencies.values());
         all.filter(move |dependency| dependency.package == package)
+    }
+
+    /// Whether a dependency is there with the active features.
+    pub(super) fn is_active(&self, name: &str, dependency: &Dependency) -> bool {
+        let switches = |entry: &String| {
+            let entry = entry.strip_prefix("dep:").unwrap_or(entry);
+            crate_name(entry.split('/').next().unwrap_or_default()) == name && !entry.contains('?')
+        };
+        let mut active = self.active_features.iter();
+        !dependency.optional
+            || active.any(|feature| crate_name(feature) == name || self.features[feature].iter().any(switches))
     }
 
     fn add_dependencies(
@@ -220,9 +251,12 @@ impl CargoManifest {
             let package = text("package").unwrap_or_else(|| key.to_string());
             let requirement = plain.or_else(|| text("version"));
             let span = table.key_value_span(key);
+            let locked = lock
+                .and_then(|lock| lock.version((&self.name, self.version.as_deref()), &package, requirement.as_deref()));
             let dependency = Dependency {
                 kind,
-                locked: lock.and_then(|lock| lock.version(&self.name, &package, requirement.as_deref())),
+                registry: lock.zip(locked.as_ref()).is_some_and(|(lock, locked)| lock.is_registry(&package, locked)),
+                locked,
                 package,
                 requirement,
                 features,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use proc_macro2::Span;
+use semver::Version;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Item, Lit, Meta};
 
@@ -29,6 +30,10 @@ pub(super) struct Sources {
     pub(super) packages: Vec<Package>,
     /// Modules of which more was asked for than their outline.
     pub(super) wanted: RefCell<BTreeSet<ModuleId>>,
+    /// Packages of a registry of which something was asked for.
+    pub(super) wanted_packages: RefCell<BTreeSet<(String, Version)>>,
+    /// Packages of a registry that were looked for: whether their sources are there.
+    pub(super) sought: BTreeMap<(String, Version), bool>,
 }
 
 impl Sources {
@@ -52,6 +57,12 @@ impl Sources {
                 self.want(ModuleId(index(position)));
             }
         }
+    }
+
+    /// The paths, as shown, of the files of packages from a registry.
+    pub(super) fn fetched_files(&self) -> impl Iterator<Item = &str> {
+        let fetched = |module: &&Module| self.packages[self.crates[module.krate.0 as usize].package.0 as usize].fetched;
+        self.modules.iter().filter(fetched).map(|module| &*self.files[module.file.0 as usize].path)
     }
 
     /// The texts of all files.
@@ -136,6 +147,12 @@ impl<'a> Loader<'a> {
     }
 
     fn shown(&self, path: &Path) -> PathBuf {
+        for package in self.sources.packages.iter().filter(|package| package.fetched) {
+            if let Ok(inside) = path.strip_prefix(&package.manifest.dir) {
+                let version = package.manifest.version.as_deref().unwrap_or_default();
+                return Path::new(&format!("{}-{version}", package.manifest.name)).join(inside);
+            }
+        }
         relative(&clean(path), &clean(self.root))
     }
 

@@ -58,6 +58,12 @@ pub(super) fn may_derive(text: &str, names: &BTreeSet<String>) -> bool {
     names.iter().any(|name| has_word(text, name)) || may_have_attribute(text, "kube")
 }
 
+/// The text may take in another file, or have an attribute that makes a custom resource of a type.
+pub(super) fn may_include(text: &str) -> bool {
+    let call = |name: &str| words(text, name).any(|at| text[at + name.len()..].trim_start().starts_with(['!', '(']));
+    call("include") || call("crd")
+}
+
 fn may_have_attribute(text: &str, name: &str) -> bool {
     let is_path = |rest: &str| rest.trim_start().starts_with("::");
     words(text, name).any(|at| !is_path(&text[at + name.len()..]))

@@ -1,6 +1,6 @@
 //! The compiler judges: the CRDs read from source equal what `crd()` returns when the same files are compiled.
 //!
-//! One crate holds every file of `fixtures/types` and a number of seeded edits of the Memcached sample's types. Its
+//! A crate holds every file of `fixtures/types` and a number of seeded edits of the Memcached sample's types. Its
 //! program prints all CRDs. A file names its resources in a line `//! crds: …`, and those that are refused although
 //! they compile in lines `//! refused: Kind code`; both lists are checked in both directions.
 
@@ -89,15 +89,39 @@ fn oracle() -> &'static Oracle {
         for (index, text) in edits::many(&sample, seed(), EDITS).into_iter().enumerate() {
             modules.push(Module::new(&format!("edit_{index:02}"), text));
         }
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("oracle");
-        write(root, &folder, &modules);
-        let compiled = compile(&folder);
-        let (read, findings, rendered) = read(&folder);
-        Oracle { modules, compiled, read, findings, rendered }
+        // The Memcached sample's dependencies, features and profile, so that both share one build of each dependency.
+        let sample = std::fs::read_to_string(root.join("tests/samples/memcached-operator/Cargo.toml")).unwrap();
+        let manifest: Vec<&str> = sample.split_inclusive("\n\n").filter(|table| !table.starts_with("[lints")).collect();
+        let manifest = manifest.concat().replacen("\"memcached-operator\"", "\"oracle\"", 1) + "\n[workspace]\n";
+        let lock = std::fs::read_to_string(generated::lock()).unwrap();
+        Oracle::ask("oracle", modules, &[("Cargo.toml", manifest), ("Cargo.lock", lock)])
     })
 }
 
-fn write(root: &Path, folder: &Path, modules: &[Module]) {
+/// Types of other crates and of another Kubernetes version, which have dependencies of their own.
+fn foreign() -> &'static Oracle {
+    static ORACLE: OnceLock<Oracle> = OnceLock::new();
+    ORACLE.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/foreign");
+        let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+        let module = Module::new("foreign", text("types/foreign.rs"));
+        let files = ["Cargo.toml", "Cargo.lock", "parts/Cargo.toml", "parts/src/lib.rs"];
+        Oracle::ask("foreign", vec![module], &files.map(|path| (path, text(path))))
+    })
+}
+
+impl Oracle {
+    /// Compiles and reads one crate.
+    fn ask(name: &str, modules: Vec<Module>, files: &[(&str, String)]) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        write(&folder, &modules, files);
+        let compiled = compile(&folder);
+        let (read, findings, rendered) = read(&folder);
+        Oracle { modules, compiled, read, findings, rendered }
+    }
+}
+
+fn write(folder: &Path, modules: &[Module], given: &[(&str, String)]) {
     let mut main = String::from("#![allow(dead_code, non_camel_case_types, unused_imports)]\n");
     for module in modules {
         writeln!(main, "mod {};", module.name).unwrap();
@@ -115,20 +139,16 @@ fn write(root: &Path, folder: &Path, modules: &[Module]) {
         }
     }
     main.push_str("    }\n    println!(\"{}\", serde_json::to_string(&crds).unwrap());\n}\n");
-    // The Memcached sample's dependencies, features and profile, so that both share one build of each dependency.
-    let sample = std::fs::read_to_string(root.join("tests/samples/memcached-operator/Cargo.toml")).unwrap();
-    let manifest: Vec<&str> = sample.split_inclusive("\n\n").filter(|table| !table.starts_with("[lints")).collect();
-    let manifest = manifest.concat().replacen("\"memcached-operator\"", "\"oracle\"", 1) + "\n[workspace]\n";
-    let mut files = BTreeMap::from([(PathBuf::from("Cargo.toml"), manifest), (PathBuf::from("src/main.rs"), main)]);
-    if !folder.join("Cargo.lock").exists() {
-        files.insert("Cargo.lock".into(), std::fs::read_to_string(generated::lock()).unwrap());
-    }
+    let mut files = BTreeMap::from([(PathBuf::from("src/main.rs"), main)]);
+    files.extend(given.iter().map(|(path, text)| (PathBuf::from(path), text.clone())));
+    // A lock file that cargo has brought up to date stays.
+    files.retain(|path, _| path != Path::new("Cargo.lock") || !folder.join(path).exists());
     for module in modules {
         files.insert(format!("src/{}.rs", module.name).into(), module.text.clone());
     }
-    std::fs::create_dir_all(folder.join("src")).unwrap();
     for (path, text) in files {
         let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         // What is unchanged keeps its time, so that cargo does not compile it again.
         if std::fs::read_to_string(&path).ok().as_ref() != Some(&text) {
             std::fs::write(path, text).unwrap();
@@ -168,8 +188,8 @@ fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
 }
 
 /// Checks all modules of which the name passes; the answer is how many CRDs were equal.
-fn check(select: impl Fn(&str) -> bool) -> usize {
-    let Oracle { modules, compiled, read, findings, rendered } = oracle();
+fn check(oracle: &Oracle, select: impl Fn(&str) -> bool) -> usize {
+    let Oracle { modules, compiled, read, findings, rendered } = oracle;
     let mut problems = String::new();
     let mut equal = 0;
     for module in modules.iter().filter(|module| select(&module.name)) {
@@ -211,14 +231,19 @@ fn check(select: impl Fn(&str) -> bool) -> usize {
 
 #[test]
 fn crds_of_all_constructs_equal_the_compiled_ones() {
-    let equal = check(|name| !name.starts_with("edit_"));
+    let equal = check(oracle(), |name| !name.starts_with("edit_"));
     assert!(equal >= 20, "only {equal} CRDs were compared");
+}
+
+#[test]
+fn crds_of_types_of_other_crates_equal_the_compiled_ones() {
+    assert_eq!(check(foreign(), |_| true), 2);
 }
 
 #[test]
 fn crds_equal_the_compiled_ones_after_every_edit() {
     println!("ORACLE_SEED={}", seed());
-    let equal = check(|name| name.starts_with("edit_"));
+    let equal = check(oracle(), |name| name.starts_with("edit_"));
     assert_eq!(equal, EDITS, "ORACLE_SEED={}", seed());
     let texts: BTreeSet<&str> = oracle().modules.iter().map(|module| module.text.as_str()).collect();
     assert_eq!(texts.len(), oracle().modules.len(), "the edits differ");

@@ -1,0 +1,203 @@
+//! Types of k8s-openapi, from the sources of the version and the feature that the project is locked at.
+//!
+//! Their `JsonSchema` impls are functions like those of a user, and the same evaluator runs them. The linked ones stand
+//! in only where the project has exactly the linked version and feature.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use proc_macro2::Span;
+use serde_json::{Map, Value};
+
+use crate::diagnostic::Code;
+use crate::schema::known;
+use crate::schema::{Type, TypeId};
+use crate::source::Resolution;
+
+use super::container::Use;
+use super::dependency::{self, K8s};
+use super::schema_code::ByHand;
+use super::types::{Info, Refusal, Scope, Types};
+
+/// Where code of k8s-openapi is evaluated.
+#[derive(Debug, Clone)]
+pub(super) struct Outside {
+    /// The place in the user's code that asked for it.
+    pub(super) at: Span,
+    dir: Rc<PathBuf>,
+}
+
+/// A type of k8s-openapi.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct OutsideType {
+    /// The folder of the modules of one Kubernetes version.
+    dir: Rc<PathBuf>,
+    /// Its path below the crate.
+    path: Vec<String>,
+}
+
+impl Outside {
+    /// What a path means in generated code, which writes all of them out.
+    pub(super) fn resolve(path: &syn::Path) -> Resolution {
+        let mut parts: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["crate", "schemars", ..] => Resolution::Foreign(parts.split_off(1)),
+            ["crate", ..] => {
+                "k8s_openapi".clone_into(&mut parts[0]);
+                Resolution::Foreign(parts)
+            }
+            ["std", ..] => Resolution::Foreign(parts),
+            [name @ ("bool" | "i32" | "i64" | "f64" | "str")] => Resolution::Primitive((*name).to_owned()),
+            _ => Resolution::Unresolved(format!("cannot find `{}`", parts.join("::"))),
+        }
+    }
+}
+
+impl Types<'_> {
+    /// A type of k8s-openapi by its canonical path.
+    pub(super) fn k8s_type(&mut self, scope: &Scope, span: Span, canonical: &[String]) -> TypeId {
+        let path = canonical.join("::");
+        let dir = match &scope.outside {
+            Some(outside) => Ok(Rc::clone(&outside.dir)),
+            None => match dependency::k8s(self.tree, scope.module) {
+                K8s::Linked => match known::lookup(&path) {
+                    Some(known) => return self.known_type(known, Vec::new()),
+                    None => Err(None),
+                },
+                K8s::Source(dir) => Ok(dir),
+                K8s::Unknown(why) => Err(Some(why)),
+            },
+        };
+        let dir = match dir {
+            Ok(dir) => dir,
+            Err(why) => {
+                let why = why.unwrap_or_else(|| "the sources of k8s-openapi are not there".to_owned());
+                return self.refused(
+                    Refusal::new(Code::DependencyVersion, scope, span, format!("type `{path}` is not known: {why}"))
+                        .help("run `cargo fetch`, and give k8s-openapi one of the features `v1_…`"),
+                );
+            }
+        };
+        let ty = OutsideType { dir, path: canonical[1..].to_vec() };
+        if self.tree.generated_type(&ty.dir, &ty.path).is_none() {
+            let message =
+                format!("k8s-openapi has no type `{path}` with a schema in the version that the project uses");
+            return self.refused(
+                Refusal::new(Code::ForeignType, scope, span, message)
+                    .help("describe the value with `#[schemars(with = \"…\")]`"),
+            );
+        }
+        if let Some(&id) = self.outsides.get(&ty) {
+            return id;
+        }
+        let id = self.add(Info::Outside(ty.clone()));
+        self.outsides.insert(ty, id);
+        id
+    }
+
+    /// Describes a type of k8s-openapi and all that it reaches.
+    pub(super) fn use_outside_type(&mut self, id: TypeId, ty: &OutsideType, at: Use) {
+        let (module, span) = at;
+        let name = ty.path.last().cloned().unwrap_or_default();
+        if self.active.iter().any(|(active, _)| *active == id) {
+            let message = format!("`{name}` contains itself, which no CRD can express");
+            let help = Some("describe the value with `#[schemars(with = \"serde_json::Value\")]`".to_owned());
+            return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help });
+        }
+        self.described.insert(id, true);
+        let Some(found) = self.tree.generated_type(&ty.dir, &ty.path) else { return };
+        let outside = Outside { at: span, dir: Rc::clone(&ty.dir) };
+        let scope = Scope { outside: Some(outside), ..Scope::module(module) };
+        match ByHand::read(self, &scope, &found.schema) {
+            Ok(by_hand) => {
+                self.active.push((id, by_hand.id.clone()));
+                let container = self.describe_by_hand(&by_hand, &found.schema);
+                self.active.pop();
+                if let Some(container) = container {
+                    self.graph.set(id, Type::User(Rc::new(container)));
+                }
+            }
+            Err(refusal) => self.refuse_by_hand(&refusal, &name),
+        }
+    }
+
+    /// `T::default()` of a type of k8s-openapi, as serde writes it.
+    pub(super) fn outside_default(&self, id: TypeId) -> Option<Value> {
+        let Info::Outside(ty) = self.info(id) else { return None };
+        self.generated_default(&ty.dir, &ty.path)
+    }
+
+    fn generated_default(&self, dir: &Rc<PathBuf>, path: &[String]) -> Option<Value> {
+        match path.join("::").as_str() {
+            "apimachinery::pkg::api::resource::Quantity" => return Some("".into()),
+            "apimachinery::pkg::util::intstr::IntOrString" => return Some(0.into()),
+            _ => {}
+        }
+        let found = self.tree.generated_type(dir, path)?;
+        let mut object = Map::new();
+        for field in &found.item.as_ref()?.fields {
+            let syn::Type::Path(ty) = &field.ty else { return None };
+            let parts: Vec<String> = ty.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            let value: Value = match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+                ["Option"] => continue,
+                ["std", "string", "String"] => "".into(),
+                ["std", "vec", "Vec"] => Value::Array(Vec::new()),
+                ["std", "collections", "BTreeMap"] => Value::Object(Map::new()),
+                ["bool"] => false.into(),
+                ["i32" | "i64"] => 0.into(),
+                ["f64"] => 0.0.into(),
+                ["crate", path @ ..] => {
+                    let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
+                    self.generated_default(dir, &path)?
+                }
+                _ => return None,
+            };
+            let key = found.keys.get(&field.ident.as_ref()?.to_string())?;
+            object.insert(key.clone(), value);
+        }
+        Some(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use crate::schema;
+    use crate::schema::k8s::{FEATURE, VERSION};
+    use crate::source::SourceTree;
+
+    use super::*;
+
+    /// What the evaluator makes of the sources is what the linked impls return.
+    #[test]
+    #[allow(clippy::disallowed_methods)]
+    fn sources_say_what_the_linked_types_say() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("src")).unwrap();
+        std::fs::write(folder.path().join("Cargo.toml"), "package = { name = \"x\", edition = \"2024\" }").unwrap();
+        std::fs::write(folder.path().join("src/lib.rs"), "struct S;").unwrap();
+        let (tree, _) = SourceTree::load(folder.path()).unwrap();
+        let dir = tree.generated_modules("k8s-openapi", &VERSION.parse().unwrap(), FEATURE).unwrap();
+        let dir = Rc::new(dir);
+        let item = tree.items().next().unwrap();
+        let mut equal = 0;
+        for known in schema::k8s::types() {
+            let mut types = Types::new(&tree, "");
+            let path: Vec<String> = known.path.split("::").skip(1).map(str::to_owned).collect();
+            let linked = types.known_type(known, Vec::new());
+            let ty = OutsideType { dir: Rc::clone(&dir), path };
+            let read = types.add(Info::Outside(ty));
+            let default = known.default.map(|default| default());
+            let default = default.is_none_or(|default| types.outside_default(read) == Some(default));
+            assert!(default, "{}", known.path);
+            types.use_type(read, (tree.module(item), Span::call_site()));
+            assert!(types.diagnostics.is_empty(), "{}: {}", known.path, types.diagnostics.render(false));
+            let graph = Rc::new(types.graph);
+            let text = |id| serde_json::to_string(&schema::root(&graph, id).unwrap()).unwrap();
+            assert_eq!(text(read), text(linked), "{}", known.path);
+            equal += 1;
+        }
+        assert!(equal > 300, "{equal}");
+    }
+}

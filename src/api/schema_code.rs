@@ -1,0 +1,665 @@
+//! Functions that build a schema by hand (`schema_with`, an `impl JsonSchema`), evaluated to a [`Recipe`].
+//!
+//! They are straight lines: locals, JSON with schemas inside, `insert` and `remove`. A loop, a `match` or a look into
+//! the schema of another type is refused, as everything is that the evaluator of values does not know.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::TokenStream;
+use syn::parse::Parser as _;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned as _;
+use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, ImplItem, Item, Lit, Pat, Stmt, Token};
+
+use crate::diagnostic::Code;
+use crate::schema::{Change, Container, Edit, Meta, Recipe, Shape, Step, TypeId};
+use crate::source::{ItemRef, Namespace, Resolution};
+
+use super::types::{Refusal, Scope, Types};
+use super::value::{Env, Target, Val};
+
+type Eval<T = Val> = Result<T, Refusal>;
+
+/// The variables that a block declares itself; a change of any other one would be lost at its end.
+pub(super) type Own = BTreeSet<String>;
+
+/// An object inside the schema that a variable holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Place {
+    variable: String,
+    steps: Vec<Step>,
+    /// It may not be there, and then nothing changes.
+    lenient: bool,
+}
+
+impl Place {
+    /// It is inside the schema that this variable holds.
+    pub(super) fn is_in(&self, variable: &str) -> bool {
+        self.variable == variable
+    }
+}
+
+impl From<Recipe> for Val {
+    fn from(recipe: Recipe) -> Self {
+        match recipe {
+            Recipe::Json(value) => Val::Json(value),
+            recipe => Val::Recipe(recipe),
+        }
+    }
+}
+
+impl Val {
+    /// Its `Into<serde_json::Value>` is what serde writes.
+    pub(super) fn is_simple(&self) -> bool {
+        matches!(self, Val::Bool(_) | Val::Int(_) | Val::Str(_) | Val::Json(_) | Val::Recipe(_))
+    }
+}
+
+const SCHEMA: &str = "schemars::Schema";
+const VALUES: [&str; 2] = ["serde_json::Value", "serde_json::value::Value"];
+
+/// The names that a hand-written `impl JsonSchema` gives its type.
+pub(super) struct ByHand {
+    pub(super) name: String,
+    pub(super) id: String,
+    scope: Scope,
+}
+
+impl ByHand {
+    /// Reads the names; `scope` is that of the impl.
+    pub(super) fn read(types: &mut Types<'_>, scope: &Scope, item: &syn::ItemImpl) -> Eval<Self> {
+        let mut found = [None, None];
+        for part in &item.items {
+            let ImplItem::Fn(function) = part else { return types.no(scope, part) };
+            let slot = match function.sig.ident.to_string().as_str() {
+                "schema_name" => 0,
+                "schema_id" => 1,
+                "json_schema" | "inline_schema" => continue,
+                // Hidden methods of the trait, which change how the type is used.
+                _ => return types.no(scope, &function.sig.ident),
+            };
+            match types.invoke(scope, &function.sig.ident, (&function.sig, &function.block, scope), Vec::new())? {
+                Val::Str(text) => found[slot] = Some(text),
+                _ => return types.no(scope, &function.block),
+            }
+        }
+        let [name, id] = found;
+        let Some(name) = name else { return types.no(scope, &item.self_ty) };
+        Ok(ByHand { id: id.unwrap_or_else(|| name.clone()), name, scope: scope.clone() })
+    }
+}
+
+impl Types<'_> {
+    /// `schema_with = "path"`: a type whose schema the function makes.
+    pub(super) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Option<TypeId> {
+        let generator = syn::Ident::new("generator", path.span());
+        let call: ExprCall = syn::parse_quote!(#path(#generator));
+        let env = Env::from([("generator".to_owned(), Val::Generator)]);
+        let made = self.call(scope, &env, &call, None).and_then(|value| self.made(scope, path, value));
+        let what = format!("`schema_with = {}`", self.text(scope, path));
+        let recipe = made.map_err(|refusal| self.refuse_schema(&refusal, &what)).ok()?;
+        let name = path.segments.last()?.ident.to_string();
+        let id = format!("schema_with/{}/{}", self.tree.module_path(scope.module).join("::"), self.text(scope, path));
+        let container = Container { name, id, shape: Shape::Recipe(recipe), meta: Meta::default(), validated: None };
+        Some(self.add_described(container))
+    }
+
+    fn refuse_schema(&mut self, refusal: &Refusal, what: &str) {
+        let message = format!("{what}: {}", refusal.message);
+        let help = "build the schema with `json_schema!`, `subschema_for` and `insert`, or say it with `with = \"Type\"` \
+                    and `extend(…)`";
+        self.refuse(Refusal { code: Code::SchemaCode, message, help: Some(help.to_owned()), ..refusal.clone() });
+    }
+
+    /// The result of a function that returns a schema.
+    fn made(&mut self, scope: &Scope, at: &impl quote::ToTokens, value: Val) -> Eval<Recipe> {
+        match self.recipe(scope, at, value)? {
+            Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.no(scope, at),
+            Recipe::Array(_) => self.no(scope, at),
+            recipe => Ok(recipe),
+        }
+    }
+
+    /// The `impl JsonSchema` of a type, when there is one: `Err` says that it can't be used.
+    pub(super) fn by_hand(&mut self, id: TypeId, item: ItemRef) -> Option<Eval<(ByHand, ItemRef)>> {
+        let scope = self.user(id)?.scope.clone();
+        let blocks = self.impls(item);
+        let blocks: Vec<ItemRef> = blocks
+            .into_iter()
+            .filter(|block| self.trait_of(*block).as_deref() == Some("schemars::JsonSchema"))
+            .collect();
+        let (block, others) = blocks.split_first()?;
+        Some(self.read_impl(&scope, *block, !others.is_empty()))
+    }
+
+    /// Reads the names of an `impl JsonSchema`; `several` says that there is another one for the same type.
+    fn read_impl(&mut self, of: &Scope, block: ItemRef, several: bool) -> Eval<(ByHand, ItemRef)> {
+        let tree = self.tree;
+        let Item::Impl(item) = tree.item(block) else { return self.no(of, &tree.item(block)) };
+        let scope = Scope { module: tree.module(block), ..of.clone() };
+        let user = of.this.and_then(|this| self.user(this));
+        let generics = user.and_then(|user| super::container::generics(tree.item(user.item)));
+        let declared = generics.into_iter().flat_map(|generics| &generics.params).filter_map(|param| match param {
+            syn::GenericParam::Type(param) => Some(param.ident.to_string()),
+            syn::GenericParam::Const(param) => Some(param.ident.to_string()),
+            syn::GenericParam::Lifetime(_) => None,
+        });
+        let declared: Vec<String> = declared.collect();
+        if several || tree.unknown_cfg(block).is_some() || !parameters_match(item, &declared) {
+            return self.no(&scope, &item.self_ty);
+        }
+        Ok((ByHand::read(self, &scope, item)?, block))
+    }
+
+    /// The container of a type that has a hand-written impl.
+    pub(super) fn describe_by_hand(&mut self, by_hand: &ByHand, item: &syn::ItemImpl) -> Option<Container> {
+        let ByHand { name, id, scope } = by_hand;
+        let function = item.items.iter().find_map(|item| match item {
+            ImplItem::Fn(function) if function.sig.ident == "json_schema" => Some(function),
+            _ => None,
+        })?;
+        let parts = (&function.sig, &function.block, scope);
+        let value = self.invoke(scope, &function.sig.ident, parts, vec![Val::Generator]);
+        let made = value.and_then(|value| self.made(scope, &function.sig.ident, value));
+        let what = format!("the hand-written `JsonSchema` of `{}`", quote::ToTokens::to_token_stream(&item.self_ty));
+        let recipe = made.map_err(|refusal| self.refuse_schema(&refusal, &what)).ok()?;
+        let (name, id) = (name.clone(), id.clone());
+        Some(Container { name, id, shape: Shape::Recipe(recipe), meta: Meta::default(), validated: None })
+    }
+
+    /// Refuses a hand-written impl of which not even the names are read.
+    pub(super) fn refuse_by_hand(&mut self, refusal: &Refusal, name: &str) {
+        self.refuse_schema(refusal, &format!("the hand-written `JsonSchema` of `{name}`"));
+    }
+
+    /// The root type of `schema = "manual"`: its impl stands in the module of the spec, where the derive puts the type.
+    pub(super) fn manual_root(&mut self, scope: &Scope, spec: &syn::Ident, root: &str) -> Option<TypeId> {
+        let tree = self.tree;
+        let blocks: Vec<ItemRef> = tree
+            .module_items(scope.module)
+            .iter()
+            .copied()
+            .filter(|item| {
+                matches!(tree.item(*item), Item::Impl(block)
+                    if matches!(&*block.self_ty, syn::Type::Path(path) if path.path.is_ident(root)))
+                    && self.trait_of(*item).as_deref() == Some("schemars::JsonSchema")
+            })
+            .collect();
+        let Some((block, others)) = blocks.split_first() else {
+            let message = format!("`schema = \"manual\"`, but no `impl JsonSchema for {root}` is beside it");
+            let help = "write the impl in the same module, as a list of `json_schema!`, `subschema_for` and `insert`";
+            self.refuse(Refusal::new(Code::SchemaCode, scope, spec.span(), message).help(help));
+            return None;
+        };
+        let read = self.read_impl(scope, *block, !others.is_empty());
+        let (by_hand, block) = read.map_err(|refusal| self.refuse_by_hand(&refusal, root)).ok()?;
+        let Item::Impl(item) = tree.item(block) else { return None };
+        let container = self.describe_by_hand(&by_hand, item)?;
+        Some(self.add_described(container))
+    }
+
+    /// A string becomes it by `into()` without a change.
+    pub(super) fn is_text(&self, ty: Option<TypeId>) -> bool {
+        let Some((known, arguments)) = ty.and_then(|ty| self.known(ty)) else { return false };
+        let of_str = || self.primitive_name(arguments.first().copied()) == Some("str");
+        match known.path {
+            "std::string::String" => true,
+            "std::borrow::Cow" | "std::boxed::Box" | "std::sync::Arc" | "std::rc::Rc" => of_str(),
+            _ => self.is_json(ty),
+        }
+    }
+
+    /// A schema or any JSON.
+    pub(super) fn is_json(&self, ty: Option<TypeId>) -> bool {
+        self.primitive_name(ty).is_some_and(|name| name == SCHEMA || VALUES.contains(&name))
+    }
+
+    /// `T::schema_name()` of a type that another one is named after.
+    pub(super) fn schema_name_call(&mut self, scope: &Scope, call: &ExprCall) -> Option<String> {
+        let Expr::Path(function) = &*call.func else { return None };
+        let last = function.path.segments.last()?;
+        if last.ident != "schema_name" || !call.args.is_empty() || function.qself.is_some() {
+            return None;
+        }
+        let mut of = function.path.clone();
+        of.segments.pop();
+        of.segments.pop_punct();
+        if of.segments.is_empty() {
+            return None;
+        }
+        let id = self.ty(scope, &syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: of }));
+        if let Some((known, _)) = self.known(id) {
+            return known.name();
+        }
+        let user = self.user(id)?.clone();
+        if !user.scope.generics.is_empty() {
+            return None;
+        }
+        self.use_type(id, (scope.module, call.span()));
+        match self.graph.get(id) {
+            crate::schema::Type::User(container) => Some(container.name.clone()),
+            _ => None,
+        }
+    }
+
+    /// `T::json_schema(generator)` in any form; `None` when the call is something else.
+    pub(super) fn json_schema_call(&mut self, scope: &Scope, env: &Env, call: &ExprCall) -> Eval<Option<Val>> {
+        let Expr::Path(function) = &*call.func else { return Ok(None) };
+        let (Some(last), 1) = (function.path.segments.last(), call.args.len()) else { return Ok(None) };
+        if last.ident != "json_schema" || !matches!(self.eval(scope, env, &call.args[0], None)?, Val::Generator) {
+            return Ok(None);
+        }
+        let ty = if let Some(qself) = &function.qself {
+            if qself.position > 0 {
+                let mut of = function.path.clone();
+                of.segments = of.segments.into_iter().take(qself.position).collect();
+                match self.resolve(scope, &of) {
+                    Resolution::Foreign(path) if path.join("::") == "schemars::JsonSchema" => {}
+                    _ => return Ok(None),
+                }
+            }
+            (*qself.ty).clone()
+        } else {
+            let mut of = function.path.clone();
+            of.segments.pop();
+            of.segments.pop_punct();
+            if of.segments.is_empty() {
+                return Ok(None);
+            }
+            // A function of this name that the type has itself comes first.
+            if let Some(Target::Member(id, name)) = self.value_path(scope, &function.path) {
+                let own = self.inherent(id, |item| match item {
+                    ImplItem::Fn(item) if item.sig.ident == name => Some(()),
+                    _ => None,
+                });
+                if own.is_some() {
+                    return Ok(None);
+                }
+            }
+            syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: of })
+        };
+        let id = self.ty(scope, &ty);
+        self.use_type(id, (scope.module, ty.span()));
+        Ok(Some(Val::Recipe(Recipe::Schema(id))))
+    }
+
+    pub(super) fn json_function(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprCall,
+        path: &str,
+        value: &Expr,
+        ty: Option<TypeId>,
+    ) -> Eval {
+        let (owner, function) = path.rsplit_once("::").unwrap_or(("", path));
+        let argument = match function {
+            "String" => self.primitive("std::string::String"),
+            "Array" => self.json_list(),
+            _ => None,
+        };
+        let value = self.eval(scope, env, value, argument)?;
+        let recipe = self.recipe(scope, call, value)?;
+        let schema = owner == SCHEMA || self.primitive_name(ty) == Some(SCHEMA);
+        let is_value = owner != "serde_json" && owner != "serde_json::value";
+        match &recipe {
+            // Anything else fails, and what other types are read from JSON is not known.
+            Recipe::Json(value) if schema && !value.is_object() && !value.is_boolean() => self.no(scope, call),
+            Recipe::Array(_) if schema => self.no(scope, call),
+            _ if schema || is_value || function == "to_value" => Ok(Val::from(recipe)),
+            _ => self.no(scope, call),
+        }
+    }
+
+    /// `Vec<serde_json::Value>`
+    fn json_list(&mut self) -> Option<TypeId> {
+        let value = self.primitive(VALUES[0])?;
+        crate::schema::known::lookup("std::vec::Vec").map(|list| self.known_type(list, vec![value]))
+    }
+
+    /// Methods of the generator, of schemas and of JSON that change nothing; `None` when it is none of them.
+    pub(super) fn schema_method(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprMethodCall,
+        receiver: &Val,
+    ) -> Eval<Option<Val>> {
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        Ok(match (receiver, call.method.to_string().as_str(), arguments.as_slice()) {
+            (Val::Generator, "subschema_for", []) => {
+                let Some(turbofish) = &call.turbofish else { return self.no(scope, call) };
+                let (Some(GenericArgument::Type(ty)), 1) = (turbofish.args.first(), turbofish.args.len()) else {
+                    return self.no(scope, call);
+                };
+                let id = self.ty(scope, ty);
+                self.use_type(id, (scope.module, ty.span()));
+                Some(Val::Recipe(Recipe::Subschema(id)))
+            }
+            (Val::Generator, _, _) => return self.no(scope, call),
+            (Val::Json(_) | Val::Recipe(_), "unwrap" | "to_value" | "clone", []) => Some(receiver.clone()),
+            (Val::Json(_) | Val::Recipe(_), "expect", [why]) => {
+                self.eval(scope, env, why, None)?;
+                Some(receiver.clone())
+            }
+            _ => None,
+        })
+    }
+
+    /// The object that an expression refers to, when it is one inside a schema that a variable holds.
+    pub(super) fn place(&self, env: &Env, expr: &Expr) -> Option<Place> {
+        match expr {
+            Expr::Paren(inner) => self.place(env, &inner.expr),
+            Expr::Group(inner) => self.place(env, &inner.expr),
+            Expr::MethodCall(call) => {
+                let base = || self.object(env, &call.receiver);
+                match (call.method.to_string().as_str(), call.args.first(), call.args.len()) {
+                    ("ensure_object", None, 0) => {
+                        let mut place = base()?;
+                        place.steps.push(Step::Ensure);
+                        Some(place)
+                    }
+                    ("unwrap", None, 0) | ("expect", Some(_), 1) => self.optional_place(env, &call.receiver),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// A variable that holds a schema, or a place in one.
+    fn object(&self, env: &Env, expr: &Expr) -> Option<Place> {
+        match expr {
+            Expr::Path(path) => {
+                let name = path.path.get_ident()?.to_string();
+                match env.get(&name)? {
+                    Val::Json(_) | Val::Recipe(_) => Some(Place { variable: name, steps: Vec::new(), lenient: false }),
+                    Val::Place(place) => Some(place.clone()),
+                    _ => None,
+                }
+            }
+            Expr::Paren(inner) => self.object(env, &inner.expr),
+            expr => self.place(env, expr),
+        }
+    }
+
+    /// The place behind an expression that gives an `Option` of it.
+    fn optional_place(&self, env: &Env, expr: &Expr) -> Option<Place> {
+        let Expr::MethodCall(call) = expr else { return None };
+        match (call.method.to_string().as_str(), call.args.first(), call.args.len()) {
+            ("as_object_mut", None, 0) => self.object(env, &call.receiver),
+            ("get_mut", Some(key), 1) => {
+                let mut place = self.object(env, &call.receiver)?;
+                place.steps.push(Step::Key(text_literal(key)?));
+                Some(place)
+            }
+            ("and_then", Some(then), 1) => {
+                let place = self.optional_place(env, &call.receiver)?;
+                is_as_object_mut(then).then_some(place)
+            }
+            _ => None,
+        }
+    }
+
+    /// A statement that changes a variable of the block.
+    pub(super) fn statement(&mut self, scope: &Scope, env: &mut Env, own: &Own, expr: &Expr) -> Eval<()> {
+        match expr {
+            Expr::MethodCall(call) => self.edit(scope, env, own, call),
+            Expr::If(branch) if branch.else_branch.is_none() => {
+                let Expr::Let(condition) = &*branch.cond else { return self.no(scope, expr) };
+                let name = match &*condition.pat {
+                    Pat::TupleStruct(some) if some.path.is_ident("Some") && some.elems.len() == 1 => &some.elems[0],
+                    _ => return self.no(scope, expr),
+                };
+                let (Pat::Ident(name), Some(place)) = (name, self.optional_place(env, &condition.expr)) else {
+                    return self.no(scope, expr);
+                };
+                let name = name.ident.to_string();
+                if !own.contains(&place.variable) {
+                    return self.no(scope, expr);
+                }
+                let mut inner = env.clone();
+                let variable = place.variable.clone();
+                inner.insert(name.clone(), Val::Place(Place { lenient: true, ..place }));
+                for stmt in &branch.then_branch.stmts {
+                    // What happens only sometimes may change nothing but the place that is there.
+                    match stmt {
+                        Stmt::Expr(Expr::MethodCall(call), _) if receiver_is(&call.receiver, &name) => {
+                            self.edit(scope, &mut inner, own, call)?;
+                        }
+                        stmt => return self.no(scope, stmt),
+                    }
+                }
+                if let Some(value) = inner.remove(&variable) {
+                    env.insert(variable, value);
+                }
+                Ok(())
+            }
+            expr => self.no(scope, expr),
+        }
+    }
+
+    fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Own, call: &ExprMethodCall) -> Eval<()> {
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        let method = call.method.to_string();
+        if let Expr::Path(path) = &*call.receiver
+            && let Some(name) = path.path.get_ident().map(ToString::to_string)
+            && let Some(Val::Map(entries)) = env.get(&name)
+            && own.contains(&name)
+        {
+            return match (method.as_str(), arguments.as_slice()) {
+                ("insert", [key, value]) => {
+                    let mut entries = entries.clone();
+                    let (key, value) = (self.definite(scope, env, key)?, self.definite(scope, env, value)?);
+                    entries.retain(|(other, _)| *other != key);
+                    entries.push((key, value));
+                    env.insert(name, Val::Map(entries));
+                    Ok(())
+                }
+                _ => self.no(scope, call),
+            };
+        }
+        let Some(place) = self.object(env, &call.receiver).filter(|place| own.contains(&place.variable)) else {
+            return self.no(scope, call);
+        };
+        let string = self.primitive("std::string::String");
+        let change = match (method.as_str(), arguments.as_slice()) {
+            ("insert", [key, value]) => {
+                let Val::Str(key) = self.eval(scope, env, key, string)? else { return self.no(scope, key) };
+                let json = self.primitive(VALUES[0]);
+                let inserted = self.eval(scope, env, value, json)?;
+                Change::Insert(key, self.recipe(scope, value, inserted)?)
+            }
+            ("remove", [key]) => match self.eval(scope, env, key, None)? {
+                Val::Str(key) => Change::Remove(key),
+                _ => return self.no(scope, key),
+            },
+            _ => return self.no(scope, call),
+        };
+        // `insert` and `remove` of a schema itself accept a boolean, too.
+        let mut steps = place.steps;
+        let mut lenient = place.lenient;
+        let own_method = receiver_is(&call.receiver, &place.variable);
+        match &change {
+            Change::Insert(..) if own_method && steps.is_empty() => steps.push(Step::Ensure),
+            Change::Remove(_) if own_method && steps.is_empty() => lenient = true,
+            _ => {}
+        }
+        let base = match env.remove(&place.variable) {
+            Some(Val::Json(value)) => Recipe::Json(value),
+            Some(Val::Recipe(recipe)) => recipe,
+            _ => return self.no(scope, call),
+        };
+        env.insert(place.variable, Val::Recipe(base.edited(Edit { place: steps, lenient, change })));
+        Ok(())
+    }
+
+    /// A value whose type is not left to inference.
+    fn definite(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval {
+        match self.eval(scope, env, expr, None)? {
+            value @ (Val::Str(_) | Val::Bool(_) | Val::Char(_)) => Ok(value),
+            _ => self.no(scope, expr),
+        }
+    }
+
+    /// `concat!`, `format!`, `include_str!` and `module_path!` by the canonical path of the macro; `None` when something
+    /// in it is not known.
+    pub(super) fn text_macro(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        path: &str,
+        tokens: &TokenStream,
+    ) -> Eval<Option<String>> {
+        let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
+        let Ok(arguments) = parser.parse2(tokens.clone()) else { return Ok(None) };
+        match path {
+            "std::module_path" => Ok(Some(self.tree.module_path(scope.module).join("::"))),
+            "std::include_str" => {
+                let (Some(path), 1) = (arguments.first(), arguments.len()) else { return Ok(None) };
+                let Some(path) = self.constant_text(scope, env, path)? else { return Ok(None) };
+                Ok(self.tree.include(scope.module, &path))
+            }
+            "std::concat" => {
+                let mut text = String::new();
+                for argument in &arguments {
+                    let Some(part) = self.constant_text(scope, env, argument)? else { return Ok(None) };
+                    text.push_str(&part);
+                }
+                Ok(Some(text))
+            }
+            "std::format" => self.format(scope, env, &arguments),
+            _ => Ok(None),
+        }
+    }
+
+    /// What `concat!` writes for one of its arguments.
+    pub(super) fn constant_text(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval<Option<String>> {
+        Ok(match expr {
+            Expr::Lit(lit) => match &lit.lit {
+                Lit::Str(text) => Some(text.value()),
+                Lit::Bool(value) => Some(value.value.to_string()),
+                Lit::Char(value) => Some(value.value().to_string()),
+                Lit::Int(value) if value.suffix().is_empty() => Some(value.base10_digits().to_owned()),
+                _ => None,
+            },
+            Expr::Group(inner) => self.constant_text(scope, env, &inner.expr)?,
+            Expr::Macro(call) => match self.resolve_in(scope, &call.mac.path, Namespace::Macros) {
+                Resolution::Foreign(path) => match path.join("::") {
+                    path if path == "std::format" => None,
+                    path => self.text_macro(scope, env, &path, &call.mac.tokens)?,
+                },
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// `format!` with `{}` and `{name}` only.
+    fn format(&mut self, scope: &Scope, env: &Env, arguments: &Punctuated<Expr, Token![,]>) -> Eval<Option<String>> {
+        let mut values = arguments.iter();
+        let Some(template) = values.next().and_then(text_literal) else { return Ok(None) };
+        let mut text = String::new();
+        let mut rest = template.as_str();
+        while let Some(at) = rest.find(['{', '}']) {
+            text.push_str(&rest[..at]);
+            let doubled = rest[at..].starts_with("{{") || rest[at..].starts_with("}}");
+            if doubled {
+                text.push_str(&rest[at..=at]);
+                rest = &rest[at + 2..];
+                continue;
+            }
+            let Some(name) = rest[at..].strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
+                return Ok(None);
+            };
+            let expr = if name.0.is_empty() {
+                match values.next() {
+                    Some(expr) => expr.clone(),
+                    None => return Ok(None),
+                }
+            } else {
+                match syn::parse_str::<syn::Ident>(name.0) {
+                    Ok(ident) => syn::parse_quote!(#ident),
+                    Err(_) => return Ok(None),
+                }
+            };
+            match self.eval(scope, env, &expr, None)? {
+                Val::Str(value) => text.push_str(&value),
+                Val::Int(value) => text.push_str(&value.to_string()),
+                Val::Bool(value) => text.push_str(&value.to_string()),
+                Val::Char(value) => text.push(value),
+                _ => return Ok(None),
+            }
+            rest = name.1;
+        }
+        text.push_str(rest);
+        Ok(values.next().is_none().then_some(text))
+    }
+}
+
+/// Whether a function of another crate turns JSON or a schema into the same as another type.
+pub(super) fn is_json_function(path: &str) -> bool {
+    let (owner, function) = path.rsplit_once("::").unwrap_or(("", path));
+    match owner {
+        "serde_json" | "serde_json::value" => matches!(function, "from_value" | "to_value"),
+        SCHEMA => matches!(function, "from" | "try_from"),
+        owner if VALUES.contains(&owner) => {
+            matches!(function, "from" | "String" | "Bool" | "Number" | "Array" | "Object")
+        }
+        _ => false,
+    }
+}
+
+/// The impl is for every type that the item makes: `impl<A, B> … for T<A, B>`, with the names of the declaration.
+fn parameters_match(item: &syn::ItemImpl, declared: &[String]) -> bool {
+    let syn::Type::Path(path) = &*item.self_ty else { return false };
+    let Some(segment) = path.path.segments.last() else { return false };
+    let arguments: Vec<String> = match &segment.arguments {
+        syn::PathArguments::None => Vec::new(),
+        syn::PathArguments::AngleBracketed(list) => list
+            .args
+            .iter()
+            .filter(|argument| !matches!(argument, GenericArgument::Lifetime(_)))
+            .map(|argument| match argument {
+                GenericArgument::Type(syn::Type::Path(ty)) => {
+                    ty.path.get_ident().map(ToString::to_string).unwrap_or_default()
+                }
+                _ => String::new(),
+            })
+            .collect(),
+        syn::PathArguments::Parenthesized(_) => return false,
+    };
+    let bound: BTreeSet<String> = item.generics.type_params().map(|param| param.ident.to_string()).collect();
+    arguments == declared && bound.len() == arguments.len() && arguments.iter().all(|name| bound.contains(name))
+}
+
+/// The expression is this variable.
+fn receiver_is(expr: &Expr, name: &str) -> bool {
+    matches!(expr, Expr::Path(path) if path.path.is_ident(name))
+}
+
+fn text_literal(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Lit(lit) => match &lit.lit {
+            Lit::Str(text) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `|value| value.as_object_mut()` or `Value::as_object_mut`.
+fn is_as_object_mut(expr: &Expr) -> bool {
+    match expr {
+        Expr::Closure(closure) => {
+            let (Some(Pat::Ident(name)), 1) = (closure.inputs.first(), closure.inputs.len()) else { return false };
+            matches!(&*closure.body, Expr::MethodCall(call) if call.method == "as_object_mut"
+                && call.args.is_empty() && receiver_is(&call.receiver, &name.ident.to_string()))
+        }
+        Expr::Path(path) => {
+            let segments: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            matches!(segments.as_slice(), [.., owner, last] if owner == "Value" && last == "as_object_mut")
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,157 @@
+//! Schemas that are put together by code instead of a derive, as data: JSON with the schemas of types inside.
+
+use std::rc::Rc;
+
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value};
+
+use super::{Graph, TypeId, slot};
+
+/// What a function of the form `fn(&mut SchemaGenerator) -> Schema` returns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recipe {
+    /// JSON that depends on nothing.
+    Json(Value),
+    /// A JSON object; of equal keys the last one counts.
+    Object(Vec<(String, Recipe)>),
+    /// A JSON array.
+    Array(Vec<Recipe>),
+    /// `generator.subschema_for::<T>()`
+    Subschema(TypeId),
+    /// `T::json_schema(generator)`
+    Schema(TypeId),
+    /// Another one, and what is changed in it afterwards, in order.
+    Edited(Box<Recipe>, Vec<Edit>),
+}
+
+/// One change of a schema.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Edit {
+    /// The way to the object that changes.
+    pub place: Vec<Step>,
+    /// Without such an object nothing happens; else the code panics.
+    pub lenient: bool,
+    /// What is done to the object.
+    pub change: Change,
+}
+
+/// One step on the way into a schema.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// `Schema::ensure_object`: a boolean becomes the object that means the same.
+    Ensure,
+    /// `get_mut("key")`
+    Key(String),
+}
+
+/// A change of a JSON object.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// `insert("key".into(), value)`
+    Insert(String, Recipe),
+    /// `remove("key")`
+    Remove(String),
+}
+
+impl Recipe {
+    /// An object, as plain JSON when it is that.
+    pub fn object(entries: Vec<(String, Recipe)>) -> Self {
+        let plain: Option<Map<String, Value>> = entries
+            .iter()
+            .map(|(key, value)| if let Recipe::Json(value) = value { Some((key.clone(), value.clone())) } else { None })
+            .collect();
+        plain.map_or(Recipe::Object(entries), |map| Recipe::Json(Value::Object(map)))
+    }
+
+    /// An array, as plain JSON when it is that.
+    pub fn array(items: Vec<Recipe>) -> Self {
+        let plain: Option<Vec<Value>> =
+            items.iter().map(|item| if let Recipe::Json(value) = item { Some(value.clone()) } else { None }).collect();
+        plain.map_or(Recipe::Array(items), |items| Recipe::Json(Value::Array(items)))
+    }
+
+    /// The same with a further change.
+    #[must_use]
+    pub fn edited(self, edit: Edit) -> Self {
+        match self {
+            Recipe::Edited(base, mut edits) => {
+                edits.push(edit);
+                Recipe::Edited(base, edits)
+            }
+            base => Recipe::Edited(Box::new(base), vec![edit]),
+        }
+    }
+
+    /// The types whose schemas are part of it.
+    pub(super) fn types(&self) -> Vec<TypeId> {
+        match self {
+            Recipe::Json(_) => Vec::new(),
+            Recipe::Object(entries) => entries.iter().flat_map(|(_, value)| value.types()).collect(),
+            Recipe::Array(items) => items.iter().flat_map(Recipe::types).collect(),
+            Recipe::Subschema(ty) | Recipe::Schema(ty) => vec![*ty],
+            Recipe::Edited(base, edits) => {
+                let inserted = edits.iter().flat_map(|edit| match &edit.change {
+                    Change::Insert(_, value) => value.types(),
+                    Change::Remove(_) => Vec::new(),
+                });
+                base.types().into_iter().chain(inserted).collect()
+            }
+        }
+    }
+
+    /// Runs it; panics where the code that it stands for panics.
+    pub(super) fn run(&self, graph: &Rc<Graph>, generator: &mut SchemaGenerator) -> Value {
+        match self {
+            Recipe::Json(value) => value.clone(),
+            Recipe::Object(entries) => {
+                Value::Object(entries.iter().map(|(key, value)| (key.clone(), value.run(graph, generator))).collect())
+            }
+            Recipe::Array(items) => Value::Array(items.iter().map(|item| item.run(graph, generator)).collect()),
+            Recipe::Subschema(ty) => slot::subschema(graph, *ty, generator).to_value(),
+            Recipe::Schema(ty) => slot::schema(graph, *ty, generator).to_value(),
+            Recipe::Edited(base, edits) => {
+                let mut value = base.run(graph, generator);
+                for edit in edits {
+                    edit.apply(&mut value, graph, generator);
+                }
+                value
+            }
+        }
+    }
+
+    /// As a schema, which is an object or a boolean.
+    pub(super) fn schema(&self, graph: &Rc<Graph>, generator: &mut SchemaGenerator) -> Schema {
+        Schema::try_from(self.run(graph, generator)).expect("a schema is an object or a boolean")
+    }
+}
+
+impl Edit {
+    fn apply(&self, value: &mut Value, graph: &Rc<Graph>, generator: &mut SchemaGenerator) {
+        let change = match &self.change {
+            Change::Insert(key, value) => (key, Some(value.run(graph, generator))),
+            Change::Remove(key) => (key, None),
+        };
+        let object = self.place.iter().try_fold(value, |value, step| step.follow(value)).and_then(Value::as_object_mut);
+        match (object, change) {
+            (Some(object), (key, Some(value))) => drop(object.insert(key.clone(), value)),
+            (Some(object), (key, None)) => drop(object.remove(key)),
+            (None, _) => assert!(self.lenient, "the schema has no object at the place that its code changes"),
+        }
+    }
+}
+
+impl Step {
+    fn follow<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
+        match self {
+            Step::Key(key) => value.get_mut(key),
+            Step::Ensure => {
+                if let Value::Bool(all) = value {
+                    let mut schema = Schema::from(*all);
+                    schema.ensure_object();
+                    *value = schema.to_value();
+                }
+                Some(value)
+            }
+        }
+    }
+}

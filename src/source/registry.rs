@@ -1,0 +1,157 @@
+//! The sources of packages that cargo has fetched: a vendored folder, or the registry cache in `CARGO_HOME`.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use semver::Version;
+use syn::{ItemImpl, ItemStruct};
+use toml_edit::{Document, Item};
+
+use super::cfg::CfgSet;
+use super::files::Pending;
+use super::manifest::{CargoManifest, FeatureSelection};
+use super::module::Sources;
+
+/// The folder with the sources of one version of a package; `workspace` is where cargo looks for its configuration.
+pub(super) fn locate(workspace: &Path, name: &str, version: &Version) -> Option<PathBuf> {
+    let versioned = format!("{name}-{version}");
+    if let Some(vendor) = vendored(workspace) {
+        // What is vendored replaces the registry.
+        let candidates = [vendor.join(&versioned), vendor.join(name)];
+        return candidates.into_iter().find(|dir| is_version(dir, version));
+    }
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))?;
+    let registries = std::fs::read_dir(home.join("registry/src")).ok()?;
+    let mut found: Vec<PathBuf> =
+        registries.flatten().map(|registry| registry.path().join(&versioned)).filter(|dir| dir.is_dir()).collect();
+    found.sort();
+    // Two registries may have different packages of one name.
+    if found.len() == 1 { found.pop() } else { None }
+}
+
+/// The folder that `.cargo/config.toml` replaces crates.io with.
+fn vendored(workspace: &Path) -> Option<PathBuf> {
+    let workspace = std::path::absolute(workspace).ok()?;
+    workspace.ancestors().find_map(|folder| {
+        let text = std::fs::read_to_string(folder.join(".cargo/config.toml")).ok()?;
+        let document = Document::parse(text).ok()?;
+        let sources = document.as_item().as_table_like()?.get("source")?.as_table_like()?;
+        let text = |source: &str, key: &str| {
+            let table = sources.get(source)?.as_table_like()?;
+            table.get(key).and_then(Item::as_str).map(str::to_owned)
+        };
+        let replacement = text("crates-io", "replace-with")?;
+        Some(folder.join(text(&replacement, "directory")?))
+    })
+}
+
+fn is_version(dir: &Path, version: &Version) -> bool {
+    let Ok(text) = std::fs::read_to_string(dir.join("Cargo.toml")) else { return false };
+    let Ok(document) = Document::parse(text) else { return false };
+    let package = document.as_item().as_table_like().and_then(|table| table.get("package"));
+    let found = package.and_then(|package| package.as_table_like()?.get("version")?.as_str().map(str::to_owned));
+    found == Some(version.to_string())
+}
+
+impl Sources {
+    /// The manifest of a package in `dir` with the features that those ask for who were read, and what decides its
+    /// `cfg`: features that somebody else may ask for are left open.
+    pub(super) fn fetched_manifest(
+        &self,
+        dir: &Path,
+        name: &str,
+        version: &Version,
+    ) -> Option<(CargoManifest, CfgSet)> {
+        let mut selection = FeatureSelection { no_default: true, ..FeatureSelection::default() };
+        let mut read = BTreeSet::new();
+        for manifest in self.packages.iter().map(|package| &package.manifest) {
+            for (local, dependency) in &manifest.dependencies {
+                if dependency.package == name && dependency.locked.as_ref() == Some(version) {
+                    read.insert(manifest.name.as_str());
+                    if manifest.is_active(local, dependency) {
+                        selection.no_default &= !dependency.default_features;
+                        selection.features.extend(dependency.features.iter().cloned());
+                    }
+                }
+            }
+        }
+        let lock = self.packages.first()?.manifest.lock.as_ref()?;
+        let shown = format!("{name}-{version}/Cargo.toml");
+        let manifest = CargoManifest::read(dir, &shown, &selection, &Pending::default(), Some(lock)).ok()?;
+        let features = manifest.active_features.clone();
+        let all_read = lock.dependents(name, version).all(|dependent| read.contains(dependent));
+        let maybe = manifest.features.keys().filter(|feature| !all_read && !features.contains(*feature)).cloned();
+        let cfg = CfgSet { maybe: maybe.collect(), features };
+        Some((manifest, cfg))
+    }
+}
+
+/// One type of k8s-openapi, as far as a schema and a default value depend on it.
+#[derive(Debug)]
+pub struct GeneratedType {
+    /// `impl JsonSchema`
+    pub schema: ItemImpl,
+    /// The type, when it is a struct that derives `Default`.
+    pub item: Option<ItemStruct>,
+    /// The keys that `impl Serialize` writes, by field.
+    pub keys: BTreeMap<String, String>,
+}
+
+/// Types of k8s-openapi by folder and path, once they were read.
+#[derive(Debug, Default)]
+pub(super) struct Generated(RefCell<BTreeMap<Key, Option<Rc<GeneratedType>>>>);
+
+type Key = (PathBuf, Vec<String>);
+
+impl Generated {
+    /// The type of a path below a folder of modules, such as `api::core::v1::Pod`.
+    pub(super) fn get(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedType>> {
+        let key = (dir.to_path_buf(), path.to_vec());
+        if let Some(found) = self.0.borrow().get(&key) {
+            return found.clone();
+        }
+        let found = read_generated(dir, path).map(Rc::new);
+        self.0.borrow_mut().insert(key, found.clone());
+        found
+    }
+}
+
+/// Reads a type from files of the form that k8s-openapi's generator writes: a module for each type, re-exported.
+fn read_generated(dir: &Path, path: &[String]) -> Option<GeneratedType> {
+    let (name, modules) = path.split_last()?;
+    let mut folder = dir.to_path_buf();
+    folder.extend(modules);
+    let declarations = std::fs::read_to_string(folder.join("mod.rs")).ok()?;
+    let module = declarations.lines().find_map(|line| {
+        let (module, names) = line.strip_prefix("pub use self::")?.strip_suffix(';')?.split_once("::")?;
+        let names = names.trim_start_matches('{').trim_end_matches('}');
+        names.split(',').any(|other| other.trim() == name).then_some(module)
+    })?;
+    let text = std::fs::read_to_string(folder.join(format!("{module}.rs"))).ok()?;
+    let item = |start: &str| {
+        let at = text.find(start)?;
+        let end = text[at..].find("\n}\n").map_or(text.len(), |end| at + end + 2);
+        Some((at, &text[at..end]))
+    };
+    let (_, schema) = item(&format!("impl crate::schemars::JsonSchema for {name} {{"))?;
+    let derives_default = |at: usize| {
+        let attribute = text[..at].lines().next_back().unwrap_or_default();
+        attribute.starts_with("#[derive(") && attribute.contains("Default")
+    };
+    let declared = item(&format!("pub struct {name} {{")).filter(|(at, _)| derives_default(*at));
+    let serialize = item(&format!("impl crate::serde::Serialize for {name} {{")).map_or("", |(_, text)| text);
+    let keys = serialize.lines().filter_map(|line| {
+        let call = line.trim().strip_prefix("crate::serde::ser::SerializeStruct::serialize_field(&mut state, \"")?;
+        let (key, value) = call.split_once("\", ")?;
+        let field = value.strip_prefix("&self.")?.strip_suffix(")?;")?;
+        Some((field.to_owned(), key.to_owned()))
+    });
+    Some(GeneratedType {
+        schema: syn::parse_str(schema).ok()?,
+        item: declared.and_then(|(_, text)| syn::parse_str(text).ok()),
+        keys: keys.collect(),
+    })
+}
