@@ -19,6 +19,10 @@ test-fast: tools ## The tests that start no cluster and build no generated proje
 test-e2e: tools ## The operator as a pod on the cluster of KUBECONFIG: memcached-sdk, kind-*, minikube, or E2E_CONTEXT.
 	@tests/levels node
 
+.PHONY: corpus
+corpus: tools ## Read the custom resources of public operators: CORPUS names a folder of their repositories.
+	@tests/levels corpus
+
 .PHONY: sim
 sim: tools ## A million steps of the simulated leader election per seed; SIMULATION_STEPS and SIMULATION_SEED change it.
 	SIMULATION_STEPS=$${SIMULATION_STEPS:-1000000} $(CARGO) test --test it -- --nocapture simulation::never

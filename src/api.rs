@@ -205,9 +205,7 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
 /// Resources in places that are not read: macros, included files and bodies of functions.
 fn hidden(tree: &SourceTree, module: ModuleId, item: &Item) -> Option<Diagnostic> {
     let origin = tree.origin(module, item.span());
-    let error = |message: String| {
-        Diagnostic::new(Code::HiddenResource, message).at(origin.clone()).help(LIST)
-    };
+    let error = |message: String| Diagnostic::new(Code::HiddenResource, message).at(origin.clone()).help(LIST);
     if let Item::Macro(call) = item
         && call.ident.is_none()
     {
@@ -237,9 +235,7 @@ fn macro_call(
     error: impl Fn(String) -> Diagnostic,
     origin: &Origin,
 ) -> Option<Diagnostic> {
-    let unread = |message: String| {
-        Some(Diagnostic::new(Code::UnreadMacro, message).at(origin.clone()).help(LIST))
-    };
+    let unread = |message: String| Some(Diagnostic::new(Code::UnreadMacro, message).at(origin.clone()).help(LIST));
     let name = mac.path.to_token_stream().to_string().replace(' ', "");
     if mac.path.segments.last().is_some_and(|last| last.ident == "include") {
         let Ok(path) = mac.parse_body::<syn::LitStr>() else {

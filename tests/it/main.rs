@@ -12,6 +12,7 @@ mod bad_input;
 mod chaos;
 mod cluster;
 mod control_plane;
+mod corpus;
 mod crash;
 mod crd;
 mod create_api;
