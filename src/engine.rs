@@ -81,8 +81,8 @@ fn merge((definitions, why): (Vec<Definition>, Diagnostics), found: &mut Diagnos
     crds
 }
 
-/// Whether the source is refused, and the compiler may know more: it can't when the source is wrong.
-fn is_for_the_compiler(found: &Diagnostics) -> bool {
+/// Whether the source does not decide, and the compiler may know more: it can't when the source is wrong.
+pub fn is_for_the_compiler(found: &Diagnostics) -> bool {
     let known = knows_the_derives(found);
     let wrong = |diagnostic: &Diagnostic| match diagnostic.code {
         Code::Syntax | Code::MissingModule | Code::DuplicateResource => true,

@@ -92,7 +92,12 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         output_dir: "config".to_owned(),
         crds: engine::Request { engine: Engine::Static, ..engine::Request::default() },
     };
-    plan(draft, Some(project), &options, &mut |_| {})
+    let mut found = plan(draft, Some(project), &options, &mut |_| {})?;
+    if engine::is_for_the_compiler(&found) {
+        let problem = Problem::new("the CRDs of this project can't be written without compiling it");
+        found.push(problem.help("pass `--make=false`, and run `memcached-sdk generate` afterwards").into());
+    }
+    Ok(found)
 }
 
 /// `say` is told what takes a while.

@@ -48,6 +48,22 @@ fn no_file_is_written_when_the_source_has_an_error() {
     assert_eq!(sandbox.files(), before);
 }
 
+/// What is not written yet can't be compiled.
+#[test]
+fn an_api_for_a_project_that_the_source_does_not_decide() {
+    let sandbox = project();
+    sandbox.replace("src/api/v1alpha1/memcached.rs", "    /// ", "    #[schemars(transform = note)]\n    /// ");
+    let before = sandbox.files();
+    let api = "create api --group cache --version v1 --kind Other";
+    let message = sandbox.run(api).code(1).err();
+    assert!(
+        message.starts_with("error[command-failed]: the CRDs of this project can't be written without compiling it\n")
+    );
+    assert!(message.contains("`transform = …` runs code") && message.contains("pass `--make=false`"), "{message}");
+    assert_eq!(sandbox.files(), before);
+    sandbox.run(&format!("{api} --make=false")).success();
+}
+
 #[test]
 fn a_header_is_put_on_top() {
     let sandbox = project();
