@@ -274,3 +274,35 @@ async fn a_status_that_was_put_off_and_is_refused_fails_the_reconcile() {
     wait(&["1: true", "2: false", "2: failed", "2: failed", "2: true"]).await;
     running.abort();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_status_of_an_older_version_is_refused_and_seen_again() {
+    let server = Server::default();
+    server.put(THING, json!({ "spec": { "size": 1 }, "metadata": { "generation": 1 } }));
+    let mut manager = server.manager(&[], &[]);
+    let things = manager.objects::<Thing>(&watcher::Config::default());
+    let outcomes = Arc::<Mutex<Vec<String>>>::default();
+    let (log, objects, others) = (outcomes.clone(), things.clone(), server.clone());
+    manager.controller("things", &things).ignore_status().run(move |thing: Arc<Thing>| {
+        let (log, objects, others) = (log.clone(), objects.clone(), others.clone());
+        async move {
+            if log.lock().expect("no panic").is_empty() {
+                // Another replica has written while this one was held up.
+                others.put(THING, json!({ "status": { "seen": 7 } }));
+            }
+            let status = ThingStatus { seen: thing.spec.size };
+            let written = objects.apply_status(&thing, &status, "test.example.com").await;
+            let outcome = format!("{:?} {:?}", written.as_ref().ok(), others.get(THING)["status"]["seen"]);
+            log.lock().expect("no panic").push(outcome);
+            written.map(|_| Action::Done).map_err(Failed)
+        }
+    });
+    let running = tokio::spawn(manager.run_until(std::future::pending()));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while outcomes.lock().expect("no panic").len() < 2 {
+        assert!(Instant::now() < deadline, "{outcomes:?}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(*outcomes.lock().expect("no panic"), ["Some(false) Number(7)", "Some(true) Number(1)"]);
+    running.abort();
+}
