@@ -37,8 +37,6 @@ const RENEW_DEADLINE: Duration = Duration::from_secs(2);
 const ROUNDS_OF_A_SEED: usize = 10;
 /// Ten times what a round takes to settle on two busy cores.
 const LIMIT: Duration = Duration::from_secs(180);
-/// After that long a status will not come by itself any more.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
 fn no_replica_writes_outside_its_leadership() {
@@ -81,7 +79,6 @@ struct Incident {
     leader: String,
     began: Duration,
     over: Duration,
-    stale_statuses: usize,
 }
 
 impl World {
@@ -129,7 +126,6 @@ impl World {
                 writes: judged,
                 late,
                 overtaken,
-                stale_statuses: incident.stale_statuses,
             }
         });
         results.collect()
@@ -149,10 +145,10 @@ impl World {
         self.heal(round.fault);
         let over = now();
         let settling = Instant::now();
-        let stale_statuses = self.settle(over);
+        self.settle(over);
         let restarts = self.replicas.iter().map(Replica::starts).sum::<usize>() - starts;
         println!("{round:?}: settled after {:?}, {restarts} processes started", settling.elapsed());
-        Incident { fault: round.fault, leader, began, over, stale_statuses }
+        Incident { fault: round.fault, leader, began, over }
     }
 
     fn strike(&mut self, fault: Fault, victims: &[usize]) {
@@ -190,24 +186,18 @@ impl World {
         ready.unwrap_or_else(|error| panic!("seed {}: {error}\n{}", self.seed, self.state()));
     }
 
-    /// Waits until one replica leads, has renewed the Lease since `since`, and has left nothing to do: how many
-    /// statuses had to be asked for.
-    fn settle(&mut self, since: Duration) -> usize {
-        let (start, mut stale) = (Instant::now(), 0);
+    /// Waits until one replica leads, has renewed the Lease since `since`, and has left nothing to do.
+    fn settle(&mut self, since: Duration) {
         self.workload.halt();
         let settled = wait::until(LIMIT, || {
             self.replicas.iter_mut().for_each(Replica::keep_running);
             let leader = self.leader()?;
             self.renewed(leader, since)?;
-            if start.elapsed() > PATIENCE && stale == 0 {
-                stale = self.workload.touch()?;
-            }
             self.workload.converged()?;
             Ok(leader)
         });
         self.leader = settled.unwrap_or_else(|missing| panic!("seed {}: {missing}\n{}", self.seed, self.state()));
         self.workload.go_on();
-        stale
     }
 
     /// The only replica that thinks that it leads, when all contend.

@@ -22,9 +22,6 @@ pub(super) struct RoundResult {
     pub(super) writes: usize,
     pub(super) late: usize,
     pub(super) overtaken: usize,
-    /// Statuses that were behind until the object was touched.
-    #[serde(default)]
-    pub(super) stale_statuses: usize,
 }
 
 pub(super) fn read(file: &Path) -> Vec<RoundResult> {
@@ -64,14 +61,12 @@ pub(super) fn table(results: &[RoundResult]) -> String {
     let seeds: BTreeSet<_> = results.iter().map(|result| result.seed).collect();
     writeln!(
         text,
-        "\n{} rounds, {} seeds: {} writes judged, {} arrived late, {} of them when another replica led; \
-         {} statuses were put back by late writes",
+        "\n{} rounds, {} seeds: {} writes judged, {} arrived late, {} of them when another replica led",
         results.len(),
         seeds.len(),
         sum(|result| result.writes),
         sum(|result| result.late),
         sum(|result| result.overtaken),
-        sum(|result| result.stale_statuses),
     )
     .unwrap();
     text
@@ -91,7 +86,6 @@ mod tests {
             writes: 100,
             late: round,
             overtaken: 1,
-            stale_statuses: 0,
         };
         let results: Vec<_> = (1..=20).map(result).collect();
         assert_eq!(
@@ -99,8 +93,7 @@ mod tests {
             [
                 "| SIGKILL | 20 | 19 | 1.00 s | 10.00 s | 18.00 s | 20.00 s |",
                 "",
-                "20 rounds, 1 seeds: 2000 writes judged, 210 arrived late, 20 of them when another replica led; \
-                 0 statuses were put back by late writes",
+                "20 rounds, 1 seeds: 2000 writes judged, 210 arrived late, 20 of them when another replica led",
             ]
         );
     }

@@ -14,7 +14,6 @@ const MEMCACHEDS: &str = "/apis/cache.example.com/v1alpha1/namespaces/chaos/memc
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/chaos/deployments";
 const SERVICES: &str = "/api/v1/namespaces/chaos/services";
 
-const STATUS: &str = "the status";
 const OBJECTS: usize = 20;
 /// Between two changes. The operator answers each with about two writes.
 const PACE: Duration = Duration::from_millis(40);
@@ -68,39 +67,19 @@ impl Workload {
 
     /// Whether everything is as the Memcacheds want it.
     pub(super) fn converged(&self) -> Result<(), String> {
-        match self.unfinished()?.into_iter().next() {
-            Some((_, what)) => Err(what),
-            None => Ok(()),
-        }
-    }
-
-    /// Annotates the Memcacheds of which the status alone is not up to date: how many. A status that arrives late
-    /// replaces a newer one, and the operator does not look at an object for the sake of its status.
-    pub(super) fn touch(&self) -> Result<usize, String> {
-        let unfinished = self.unfinished()?;
-        let stale: Vec<_> = unfinished.iter().filter(|(_, what)| what.starts_with(STATUS)).collect();
-        for (name, _) in &stale {
-            let annotation = json!({ "metadata": { "annotations": { "touched": name } } });
-            self.api.send("PATCH", &format!("{MEMCACHEDS}/{name}"), &annotation.to_string())?;
-        }
-        Ok(stale.len())
-    }
-
-    /// The names of the Memcacheds that are not as they should be, and what is wrong.
-    fn unfinished(&self) -> Result<Vec<(String, String)>, String> {
         let [memcacheds, deployments, services] = [MEMCACHEDS, DEPLOYMENTS, SERVICES].map(|path| self.list(path));
         let (memcacheds, deployments, services) = (memcacheds?, deployments?, services?);
         if memcacheds.is_empty() {
             return Err("there is no Memcached".to_owned());
         }
-        let unfinished = memcacheds.iter().filter_map(|memcached| {
+        for memcached in &memcacheds {
             let name = &memcached["metadata"]["name"];
             let of = |list: &[Value]| list.iter().find(|it| it["metadata"]["name"] == *name).cloned();
             let (deployment, service) = (of(&deployments).unwrap_or_default(), of(&services).unwrap_or_default());
-            let what = differences(memcached, &deployment, &service).err()?;
-            Some((name.as_str()?.to_owned(), format!("{what} of\n{memcached:#}\n{deployment:#}\n{service:#}")))
-        });
-        Ok(unfinished.collect())
+            differences(memcached, &deployment, &service)
+                .map_err(|what| format!("{what} of\n{memcached:#}\n{deployment:#}\n{service:#}"))?;
+        }
+        Ok(())
     }
 
     fn list(&self, path: &str) -> Result<Vec<Value>, String> {
@@ -160,7 +139,7 @@ fn differences(memcached: &Value, deployment: &Value, service: &Value) -> Result
         ("the size", deployment["spec"]["replicas"] == spec["size"]),
         ("the port", service["spec"]["ports"][0]["port"] == spec["containerPort"]),
         ("the owner", is_owned(deployment) && is_owned(service)),
-        (STATUS, !observed.is_empty() && observed.iter().all(|it| **it == metadata["generation"])),
+        ("the status", !observed.is_empty() && observed.iter().all(|it| **it == metadata["generation"])),
     ] {
         if !is_so {
             return Err(what.to_owned());

@@ -149,14 +149,18 @@ impl<K: Object> Cache<K> {
     pub(super) fn puts_off_status(&self, key: &ObjectKey) -> bool {
         let written = self.read(|state| state.objects.get(key).and_then(|entry| entry.status));
         let left = written.and_then(|at| STATUS_PAUSE.checked_sub(at.elapsed()));
+        left.is_some_and(|left| !left.is_zero() && self.revisit_after(key, left))
+    }
+
+    /// Its controllers will come back to write its status; false if it has none.
+    pub(super) fn revisit(&self, key: &ObjectKey) -> bool {
+        self.revisit_after(key, STATUS_PAUSE)
+    }
+
+    fn revisit_after(&self, key: &ObjectKey, pause: Duration) -> bool {
         let revisits = self.revisits.read().unwrap_or_else(PoisonError::into_inner);
-        match left {
-            Some(left) if !left.is_zero() && !revisits.is_empty() => {
-                revisits.iter().for_each(|revisit| revisit(key, left));
-                true
-            }
-            _ => false,
-        }
+        revisits.iter().for_each(|revisit| revisit(key, pause));
+        !revisits.is_empty()
     }
 
     pub(super) fn status_written(&self, key: &ObjectKey) {

@@ -172,7 +172,9 @@ impl Candidate {
         loop {
             if contest.holder() != holder {
                 contest.holder().clone_into(&mut holder);
-                tracing::info!(election = self.name, holder, "the leader is another one");
+                if !holder.is_empty() && holder != self.identity {
+                    tracing::info!(election = self.name, holder, "the leader is another one");
+                }
             }
             let leads = self.gate.lets_pass(clock::boot());
             lost |= leading && !leads;

@@ -153,7 +153,7 @@ impl<K: Object> Objects<K> {
     /// Writes the status of `object` if it differs; true if it did.
     ///
     /// At most once a second for each object: what comes sooner is not written, and its controllers look at the object
-    /// again when the second is over.
+    /// again when the second is over. So they do when the object has changed and the watch has not told of it yet.
     pub async fn apply_status<S>(
         &self,
         object: &K,
@@ -171,18 +171,31 @@ impl<K: Object> Objects<K> {
         if self.cache.puts_off_status(&key) {
             return Ok(false);
         }
-        // The UID keeps a late answer to a deleted object from its successor of the same name.
+        let cached = self.cache.get(&key);
+        let newest = cached.filter(|cached| cached.uid() == object.uid());
+        // A status is what somebody saw, so that one which arrives late must not replace what was seen since. The UID keeps
+        // it from a successor of the same name.
         let manifest = json!({
             "apiVersion": K::api_version(&()),
             "kind": K::kind(&()),
-            "metadata": { "uid": object.uid() },
+            "metadata": {
+                "uid": object.uid(),
+                "resourceVersion": newest.as_deref().unwrap_or(object).resource_version(),
+            },
             "status": status,
         });
         let params = PatchParams::apply(field_manager).force();
         let patch = Patch::Apply(&manifest);
-        self.patch(&key, Some("status"), &params, &patch).await?;
-        self.cache.status_written(&key);
-        Ok(true)
+        match self.patch(&key, Some("status"), &params, &patch).await {
+            Err(kube::Error::Api(status)) if status.code == 409 && self.cache.revisit(&key) => {
+                Ok(false)
+            }
+            written => {
+                written?;
+                self.cache.status_written(&key);
+                Ok(true)
+            }
+        }
     }
 
     /// Keeps `object` from disappearing before [`Objects::remove_finalizer`].
