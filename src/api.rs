@@ -122,7 +122,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     let mut declared = Vec::new();
     let mut diagnostics = Diagnostics::default();
     let mut seen = Vec::new();
-    for item in tree.items() {
+    for item in tree.declarations() {
         let module = tree.module(item);
         match tree.item(item) {
             Item::Struct(_) | Item::Enum(_) | Item::Union(_) => {}

@@ -248,12 +248,6 @@ pub struct GenerateArgs {
     /// The name of the generated role
     #[arg(long, value_name = "NAME", default_value = "manager-role")]
     pub role_name: String,
-    /// A file whose text is put on top of each generated file
-    #[arg(long, value_name = "FILE")]
-    pub header_file: Option<PathBuf>,
-    /// The folder below the crate that crd/bases and rbac are in
-    #[arg(long, value_name = "DIR", default_value = "config")]
-    pub output_dir: String,
     /// Who says what the CRDs are
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
     pub engine: Engine,
@@ -263,9 +257,57 @@ pub struct GenerateArgs {
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
+    /// Where the code is.
+    #[command(flatten)]
+    pub packages: PackageArgs,
+    /// Where the manifests go.
+    #[command(flatten)]
+    pub layout: LayoutArgs,
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,
+}
+
+/// The packages to read, as cargo chooses them.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Packages")]
+pub struct PackageArgs {
+    /// The Cargo.toml of the package or workspace; config/ is in its folder [default: the nearest one upwards]
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// A package of the workspace; may be given several times
+    #[arg(short, long, value_name = "NAME")]
+    pub package: Vec<String>,
+    /// All packages of the workspace
+    #[arg(long, conflicts_with = "package")]
+    pub workspace: bool,
+    /// Generate only what is declared in these files and folders; may be given several times
+    #[arg(long, value_name = "PATH", value_delimiter = ',')]
+    pub paths: Vec<PathBuf>,
+}
+
+/// Where manifests are written, and how.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Manifests")]
+pub struct LayoutArgs {
+    /// Put all files into this folder [default: config/crd/bases for CRDs, config/rbac for the role]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["single_file", "stdout"])]
+    pub output_dir: Option<PathBuf>,
+    /// Write all of it into one file
+    #[arg(long, value_name = "FILE", conflicts_with = "stdout")]
+    pub single_file: Option<PathBuf>,
+    /// Print the manifests, and write no file
+    #[arg(long, conflicts_with_all = ["dry_run", "diff", "check"])]
+    pub stdout: bool,
+    /// Cut descriptions in CRDs to this many bytes, at the end of a sentence or word; 0 leaves them out
+    #[arg(long, value_name = "N")]
+    pub max_desc_len: Option<usize>,
+    /// A file with YAML comments to put on top of each generated file
+    #[arg(long, value_name = "FILE")]
+    pub header_file: Option<PathBuf>,
+    /// What to write for YEAR in the text of --header-file
+    #[arg(long, value_name = "YEAR", requires = "header_file")]
+    pub year: Option<String>,
 }
 
 /// Who says what the CRDs are.

@@ -1,5 +1,7 @@
 //! Kubernetes objects → deterministic YAML text.
 
 pub mod crd;
+pub mod description;
 pub mod rbac;
+mod schema;
 pub mod yaml;

@@ -15,6 +15,7 @@ mod module;
 mod outline;
 mod registry;
 mod resolve;
+mod workspace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,7 @@ use syn::{Attribute, Item};
 pub use self::cfg::{Cfg, CfgSet};
 pub use self::comment::{Comment, CommentKind};
 use self::file::FileId;
+pub(crate) use self::file::clean;
 pub(crate) use self::file::relative;
 pub use self::files::Pending;
 pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection, crate_name};
@@ -34,6 +36,7 @@ use self::registry::Generated;
 pub use self::registry::GeneratedType;
 use self::resolve::Scopes;
 pub use self::resolve::{Namespace, Resolution};
+pub use self::workspace::{Member, PackageSelection, Packages};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 
 /// A module of the tree.
@@ -110,6 +113,8 @@ pub struct SourceTree {
     sources: Sources,
     scopes: Scopes,
     generated: Generated,
+    /// Files and folders that declarations are looked for in; empty means everywhere.
+    only: Vec<PathBuf>,
 }
 
 impl SourceTree {
@@ -117,7 +122,7 @@ impl SourceTree {
     ///
     /// An error means that there is nothing to read: no `Cargo.toml`, or no package in it.
     pub fn load(dir: &Path) -> anyhow::Result<(Self, Diagnostics)> {
-        Self::read(dir, &FeatureSelection::default(), &Pending::default(), false)
+        Self::read(dir, dir, &FeatureSelection::default(), &Pending::default(), false)
     }
 
     /// Reads the package in `dir` with other features, and with files that are not written yet.
@@ -129,17 +134,28 @@ impl SourceTree {
         selection: &FeatureSelection,
         pending: &Pending,
     ) -> anyhow::Result<(Self, Diagnostics)> {
-        Self::read(dir, selection, pending, true)
+        Self::read(dir, dir, selection, pending, true)
+    }
+
+    /// As [`Self::load_with`], with paths shown relative to `root` instead of the folder of the package.
+    pub fn load_below(
+        root: &Path,
+        dir: &Path,
+        selection: &FeatureSelection,
+        pending: &Pending,
+    ) -> anyhow::Result<(Self, Diagnostics)> {
+        Self::read(root, dir, selection, pending, true)
     }
 
     fn read(
+        root: &Path,
         dir: &Path,
         selection: &FeatureSelection,
         pending: &Pending,
         outlines: bool,
     ) -> anyhow::Result<(Self, Diagnostics)> {
-        let mut loader = Loader::new(Sources::default(), dir, pending, outlines);
-        for (position, manifest) in manifests(dir, selection, pending)?.into_iter().enumerate() {
+        let mut loader = Loader::new(Sources::default(), root, pending, outlines);
+        for (position, manifest) in manifests(root, dir, selection, pending)?.into_iter().enumerate() {
             let package = PackageId(index(loader.sources.packages.len()));
             let cfg = CfgSet { features: manifest.active_features.clone(), maybe: BTreeSet::new() };
             let targets = manifest.targets.clone();
@@ -160,7 +176,7 @@ impl SourceTree {
             manifest.dependencies.iter().filter(|(_, found)| uses_kube(manifest, found)).map(|(name, _)| name.clone()),
         );
         sources.want_files(|file| outline::may_derive(&file.text, &names) || outline::may_include(&file.text));
-        let mut tree = Self { sources, scopes: Scopes::default(), generated: Generated::default() };
+        let mut tree = Self { sources, scopes: Scopes::default(), generated: Generated::default(), only: Vec::new() };
         diagnostics.extend(tree.read_wanted());
         Ok((tree, diagnostics))
     }
@@ -291,6 +307,24 @@ impl SourceTree {
             self.collect(krate.root, &mut items);
         }
         items.into_iter()
+    }
+
+    /// From now on only these files and folders declare something: see [`Self::declarations`] and [`Self::comments`].
+    /// Names are looked for everywhere still. The answer is a path that holds no file of the package.
+    pub fn restrict(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        self.only = paths.iter().map(|path| file::clean(path)).collect();
+        let own =
+            |path: &Path| self.sources.files.iter().any(|file| file.own && file::clean(&file.disk).starts_with(path));
+        self.only.iter().filter(|path| !own(path)).cloned().collect()
+    }
+
+    fn is_wanted(&self, disk: &Path) -> bool {
+        self.only.is_empty() || self.only.iter().any(|path| file::clean(disk).starts_with(path))
+    }
+
+    /// Those of [`Self::items`] that [`Self::restrict`] leaves.
+    pub fn declarations(&self) -> impl Iterator<Item = ItemRef> {
+        self.items().filter(|item| self.is_wanted(self.module_file(self.module(*item))))
     }
 
     fn collect(&self, module: ModuleId, out: &mut Vec<ItemRef>) {
@@ -454,7 +488,12 @@ impl SourceTree {
 
     /// The `//` comments that say `word`, of the package's own files, file by file; not those switched off by cfg.
     pub fn comments(&self, word: &str) -> impl Iterator<Item = Comment> {
-        let files = self.sources.files.iter().enumerate().filter(move |(_, file)| file.own && file.text.contains(word));
+        let files = self
+            .sources
+            .files
+            .iter()
+            .enumerate()
+            .filter(move |(_, file)| file.own && self.is_wanted(&file.disk) && file.text.contains(word));
         files.flat_map(move |(position, file)| {
             let mut found = comment::find(&file.text);
             found.retain(|comment| file.text[comment.range.clone()].contains(word));
@@ -493,8 +532,16 @@ impl SourceTree {
 }
 
 /// The package in `dir` and, transitively, its path dependencies, with the features that cargo would unify.
-fn manifests(dir: &Path, selection: &FeatureSelection, pending: &Pending) -> anyhow::Result<Vec<CargoManifest>> {
-    let own = CargoManifest::read(dir, "Cargo.toml", selection, pending, None)?;
+fn manifests(
+    root: &Path,
+    dir: &Path,
+    selection: &FeatureSelection,
+    pending: &Pending,
+) -> anyhow::Result<Vec<CargoManifest>> {
+    let shown = |dir: &Path| {
+        file::relative(&file::clean(&dir.join("Cargo.toml")), &file::clean(root)).to_string_lossy().into_owned()
+    };
+    let own = CargoManifest::read(dir, &shown(dir), selection, pending, None)?;
     let mut wanted: BTreeMap<PathBuf, FeatureSelection> = BTreeMap::new();
     let mut read: BTreeMap<PathBuf, CargoManifest> = BTreeMap::new();
     let mut order = Vec::new();
@@ -509,11 +556,8 @@ fn manifests(dir: &Path, selection: &FeatureSelection, pending: &Pending) -> any
             if wanted.get(path) == Some(&selection) {
                 continue;
             }
-            let shown = relative(&file::clean(&path.join("Cargo.toml")), &file::clean(dir));
             // A path dependency that can't be read stays a foreign crate.
-            if let Ok(manifest) =
-                CargoManifest::read(path, &shown.to_string_lossy(), &selection, pending, own.lock.as_ref())
-            {
+            if let Ok(manifest) = CargoManifest::read(path, &shown(path), &selection, pending, own.lock.as_ref()) {
                 if read.insert(path.clone(), manifest.clone()).is_none() {
                     order.push(path.clone());
                 }

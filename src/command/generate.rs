@@ -1,68 +1,104 @@
 //! `generate`: the source → CRDs and the manager's role.
 
-use std::collections::BTreeSet;
+mod output;
+
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use serde_json::Value;
 
+use self::output::{Header, Output};
 use super::{Outcome, Usage, apply, update};
-use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat};
+use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, OutputFormat};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::engine;
-use crate::manifest::{rbac, yaml};
+use crate::manifest::crd::{self, Crd};
+use crate::manifest::{description, rbac};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
-use crate::source::{CargoManifest, FeatureSelection, Pending, SourceTree};
+use crate::source::{FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree};
 use crate::term::{Term, Verbosity};
 
-/// What to write, and where.
+/// What to generate, and from what.
 struct Options {
     what: GenerateWhat,
     role_name: String,
-    header: Option<String>,
-    output_dir: String,
-    crds: engine::Request,
+    packages: Packages,
+    /// The features of each package.
+    features: Vec<FeatureSelection>,
+    /// The only files and folders whose declarations count; empty means all.
+    paths: Vec<PathBuf>,
+    engine: engine::Request,
+    max_desc_len: Option<usize>,
+}
+
+/// What is generated.
+#[derive(Default)]
+struct Manifests {
+    /// Absent when not asked for.
+    crds: Option<Vec<Crd>>,
+    roles: Option<Vec<Value>>,
+    /// No CRD was left out on purpose, so that others on disk are stale.
+    complete: bool,
 }
 
 pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
-    let mut draft = Draft::open(&crate_root(Path::new("."))?);
-    let project = draft.read(&RelPath::new(RECORD)?)?.map(|text| Project::parse(&text)).transpose()?;
-    let header = args
-        .header_file
-        .as_ref()
-        .map(|path| std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display())));
+    if args.layout.stdout && args.write.output != OutputFormat::Text {
+        return Err(Usage(Problem::new("`--stdout` prints manifests, so it allows no other `--output`")).into());
+    }
+    let selection = PackageSelection {
+        manifest_path: args.packages.manifest_path.clone(),
+        packages: args.packages.package.clone(),
+        workspace: args.packages.workspace,
+    };
+    let packages = Packages::find(Path::new("."), &selection)?;
+    let features = packages.features(&features(&args.features)).map_err(Usage)?;
+    let root = packages.root.clone();
+    let mut project_draft = Draft::open(&root);
+    let project = project_draft.read(&RelPath::new(RECORD)?)?.map(|text| Project::parse(&text)).transpose()?;
+    let output = Output::new(&args.layout, &root)?;
+    let header = Header::read(&args.layout)?;
     let options = Options {
         what: args.what,
         role_name: args.role_name.clone(),
-        header: header.transpose()?,
-        output_dir: args.output_dir.trim_end_matches('/').to_owned(),
-        crds: engine::Request {
+        packages,
+        features,
+        paths: args.packages.paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
+        engine: engine::Request {
             engine: args.engine,
             verify: args.verify,
-            features: features(&args.features),
+            features: FeatureSelection::default(),
             quiet: term.verbosity() == Verbosity::Quiet,
         },
+        max_desc_len: args.layout.max_desc_len,
     };
-    let mut found = plan(&mut draft, project.as_ref(), &options, &mut |text| term.status(text))?;
+    let mut found = Diagnostics::default();
+    let mut trees = load(&options, &Pending::default(), &mut found)?;
+    let manifests = generate(&mut trees, project.as_ref(), &options, &mut found, &mut |text| term.status(text));
+    list(&manifests, term);
+    if output.is_stdout() {
+        found.sort();
+        term.diagnostics(&found);
+        if found.has_errors() {
+            return Ok(Outcome::Failed);
+        }
+        term.data(&output::text(&manifests, &header))?;
+        return Ok(Outcome::Done);
+    }
+    let mut draft = Draft::open(output.base());
+    if output.write(&manifests, &header, project.as_ref(), &mut draft)? {
+        found.extend(read_all(&mut trees));
+    }
     if args.write.check
         && args.what == GenerateWhat::All
+        && output.is_usual()
         && let Some(project) = &project
-        && let Some(differs) = update::verify_manager(&mut draft, project)?
+        && let Some(differs) = update::verify_manager(&mut project_draft, project)?
     {
         found.push(differs);
     }
     found.sort();
     apply(draft, found, &args.write)?.show(&args.write, term)
-}
-
-/// The folder of the crate that `start` is in, as cargo finds it: the nearest one upwards that has a Cargo.toml.
-fn crate_root(start: &Path) -> Result<PathBuf> {
-    let start = std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf());
-    let root = start.ancestors().find(|folder| folder.join("Cargo.toml").is_file());
-    Ok(root.map(Path::to_path_buf).ok_or_else(|| {
-        Problem::new("there is no `Cargo.toml` here or in a folder above").help("change to the folder of a crate")
-    })?)
 }
 
 fn features(args: &FeatureArgs) -> FeatureSelection {
@@ -74,25 +110,31 @@ fn features(args: &FeatureArgs) -> FeatureSelection {
     }
 }
 
-/// Refuses features that the crate does not have; those of its dependencies are left to cargo.
-fn check_features(selection: &FeatureSelection, manifest: &CargoManifest) -> Result<()> {
-    let known = |name: &&String| name.contains('/') || *name == "default" || manifest.features.contains_key(*name);
-    let Some(unknown) = selection.features.iter().find(|name| !known(name)) else { return Ok(()) };
-    let names: Vec<&str> = manifest.features.keys().map(String::as_str).collect();
-    let problem = Problem::new(format!("`{}` has no feature `{unknown}`", manifest.name));
-    Err(Usage(if names.is_empty() { problem } else { problem.help(format!("it has `{}`", names.join("`, `"))) }).into())
-}
-
 /// Everything, as `generate` without flags writes it, but never by compiling: for the commands that change the source.
 pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnostics> {
+    let root = draft.root().to_path_buf();
+    let member = Member { name: project.name.to_string(), dir: root.clone(), features: [].into() };
     let options = Options {
         what: GenerateWhat::All,
         role_name: "manager-role".to_owned(),
-        header: None,
-        output_dir: "config".to_owned(),
-        crds: engine::Request { engine: Engine::Static, ..engine::Request::default() },
+        packages: Packages { root: root.clone(), members: vec![member], all: true },
+        features: vec![FeatureSelection::default()],
+        paths: Vec::new(),
+        engine: engine::Request { engine: Engine::Static, ..engine::Request::default() },
+        max_desc_len: None,
     };
-    let mut found = plan(draft, Some(project), &options, &mut |_| {})?;
+    let mut pending = Pending::default();
+    for path in draft.paths() {
+        if let Some(text) = draft.read(path)? {
+            pending.insert(&path.below(&root), text);
+        }
+    }
+    let mut found = Diagnostics::default();
+    let mut trees = load(&options, &pending, &mut found)?;
+    let manifests = generate(&mut trees, Some(project), &options, &mut found, &mut |_| {});
+    if Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)? {
+        found.extend(read_all(&mut trees));
+    }
     if engine::is_for_the_compiler(&found) {
         let problem = Problem::new("the CRDs of this project can't be written without compiling it");
         found.push(problem.help("pass `--make=false`, and run `memcached-sdk generate` afterwards").into());
@@ -100,51 +142,96 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     Ok(found)
 }
 
+/// The packages as source.
+fn load(options: &Options, pending: &Pending, found: &mut Diagnostics) -> Result<Vec<SourceTree>> {
+    let mut trees = Vec::new();
+    let mut nowhere = options.paths.clone();
+    for (member, features) in options.packages.members.iter().zip(&options.features) {
+        let (mut tree, wrong) = SourceTree::load_below(&options.packages.root, &member.dir, features, pending)?;
+        found.extend(wrong);
+        let missing = tree.restrict(&options.paths);
+        nowhere.retain(|path| missing.iter().any(|missing| path.components().eq(missing.components())));
+        trees.push(tree);
+    }
+    if let Some(path) = nowhere.first() {
+        let problem = Problem::new(format!("no source file of the package is in `{}`", path.display()));
+        return Err(problem
+            .help("`--paths` takes files and folders that `mod` reaches from the root of a crate")
+            .into());
+    }
+    Ok(trees)
+}
+
+/// Nothing is removed because of a file that is broken.
+fn read_all(trees: &mut [SourceTree]) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    for tree in trees {
+        found.extend(tree.read_all());
+    }
+    found
+}
+
 /// `say` is told what takes a while.
-fn plan(
-    draft: &mut Draft,
+fn generate(
+    trees: &mut [SourceTree],
     project: Option<&Project>,
     options: &Options,
+    found: &mut Diagnostics,
     say: &mut dyn FnMut(&str),
-) -> Result<Diagnostics> {
-    let Options { what, role_name, header, output_dir, crds: request } = options;
-    let mut pending = Pending::default();
-    for path in draft.paths() {
-        if let Some(text) = draft.read(path)? {
-            pending.insert(&path.below(draft.root()), text);
-        }
+) -> Manifests {
+    let mut manifests =
+        Manifests { complete: options.packages.all && options.paths.is_empty(), ..Manifests::default() };
+    if options.what.crds() {
+        manifests.crds = Some(crds(trees, options, found, say));
     }
-    let (mut tree, mut found) = SourceTree::load_with(draft.root(), &request.features, &pending)?;
-    check_features(&request.features, tree.manifest())?;
-    if what.crds() {
-        let crds = engine::crds(&mut tree, request, &mut found, say);
-        let bases = format!("{output_dir}/crd/bases");
-        let mut written = BTreeSet::new();
-        for crd in &crds {
-            let path = RelPath::new(format!("{bases}/{}", crd.file_name))?;
-            draft.generate(path.clone(), yaml::file(header.as_deref(), std::slice::from_ref(&crd.value)));
-            written.insert(path);
+    if options.what.rbac() {
+        let mut markers = Vec::new();
+        for tree in trees {
+            let ((of_package, diagnostics), read) = tree.settle(rbac::markers);
+            markers.extend(of_package);
+            found.extend(diagnostics);
+            found.extend(read);
         }
-        let groups: BTreeSet<String> = crds.iter().map(|crd| group(&crd.value).to_owned()).collect();
-        let stale = stale(draft, &bases, project, &groups, &written)?;
-        if !stale.is_empty() {
-            // Nothing is removed because of a file that is broken.
-            found.extend(tree.read_all());
-        }
-        for path in stale {
-            draft.remove(path);
-        }
-    }
-    if what.rbac() {
-        let ((mut roles, diagnostics), read) = tree.settle(|tree| rbac::roles(tree, role_name));
-        found.extend(diagnostics);
-        found.extend(read);
+        let mut roles = rbac::documents(&markers, &options.role_name);
         if let Some(project) = project.filter(|project| project.namespaced) {
             confine(&mut roles, project);
         }
-        draft.generate(RelPath::new(format!("{output_dir}/rbac/role.yaml"))?, yaml::file(header.as_deref(), &roles));
+        manifests.roles = Some(roles);
     }
-    Ok(found)
+    manifests
+}
+
+/// The CRDs of all packages, by file name.
+fn crds(trees: &mut [SourceTree], options: &Options, found: &mut Diagnostics, say: &mut dyn FnMut(&str)) -> Vec<Crd> {
+    let mut crds = Vec::new();
+    for (tree, features) in trees.iter_mut().zip(&options.features) {
+        let request = engine::Request { features: features.clone(), ..options.engine.clone() };
+        crds.extend(engine::crds(tree, &request, found, say));
+    }
+    found.extend(crd::repeated(&crds));
+    crds.sort_by(|one, other| one.file_name.cmp(&other.file_name));
+    if let Some(limit) = options.max_desc_len {
+        for crd in &mut crds {
+            description::limit(&mut crd.value, limit);
+        }
+    }
+    crds
+}
+
+/// Says which kinds there are, with `-v`; and that there is none, which may be a mistake.
+fn list(manifests: &Manifests, term: &mut Term) {
+    let Some(crds) = &manifests.crds else { return };
+    for crd in crds {
+        let text = |pointer| crd.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let (kind, group) = (text("/spec/names/kind"), text("/spec/group"));
+        for (version, origin) in &crd.origins {
+            let (line, column) = origin.line_column();
+            term.detail(&format!("{group}/{version} {kind}: {}:{line}:{column}", origin.path));
+        }
+    }
+    if crds.is_empty() {
+        term.detail("no custom resource is declared");
+    }
 }
 
 /// The role that allows nothing is a Role where the project binds a Role: markers name the namespace, but here are none.
@@ -156,47 +243,4 @@ fn confine(roles: &mut [Value], project: &Project) {
         role["kind"] = "Role".into();
         role["metadata"]["namespace"] = format!("{}-system", project.name).into();
     }
-}
-
-fn group(crd: &Value) -> &str {
-    crd["spec"]["group"].as_str().unwrap_or_default()
-}
-
-/// `cache.example.com_memcacheds.yaml`
-fn file_name(crd: &Value) -> String {
-    format!("{}_{}.yaml", group(crd), crd["spec"]["names"]["plural"].as_str().unwrap_or_default())
-}
-
-/// The CRDs that an earlier run wrote: files named as we name them, of a group of the source or of the project.
-/// What somebody else has put into the folder stays.
-fn stale(
-    draft: &Draft,
-    bases: &str,
-    project: Option<&Project>,
-    groups: &BTreeSet<String>,
-    written: &BTreeSet<RelPath>,
-) -> Result<Vec<RelPath>> {
-    let ours = |group: &str| {
-        let resources = project.iter().flat_map(|project| &project.resources);
-        let domain = project.and_then(|project| project.domain.as_ref());
-        groups.contains(group)
-            || resources.filter(|resource| resource.api.is_some()).any(|resource| resource.qualified_group() == group)
-            || domain.is_some_and(|domain| group == domain.as_str() || group.ends_with(&format!(".{domain}")))
-    };
-    let mut stale = Vec::new();
-    let folder = RelPath::new(bases)?.below(draft.root());
-    for entry in std::fs::read_dir(folder).into_iter().flatten() {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        let Ok(path) = RelPath::new(format!("{bases}/{name}")) else { continue };
-        if written.contains(&path) {
-            continue;
-        }
-        let Some(text) = draft.read(&path)? else { continue };
-        let Ok(crd) = serde_yaml::from_str::<Value>(&text) else { continue };
-        if crd["kind"] == "CustomResourceDefinition" && file_name(&crd) == name && ours(group(&crd)) {
-            stale.push(path);
-        }
-    }
-    stale.sort();
-    Ok(stale)
 }

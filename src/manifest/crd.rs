@@ -26,6 +26,8 @@ pub struct Crd {
     pub file_name: String,
     /// The object, in its [`canonical`] form.
     pub value: Value,
+    /// Where its versions are declared, by their names.
+    pub origins: BTreeMap<String, Origin>,
 }
 
 /// One version of a kind: what `crd()` of its type returns.
@@ -140,6 +142,22 @@ pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
     (crds, diagnostics)
 }
 
+/// Of CRDs of several packages: those that two of them declare.
+pub fn repeated(crds: &[Crd]) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    for (index, crd) in crds.iter().enumerate() {
+        let Some(first) = crds[..index].iter().find(|other| other.file_name == crd.file_name) else { continue };
+        let mut message = format!("two packages declare the CRD of `{}`", crd.file_name);
+        if let Some(origin) = first.origins.values().next() {
+            let _ = write!(message, ", the first in {} on line {}", origin.path, origin.line_column().0);
+        }
+        let diagnostic = Diagnostic::new(Code::DuplicateResource, message)
+            .help("keep the types of a kind in one package, or choose packages with `--package`");
+        found.push(Diagnostic { origin: crd.origins.values().next().cloned(), ..diagnostic });
+    }
+    found
+}
+
 /// Why versions of one kind can't be one CRD.
 fn contradictions(versions: &[Definition]) -> Diagnostics {
     let mut found = Diagnostics::default();
@@ -197,8 +215,9 @@ fn one(mut versions: Vec<Definition>) -> Option<Crd> {
     let stored = versions.iter().find(|one| one.is_stored())?;
     let mut value = stored.value.clone();
     let file_name = format!("{}_{}.yaml", stored.text("/spec/group"), stored.text("/spec/names/plural"));
+    let origins = versions.iter().filter_map(|one| Some((one.version().to_owned(), one.origin.clone()?))).collect();
     value["spec"]["versions"] = versions.into_iter().map(|mut one| one.value["spec"]["versions"][0].take()).collect();
-    Some(Crd { file_name, value })
+    Some(Crd { file_name, value, origins })
 }
 
 fn scope(api: &Api) -> &'static str {

@@ -13,13 +13,19 @@ use crate::source::marker::Marker;
 
 /// The documents of `role.yaml`, by namespace and name; without markers one `ClusterRole` that allows nothing.
 pub fn roles(tree: &SourceTree, role_name: &str) -> (Vec<Value>, Diagnostics) {
+    let (markers, diagnostics) = markers(tree);
+    (documents(&markers, role_name), diagnostics)
+}
+
+/// The markers of a package.
+pub fn markers(tree: &SourceTree) -> (Vec<RbacMarker>, Diagnostics) {
     let (markers, mut diagnostics) = tree.markers();
     let markers: Vec<_> =
         markers.iter().filter(|marker| marker.name == "kubebuilder:rbac").map(RbacMarker::from).collect();
     for marker in &markers {
         marker.check(&mut diagnostics);
     }
-    (documents(&markers, role_name), diagnostics)
+    (markers, diagnostics)
 }
 
 /// One `+kubebuilder:rbac` marker.
@@ -211,7 +217,8 @@ impl Rules {
     }
 }
 
-fn documents(markers: &[RbacMarker], default_name: &str) -> Vec<Value> {
+/// What markers, of one package or of several, say as documents: see [`roles`].
+pub fn documents(markers: &[RbacMarker], default_name: &str) -> Vec<Value> {
     let mut by_place: BTreeMap<(&str, &str), Rules> = BTreeMap::new();
     for marker in markers {
         let name = if marker.role_name.is_empty() { default_name } else { &marker.role_name };

@@ -74,7 +74,7 @@ fn prologue(text: &str) -> usize {
 }
 
 /// `path` without `.` and, where it can be told from the text, without `..`.
-pub(super) fn clean(path: &Path) -> PathBuf {
+pub(crate) fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

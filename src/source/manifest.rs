@@ -120,11 +120,11 @@ impl Toml {
     }
 }
 
-fn get<'a>(item: &'a Item, path: &[&str]) -> Option<&'a Item> {
+pub(super) fn get<'a>(item: &'a Item, path: &[&str]) -> Option<&'a Item> {
     path.iter().try_fold(item, |item, key| item.as_table_like()?.get(key))
 }
 
-fn strings(item: Option<&Item>) -> Vec<String> {
+pub(super) fn strings(item: Option<&Item>) -> Vec<String> {
     let array = item.and_then(Item::as_array);
     array.into_iter().flatten().filter_map(|value| value.as_str().map(str::to_string)).collect()
 }
@@ -337,7 +337,7 @@ impl KeyValueSpan for dyn TableLike + '_ {
 }
 
 /// The folder of the workspace that the package in `dir` belongs to.
-fn workspace_dir(dir: &Path, root: &Item) -> Option<PathBuf> {
+pub(super) fn workspace_dir(dir: &Path, root: &Item) -> Option<PathBuf> {
     if get(root, &["workspace"]).is_some() {
         return Some(dir.to_path_buf());
     }

@@ -1,0 +1,212 @@
+//! Where manifests go: the usual folders, one folder, one file, or stdout.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::Manifests;
+use crate::cli::LayoutArgs;
+use crate::diagnostic::Problem;
+use crate::manifest::yaml;
+use crate::plan::{Draft, RelPath};
+use crate::project::Project;
+
+/// Where manifests go. Paths are relative to [`Self::base`].
+#[derive(Debug)]
+pub(super) struct Output {
+    base: PathBuf,
+    layout: Layout,
+}
+
+#[derive(Debug)]
+enum Layout {
+    /// `config/crd/bases` and `config/rbac`.
+    Usual,
+    /// One folder; empty for the base itself.
+    Folder(String),
+    /// One file.
+    File(String),
+    /// No file.
+    Stdout,
+}
+
+impl Output {
+    /// What the flags say; paths are relative to the working directory, as all paths on a command line. Outside of `root` the
+    /// base is another one.
+    pub(super) fn new(args: &LayoutArgs, root: &Path) -> Result<Self> {
+        let usual = Self::usual(root);
+        if args.stdout {
+            return Ok(Self { layout: Layout::Stdout, ..usual });
+        }
+        if let Some(path) = &args.output_dir {
+            let path = resolve(path)?;
+            return Ok(match inside(&path, root) {
+                Some(folder) => Self { layout: Layout::Folder(folder), ..usual },
+                None => Self { base: path, layout: Layout::Folder(String::new()) },
+            });
+        }
+        if let Some(path) = &args.single_file {
+            let path = resolve(path)?;
+            let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+                return Err(Problem::new(format!("`{}` is not the path of a file", path.display())).into());
+            };
+            return Ok(match inside(&path, root) {
+                Some(file) => Self { layout: Layout::File(file), ..usual },
+                None => Self { layout: Layout::File(name.to_string_lossy().into_owned()), base: folder.to_path_buf() },
+            });
+        }
+        Ok(usual)
+    }
+
+    /// As without flags.
+    pub(super) fn usual(root: &Path) -> Self {
+        Self { base: root.to_path_buf(), layout: Layout::Usual }
+    }
+
+    pub(super) fn base(&self) -> &Path {
+        &self.base
+    }
+
+    pub(super) fn is_usual(&self) -> bool {
+        matches!(self.layout, Layout::Usual)
+    }
+
+    pub(super) fn is_stdout(&self) -> bool {
+        matches!(self.layout, Layout::Stdout)
+    }
+
+    /// Plans the files, and the removal of those that earlier runs wrote. The answer is whether there are such.
+    pub(super) fn write(
+        &self,
+        manifests: &Manifests,
+        header: &Header,
+        project: Option<&Project>,
+        draft: &mut Draft,
+    ) -> Result<bool> {
+        let (crd_folder, role_folder) = match &self.layout {
+            Layout::Usual => ("config/crd/bases", "config/rbac"),
+            Layout::Folder(folder) => (folder.as_str(), folder.as_str()),
+            Layout::File(path) => {
+                draft.generate(RelPath::new(path)?, text(manifests, header));
+                return Ok(false);
+            }
+            Layout::Stdout => return Ok(false),
+        };
+        let mut removes = false;
+        if let Some(crds) = &manifests.crds {
+            let mut written = BTreeSet::new();
+            for crd in crds {
+                let path = below(crd_folder, &crd.file_name)?;
+                draft.generate(path.clone(), yaml::file(header.text(), std::slice::from_ref(&crd.value)));
+                written.insert(path);
+            }
+            let groups: BTreeSet<&str> = crds.iter().map(|crd| group(&crd.value)).collect();
+            let stale =
+                if manifests.complete { stale(draft, crd_folder, project, &groups, &written)? } else { Vec::new() };
+            removes = !stale.is_empty();
+            for path in stale {
+                draft.remove(path);
+            }
+        }
+        if let Some(roles) = &manifests.roles {
+            draft.generate(below(role_folder, "role.yaml")?, yaml::file(header.text(), roles));
+        }
+        Ok(removes)
+    }
+}
+
+/// All of it as YAML documents, each after a line `---`.
+pub(super) fn text(manifests: &Manifests, header: &Header) -> String {
+    let crds = manifests.crds.iter().flatten().map(|crd| crd.value.clone());
+    let all: Vec<Value> = crds.chain(manifests.roles.iter().flatten().cloned()).collect();
+    yaml::file(header.text(), &all)
+}
+
+/// What stands on top of each file.
+#[derive(Debug, Default)]
+pub(super) struct Header(Option<String>);
+
+impl Header {
+    pub(super) fn read(args: &LayoutArgs) -> Result<Self> {
+        let Some(path) = &args.header_file else { return Ok(Self::default()) };
+        let mut text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        if let Some(index) = text.lines().position(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))
+        {
+            let message = format!("`{}` is no header for YAML: line {} is no comment", path.display(), index + 1);
+            return Err(Problem::new(message).help("start each line with `#`").into());
+        }
+        if let Some(year) = &args.year {
+            text = text.replace(" YEAR", &format!(" {year}"));
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        Ok(Self(Some(text)))
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+/// An absolute path without `.` and `..`.
+fn resolve(path: &Path) -> Result<PathBuf> {
+    Ok(crate::source::clean(&std::path::absolute(path)?))
+}
+
+/// `path` seen from `root`, with `/`, when it is below it.
+fn inside(path: &Path, root: &Path) -> Option<String> {
+    let parts = path.strip_prefix(root).ok()?.components().map(|part| part.as_os_str().to_str());
+    parts.collect::<Option<Vec<_>>>().map(|parts| parts.join("/"))
+}
+
+fn below(folder: &str, name: &str) -> Result<RelPath, Problem> {
+    if folder.is_empty() { RelPath::new(name) } else { RelPath::new(format!("{folder}/{name}")) }
+}
+
+fn group(crd: &Value) -> &str {
+    crd["spec"]["group"].as_str().unwrap_or_default()
+}
+
+/// `cache.example.com_memcacheds.yaml`
+fn file_name(crd: &Value) -> String {
+    format!("{}_{}.yaml", group(crd), crd["spec"]["names"]["plural"].as_str().unwrap_or_default())
+}
+
+/// The CRDs that an earlier run wrote: files named as we name them, of a group of the source or of the project.
+/// What somebody else has put into the folder stays.
+fn stale(
+    draft: &Draft,
+    folder: &str,
+    project: Option<&Project>,
+    groups: &BTreeSet<&str>,
+    written: &BTreeSet<RelPath>,
+) -> Result<Vec<RelPath>> {
+    let ours = |group: &str| {
+        let resources = project.iter().flat_map(|project| &project.resources);
+        let domain = project.and_then(|project| project.domain.as_ref());
+        groups.contains(group)
+            || resources.filter(|resource| resource.api.is_some()).any(|resource| resource.qualified_group() == group)
+            || domain.is_some_and(|domain| group == domain.as_str() || group.ends_with(&format!(".{domain}")))
+    };
+    let mut stale = Vec::new();
+    for entry in std::fs::read_dir(draft.root().join(folder)).into_iter().flatten() {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if Path::new(&name).extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
+        let Ok(path) = below(folder, &name) else { continue };
+        if written.contains(&path) {
+            continue;
+        }
+        let Some(text) = draft.read(&path)? else { continue };
+        let Ok(crd) = serde_yaml::from_str::<Value>(&text) else { continue };
+        if crd["kind"] == "CustomResourceDefinition" && file_name(&crd) == name && ours(group(&crd)) {
+            stale.push(path);
+        }
+    }
+    stale.sort();
+    Ok(stale)
+}

@@ -1,0 +1,233 @@
+//! Which packages a command is about: the one around a folder, or members of its workspace, as cargo chooses them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use toml_edit::{Document, Item};
+
+use super::file::{clean, relative};
+use super::files::Pending;
+use super::manifest::{get, strings, workspace_dir};
+use super::{CargoManifest, FeatureSelection};
+use crate::diagnostic::Problem;
+
+/// What `--manifest-path`, `--package` and `--workspace` say.
+#[derive(Debug, Clone, Default)]
+pub struct PackageSelection {
+    /// The `Cargo.toml` to begin with, instead of the nearest one upwards.
+    pub manifest_path: Option<PathBuf>,
+    /// Names of packages of the workspace.
+    pub packages: Vec<String>,
+    /// All packages of the workspace.
+    pub workspace: bool,
+}
+
+/// The packages that a command is about.
+#[derive(Debug, Clone)]
+pub struct Packages {
+    /// The folder of the `Cargo.toml` that was found or named: of a package or of a workspace. Absolute.
+    pub root: PathBuf,
+    /// The packages, by folder.
+    pub members: Vec<Member>,
+    /// Every package that the root stands for is among the members: none was left out by `--package`.
+    pub all: bool,
+}
+
+/// One package of [`Packages`].
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its folder; absolute.
+    pub dir: PathBuf,
+    /// The features that it has.
+    pub features: BTreeSet<String>,
+}
+
+impl Packages {
+    /// Finds them from `start`. Without names these are, as with cargo, the package of the `Cargo.toml`, or for a workspace
+    /// without a package its `default-members`, else all of its members.
+    pub fn find(start: &Path, selection: &PackageSelection) -> Result<Self> {
+        let manifest = match &selection.manifest_path {
+            Some(path) => named(&start.join(path))?,
+            None => nearest(start)?,
+        };
+        let root = manifest.parent().unwrap_or(&manifest).to_path_buf();
+        let document = parse(&manifest)?;
+        let has_package = get(document.as_item(), &["package"]).is_some();
+        if has_package && selection.packages.is_empty() && !selection.workspace {
+            return Ok(Self { members: vec![Member::read(&root)?], root, all: true });
+        }
+        let workspace = workspace_dir(&root, document.as_item()).unwrap_or_else(|| root.clone());
+        let mut members = members(&workspace)?;
+        let mut all = true;
+        if !selection.packages.is_empty() {
+            all = false;
+            choose(&mut members, &selection.packages)?;
+        } else if !selection.workspace {
+            let chosen = default_members(&workspace, document.as_item())?;
+            members.retain(|member| chosen.as_ref().is_none_or(|chosen| chosen.contains(&member.dir)));
+        }
+        if members.is_empty() {
+            let problem = Problem::new(format!("`{}` has neither a package nor members", manifest.display()));
+            return Err(problem.help("name another one with `--manifest-path`").into());
+        }
+        Ok(Self { root, members, all })
+    }
+
+    /// The features to switch on in each member. A feature may be meant for one member or for several; for none is an error.
+    pub fn features(&self, selection: &FeatureSelection) -> Result<Vec<FeatureSelection>, Problem> {
+        let mut each = vec![FeatureSelection { features: BTreeSet::new(), ..selection.clone() }; self.members.len()];
+        for feature in &selection.features {
+            let mut known = false;
+            for (member, selection) in self.members.iter().zip(&mut each) {
+                if let Some(own) = member.feature(feature) {
+                    selection.features.insert(own.to_owned());
+                    known = true;
+                }
+            }
+            if !known {
+                return Err(self.unknown(feature));
+            }
+        }
+        Ok(each)
+    }
+
+    fn unknown(&self, feature: &str) -> Problem {
+        let (subject, has) = match self.members.as_slice() {
+            [member] => (format!("`{}` has", member.name), "it has"),
+            _ => ("the packages have".to_owned(), "they have"),
+        };
+        let names: BTreeSet<&str> =
+            self.members.iter().flat_map(|member| member.features.iter().map(String::as_str)).collect();
+        let problem = Problem::new(format!("{subject} no feature `{feature}`"));
+        if names.is_empty() {
+            return problem;
+        }
+        problem.help(format!("{has} `{}`", names.into_iter().collect::<Vec<_>>().join("`, `")))
+    }
+}
+
+impl Member {
+    fn read(dir: &Path) -> Result<Self> {
+        let manifest = CargoManifest::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None)?;
+        let features = manifest.features.into_keys().collect();
+        Ok(Self { name: manifest.name, dir: dir.to_path_buf(), features })
+    }
+
+    /// The name that a feature of the command line has in this package, when it is about it: `feature`, `package/feature`, or
+    /// `dependency/feature`, which is left to cargo.
+    fn feature<'a>(&self, name: &'a str) -> Option<&'a str> {
+        match name.split_once('/') {
+            Some((package, feature)) if package == self.name => self.features.contains(feature).then_some(feature),
+            Some(_) => Some(name),
+            None => (name == "default" || self.features.contains(name)).then_some(name),
+        }
+    }
+}
+
+/// The `Cargo.toml` of `--manifest-path`.
+fn named(path: &Path) -> Result<PathBuf> {
+    let path = clean(&std::path::absolute(path)?);
+    if path.file_name().is_some_and(|name| name == "Cargo.toml") && path.is_file() {
+        return Ok(path);
+    }
+    let problem = Problem::new(format!("`{}` is not the path of a `Cargo.toml`", path.display()));
+    Err(if path.join("Cargo.toml").is_file() {
+        problem.help(format!("write `{}`", path.join("Cargo.toml").display()))
+    } else {
+        problem
+    }
+    .into())
+}
+
+/// The nearest `Cargo.toml` upwards, as cargo finds it.
+fn nearest(start: &Path) -> Result<PathBuf> {
+    let start = clean(&std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf()));
+    let found = start.ancestors().map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file());
+    Ok(found.ok_or_else(|| {
+        Problem::new("there is no `Cargo.toml` here or in a folder above")
+            .help("change to the folder of a crate, or name its `Cargo.toml` with `--manifest-path`")
+    })?)
+}
+
+fn parse(manifest: &Path) -> Result<Document<String>> {
+    let text = std::fs::read_to_string(manifest).with_context(|| format!("cannot read `{}`", manifest.display()))?;
+    Document::parse(text).with_context(|| format!("`{}` is not valid TOML", manifest.display()))
+}
+
+/// All packages of a workspace, by folder: those it lists, its own, and path dependencies inside it.
+fn members(workspace: &Path) -> Result<Vec<Member>> {
+    let document = parse(&workspace.join("Cargo.toml"))?;
+    let root = document.as_item();
+    let excluded: Vec<PathBuf> =
+        strings(get(root, &["workspace", "exclude"])).iter().map(|path| clean(&workspace.join(path))).collect();
+    let mut queue = expand(workspace, &strings(get(root, &["workspace", "members"])))?;
+    if get(root, &["package"]).is_some() {
+        queue.push(workspace.to_path_buf());
+    }
+    let mut found: BTreeMap<PathBuf, Member> = BTreeMap::new();
+    while let Some(dir) = queue.pop() {
+        if found.contains_key(&dir) || excluded.iter().any(|excluded| dir.starts_with(excluded)) {
+            continue;
+        }
+        let shown = relative(&dir.join("Cargo.toml"), workspace);
+        let manifest = CargoManifest::read(
+            &dir,
+            &shown.to_string_lossy(),
+            &FeatureSelection::default(),
+            &Pending::default(),
+            None,
+        )?;
+        let dependencies = manifest.dependencies.values().chain(manifest.other_dependencies.values());
+        queue.extend(
+            dependencies
+                .filter_map(|dependency| dependency.path.clone())
+                .filter(|path| path.starts_with(workspace) && path.join("Cargo.toml").is_file()),
+        );
+        let features = manifest.features.keys().cloned().collect();
+        found.insert(dir.clone(), Member { name: manifest.name.clone(), dir, features });
+    }
+    Ok(found.into_values().collect())
+}
+
+/// The folders of packages that patterns of `members` stand for.
+fn expand(workspace: &Path, patterns: &[String]) -> Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for pattern in patterns {
+        let prefix = glob::Pattern::escape(&workspace.to_string_lossy());
+        let paths = glob::glob(&format!("{prefix}/{pattern}"))
+            .with_context(|| format!("`{pattern}` in `workspace.members` is no pattern"))?;
+        let before = folders.len();
+        for path in paths {
+            let path = clean(&path?);
+            // As with cargo, files that a pattern meets are no members.
+            if path.is_dir() && (path.join("Cargo.toml").is_file() || !pattern.contains(['*', '?', '['])) {
+                folders.push(path);
+            }
+        }
+        if folders.len() == before && !pattern.contains(['*', '?', '[']) {
+            folders.push(clean(&workspace.join(pattern)));
+        }
+    }
+    Ok(folders)
+}
+
+fn default_members(workspace: &Path, root: &Item) -> Result<Option<BTreeSet<PathBuf>>> {
+    let patterns = strings(get(root, &["workspace", "default-members"]));
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(expand(workspace, &patterns)?.into_iter().collect()))
+}
+
+fn choose(members: &mut Vec<Member>, names: &[String]) -> Result<(), Problem> {
+    if let Some(unknown) = names.iter().find(|name| !members.iter().any(|member| member.name == **name)) {
+        let known: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
+        let problem = Problem::new(format!("the workspace has no package `{unknown}`"));
+        return Err(problem.help(format!("it has `{}`", known.join("`, `"))));
+    }
+    members.retain(|member| names.contains(&member.name));
+    Ok(())
+}

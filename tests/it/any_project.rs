@@ -1,0 +1,212 @@
+//! `generate` on code that no command of ours has made: packages, workspaces, and where the files go.
+
+use snapbox::str;
+
+use crate::sandbox::Sandbox;
+
+const DEPENDENCIES: &str = "[dependencies]\nkube = { version = \"5\", default-features = false, features = [\"derive\"] }\n\
+                            schemars = \"1\"\nserde = { version = \"1\", features = [\"derive\"] }\n";
+
+fn package(name: &str, rest: &str) -> String {
+    format!("[package]\nname = \"{name}\"\nedition = \"2024\"\n\n{DEPENDENCIES}\n{rest}")
+}
+
+fn kind(kind: &str) -> String {
+    format!(
+        "/// A thing. It has a size.\n#[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n\
+         #[kube(group = \"example.com\", version = \"v1\", kind = \"{kind}\")]\npub struct {kind}Spec {{\n    \
+         /// How big. In metres, up to\n    /// a limit\n    pub size: i32,\n}}\n"
+    )
+}
+
+/// A virtual workspace of a library `types`, an operator `operator` that uses it and has a kind of its own, and an excluded crate.
+fn workspace() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox
+        .file("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\nexclude = [\"crates/old\"]\n")
+        .file("crates/types/Cargo.toml", &package("types", "[features]\nextra = []\n"))
+        .file("crates/types/src/lib.rs", &format!("{}#[cfg(feature = \"extra\")]\npub mod extra;\n", kind("Apple")))
+        .file("crates/types/src/extra.rs", &kind("Extra"))
+        .file("crates/operator/Cargo.toml", &package("operator", "types = { path = \"../types\" }\n"))
+        .file(
+            "crates/operator/src/main.rs",
+            &format!(
+                "{}// +kubebuilder:rbac:groups=example.com,resources=pears,verbs=get\nfn main() {{}}\n",
+                kind("Pear")
+            ),
+        )
+        .file("crates/old/Cargo.toml", &package("old", ""))
+        .file("crates/old/src/lib.rs", "no rust");
+    sandbox
+}
+
+fn created(sandbox: &Sandbox) -> Vec<String> {
+    let files = sandbox.files().into_keys();
+    files.filter(|path| path.ends_with(".yaml")).collect()
+}
+
+const APPLE: &str = "config/crd/bases/example.com_apples.yaml";
+const EXTRA: &str = "config/crd/bases/example.com_extras.yaml";
+const PEAR: &str = "config/crd/bases/example.com_pears.yaml";
+const ROLE: &str = "config/rbac/role.yaml";
+
+#[test]
+fn packages_are_chosen_as_cargo_chooses_them() {
+    for (folder, flags, expected) in [
+        ("", "", vec![APPLE, PEAR, ROLE]),
+        ("", "crds", vec![APPLE, PEAR]),
+        ("", "crds -p types", vec![APPLE]),
+        ("", "crds --package types --package operator", vec![APPLE, PEAR]),
+        ("", "crds --features extra", vec![APPLE, EXTRA, PEAR]),
+        ("", "crds --features types/extra", vec![APPLE, EXTRA, PEAR]),
+        ("", "crds --all-features -p operator", vec![PEAR]),
+        ("", "crds --paths crates/types", vec![APPLE]),
+        ("", "crds --all-features --paths crates/types/src/extra.rs,crates/operator", vec![EXTRA, PEAR]),
+        ("", "rbac --paths crates/types", vec![ROLE]),
+        ("crates/operator/src", "--manifest-path ../../../Cargo.toml crds", vec![APPLE, PEAR]),
+        ("", "crds --single-file deploy/crds.yaml", vec!["deploy/crds.yaml"]),
+        (
+            "",
+            "--output-dir deploy",
+            vec!["deploy/example.com_apples.yaml", "deploy/example.com_pears.yaml", "deploy/role.yaml"],
+        ),
+        ("crates/types", "crds --output-dir ../../../out", vec![]),
+    ] {
+        let sandbox = workspace();
+        let outer = tempfile::tempdir().unwrap();
+        let inner = outer.path().join("workspace");
+        let root = if flags.contains("../out") {
+            copy(&sandbox, &inner);
+            inner.clone()
+        } else {
+            sandbox.root().to_path_buf()
+        };
+        let mut command = sandbox.command(&format!("generate {flags}"));
+        sandbox.finish(flags, command.current_dir(root.join(folder))).success();
+        assert_eq!(created(&sandbox), expected, "generate {flags}");
+        if root == inner {
+            assert!(outer.path().join("out/example.com_apples.yaml").exists());
+        }
+    }
+}
+
+fn copy(sandbox: &Sandbox, to: &std::path::Path) {
+    for (path, text) in sandbox.files() {
+        let path = to.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn a_member_has_a_folder_of_its_own_when_the_command_starts_there() {
+    let sandbox = workspace();
+    sandbox.run("generate crds --manifest-path crates/operator/Cargo.toml").success();
+    assert_eq!(created(&sandbox), [format!("crates/operator/{PEAR}")]);
+    assert!(sandbox.read(&format!("crates/operator/{PEAR}")).contains("A thing. It has a size."));
+    let sandbox = workspace();
+    sandbox.run("generate crds --workspace --manifest-path crates/operator/Cargo.toml").success();
+    assert_eq!(created(&sandbox), [APPLE, PEAR].map(|path| format!("crates/operator/{path}")));
+}
+
+#[test]
+fn the_kinds_are_listed_on_request() {
+    let sandbox = workspace();
+    sandbox.run("generate crds --dry-run -v").success().stderr(str![[r#"
+example.com/v1 Apple: crates/types/src/lib.rs:4:12
+example.com/v1 Pear: crates/operator/src/main.rs:4:12
+2 created: nothing was written
+
+"#]]);
+}
+
+#[test]
+fn a_crd_of_two_packages_is_an_error_with_both_places() {
+    let sandbox = workspace();
+    sandbox.replace("crates/operator/src/main.rs", "Pear", "Apple");
+    sandbox.run("generate crds").code(1).stderr(str![[r#"
+error[duplicate-resource]: two packages declare the CRD of `example.com_apples.yaml`, the first in crates/operator/src/main.rs on line 4
+ --> crates/types/src/lib.rs:4:12
+  |
+4 | pub struct AppleSpec {
+  |            ^^^^^^^^^
+  |
+  = help: keep the types of a kind in one package, or choose packages with `--package`
+
+"#]]);
+    assert_eq!(created(&sandbox), [""; 0]);
+}
+
+#[test]
+fn what_can_not_be_chosen() {
+    for (flags, code, expected) in [
+        ("--package none", 1, "the workspace has no package `none`\nhelp: it has `operator`, `types`"),
+        ("--manifest-path crates/types", 1, "is not the path of a `Cargo.toml`\nhelp: write `"),
+        ("--manifest-path none/Cargo.toml", 1, "is not the path of a `Cargo.toml`"),
+        ("--features none", 2, "the packages have no feature `none`\nhelp: they have `extra`"),
+        ("-p types --features none", 2, "`types` has no feature `none`\nhelp: it has `extra`"),
+        ("--paths crates/old", 1, "no source file of the package is in `"),
+        ("--stdout --check", 2, "cannot be used with"),
+        ("--stdout --single-file x", 2, "cannot be used with"),
+        ("--stdout -o json", 2, "`--stdout` prints manifests"),
+        ("--year 2026", 2, "--header-file"),
+        ("--max-desc-len few", 2, "invalid value 'few'"),
+        ("--header-file crates/old/src/lib.rs", 1, "line 1 is no comment\nhelp: start each line with `#`"),
+    ] {
+        let sandbox = workspace();
+        let run = sandbox.run(&format!("generate {flags}")).code(code);
+        let message = run.err() + &run.out();
+        assert!(message.contains(expected), "generate {flags}: {message}");
+        assert_eq!(created(&sandbox), [""; 0], "{flags}");
+    }
+}
+
+#[test]
+fn stdout_has_documents_and_nothing_else() {
+    let sandbox = workspace();
+    let run = sandbox.run("generate --stdout -v --max-desc-len 10").success();
+    assert_eq!(created(&sandbox), [""; 0]);
+    sandbox.run("generate --single-file all.yaml --max-desc-len 10").success();
+    let all = sandbox.read("all.yaml");
+    assert_eq!(run.out(), all);
+    let starts: Vec<&str> = all.lines().filter(|line| line.starts_with("---") || line.starts_with("kind:")).collect();
+    let crd = "kind: CustomResourceDefinition";
+    assert_eq!(starts, ["---", crd, "---", crd, "---", "kind: ClusterRole"]);
+    let descriptions: Vec<&str> = all.lines().filter(|line| line.contains("description:")).map(str::trim).collect();
+    assert_eq!(descriptions[..3], ["description: Auto-gener...", "description: A thing.", "description: How big."][..]);
+}
+
+#[test]
+fn what_is_wrong_goes_to_stderr_when_stdout_has_manifests() {
+    let sandbox = workspace();
+    sandbox.file("crates/types/src/lib.rs", "#[derive(kube::CustomResource)]\nstruct {");
+    let run = sandbox.run("generate --stdout").code(1);
+    assert_eq!(run.out(), "");
+    assert!(run.err().contains("error[rust-syntax]"));
+}
+
+#[test]
+fn a_header_has_the_year() {
+    let sandbox = workspace();
+    sandbox.file("header.txt", "# Copyright YEAR The Authors\n\n# MYYEAR");
+    sandbox.run("generate crds --header-file header.txt --year 2026").success();
+    assert!(sandbox.read(APPLE).starts_with("# Copyright 2026 The Authors\n\n# MYYEAR\n---\napiVersion"));
+    sandbox.run("generate crds --header-file header.txt --year 2026 --check").success();
+    sandbox.run("generate crds --header-file header.txt --year 2027 --check").code(3);
+}
+
+#[test]
+fn stale_files_go_unless_only_a_part_was_read() {
+    for (flags, stays) in [("", false), ("-p types", true), ("--paths crates/types", true)] {
+        let sandbox = workspace();
+        sandbox.run("generate crds").success();
+        sandbox.file("crates/operator/src/main.rs", "fn main() {}\n");
+        sandbox.run(&format!("generate crds {flags}")).success();
+        assert_eq!(sandbox.path(PEAR).exists(), stays, "{flags}");
+    }
+    let sandbox = workspace();
+    sandbox.run("generate --output-dir deploy").success();
+    sandbox.file("crates/operator/src/main.rs", "fn main() {}\n");
+    sandbox.run("generate --output-dir deploy").success();
+    assert_eq!(created(&sandbox), ["deploy/example.com_apples.yaml", "deploy/role.yaml"]);
+}
