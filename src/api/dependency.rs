@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::schema::k8s::{FEATURE, VERSION};
 use crate::schema::known;
-use crate::source::{CargoManifest, ModuleId, SourceTree, crate_name};
+use crate::source::{CargoManifest, Dependency, DependencyKind, ModuleId, SourceTree, crate_name};
 
 /// The release of schemars that the schemas are those of.
 const SCHEMARS: &str = "1.2.3";
@@ -111,7 +111,7 @@ fn differs(manifest: &CargoManifest, own: bool) -> Option<Diagnostic> {
     let packages = [("schemars", true), ("kube", false), ("kube-core", false), ("kube-derive", false)];
     for (package, exact) in packages.into_iter().filter(|(_, exact)| own || *exact) {
         let known = if exact { SCHEMARS } else { &kube };
-        for dependency in manifest.dependency_on(package) {
+        for dependency in manifest.dependency_on(package).filter(|found| own || is_built(manifest, found)) {
             let why = match (&dependency.locked, &dependency.requirement) {
                 (Some(locked), _) if exact && locked.to_string() != known => format!("is locked at {locked}"),
                 (Some(locked), _) if !exact && locked.major != KUBE => format!("is locked at {locked}"),
@@ -126,6 +126,11 @@ fn differs(manifest: &CargoManifest, own: bool) -> Option<Diagnostic> {
         }
     }
     None
+}
+
+/// A dependency of a package that is not the project's own is part of the build: the lock file has it.
+fn is_built(manifest: &CargoManifest, dependency: &Dependency) -> bool {
+    dependency.kind == DependencyKind::Normal && (!manifest.has_lock || dependency.locked.is_some())
 }
 
 fn admits(requirement: &str, version: &str) -> bool {

@@ -237,7 +237,7 @@ fn crds_of_all_constructs_equal_the_compiled_ones() {
 
 #[test]
 fn crds_of_types_of_other_crates_equal_the_compiled_ones() {
-    assert_eq!(check(foreign(), |_| true), 2);
+    assert_eq!(check(foreign(), |_| true), 3);
 }
 
 #[test]
