@@ -88,6 +88,18 @@ pub enum OutputFormat {
     Text,
     /// For programs: one JSON document on stdout.
     Json,
+    /// For code hosts and editors: the findings as one SARIF 2.1.0 document on stdout.
+    Sarif,
+}
+
+/// The format of what is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum DataFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs: one JSON document.
+    Json,
 }
 
 /// `init`
@@ -388,7 +400,7 @@ pub struct CompletionArgs {
 pub struct VersionArgs {
     /// The format of the output
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub output: OutputFormat,
+    pub output: DataFormat,
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::{Cli, Command, CreateCommand, OutputFormat, WriteArgs};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, sarif};
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
 use crate::plan::{Draft, RECORD, RelPath, report};
 use crate::project::Project;
@@ -33,8 +33,10 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Completion(_) | Command::Version(_) => WriteArgs::default(),
     };
     let mut term = Term::stdio(match write {
-        // On stdout there is one JSON document, on stderr nothing but what has no place in it.
-        WriteArgs { quiet: true, .. } | WriteArgs { output: OutputFormat::Json, .. } => Verbosity::Quiet,
+        // On stdout there is one document, on stderr nothing but what has no place in it.
+        WriteArgs { quiet: true, .. } | WriteArgs { output: OutputFormat::Json | OutputFormat::Sarif, .. } => {
+            Verbosity::Quiet
+        }
         WriteArgs { verbose: true, .. } => Verbosity::Verbose,
         WriteArgs { .. } => Verbosity::Normal,
     });
@@ -129,10 +131,15 @@ impl Report {
         self.outcome == Outcome::Done && !write.dry_run && !write.check
     }
 
-    /// Findings to stderr and changes to stdout, or all of it as JSON to stdout.
+    /// Findings to stderr and changes to stdout, or all of it as one document to stdout.
     fn show(self, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
-        if write.output == OutputFormat::Json {
-            term.data(&report::json(&self.changes, &self.diagnostics, write.diff))?;
+        let document = match write.output {
+            OutputFormat::Text => None,
+            OutputFormat::Json => Some(report::json(&self.changes, &self.diagnostics, write.diff)),
+            OutputFormat::Sarif => Some(sarif::document(&self.diagnostics)),
+        };
+        if let Some(document) = document {
+            term.data(&document)?;
             return Ok(self.outcome);
         }
         term.diagnostics(&self.diagnostics);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 mod render;
+pub mod sarif;
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +85,12 @@ impl Origin {
         (line, column)
     }
 
+    /// Line and column where the range ends, behind its last character; both from 1, columns in characters.
+    pub fn end_line_column(&self) -> (usize, usize) {
+        let end = self.clamped().end;
+        Self { range: end..end, ..self.clone() }.line_column()
+    }
+
     /// The range, moved to character boundaries inside the text, so that a wrong range can't break a report.
     fn clamped(&self) -> Range<usize> {
         let start = floor_boundary(&self.text, self.range.start);
@@ -143,10 +150,12 @@ macro_rules! codes {
 }
 
 codes! {
+    ArrayItems = "array-items", Error, "An array has no schema for all of its items, such as that of a tuple";
     AttributeMacro = "attribute-macro", Error, "An attribute macro may rewrite a type before its schema is derived";
     CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
     CompileFailed = "compile-failed", Error, "The compiler could not be asked for a CRD";
     CrdPanic = "crd-panic", Error, "`crd()` of a compiled type panics";
+    CrdSize = "crd-size", Warning, "A CRD is too big for `kubectl apply` without `--server-side`";
     DefaultValue = "default-value", Error, "The default of a field can't be evaluated without running code";
     DependencyVersion = "dependency-version", Error, "A dependency has a version whose schemas may differ from those reproduced here";
     DuplicateResource = "duplicate-resource", Error, "Two types declare the same version of a custom resource";
@@ -155,13 +164,17 @@ codes! {
     FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
     ForeignType = "foreign-type", Error, "The schema of a type of another crate is not known";
     HiddenResource = "hidden-resource", Error, "A custom resource is declared where it can't be read";
+    InvalidDefault = "invalid-default", Error, "A default is not a value that its schema allows";
+    InvalidSchema = "invalid-schema", Error, "A schema says what the API server does not allow in a CRD";
     KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is wrong or not supported";
     LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service longer than Kubernetes allows";
     MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
     MissingCrd = "missing-crd", Error, "The project's own crdgen leaves out a custom resource of the source";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
+    MissingType = "missing-type", Error, "A schema has no type, which the API server refuses";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
+    PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
     RbacRule = "rbac-rule", Warning, "A permission that the API server refuses, or that no request can match";
     RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
     SchemaCode = "schema-code", Error, "A schema is made by code of the user";
@@ -170,8 +183,10 @@ codes! {
     StorageVersion = "storage-version", Error, "Not exactly one version of a custom resource is stored";
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
     UnknownCfg = "unknown-cfg", Error, "A `cfg` that only the compiler can decide changes a schema";
+    UnknownFormat = "unknown-format", Warning, "A format that the API server does not know, and warns about";
     UnknownMarker = "unknown-marker", Warning, "A `+kubebuilder:` comment marker that generates nothing";
     UnreadMacro = "unread-macro", Warning, "A macro or an included file may declare custom resources, and can't be read";
+    UnknownSchemaKey = "unknown-schema-key", Warning, "A key of a schema that the API server does not know";
     UnresolvedName = "unresolved-name", Error, "A name can't be resolved";
     UnsupportedType = "unsupported-type", Error, "A type expression is not supported";
     NoGit = "no-git", Warning, "The git repository of a new project could not be made";

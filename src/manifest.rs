@@ -4,4 +4,5 @@ pub mod crd;
 pub mod description;
 pub mod rbac;
 mod schema;
+pub mod structural;
 pub mod yaml;

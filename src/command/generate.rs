@@ -13,7 +13,7 @@ use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, OutputFormat};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::engine;
 use crate::manifest::crd::{self, Crd};
-use crate::manifest::{description, rbac};
+use crate::manifest::{description, rbac, structural};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
 use crate::source::{FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree};
@@ -214,6 +214,9 @@ fn crds(trees: &mut [SourceTree], options: &Options, found: &mut Diagnostics, sa
         for crd in &mut crds {
             description::limit(&mut crd.value, limit);
         }
+    }
+    for crd in &crds {
+        found.extend(structural::check(crd));
     }
     crds
 }

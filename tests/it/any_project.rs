@@ -210,3 +210,33 @@ fn stale_files_go_unless_only_a_part_was_read() {
     sandbox.run("generate --output-dir deploy").success();
     assert_eq!(created(&sandbox), ["deploy/example.com_apples.yaml", "deploy/role.yaml"]);
 }
+
+#[test]
+fn all_findings_of_all_crds_are_told_at_once_also_as_sarif() {
+    let sandbox = workspace();
+    sandbox.replace("crates/types/src/lib.rs", "i32", "(i32, u32)");
+    sandbox.replace("crates/operator/src/main.rs", "i32", "u32");
+    let run = sandbox.run("generate crds -o sarif").code(1);
+    let log: serde_json::Value = serde_json::from_str(&run.out()).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let told: Vec<String> = results
+        .iter()
+        .map(|result| {
+            let place = &result["locations"][0]["physicalLocation"];
+            let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+            format!(
+                "{} {} {} {}",
+                text(&result["level"]),
+                text(&result["ruleId"]),
+                text(&place["artifactLocation"]["uri"]),
+                place["region"]["startLine"]
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        ["warning unknown-format crates/operator/src/main.rs 4", "error array-items crates/types/src/lib.rs 4"]
+    );
+    assert_eq!(created(&sandbox), [""; 0]);
+}

@@ -16,6 +16,7 @@ mod control_plane;
 mod corpus;
 mod crash;
 mod crd;
+mod crd_server;
 mod create_api;
 mod diagnostics;
 mod docs;
