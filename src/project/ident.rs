@@ -18,7 +18,7 @@ const DEVICES: [&str; 6] = ["aux", "con", "nul", "prn", "conin", "conout"];
 
 /// Type names that every Rust file uses without importing them, and those that scaffolded code imports or defines: a
 /// kind of this name would be in their way.
-const TAKEN_TYPES: [&str; 40] = [
+const TAKEN_TYPES: [&str; 41] = [
     "Action",
     "Arc",
     "BTreeMap",
@@ -56,6 +56,7 @@ const TAKEN_TYPES: [&str; 40] = [
     "Self",
     "Serialize",
     "Some",
+    "Status",
     "String",
     "Value",
     "Vec",
