@@ -54,8 +54,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     let packages = Packages::find(Path::new("."), &selection)?;
     let features = packages.features(&features(&args.features)).map_err(Usage)?;
     let root = packages.root.clone();
-    let mut project_draft = Draft::open(&root);
-    let project = project_draft.read(&RelPath::new(RECORD)?)?.map(|text| Project::parse(&text)).transpose()?;
+    let project = Draft::open(&root).read(&RelPath::new(RECORD)?)?.map(|text| Project::parse(&text)).transpose()?;
     let output = Output::new(&args.layout, &root)?;
     let header = Header::read(&args.layout)?;
     let options = Options {
@@ -93,7 +92,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         && args.what == GenerateWhat::All
         && output.is_usual()
         && let Some(project) = &project
-        && let Some(differs) = update::verify_manager(&mut project_draft, project)?
+        && let Some(differs) = update::verify_manager(&mut draft, project)?
     {
         found.push(differs);
     }
