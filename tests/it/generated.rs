@@ -23,11 +23,7 @@ pub(crate) fn lock() -> PathBuf {
 /// `cargo` in a project, as all of them are built.
 pub(crate) fn cargo(project: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
-    // Other flags, or what cargo tells a test about its own package, would be another build of every dependency.
-    let of_this_package = std::env::vars_os().map(|(name, _)| name);
-    for name in of_this_package.filter(|name| name.to_string_lossy().starts_with("CARGO_PKG_")) {
-        command.env_remove(name);
-    }
+    // Other flags would be another build of every dependency.
     command.args(args).current_dir(project).env("CARGO_TARGET_DIR", target()).env_remove("RUSTFLAGS");
     command
 }
