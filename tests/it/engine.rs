@@ -313,6 +313,15 @@ fn the_crdgen_of_the_project() {
   "changes": [],
   "diagnostics": [
     {
+      "code": "unknown-format",
+      "severity": "warning",
+      "message": "the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`",
+      "file": "src/lib.rs",
+      "line": 4,
+      "column": 12,
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`"
+    },
+    {
       "code": "missing-crd",
       "severity": "error",
       "message": "`crdgen` does not print the CRD of `Other`, version `v1` of `example.com`",
@@ -349,6 +358,15 @@ fn types_that_can_not_answer() {
 {
   "changes": [],
   "diagnostics": [
+    {
+      "code": "unknown-format",
+      "severity": "warning",
+      "message": "the API server knows no format `uint8`: `spec.size` in `Bare`, version `v1`",
+      "file": "src/lib.rs",
+      "line": 3,
+      "column": 12,
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`"
+    },
     {
       "code": "not-structural",
       "severity": "error",
@@ -419,6 +437,14 @@ error[engines-differ]: the compiler gives another CRD for `Thing`, version `v1` 
   |            ^^^^^^^^^
   |
   = help: use `--engine compiled`, and please report the difference
+
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:3:12
+  |
+3 | pub struct ThingSpec {
+  |            ^^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`
 
 "#]]
     );
