@@ -261,6 +261,7 @@ impl Candidate {
 }
 
 /// Both ways to find the leader: who decides, and who asks.
+#[expect(clippy::large_enum_variant, reason = "a process has one of it")]
 enum Contest<'name> {
     Lease(Elector, Server<'name>),
     Life(life::Elector, lock::Server<'name>),
