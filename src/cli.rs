@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::manifest::rbac;
+
 /// What `--help` says about exit codes; scripts rely on them.
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -258,7 +260,7 @@ pub struct GenerateArgs {
     #[arg(value_enum, default_value_t)]
     pub what: GenerateWhat,
     /// The name of the generated role
-    #[arg(long, value_name = "NAME", default_value = "manager-role")]
+    #[arg(long, value_name = "NAME", default_value = rbac::ROLE)]
     pub role_name: String,
     /// Who says what the CRDs are
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]

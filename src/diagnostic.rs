@@ -31,10 +31,10 @@ impl Diagnostic {
         Self { code, message: message.into(), origin: None, help: None }
     }
 
-    /// Says where.
+    /// Says where, if that is known.
     #[must_use]
-    pub fn at(mut self, origin: Origin) -> Self {
-        self.origin = Some(origin);
+    pub fn at(mut self, origin: impl Into<Option<Origin>>) -> Self {
+        self.origin = origin.into();
         self
     }
 

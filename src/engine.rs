@@ -270,9 +270,9 @@ fn difference(definition: &Definition, read: &str, compiled: &str) -> Diagnostic
     let (group, kind, version) = definition.key();
     let diff = TextDiff::from_lines(read, compiled).unified_diff().header("read", "compiled").to_string();
     let message = format!("the compiler gives another CRD for `{kind}`, version `{version}` of `{group}`:\n{diff}");
-    let diagnostic = Diagnostic::new(Code::EnginesDiffer, message.trim_end())
-        .help("use `--engine compiled`, and please report the difference");
-    Diagnostic { origin: definition.origin.clone(), ..diagnostic }
+    Diagnostic::new(Code::EnginesDiffer, message.trim_end())
+        .at(definition.origin.clone())
+        .help("use `--engine compiled`, and please report the difference")
 }
 
 /// The text of the user's lock file.

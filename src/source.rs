@@ -30,6 +30,7 @@ use self::file::FileId;
 pub(crate) use self::file::clean;
 pub(crate) use self::file::relative;
 pub use self::files::Pending;
+pub(crate) use self::manifest::get;
 pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection, crate_name};
 use self::module::{Loader, Sources, index};
 use self::registry::Generated;

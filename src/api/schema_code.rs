@@ -16,7 +16,7 @@ use crate::schema::{Change, Container, Edit, Meta, Recipe, Shape, Step, TypeId};
 use crate::source::{ItemRef, Namespace, Resolution};
 
 use super::types::{Refusal, Scope, Types};
-use super::value::{Env, Target, Val};
+use super::value::{Env, Target, Val, owner_type};
 
 type Eval<T = Val> = Result<T, Refusal>;
 
@@ -221,13 +221,7 @@ impl Types<'_> {
         if last.ident != "schema_name" || !call.args.is_empty() || function.qself.is_some() {
             return None;
         }
-        let mut of = function.path.clone();
-        of.segments.pop();
-        of.segments.pop_punct();
-        if of.segments.is_empty() {
-            return None;
-        }
-        let id = self.ty(scope, &syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: of }));
+        let id = self.ty(scope, &owner_type(&function.path)?);
         if let Some((known, _)) = self.known(id) {
             return known.name();
         }
@@ -260,12 +254,7 @@ impl Types<'_> {
             }
             (*qself.ty).clone()
         } else {
-            let mut of = function.path.clone();
-            of.segments.pop();
-            of.segments.pop_punct();
-            if of.segments.is_empty() {
-                return Ok(None);
-            }
+            let Some(of) = owner_type(&function.path) else { return Ok(None) };
             // A function of this name that the type has itself comes first.
             if let Some(Target::Member(id, name)) = self.value_path(scope, &function.path) {
                 let own = self.inherent(id, |item| match item {
@@ -276,7 +265,7 @@ impl Types<'_> {
                     return Ok(None);
                 }
             }
-            syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: of })
+            of
         };
         let id = self.ty(scope, &ty);
         self.use_type(id, (scope.module, ty.span()));

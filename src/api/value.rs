@@ -358,11 +358,7 @@ impl Types<'_> {
             },
             Resolution::Member(item, name) => match self.tree.item(item) {
                 Item::Type(_) => {
-                    let mut prefix = path.clone();
-                    prefix.segments.pop();
-                    prefix.segments.pop_punct();
-                    let ty = syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: prefix });
-                    let id = self.ty(scope, &ty);
+                    let id = self.ty(scope, &owner_type(path)?);
                     self.user(id).is_some().then_some(Target::Member(id, name))
                 }
                 _ => self.item_type(scope, item).map(|id| Target::Member(id, name)),
@@ -732,11 +728,8 @@ impl Types<'_> {
                 }
             }
             (_, "default", []) => {
-                let mut prefix = written.clone();
-                prefix.segments.pop();
-                prefix.segments.pop_punct();
-                let id =
-                    self.ty(scope, &syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: prefix }));
+                let Some(of) = owner_type(written) else { return self.no(scope, call) };
+                let id = self.ty(scope, &of);
                 match (self.known(id), ty) {
                     // `Vec::default()` leaves the arguments to inference.
                     (None, Some(ty)) if self.known(ty).is_some_and(|(known, _)| known.path == owner) => {
@@ -980,6 +973,17 @@ const MAPS: [&str; 3] = ["std::collections::BTreeMap", "std::collections::HashMa
 /// Crates whose `is_empty`, `is_none` and the like are those of std.
 const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
 const POINTERS: [&str; 3] = ["std::boxed::Box", "std::rc::Rc", "std::sync::Arc"];
+
+/// The type that a path names before its last segment: `Foo` of `Foo::default`.
+pub(super) fn owner_type(path: &syn::Path) -> Option<syn::Type> {
+    let mut path = path.clone();
+    path.segments.pop();
+    path.segments.pop_punct();
+    if path.segments.is_empty() {
+        return None;
+    }
+    Some(syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path }))
+}
 
 /// `is_empty`, `is_none` and `is_some` of std types.
 fn test(name: &str, value: &Val) -> Option<bool> {

@@ -115,7 +115,7 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     let member = Member { name: project.name.to_string(), dir: root.clone(), features: [].into() };
     let options = Options {
         what: GenerateWhat::All,
-        role_name: "manager-role".to_owned(),
+        role_name: rbac::ROLE.to_owned(),
         packages: Packages { root: root.clone(), members: vec![member], all: true },
         features: vec![FeatureSelection::default()],
         paths: Vec::new(),

@@ -7,7 +7,7 @@ use toml_edit::Document;
 
 use crate::api::{self, Declared};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree};
+use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get};
 
 /// The table of `Cargo.toml` that is ours.
 const TABLE: &str = "package.metadata.memcached-sdk";
@@ -47,9 +47,7 @@ impl Metadata {
         let mut metadata = Self::default();
         let mut found = Diagnostics::default();
         let Ok(document) = Document::parse(manifest.origin.text.to_string()) else { return (metadata, found) };
-        let table = ["package", "metadata", "memcached-sdk"]
-            .iter()
-            .try_fold(document.as_item(), |item, key| item.as_table_like()?.get(key));
+        let table = get(document.as_item(), &["package", "metadata", "memcached-sdk"]);
         for (key, item) in table.and_then(toml_edit::Item::as_table_like).into_iter().flat_map(|table| table.iter()) {
             let origin = Origin { range: item.span().unwrap_or_default(), ..manifest.origin.clone() };
             let texts: Option<Vec<_>> = match item.as_array() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
-use crate::source::{CargoManifest, FeatureSelection};
+use crate::source::{CargoManifest, FeatureSelection, get};
 
 /// The manifests of a package and of its workspace, which may be one.
 pub(super) struct Manifests {
@@ -63,10 +63,7 @@ impl Manifests {
 
     /// The resolver that cargo uses, also where the manifest leaves it to the edition.
     fn resolver(&self) -> &str {
-        let text = |path: &[&str]| {
-            let item = path.iter().try_fold(self.workspace.as_item(), |item, key| item.as_table_like()?.get(key));
-            item.and_then(Item::as_str)
-        };
+        let text = |path: &[&str]| get(self.workspace.as_item(), path).and_then(Item::as_str);
         let edition = || {
             text(&["package", "edition"]).or_else(|| {
                 // Inherited from itself; a workspace without a package has no edition of its own.

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
@@ -72,10 +71,6 @@ impl Definition {
     fn text(&self, pointer: &str) -> &str {
         self.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
     }
-
-    fn at(&self, diagnostic: Diagnostic) -> Diagnostic {
-        Diagnostic { origin: self.origin.clone(), ..diagnostic }
-    }
 }
 
 /// The CRDs of a package, by file name.
@@ -117,6 +112,16 @@ pub fn canonical(mut crd: Value) -> Value {
     crd
 }
 
+/// The API group of a CRD.
+pub fn group(crd: &Value) -> &str {
+    crd["spec"]["group"].as_str().unwrap_or_default()
+}
+
+/// The name of the file of a CRD: `cache.example.com_memcacheds.yaml`.
+pub fn file_name(crd: &Value) -> String {
+    format!("{}_{}.yaml", group(crd), crd["spec"]["names"]["plural"].as_str().unwrap_or_default())
+}
+
 /// One CRD for each kind, with all its versions, by file name.
 pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
     let mut kinds: BTreeMap<(String, String), Vec<Definition>> = BTreeMap::new();
@@ -147,15 +152,21 @@ pub fn repeated(crds: &[Crd]) -> Diagnostics {
     let mut found = Diagnostics::default();
     for (index, crd) in crds.iter().enumerate() {
         let Some(first) = crds[..index].iter().find(|other| other.file_name == crd.file_name) else { continue };
-        let mut message = format!("two packages declare the CRD of `{}`", crd.file_name);
-        if let Some(origin) = first.origins.values().next() {
-            let _ = write!(message, ", the first in {} on line {}", origin.path, origin.line_column().0);
-        }
-        let diagnostic = Diagnostic::new(Code::DuplicateResource, message)
-            .help("keep the types of a kind in one package, or choose packages with `--package`");
-        found.push(Diagnostic { origin: crd.origins.values().next().cloned(), ..diagnostic });
+        let message =
+            format!("two packages declare the CRD of `{}`{}", crd.file_name, first_in(first.origins.values().next()));
+        found.push(
+            Diagnostic::new(Code::DuplicateResource, message)
+                .at(crd.origins.values().next().cloned())
+                .help("keep the types of a kind in one package, or choose packages with `--package`"),
+        );
     }
     found
+}
+
+/// Where else something is that may be there once: the end of a sentence.
+fn first_in(origin: Option<&Origin>) -> String {
+    origin
+        .map_or_else(String::new, |origin| format!(", the first in {} on line {}", origin.path, origin.line_column().0))
 }
 
 /// Why versions of one kind can't be one CRD.
@@ -164,13 +175,11 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
     let kind = versions[0].kind();
     for (index, definition) in versions.iter().enumerate() {
         if let Some(first) = versions[..index].iter().find(|other| other.version() == definition.version()) {
-            let mut message = format!("`{kind}` has the version `{}` twice", definition.version());
-            if let Some(origin) = &first.origin {
-                let _ = write!(message, ", the first in {} on line {}", origin.path, origin.line_column().0);
-            }
+            let message =
+                format!("`{kind}` has the version `{}` twice{}", definition.version(), first_in(first.origin.as_ref()));
             found.push(
-                definition
-                    .at(Diagnostic::new(Code::DuplicateResource, message))
+                Diagnostic::new(Code::DuplicateResource, message)
+                    .at(definition.origin.clone())
                     .help("give one of them another version or kind"),
             );
         }
@@ -188,8 +197,8 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
                     other.version()
                 );
                 found.push(
-                    other
-                        .at(Diagnostic::new(Code::VersionConflict, message))
+                    Diagnostic::new(Code::VersionConflict, message)
+                        .at(other.origin.clone())
                         .help("all versions of a kind share their names and scope"),
                 );
             }
@@ -205,7 +214,7 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
         ),
     };
     let at = versions.iter().rev().find(|one| one.is_stored()).unwrap_or(first);
-    found.push(at.at(Diagnostic::new(Code::StorageVersion, message)).help(help));
+    found.push(Diagnostic::new(Code::StorageVersion, message).at(at.origin.clone()).help(help));
     found
 }
 
@@ -214,7 +223,7 @@ fn one(mut versions: Vec<Definition>) -> Option<Crd> {
     versions.sort_by_key(|one| Reverse(Version::parse(one.version()).priority()));
     let stored = versions.iter().find(|one| one.is_stored())?;
     let mut value = stored.value.clone();
-    let file_name = format!("{}_{}.yaml", stored.text("/spec/group"), stored.text("/spec/names/plural"));
+    let file_name = file_name(&value);
     let origins = versions.iter().filter_map(|one| Some((one.version().to_owned(), one.origin.clone()?))).collect();
     value["spec"]["versions"] = versions.into_iter().map(|mut one| one.value["spec"]["versions"][0].take()).collect();
     Some(Crd { file_name, value, origins })

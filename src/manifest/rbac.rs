@@ -11,6 +11,9 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::source::SourceTree;
 use crate::source::marker::Marker;
 
+/// The name of the role of the operator, unless a marker or a flag says another one.
+pub const ROLE: &str = "manager-role";
+
 /// The documents of `role.yaml`, by namespace and name; without markers one `ClusterRole` that allows nothing.
 pub fn roles(tree: &SourceTree, role_name: &str) -> (Vec<Value>, Diagnostics) {
     let (markers, diagnostics) = markers(tree);

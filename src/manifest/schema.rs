@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// Keys of a schema whose value is a schema, or a list of schemas.
 pub(crate) const NESTED: [&str; 6] = ["items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"];
 /// Keys of a schema whose value has schemas by name.
-pub(crate) const NAMED: [&str; 3] = ["properties", "patternProperties", "definitions"];
+const NAMED: [&str; 3] = ["properties", "patternProperties", "definitions"];
 
 /// Changes each schema of a CRD, from the outside in.
 pub(crate) fn edit(crd: &mut Value, change: &mut impl FnMut(&mut Map<String, Value>)) {

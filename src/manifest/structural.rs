@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::crd::Crd;
-use super::schema::{NAMED, NESTED};
+use super::schema::NESTED;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// The annotation in which `kubectl apply` keeps the last object it applied is an annotation like others: all of an object
@@ -136,8 +136,8 @@ struct Check<'a> {
 impl Check<'_> {
     fn say(&mut self, code: Code, path: &str, what: &str, help: &str) {
         let place = if path.is_empty() { "the object" } else { path.trim_start_matches('.') };
-        let diagnostic = Diagnostic::new(code, format!("{what}: `{place}` in {}", self.subject)).help(help);
-        self.found.push(Diagnostic { origin: self.origin.cloned(), ..diagnostic });
+        let message = format!("{what}: `{place}` in {}", self.subject);
+        self.found.push(Diagnostic::new(code, message).at(self.origin.cloned()).help(help));
     }
 
     fn schema(&mut self, schema: &Value, path: &str, level: Level) {
@@ -174,7 +174,7 @@ impl Check<'_> {
                 (_, nested) => self.schema(nested, path, Level::Logic),
             }
         }
-        for (name, nested) in NAMED[..1].iter().filter_map(|key| schema.get(*key)?.as_object()).flatten() {
+        for (name, nested) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
             self.schema(nested, &format!("{path}.{name}"), inner);
         }
     }
@@ -378,9 +378,11 @@ fn size(crd: &Crd, found: &mut Diagnostics) {
         crd.file_name,
         biggest.join(", ")
     );
-    let diagnostic = Diagnostic::new(Code::CrdSize, message)
-        .help("apply it with `--server-side`, or leave descriptions out with `--max-desc-len 0`");
-    found.push(Diagnostic { origin: crd.origins.values().next().cloned(), ..diagnostic });
+    found.push(
+        Diagnostic::new(Code::CrdSize, message)
+            .at(crd.origins.values().next().cloned())
+            .help("apply it with `--server-side`, or leave descriptions out with `--max-desc-len 0`"),
+    );
 }
 
 /// The parts of a schema, those that hold more than half of the limit split into theirs.

@@ -120,7 +120,7 @@ impl Toml {
     }
 }
 
-pub(super) fn get<'a>(item: &'a Item, path: &[&str]) -> Option<&'a Item> {
+pub(crate) fn get<'a>(item: &'a Item, path: &[&str]) -> Option<&'a Item> {
     path.iter().try_fold(item, |item, key| item.as_table_like()?.get(key))
 }
 

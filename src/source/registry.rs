@@ -11,7 +11,7 @@ use toml_edit::{Document, Item};
 
 use super::cfg::CfgSet;
 use super::files::Pending;
-use super::manifest::{CargoManifest, FeatureSelection};
+use super::manifest::{CargoManifest, FeatureSelection, get};
 use super::module::Sources;
 
 /// The folder with the sources of one version of a package; `workspace` is where cargo looks for its configuration.
@@ -38,22 +38,17 @@ fn vendored(workspace: &Path) -> Option<PathBuf> {
     workspace.ancestors().find_map(|folder| {
         let text = std::fs::read_to_string(folder.join(".cargo/config.toml")).ok()?;
         let document = Document::parse(text).ok()?;
-        let sources = document.as_item().as_table_like()?.get("source")?.as_table_like()?;
-        let text = |source: &str, key: &str| {
-            let table = sources.get(source)?.as_table_like()?;
-            table.get(key).and_then(Item::as_str).map(str::to_owned)
-        };
+        let text = |source: &str, key: &str| get(document.as_item(), &["source", source, key]).and_then(Item::as_str);
         let replacement = text("crates-io", "replace-with")?;
-        Some(folder.join(text(&replacement, "directory")?))
+        Some(folder.join(text(replacement, "directory")?))
     })
 }
 
 fn is_version(dir: &Path, version: &Version) -> bool {
     let Ok(text) = std::fs::read_to_string(dir.join("Cargo.toml")) else { return false };
     let Ok(document) = Document::parse(text) else { return false };
-    let package = document.as_item().as_table_like().and_then(|table| table.get("package"));
-    let found = package.and_then(|package| package.as_table_like()?.get("version")?.as_str().map(str::to_owned));
-    found == Some(version.to_string())
+    let found = get(document.as_item(), &["package", "version"]).and_then(Item::as_str);
+    found == Some(version.to_string().as_str())
 }
 
 impl Sources {

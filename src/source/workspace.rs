@@ -57,7 +57,8 @@ impl Packages {
         let document = parse(&manifest)?;
         let has_package = get(document.as_item(), &["package"]).is_some();
         if has_package && selection.packages.is_empty() && !selection.workspace {
-            return Ok(Self { members: vec![Member::read(&root)?], root, all: true });
+            let member = Member::of(&read(&root, "Cargo.toml")?);
+            return Ok(Self { members: vec![member], root, all: true });
         }
         let workspace = workspace_dir(&root, document.as_item()).unwrap_or_else(|| root.clone());
         let mut members = members(&workspace)?;
@@ -110,10 +111,9 @@ impl Packages {
 }
 
 impl Member {
-    fn read(dir: &Path) -> Result<Self> {
-        let manifest = CargoManifest::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None)?;
-        let features = manifest.features.into_keys().collect();
-        Ok(Self { name: manifest.name, dir: dir.to_path_buf(), features })
+    fn of(manifest: &CargoManifest) -> Self {
+        let features = manifest.features.keys().cloned().collect();
+        Self { name: manifest.name.clone(), dir: manifest.dir.clone(), features }
     }
 
     /// The name that a feature of the command line has in this package, when it is about it: `feature`, `package/feature`, or
@@ -157,6 +157,11 @@ fn parse(manifest: &Path) -> Result<Document<String>> {
     Document::parse(text).with_context(|| format!("`{}` is not valid TOML", manifest.display()))
 }
 
+/// The manifest in a folder, which messages call `shown`.
+fn read(dir: &Path, shown: &str) -> Result<CargoManifest> {
+    CargoManifest::read(dir, shown, &FeatureSelection::default(), &Pending::default(), None)
+}
+
 /// All packages of a workspace, by folder: those it lists, its own, and path dependencies inside it.
 fn members(workspace: &Path) -> Result<Vec<Member>> {
     let document = parse(&workspace.join("Cargo.toml"))?;
@@ -173,21 +178,14 @@ fn members(workspace: &Path) -> Result<Vec<Member>> {
             continue;
         }
         let shown = relative(&dir.join("Cargo.toml"), workspace);
-        let manifest = CargoManifest::read(
-            &dir,
-            &shown.to_string_lossy(),
-            &FeatureSelection::default(),
-            &Pending::default(),
-            None,
-        )?;
+        let manifest = read(&dir, &shown.to_string_lossy())?;
         let dependencies = manifest.dependencies.values().chain(manifest.other_dependencies.values());
         queue.extend(
             dependencies
                 .filter_map(|dependency| dependency.path.clone())
                 .filter(|path| path.starts_with(workspace) && path.join("Cargo.toml").is_file()),
         );
-        let features = manifest.features.keys().cloned().collect();
-        found.insert(dir.clone(), Member { name: manifest.name.clone(), dir, features });
+        found.insert(dir, Member::of(&manifest));
     }
     Ok(found.into_values().collect())
 }

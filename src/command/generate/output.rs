@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Manifests;
 use crate::cli::LayoutArgs;
 use crate::diagnostic::Problem;
-use crate::manifest::yaml;
+use crate::manifest::{crd, yaml};
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
 
@@ -102,7 +102,7 @@ impl Output {
                 draft.generate(path.clone(), yaml::file(header.text(), std::slice::from_ref(&crd.value)));
                 written.insert(path);
             }
-            let groups: BTreeSet<&str> = crds.iter().map(|crd| group(&crd.value)).collect();
+            let groups: BTreeSet<&str> = crds.iter().map(|crd| crd::group(&crd.value)).collect();
             let stale =
                 if manifests.complete { stale(draft, crd_folder, project, &groups, &written)? } else { Vec::new() };
             removes = !stale.is_empty();
@@ -166,15 +166,6 @@ fn below(folder: &str, name: &str) -> Result<RelPath, Problem> {
     if folder.is_empty() { RelPath::new(name) } else { RelPath::new(format!("{folder}/{name}")) }
 }
 
-fn group(crd: &Value) -> &str {
-    crd["spec"]["group"].as_str().unwrap_or_default()
-}
-
-/// `cache.example.com_memcacheds.yaml`
-fn file_name(crd: &Value) -> String {
-    format!("{}_{}.yaml", group(crd), crd["spec"]["names"]["plural"].as_str().unwrap_or_default())
-}
-
 /// The CRDs that an earlier run wrote: files named as we name them, of a group of the source or of the project.
 /// What somebody else has put into the folder stays.
 fn stale(
@@ -203,7 +194,7 @@ fn stale(
         }
         let Some(text) = draft.read(&path)? else { continue };
         let Ok(crd) = serde_yaml::from_str::<Value>(&text) else { continue };
-        if crd["kind"] == "CustomResourceDefinition" && file_name(&crd) == name && ours(group(&crd)) {
+        if crd["kind"] == "CustomResourceDefinition" && crd::file_name(&crd) == name && ours(crd::group(&crd)) {
             stale.push(path);
         }
     }
