@@ -11,8 +11,10 @@ use hyper::StatusCode;
 
 use super::server::Answer;
 
+type Run = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+
 struct Check {
-    run: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+    run: Run,
     /// Whether everybody may read its errors.
     open: bool,
 }
@@ -29,9 +31,7 @@ impl Checks {
         name: &str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) {
-        let run = Box::new(check);
-        self.checks
-            .insert(name.to_owned(), Check { run, open: false });
+        self.insert(name, false, Box::new(check));
     }
 
     /// A check whose errors hold no secrets.
@@ -40,9 +40,11 @@ impl Checks {
         name: &str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) {
-        let run = Box::new(check);
-        self.checks
-            .insert(name.to_owned(), Check { run, open: true });
+        self.insert(name, true, Box::new(check));
+    }
+
+    fn insert(&mut self, name: &str, open: bool, run: Run) {
+        self.checks.insert(name.to_owned(), Check { run, open });
     }
 
     /// `kind` is for people, `name` is what follows in the path.

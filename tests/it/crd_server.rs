@@ -123,7 +123,7 @@ fn ask(port: u16, crd: &Value) -> Result<Value, String> {
     let (head, text) = http::post(port, path, &crd.to_string())?;
     let warnings: Vec<&str> = head.lines().filter(|line| line.to_lowercase().starts_with("warning:")).collect();
     let answer: Value = serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))?;
-    if head.split(' ').nth(1) != Some("201") {
+    if http::code(&head) != "201" {
         return Err(answer["message"].as_str().unwrap_or(&text).to_owned());
     }
     if warnings.is_empty() { Ok(answer) } else { Err(warnings.join("\n")) }

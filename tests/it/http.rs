@@ -1,33 +1,56 @@
-//! One request to a server on the loopback interface.
+//! One request to a server on the loopback interface, without a process or a library for it.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
+
+/// How long the servers of `get` and `post` may be silent.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// The text of an answer with status code 200; the whole answer otherwise, or why there is none.
 pub(crate) fn get(port: u16, path: &str) -> Result<String, String> {
-    match ask(port, &format!("GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n"))? {
-        (head, text) if head.split(' ').nth(1) == Some("200") => Ok(text),
+    match send(on(port), LIMIT, "GET", path, "")? {
+        (head, text) if code(&head) == "200" => Ok(text),
         (head, text) => Err(format!("{head}\r\n\r\n{text}")),
     }
 }
 
 /// The head and the text of the answer to some JSON, whatever it is.
 pub(crate) fn post(port: u16, path: &str, json: &str) -> Result<(String, String), String> {
-    let head = format!("POST {path} HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/json\r\n");
-    ask(port, &format!("{head}Content-Length: {}\r\n\r\n{json}", json.len()))
+    send(on(port), LIMIT, "POST", path, json)
 }
 
-fn ask(port: u16, request: &str) -> Result<(String, String), String> {
-    let ask = || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        // Of HTTP 1.0, answers are not sent in chunks.
-        stream.write_all(request.as_bytes())?;
+/// Sends a JSON document, as a merge patch where it is a patch: the head and the text of the answer, whatever it is.
+pub(crate) fn send(
+    address: SocketAddr,
+    limit: Duration,
+    method: &str,
+    path: &str,
+    document: &str,
+) -> Result<(String, String), String> {
+    let kind = if method == "PATCH" { "merge-patch+json" } else { "json" };
+    let exchange = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(limit))?;
+        // Of HTTP 1.0, answers are not sent in chunks, and end with the connection.
+        write!(
+            stream,
+            "{method} {path} HTTP/1.0\r\nHost: localhost\r\nContent-Type: application/{kind}\r\nContent-Length: {}\r\n\r\n{document}",
+            document.len()
+        )?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer)?;
         Ok(answer)
     };
-    let answer = ask().map_err(|error| error.to_string())?;
+    let answer = exchange().map_err(|error| error.to_string())?;
     answer.split_once("\r\n\r\n").map(|(head, text)| (head.to_owned(), text.to_owned())).ok_or(answer.clone())
+}
+
+/// The status code of an answer.
+pub(crate) fn code(head: &str) -> &str {
+    head.split(' ').nth(1).unwrap_or_default()
+}
+
+fn on(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
 }

@@ -76,15 +76,12 @@ impl Request {
 
 /// The requests of the log so far, in its order.
 pub(crate) fn requests(log: &Path) -> Vec<Request> {
-    Log::of(log).read().to_vec()
+    events(log).iter().map(request).collect()
 }
 
 /// The same as the API server wrote it: objects of `audit.k8s.io`.
 pub(crate) fn events(log: &Path) -> Vec<Value> {
-    let text = std::fs::read_to_string(log).unwrap();
-    // The last line may be half-written.
-    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    Log::of(log).unread()
 }
 
 /// A log that grows: each line is read once.
@@ -101,6 +98,14 @@ impl Log {
 
     /// The requests so far, in the order of their answers.
     pub(crate) fn read(&mut self) -> &[Request] {
+        let new = self.unread();
+        self.requests.extend(new.iter().map(request));
+        &self.requests
+    }
+
+    /// What has come since it was read last.
+    fn unread(&mut self) -> Vec<Value> {
+        let mut events = Vec::new();
         let mut file = File::open(&self.path).unwrap();
         file.seek(SeekFrom::Start(self.position)).unwrap();
         let mut reader = BufReader::new(file);
@@ -108,10 +113,10 @@ impl Log {
         // The last line may be half-written.
         while reader.read_line(&mut line).unwrap() > 0 && line.ends_with('\n') {
             self.position += line.len() as u64;
-            self.requests.push(request(&serde_json::from_str(&line).unwrap()));
+            events.push(serde_json::from_str(&line).unwrap());
             line.clear();
         }
-        &self.requests
+        events
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher;
-use manager::{Action, Failure, Manager, Objects};
-use mock::Server;
+use manager::{Action, Manager, Objects};
+use mock::{Never, Server};
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -21,16 +21,6 @@ const FLAGS: [&str; 5] = [
     "--leader-election-renew-deadline=2s",
     "--leader-election-retry-period=200ms",
 ];
-
-#[derive(Debug, thiserror::Error)]
-#[error("never")]
-struct Never;
-
-impl Failure for Never {
-    fn reason(&self) -> &'static str {
-        "Never"
-    }
-}
 
 struct Replica {
     objects: Objects<ConfigMap>,

@@ -12,23 +12,13 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher;
-use manager::{Action, Failure};
-use mock::Server;
+use manager::Action;
+use mock::{Never, Server};
 use serde_json::json;
 
 /// Ten times what anything here takes on two busy cores.
 const LIMIT: Duration = Duration::from_secs(20);
 const CHILD: &str = "SIGNALS_TEST_CHILD";
-
-#[derive(Debug, thiserror::Error)]
-#[error("never")]
-struct Never;
-
-impl Failure for Never {
-    fn reason(&self) -> &'static str {
-        "Never"
-    }
-}
 
 /// An operator whose only thread is in a reconcile that never returns.
 #[tokio::main(flavor = "current_thread")]

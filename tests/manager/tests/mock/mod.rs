@@ -11,7 +11,7 @@ use clap::Parser;
 use http::{Method, Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
-use manager::{Manager, Options};
+use manager::{Failure, Manager, Options};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -40,6 +40,17 @@ struct State {
     /// The next of these requests makes the client panic.
     panics: BTreeSet<String>,
     version: u64,
+}
+
+/// The error of reconciles that don't fail.
+#[derive(Debug, thiserror::Error)]
+#[error("never")]
+pub struct Never;
+
+impl Failure for Never {
+    fn reason(&self) -> &'static str {
+        "Never"
+    }
 }
 
 #[derive(Parser)]

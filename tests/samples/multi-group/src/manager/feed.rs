@@ -108,14 +108,17 @@ impl<K: Object> Cache<K> {
     /// Takes over what the watch says; returns an object that can't be read, if it was not returned before.
     fn handle(&self, namespace: &str, event: Event<Guard<K>>) -> Option<Invalid> {
         match event {
-            Event::Init => self.feed(namespace, |feed| {
-                feed.epoch += 1;
-                feed.listing.clear();
-                feed.unreadable.listed.clear();
-            }),
-            Event::InitApply(Guard::Valid(object)) => self.feed(namespace, |feed| {
-                feed.listing.insert(ObjectKey::of(&object), tidied(object));
-            }),
+            Event::Init => {
+                self.feed(namespace, |feed| {
+                    feed.epoch += 1;
+                    feed.listing.clear();
+                    feed.unreadable.listed.clear();
+                });
+            }
+            Event::InitApply(Guard::Valid(object)) => {
+                let key = ObjectKey::of(&object);
+                self.feed(namespace, |feed| feed.listing.insert(key, tidied(object)));
+            }
             // Not in the listing, and therefore gone when that is done.
             Event::InitApply(Guard::Invalid(invalid)) => {
                 return self.news(namespace, *invalid);
@@ -149,15 +152,13 @@ impl<K: Object> Cache<K> {
     }
 
     fn news(&self, namespace: &str, invalid: Invalid) -> Option<Invalid> {
-        let mut news = false;
-        self.feed(namespace, |feed| {
-            news = feed.unreadable.is_news(&invalid.metadata);
-        });
+        let is_news = |feed: &mut Feed<K>| feed.unreadable.is_news(&invalid.metadata);
+        let news = self.feed(namespace, is_news).unwrap_or_default();
         news.then_some(invalid)
     }
 
-    fn feed<T>(&self, namespace: &str, change: impl FnOnce(&mut Feed<K>) -> T) {
-        self.write(|state| state.feeds.get_mut(namespace).map(change));
+    fn feed<T>(&self, namespace: &str, change: impl FnOnce(&mut Feed<K>) -> T) -> Option<T> {
+        self.write(|state| state.feeds.get_mut(namespace).map(change))
     }
 
     fn progress(&self, namespace: &str) -> Option<Progress> {
@@ -374,16 +375,11 @@ mod tests {
     fn an_object_that_cannot_be_read_is_told_once_in_each_state_and_forgotten_when_it_is_gone() {
         let cache = cache("");
         let known = || {
-            let mut known = Vec::new();
-            cache.feed("", |feed| {
-                known = feed
-                    .unreadable
-                    .reported
-                    .keys()
-                    .map(ToString::to_string)
-                    .collect()
+            let known = cache.feed("", |feed| {
+                let keys = feed.unreadable.reported.keys();
+                keys.map(ToString::to_string).collect::<Vec<_>>()
             });
-            known
+            known.expect("a feed")
         };
         let listing = |listed: Vec<Guard<ConfigMap>>| {
             let listed = listed.into_iter().map(Event::InitApply);
