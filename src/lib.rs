@@ -15,6 +15,7 @@ pub mod scaffold;
 pub mod api;
 pub mod engine;
 pub mod manifest;
+pub mod rbac;
 pub mod schema;
 pub mod source;
 

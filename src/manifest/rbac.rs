@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::rbac::PolicyRule;
 use crate::source::SourceTree;
 use crate::source::marker::Marker;
 
@@ -137,79 +138,43 @@ impl RbacMarker {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Rule {
-    groups: Vec<String>,
-    resources: Vec<String>,
-    names: Vec<String>,
-    urls: Vec<String>,
-    verbs: Vec<String>,
-}
-
 /// What a rule is about: two rules with the same key are one. No group and the core group are different things, which
 /// controller-gen mixes up in a random way.
 type Key = [Vec<String>; 4];
 
-impl Rule {
-    fn normalized(mut self) -> Self {
-        for list in [&mut self.groups, &mut self.resources, &mut self.names, &mut self.urls, &mut self.verbs] {
-            list.sort();
-            list.dedup();
-        }
-        self
-    }
+fn key(rule: &PolicyRule) -> Key {
+    [&rule.groups, &rule.resources, &rule.names, &rule.urls].map(Clone::clone)
+}
 
-    fn key(&self) -> Key {
-        [&self.groups, &self.resources, &self.names, &self.urls].map(Clone::clone)
-    }
-
-    /// The order of rules in a role.
-    fn order(&self) -> String {
-        self.key().map(|list| list.join("&")).join(" + ")
-    }
-
-    fn to_json(&self) -> Value {
-        let mut rule = Map::new();
-        for (name, list) in [
-            ("apiGroups", &self.groups),
-            ("nonResourceURLs", &self.urls),
-            ("resourceNames", &self.names),
-            ("resources", &self.resources),
-        ] {
-            if !list.is_empty() {
-                rule.insert(name.to_string(), json!(list));
-            }
-        }
-        let all = self.verbs.iter().any(|verb| verb == "*");
-        rule.insert("verbs".to_string(), if all { json!(["*"]) } else { json!(self.verbs) });
-        Value::Object(rule)
-    }
+/// The order of rules in a role.
+fn order(rule: &PolicyRule) -> String {
+    key(rule).map(|list| list.join("&")).join(" + ")
 }
 
 /// Rules by key; verbs of equal keys are united.
 #[derive(Default)]
-struct Rules(BTreeMap<Key, Rule>);
+struct Rules(BTreeMap<Key, PolicyRule>);
 
 impl Rules {
-    fn add(&mut self, rule: Rule) {
+    fn add(&mut self, rule: PolicyRule) {
         let rule = rule.normalized();
-        match self.0.get_mut(&rule.key()) {
+        match self.0.get_mut(&key(&rule)) {
             Some(old) => {
                 old.verbs.extend(rule.verbs);
                 *old = std::mem::take(old).normalized();
             }
             None => {
-                self.0.insert(rule.key(), rule);
+                self.0.insert(key(&rule), rule);
             }
         }
     }
 
     /// Makes one rule of those that differ in one list only.
-    fn merge(self, list: fn(&mut Rule) -> &mut Vec<String>) -> Self {
-        let mut groups: BTreeMap<(Key, Vec<String>), Rule> = BTreeMap::new();
+    fn merge(self, list: fn(&mut PolicyRule) -> &mut Vec<String>) -> Self {
+        let mut groups: BTreeMap<(Key, Vec<String>), PolicyRule> = BTreeMap::new();
         for mut rule in self.0.into_values() {
             let merged = std::mem::take(list(&mut rule));
-            let group = (rule.key(), rule.verbs.clone());
+            let group = (key(&rule), rule.verbs.clone());
             list(groups.entry(group).or_insert(rule)).extend(merged);
         }
         let mut rules = Self::default();
@@ -227,7 +192,7 @@ pub fn documents(markers: &[RbacMarker], default_name: &str) -> Vec<Value> {
         let name = if marker.role_name.is_empty() { default_name } else { &marker.role_name };
         let rules = by_place.entry((&marker.namespace, name)).or_default();
         let groups = marker.groups.iter().map(|group| if group == "core" { "" } else { group });
-        let rule = Rule {
+        let rule = PolicyRule {
             groups: groups.map(str::to_string).collect(),
             resources: Vec::new(),
             names: marker.resource_names.clone(),
@@ -238,7 +203,7 @@ pub fn documents(markers: &[RbacMarker], default_name: &str) -> Vec<Value> {
             rules.add(rule.clone());
         }
         for resource in &marker.resources {
-            rules.add(Rule { resources: vec![resource.clone()], ..rule.clone() });
+            rules.add(PolicyRule { resources: vec![resource.clone()], ..rule.clone() });
         }
     }
     if by_place.is_empty() {
@@ -249,8 +214,8 @@ pub fn documents(markers: &[RbacMarker], default_name: &str) -> Vec<Value> {
 
 fn document(namespace: &str, name: &str, rules: Rules) -> Value {
     let rules = rules.merge(|rule| &mut rule.resources).merge(|rule| &mut rule.groups).merge(|rule| &mut rule.urls);
-    let mut rules: Vec<Rule> = rules.0.into_values().collect();
-    rules.sort_by_key(Rule::order);
+    let mut rules: Vec<PolicyRule> = rules.0.into_values().collect();
+    rules.sort_by_key(order);
     let mut metadata = json!({ "name": name });
     if !namespace.is_empty() {
         metadata["namespace"] = json!(namespace);
@@ -259,6 +224,6 @@ fn document(namespace: &str, name: &str, rules: Rules) -> Value {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": if namespace.is_empty() { "ClusterRole" } else { "Role" },
         "metadata": metadata,
-        "rules": rules.iter().map(Rule::to_json).collect::<Vec<_>>(),
+        "rules": rules.iter().map(PolicyRule::to_json).collect::<Vec<_>>(),
     })
 }

@@ -1,0 +1,10 @@
+//! Permissions as values: what a rule of a role allows, and what a request needs.
+//!
+//! Markers are what is declared (see [`crate::manifest::rbac`]); the rooms below say what the code uses and what an
+//! operator has requested, and compare.
+
+mod rule;
+mod usage;
+
+pub use self::rule::{Permission, PolicyRule, Target};
+pub use self::usage::{Scope, Usage};

@@ -1,0 +1,157 @@
+//! A rule of a role, and whether it allows something, as the API server's RBAC authorizer decides.
+
+use serde_json::{Map, Value, json};
+
+/// One rule of a role; empty lists are absent in the manifest.
+///
+/// <https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/cluster-role-v1/>
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PolicyRule {
+    /// API groups; the core group is empty, `*` stands for all.
+    pub groups: Vec<String>,
+    /// Resources in the plural, subresources as `pods/log`; `*` stands for all of both, `*/scale` for a subresource of all.
+    pub resources: Vec<String>,
+    /// Only objects of these names; empty means all.
+    pub names: Vec<String>,
+    /// Paths that are no resources; a last `*` stands for whatever follows.
+    pub urls: Vec<String>,
+    /// What may be done; `*` stands for everything.
+    pub verbs: Vec<String>,
+}
+
+/// What one request needs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Permission {
+    /// What the request is about.
+    pub target: Target,
+    /// What is done with it, such as `patch`.
+    pub verb: String,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// Objects of the API.
+    Resource {
+        /// The API group; the core group is empty.
+        group: String,
+        /// The resource in the plural, a subresource as `pods/log`.
+        resource: String,
+        /// The one object, where the request has its name in the path and it is known.
+        name: Option<String>,
+    },
+    /// A path that is no resource, such as `/version`.
+    Url(String),
+}
+
+impl Target {
+    /// All objects of a resource.
+    pub fn resource(group: &str, resource: &str) -> Self {
+        Self::Resource { group: group.to_owned(), resource: resource.to_owned(), name: None }
+    }
+}
+
+impl PolicyRule {
+    /// Whether the rule allows a request; what it allows is the same in every namespace that its role is bound in.
+    ///
+    /// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources>
+    pub fn grants(&self, permission: &Permission) -> bool {
+        let has = |list: &[String], wanted: &str| list.iter().any(|had| had == "*" || had == wanted);
+        if !has(&self.verbs, &permission.verb) {
+            return false;
+        }
+        match &permission.target {
+            Target::Resource { group, resource, name } => {
+                let named = || name.as_ref().is_some_and(|name| self.names.contains(name));
+                has(&self.groups, group) && self.covers(resource) && (self.names.is_empty() || named())
+            }
+            Target::Url(path) => self.urls.iter().any(|url| match url.strip_suffix('*') {
+                Some(start) => path.starts_with(start),
+                None => url == path,
+            }),
+        }
+    }
+
+    fn covers(&self, resource: &str) -> bool {
+        let of_all = resource.split_once('/').map(|(_, subresource)| format!("*/{subresource}"));
+        self.resources.iter().any(|had| had == "*" || had == resource || of_all.as_ref() == Some(had))
+    }
+
+    /// The lists without repetitions and in order; all verbs are one.
+    #[must_use]
+    pub fn normalized(mut self) -> Self {
+        for list in [&mut self.groups, &mut self.resources, &mut self.names, &mut self.urls, &mut self.verbs] {
+            list.sort();
+            list.dedup();
+        }
+        self
+    }
+
+    /// As a manifest has it.
+    pub fn to_json(&self) -> Value {
+        let mut rule = Map::new();
+        for (name, list) in [
+            ("apiGroups", &self.groups),
+            ("nonResourceURLs", &self.urls),
+            ("resourceNames", &self.names),
+            ("resources", &self.resources),
+        ] {
+            if !list.is_empty() {
+                rule.insert(name.to_owned(), json!(list));
+            }
+        }
+        let all = self.verbs.iter().any(|verb| verb == "*");
+        rule.insert("verbs".to_owned(), if all { json!(["*"]) } else { json!(self.verbs) });
+        Value::Object(rule)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(groups: &str, resources: &str, names: &str, urls: &str, verbs: &str) -> PolicyRule {
+        let list = |text: &str| match text {
+            "" => Vec::new(),
+            text => text.split(',').map(|item| item.replace("core", "")).collect(),
+        };
+        PolicyRule {
+            groups: list(groups),
+            resources: list(resources),
+            names: list(names),
+            urls: list(urls),
+            verbs: list(verbs),
+        }
+    }
+
+    #[test]
+    fn a_rule_allows_what_the_authorizer_allows() {
+        let deployment = |resource: &str, name: Option<&str>| Target::Resource {
+            group: "apps".to_owned(),
+            resource: resource.to_owned(),
+            name: name.map(str::to_owned),
+        };
+        let all = deployment("deployments", None);
+        for (rule, target, verb, expected) in [
+            (rule("apps", "deployments", "", "", "get,list"), &all, "list", true),
+            (rule("apps", "deployments", "", "", "get,list"), &all, "watch", false),
+            (rule("core", "deployments", "", "", "*"), &all, "get", false),
+            (rule("*", "*", "", "", "*"), &deployment("deployments/scale", None), "patch", true),
+            (rule("apps", "deployments", "", "", "*"), &deployment("deployments/scale", None), "patch", false),
+            (rule("apps", "*/scale", "", "", "*"), &deployment("deployments/scale", None), "patch", true),
+            (rule("apps", "*/scale", "", "", "*"), &all, "patch", false),
+            (rule("apps", "deployments/*", "", "", "*"), &deployment("deployments/scale", None), "patch", false),
+            (rule("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("one")), "get", true),
+            (rule("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("two")), "get", false),
+            (rule("apps", "deployments", "one", "", "list"), &all, "list", false),
+            (rule("", "", "", "/metrics", "get"), &Target::Url("/metrics".to_owned()), "get", true),
+            (rule("", "", "", "/metrics", "get"), &Target::Url("/metrics/x".to_owned()), "get", false),
+            (rule("", "", "", "/healthz/*", "get"), &Target::Url("/healthz/etcd".to_owned()), "get", true),
+            (rule("", "", "", "*", "get"), &Target::Url("/version".to_owned()), "get", true),
+            (rule("*", "*", "", "", "get"), &Target::Url("/version".to_owned()), "get", false),
+        ] {
+            let permission = Permission { target: target.clone(), verb: verb.to_owned() };
+            assert_eq!(rule.grants(&permission), expected, "{rule:?} {permission:?}");
+        }
+    }
+}

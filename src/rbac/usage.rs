@@ -1,0 +1,30 @@
+//! What code uses: the requests that it makes, each with the call that makes it.
+
+use super::rule::Permission;
+use crate::diagnostic::Origin;
+
+/// One request that the code may make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// What the request needs.
+    pub permission: Permission,
+    /// Where.
+    pub scope: Scope,
+    /// The call as people know it, such as `Api<Pod>::list`.
+    pub call: String,
+    /// The call in the source.
+    pub origin: Origin,
+}
+
+/// Where a request reads or writes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// In all namespaces, or about objects that are in none.
+    Cluster,
+    /// In the namespace that the operator itself is in.
+    Own,
+    /// In a namespace that the source names.
+    Namespace(String),
+    /// In a namespace that is known when the operator runs.
+    Namespaced,
+}
