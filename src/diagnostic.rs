@@ -178,6 +178,7 @@ codes! {
     RbacRule = "rbac-rule", Warning, "A permission that the API server refuses, or that no request can match";
     RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
     SchemaCode = "schema-code", Error, "A schema is made by code of the user";
+    SchemaSize = "schema-size", Error, "A schema is too large for any API server";
     SchemarsAttribute = "schemars-attribute", Error, "A `#[schemars]` attribute is wrong or not supported";
     SerdeAttribute = "serde-attribute", Error, "A `#[serde]` attribute is wrong";
     StorageVersion = "storage-version", Error, "Not exactly one version of a custom resource is stored";

@@ -85,7 +85,7 @@ fn merge((definitions, why): (Vec<Definition>, Diagnostics), found: &mut Diagnos
 pub fn is_for_the_compiler(found: &Diagnostics) -> bool {
     let known = knows_the_derives(found);
     let wrong = |diagnostic: &Diagnostic| match diagnostic.code {
-        Code::Syntax | Code::MissingModule | Code::DuplicateResource => true,
+        Code::Syntax | Code::MissingModule | Code::DuplicateResource | Code::SchemaSize => true,
         Code::NotStructural | Code::RecursiveType | Code::SerdeAttribute => known,
         _ => false,
     };

@@ -484,7 +484,7 @@ impl SourceTree {
     /// The text of a file that code in this module includes by a path.
     pub fn include(&self, module: ModuleId, path: &str) -> Option<String> {
         let file = &self.sources.files[self.module_data(module).file.0 as usize];
-        std::fs::read_to_string(file.disk.parent()?.join(path)).ok()
+        files::read(&file.disk.parent()?.join(path)).ok()
     }
 
     /// The `//` comments that say `word`, of the package's own files, file by file; not those switched off by cfg.

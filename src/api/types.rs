@@ -15,7 +15,7 @@ use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
 use super::dependency;
 use super::outside::{Outside, OutsideType};
-use super::value::{Env, Val};
+use super::value::{self, Env, Val};
 
 /// Where a name is looked up.
 #[derive(Debug, Clone)]
@@ -96,6 +96,10 @@ pub(super) struct Types<'t> {
     aliases: Vec<ItemRef>,
     /// Nested calls of the evaluator.
     pub(super) depth: usize,
+    /// Nested expressions of the evaluator.
+    pub(super) nested: usize,
+    /// What the evaluator may still do for this resource, see [`Types::spend`].
+    pub(super) budget: usize,
 }
 
 /// The `impl` blocks of the package, by the item they are for.
@@ -117,6 +121,8 @@ impl<'t> Types<'t> {
             impls: None,
             aliases: Vec::new(),
             depth: 0,
+            nested: 0,
+            budget: value::BUDGET,
         }
     }
 

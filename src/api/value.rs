@@ -14,7 +14,7 @@ use syn::{
 };
 
 use crate::diagnostic::Code;
-use crate::schema::{Recipe, TypeId};
+use crate::schema::{Recipe, TypeId, recipe};
 use crate::source::{ItemRef, Namespace, Resolution};
 
 use super::json;
@@ -50,6 +50,31 @@ pub(super) enum Val {
     Place(Place),
 }
 
+impl Val {
+    /// How much there is to copy.
+    fn weight(&self) -> usize {
+        match self {
+            Val::Unit
+            | Val::Bool(_)
+            | Val::Int(_)
+            | Val::F32(_)
+            | Val::F64(_)
+            | Val::Char(_)
+            | Val::None
+            | Val::Generator
+            | Val::Place(_) => 1,
+            Val::Str(text) => 1 + text.len() / 64,
+            Val::Some(inner) => 1 + inner.weight(),
+            Val::Seq(values) | Val::Struct(_, values) | Val::Variant(_, _, values) => {
+                1 + values.iter().map(Val::weight).sum::<usize>()
+            }
+            Val::Map(entries) => 1 + entries.iter().map(|(key, value)| key.weight() + value.weight()).sum::<usize>(),
+            Val::Json(value) => recipe::weight(value),
+            Val::Recipe(recipe) => recipe.weight(),
+        }
+    }
+}
+
 /// Values of function parameters.
 pub(super) type Env = BTreeMap<String, Val>;
 
@@ -57,6 +82,12 @@ type Eval<T = Val> = Result<T, Refusal>;
 
 /// More nested calls than a default ever has.
 const DEPTH: usize = 32;
+
+/// More expressions inside each other than a default ever has; each takes some 10 kB of stack in an unoptimised build.
+const NESTED: usize = 1_000;
+
+/// More expressions and parts of values than all defaults of a resource ever have; see [`Types::spend`].
+pub(super) const BUDGET: usize = 100_000;
 
 impl Types<'_> {
     pub(super) fn no<T>(&self, scope: &Scope, what: &impl ToTokens) -> Eval<T> {
@@ -75,6 +106,29 @@ impl Types<'_> {
 
     /// The value of an expression; `ty` is the type that the place asks for.
     pub(super) fn eval(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
+        self.spend(scope, expr, 1)?;
+        if self.nested >= NESTED {
+            return self.no(scope, expr);
+        }
+        self.nested += 1;
+        let value = self.expression(scope, env, expr, ty);
+        self.nested -= 1;
+        let value = value?;
+        if let Val::Str(_) = value {
+            self.spend(scope, expr, value.weight())?;
+        }
+        Ok(value)
+    }
+
+    /// Takes the cost of evaluating `what` from the budget: each call may double the work, so that a few lines of code
+    /// would run for years, or fill the memory.
+    fn spend(&mut self, scope: &Scope, what: &impl ToTokens, cost: usize) -> Eval<()> {
+        let left = self.budget.checked_sub(cost);
+        self.budget = left.unwrap_or_default();
+        if left.is_some() { Ok(()) } else { self.no(scope, what) }
+    }
+
+    fn expression(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
         match expr {
             Expr::Lit(lit) => match self.literal(&lit.lit, ty, false) {
                 Some(value) => Ok(value),
@@ -183,6 +237,7 @@ impl Types<'_> {
     }
 
     pub(super) fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
+        self.spend(scope, block, env.values().map(Val::weight).sum())?;
         let mut env = env.clone();
         let mut own = Own::new();
         let Some((last, before)) = block.stmts.split_last() else { return Ok(Val::Unit) };
@@ -306,6 +361,7 @@ impl Types<'_> {
 
     fn path(&mut self, scope: &Scope, env: &Env, expr: &Expr, path: &Path, ty: Option<TypeId>) -> Eval {
         if let Some(value) = path.get_ident().and_then(|ident| env.get(&ident.to_string())) {
+            self.spend(scope, expr, value.weight())?;
             return Ok(value.clone());
         }
         if let Some(id) = path.get_ident().and_then(|ident| scope.generics.get(&ident.to_string()))
@@ -822,6 +878,8 @@ impl Types<'_> {
 
     /// `T::default()`.
     pub(super) fn default_of(&mut self, scope: &Scope, at: &impl ToTokens, id: TypeId) -> Eval {
+        // Its fields are looked up by name.
+        self.spend(scope, at, 20)?;
         if let Some((known, arguments)) = self.known(id) {
             return match known.path {
                 "bool" => Ok(Val::Bool(false)),

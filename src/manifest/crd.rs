@@ -306,7 +306,7 @@ fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefiniti
 fn explain(api: &Api, failure: &Failure) -> Diagnostic {
     let culprit = match failure {
         Failure::NotStructural { culprit, .. } => *culprit,
-        Failure::NotProps(_) | Failure::Recursive => None,
+        Failure::NotProps(_) | Failure::Recursive | Failure::TooLarge => None,
     };
     let declared = api.types.iter().find(|(id, ..)| Some(*id) == culprit);
     let (name, origin) = declared.map_or((&api.kind, &api.origin), |(_, name, origin)| (name, origin));
@@ -327,6 +327,13 @@ fn explain(api: &Api, failure: &Failure) -> Diagnostic {
             format!("the schema of `{name}` refers to itself, which no CRD can express"),
         )
         .help("describe the inner value with `#[schemars(with = \"serde_json::Value\")]`"),
+        Failure::TooLarge => Diagnostic::new(
+            Code::SchemaSize,
+            format!(
+                "the schema of `{name}` has more parts than the API server can store: each use of a type repeats it"
+            ),
+        )
+        .help("describe an inner value with `#[schemars(with = \"serde_json::Value\")]`"),
     };
     diagnostic.at(origin.clone())
 }

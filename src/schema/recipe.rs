@@ -82,6 +82,23 @@ impl Recipe {
         }
     }
 
+    /// How much there is of it, without the schemas of types.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Recipe::Json(value) => weight(value),
+            Recipe::Object(entries) => 1 + entries.iter().map(|(_, value)| value.weight()).sum::<usize>(),
+            Recipe::Array(items) => 1 + items.iter().map(Recipe::weight).sum::<usize>(),
+            Recipe::Subschema(_) | Recipe::Schema(_) => 1,
+            Recipe::Edited(base, edits) => {
+                let inserted = |edit: &Edit| match &edit.change {
+                    Change::Insert(_, value) => 1 + value.weight(),
+                    Change::Remove(_) => 1,
+                };
+                base.weight() + edits.iter().map(inserted).sum::<usize>()
+            }
+        }
+    }
+
     /// The types whose schemas are part of it.
     pub(super) fn types(&self) -> Vec<TypeId> {
         match self {
@@ -122,6 +139,16 @@ impl Recipe {
     /// As a schema, which is an object or a boolean.
     pub(super) fn schema(&self, graph: &Rc<Graph>, generator: &mut SchemaGenerator) -> Schema {
         Schema::try_from(self.run(graph, generator)).expect("a schema is an object or a boolean")
+    }
+}
+
+/// How much there is of some JSON.
+pub(crate) fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 1,
+        Value::String(text) => 1 + text.len() / 64,
+        Value::Array(values) => 1 + values.iter().map(weight).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(weight).sum::<usize>(),
     }
 }
 

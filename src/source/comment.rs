@@ -84,25 +84,68 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Where brackets (angle brackets of types too) are nested deeper than `limit`; a parser would need a stack to match.
+/// Where a parser would need more stack than there is: brackets (angle brackets of types too) are nested deeper than
+/// `limit`, or a statement has more tokens than [`LONGEST`], each of which may be a level: `&&&…`, `|x| |x| …`. What is
+/// in the strings of attributes counts as well, since it is parsed, too.
 pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
-    let (mut depth, mut angles, mut at) = (0_usize, 0_usize, 0);
+    // The tokens of the statement that is being read, together with those that it is inside of; and where each began.
+    let (mut tokens, mut outer, mut before_brace) = (0_usize, Vec::new(), 0);
+    let (mut angles, mut at, mut last) = (0_usize, 0, "");
+    let mut attribute = None;
     while at < text.len() {
-        match text.as_bytes()[at] {
-            b'(' | b'[' | b'{' => (depth, angles) = (depth + 1, 0),
-            b')' | b']' | b'}' => (depth, angles) = (depth.saturating_sub(1), 0),
-            b';' => angles = 0,
-            b'<' => angles += 1,
-            b'>' => angles = angles.saturating_sub(1),
+        let (comment, length) = piece(&text.as_bytes()[at..]);
+        let token = text.get(at..at + length).unwrap_or_default();
+        if comment.is_some() || token.trim().is_empty() || token.starts_with("/*") {
+            at += length;
+            continue;
+        }
+        tokens += 1;
+        match token {
+            "(" | "[" | "{" => {
+                if token == "[" && matches!(last, "#" | "!") {
+                    attribute.get_or_insert(outer.len());
+                }
+                outer.push(tokens);
+                angles = 0;
+            }
+            ")" | "]" | "}" => {
+                tokens = outer.pop().unwrap_or_default();
+                angles = 0;
+                if attribute.is_some_and(|depth| outer.len() <= depth) {
+                    attribute = None;
+                }
+                if token == "}" {
+                    before_brace = tokens;
+                    tokens = outer.last().copied().unwrap_or_default();
+                }
+            }
+            ";" | "," => tokens = outer.last().copied().unwrap_or_default(),
+            "<" => angles += 1,
+            ">" => angles = angles.saturating_sub(1),
+            "else" => tokens = before_brace + 1,
+            "doc" if last == "[" => attribute = None,
+            text if attribute.is_some() && text.len() > limit && text.contains('"') => {
+                let inside = text.trim_start_matches(['r', 'b', 'c', '#']).trim_matches(['"', '#']);
+                if deeper_than(limit, inside).is_some() {
+                    return Some(at);
+                }
+            }
             _ => {}
         }
-        if depth + angles > limit {
+        if token == ";" {
+            angles = 0;
+        }
+        if outer.len() + angles > limit || tokens > LONGEST {
             return Some(at);
         }
-        at += piece(&text.as_bytes()[at..]).1;
+        last = token;
+        at += length;
     }
     None
 }
+
+/// More tokens than a statement has; each takes up to 5 kB of the stack in an unoptimised build.
+const LONGEST: usize = 20_000;
 
 /// The comment, literal, word or single byte that a text which is not empty begins with, and its length.
 fn piece(text: &[u8]) -> (Option<CommentKind>, usize) {
@@ -257,8 +300,25 @@ mod tests {
             ("a < b; a < b; a < b; a < b", None),
             ("Vec<Vec<Vec<u8>>>", Some(11)),
             ("( \"(((\" /* ((( */ // (((", None),
+            ("#[a = \"(((\"] struct S;", Some(6)),
+            ("#[a(b = r#\"(((\"#)] struct S;", Some(8)),
+            ("#[doc = \"(((\"] struct S;", None),
+            ("#[a] struct S; f(\"(((\")", None),
         ] {
             assert_eq!(deeper_than(2, text), expected, "{text}");
+        }
+        for (piece, separator, deep) in [
+            ("&", "", true),
+            ("|x| ", "", true),
+            ("if a { b } else ", "", true),
+            ("a + ", "", true),
+            ("a", ", ", false),
+            ("f(b);", "\n", false),
+            ("fn f() { a }", "\n", false),
+            ("#[a] impl A for B {}", "\n", false),
+        ] {
+            let text = vec![piece; LONGEST + 1].join(separator);
+            assert_eq!(deeper_than(2, &text).is_some(), deep, "{piece}");
         }
     }
 

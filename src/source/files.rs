@@ -19,7 +19,7 @@ impl Pending {
     pub(super) fn read(&self, path: &Path) -> io::Result<String> {
         match self.get(path) {
             Some(text) => Ok(text.to_owned()),
-            None => std::fs::read_to_string(path),
+            None => read(path),
         }
     }
 
@@ -29,6 +29,15 @@ impl Pending {
 
     fn get(&self, path: &Path) -> Option<&str> {
         if self.0.is_empty() { None } else { self.0.get(&key(path)).map(String::as_str) }
+    }
+}
+
+/// The text of a file. A pipe or a device, which might never end, is an error.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    if std::fs::metadata(path)?.is_file() {
+        std::fs::read_to_string(path)
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
     }
 }
 

@@ -222,7 +222,7 @@ impl<'a> Loader<'a> {
         let source = &self.sources.files[file.0 as usize];
         let diagnostic = if let Some(at) = deeper_than(DEEPEST, text) {
             let at = at + source.base;
-            let diagnostic = Diagnostic::new(Code::Syntax, "brackets are nested too deeply to be read");
+            let diagnostic = Diagnostic::new(Code::Syntax, "the code is nested too deeply to be read");
             diagnostic.at(source.origin(at..at + 1))
         } else {
             let error = match syn::parse_str::<syn::File>(text) {

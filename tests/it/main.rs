@@ -23,6 +23,7 @@ mod docs;
 mod e2e;
 mod edit;
 mod engine;
+mod fuzz;
 mod generate;
 mod generated;
 mod http;

@@ -1,0 +1,16 @@
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "e.x", version = "v1", kind = "A")]
+pub struct ASpec {
+    #[serde(default)]
+    a: T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<T<u8>>>>>>>>>>>>>>>>>>>>>>>>>>>>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub struct T<X> {
+    a: X,
+    b: X,
+}

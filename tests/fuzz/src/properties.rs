@@ -1,0 +1,122 @@
+//! What holds for any text: the whole way from a crate to its manifests ends, and gives the same answer again.
+
+use std::path::Path;
+
+use memcached_sdk::cli::Engine;
+use memcached_sdk::diagnostic::{Code, Diagnostics, sarif};
+use memcached_sdk::engine;
+use memcached_sdk::manifest::crd::{self, Crd};
+use memcached_sdk::manifest::{description, rbac, structural, yaml};
+use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
+use serde_json::Value;
+
+/// A folder that does not exist: everything is in memory.
+const ROOT: &str = "/fuzz";
+
+const MANIFEST: &str = r#"[package]
+name = "x"
+edition = "2024"
+[features]
+on = []
+default = ["on"]
+off = []
+[dependencies]
+chrono = "0.4"
+k8s-openapi = { version = "0.29", features = ["schemars", "v1_36"] }
+kube = { version = "5", default-features = false, features = ["derive"] }
+schemars = { version = "1", features = ["chrono04"] }
+serde = { version = "1", features = ["derive"] }
+serde_json = "1"
+serde_with = "3"
+"#;
+
+/// What became of a text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// All of it is Rust.
+    pub parsed: bool,
+    /// There were CRDs, or a role that allows something.
+    pub generated: bool,
+    /// Something was refused or wrong.
+    pub refused: bool,
+}
+
+/// A crate in one text, each file after a line `//- path` and `src/lib.rs` before the first, gives CRDs or findings.
+pub fn sources(text: &str) -> Outcome {
+    let files = package(text);
+    let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
+    let request = engine::Request { engine: Engine::Static, ..engine::Request::default() };
+    let crds = engine::crds(&mut tree, &request, &mut found, &mut |_| {});
+    for crd in &crds {
+        found.extend(structural::check(crd));
+    }
+    show(&mut found);
+    for crd in &crds {
+        let mut short = crd.value.clone();
+        description::limit(&mut short, 10);
+        assert!(yaml::document(&short).len() <= yaml::document(&crd.value).len());
+    }
+    assert_eq!(answer(tree), answer(load_all(&files)), "the answer depends on what was parsed before");
+    Outcome { parsed: is_rust(&found), generated: !crds.is_empty(), refused: found.has_errors() }
+}
+
+/// A crate in one text gives a role or findings; YAML readers read what was meant.
+pub fn markers(text: &str) -> Outcome {
+    let files = package(text);
+    let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
+    let ((roles, findings), read) = tree.settle(|tree| rbac::roles(tree, "role"));
+    for role in &roles {
+        let text = yaml::document(role);
+        let again: Value = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(*role, again, "{text}");
+    }
+    let mut all = load_all(&files);
+    let ((again, again_findings), _) = all.settle(|tree| rbac::roles(tree, "role"));
+    assert_eq!((&roles, &findings), (&again, &again_findings), "the answer depends on what was parsed before");
+    found.extend(findings);
+    found.extend(read);
+    show(&mut found);
+    let allows = roles.iter().any(|role| role["rules"].as_array().is_some_and(|rules| !rules.is_empty()));
+    Outcome { parsed: is_rust(&found), generated: allows, refused: found.has_errors() }
+}
+
+fn package(text: &str) -> Pending {
+    let mut files = vec![("Cargo.toml", MANIFEST.to_owned()), ("src/lib.rs", String::new())];
+    for line in text.split_inclusive('\n') {
+        match line.strip_prefix("//- ") {
+            Some(path) => files.push((path.trim_end(), String::new())),
+            None => files.last_mut().unwrap().1.push_str(line),
+        }
+    }
+    let mut pending = Pending::default();
+    for (path, text) in files {
+        pending.insert(&Path::new(ROOT).join(path), text);
+    }
+    pending
+}
+
+fn load(files: &Pending) -> Option<(SourceTree, Diagnostics)> {
+    let root = Path::new(ROOT);
+    SourceTree::load_below(root, root, &FeatureSelection::default(), files).ok()
+}
+
+fn load_all(files: &Pending) -> SourceTree {
+    let (mut tree, _) = load(files).unwrap();
+    let _ = tree.read_all();
+    tree
+}
+
+fn answer(mut tree: SourceTree) -> (Vec<Crd>, Diagnostics) {
+    tree.settle(crd::crds).0
+}
+
+fn is_rust(found: &Diagnostics) -> bool {
+    found.iter().all(|diagnostic| !matches!(diagnostic.code, Code::Syntax | Code::MissingModule))
+}
+
+/// A finding can be shown whatever it is about.
+fn show(found: &mut Diagnostics) {
+    found.sort();
+    let (text, document) = (found.render(false), sarif::document(found));
+    assert!(found.is_empty() || !text.is_empty() && !document.is_empty());
+}

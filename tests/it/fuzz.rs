@@ -1,0 +1,43 @@
+//! The inputs in `tests/fuzz/corpus`, which once made the program panic, hang or run out of memory, or might: what
+//! holds for every text holds for them.
+
+#[allow(unreachable_pub, reason = "it is a public module of the package `fuzz`")]
+#[path = "../fuzz/src/properties.rs"]
+mod properties;
+
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use properties::Outcome;
+
+/// Each takes a second at most.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// As in `main.rs`.
+const STACK: usize = 256 << 20;
+
+fn replay(target: &str, check: fn(&str) -> Outcome) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(target);
+    let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+        let (done, answer) = channel();
+        let run = std::thread::Builder::new().stack_size(STACK).spawn(move || done.send(check(&text)));
+        let ended = answer.recv_timeout(LIMIT);
+        assert!(ended.is_ok(), "{}: {ended:?}", file.display());
+        run.unwrap().join().unwrap().unwrap();
+    }
+}
+
+#[test]
+fn any_source_gives_crds_or_findings() {
+    replay("sources", properties::sources);
+}
+
+#[test]
+fn any_marker_gives_a_role_or_findings() {
+    replay("markers", properties::markers);
+}
