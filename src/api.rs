@@ -309,6 +309,11 @@ fn api(tree: &SourceTree, item: ItemRef) -> (Option<Api>, Diagnostics) {
     (api.filter(|_| clean), types.diagnostics)
 }
 
+/// What is understood of a custom resource version, when its CRD comes from somewhere else: its schema may lack parts.
+pub fn understood(tree: &SourceTree, item: ItemRef) -> Option<Api> {
+    read(&mut Types::new(tree, ""), &Scope::module(tree.module(item)), item)
+}
+
 fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
     let tree = types.tree;
     let input = types.derive_input(item)?;
@@ -466,6 +471,7 @@ fn field(name: &str, ty: TypeId) -> Field {
         default: None,
         meta: Meta::default(),
         constraints: Constraints::default(),
+        origin: None,
     }
 }
 

@@ -268,6 +268,9 @@ pub struct GenerateArgs {
     /// Ask both engines and compare their answers: a difference is an error
     #[arg(long, conflicts_with = "engine")]
     pub verify: bool,
+    /// Change in the CRDs what Kubernetes would like otherwise; without it they say exactly what the types say
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub mend: Vec<Mendable>,
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
@@ -334,6 +337,19 @@ pub enum Engine {
     Static,
     /// The compiler alone: cargo builds the types, and each is asked for its CRD.
     Compiled,
+}
+
+/// What `--mend` can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mendable {
+    /// All of these.
+    All,
+    /// Formats that the API server warns about: `uint32` becomes `int64`, one that has no counterpart is left out.
+    Formats,
+    /// The name of the list kind is written, as the API server would fill it in.
+    ListKind,
+    /// The scale subresource is written although the kind has no status.
+    Scale,
 }
 
 /// The features of the crate, as cargo has them.

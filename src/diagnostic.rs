@@ -115,6 +115,8 @@ pub enum Severity {
     Error,
     /// Worth a look; the command goes on.
     Warning,
+    /// Nothing to do; people see it with `-v`.
+    Note,
 }
 
 /// One row per code: `Variant = "stable-name", Severity, "what it means"`.
@@ -158,6 +160,7 @@ codes! {
     CrdSize = "crd-size", Warning, "A CRD is too big for `kubectl apply` without `--server-side`";
     DefaultValue = "default-value", Error, "The default of a field can't be evaluated without running code";
     DependencyVersion = "dependency-version", Error, "A dependency has a version whose schemas may differ from those reproduced here";
+    DroppedScale = "dropped-scale", Warning, "A scale subresource that kube leaves out, because the kind has no status";
     DuplicateResource = "duplicate-resource", Error, "Two types declare the same version of a custom resource";
     EnginesDiffer = "engines-differ", Error, "The source and the compiler give different CRDs";
     Expression = "expression", Error, "An expression in an attribute can't be evaluated without running code";
@@ -167,8 +170,10 @@ codes! {
     InvalidDefault = "invalid-default", Error, "A default is not a value that its schema allows";
     InvalidSchema = "invalid-schema", Error, "A schema says what the API server does not allow in a CRD";
     KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is wrong or not supported";
+    ListKind = "list-kind", Note, "A CRD without the name of its list kind, which the API server fills in";
     LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service longer than Kubernetes allows";
     MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
+    Mended = "mended", Note, "`--mend` has changed a CRD";
     MissingCrd = "missing-crd", Error, "The project's own crdgen leaves out a custom resource of the source";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
     MissingType = "missing-type", Error, "A schema has no type, which the API server refuses";
@@ -238,6 +243,11 @@ impl Diagnostics {
     /// Whether one of them means that nothing may be written.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|diagnostic| diagnostic.code.severity() == Severity::Error)
+    }
+
+    /// Those that people see without asking for more.
+    pub fn without_notes(&self) -> Self {
+        self.iter().filter(|diagnostic| diagnostic.code.severity() != Severity::Note).cloned().collect()
     }
 
     /// Orders by file and offset (findings without a file first) and drops exact repetitions.

@@ -16,6 +16,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitStatus;
 
+use serde_json::Value;
 use similar::TextDiff;
 
 use self::cargo::Cargo;
@@ -147,23 +148,40 @@ impl Question {
     }
 
     /// The answers; an error is why there are none.
-    fn ask(&self, tree: &SourceTree, request: &Request) -> Result<(Vec<Definition>, Diagnostics), Diagnostics> {
-        let one = |diagnostic: Diagnostic| Diagnostics::from_iter([diagnostic]);
-        let (manifest, features, kinds) = (tree.manifest(), &request.features, &self.kinds);
-        if kinds.is_empty() && self.crdgen.is_none() {
+    fn ask(mut self, tree: &mut SourceTree, request: &Request) -> Result<(Vec<Definition>, Diagnostics), Diagnostics> {
+        if self.kinds.is_empty() && self.crdgen.is_none() {
             return Ok((Vec::new(), Diagnostics::default()));
         }
-        let cargo = Cargo::new(manifest, request.quiet).map_err(one)?;
-        if let Some(crdgen) = &self.crdgen {
-            return own::ask(&cargo, crdgen, features, kinds).map_err(one);
+        let said = self.run(tree, request).map_err(|diagnostic| Diagnostics::from_iter([diagnostic]))?;
+        for kind in &mut self.kinds {
+            kind.read(tree);
         }
-        let outputs = if helper::will_do(manifest, features, kinds) {
-            vec![helper::ask(&cargo, manifest, features, kinds).map_err(one)?]
-        } else {
-            shadow::ask(&cargo, tree, features, kinds).map_err(one)?
-        };
-        Ok(read(manifest, kinds, &outputs))
+        match said {
+            Said::ByCrdgen(crds) => Ok(own::read(crds, &self.crdgen.unwrap_or_default(), &self.kinds)),
+            Said::ByTypes(outputs) => Ok(read(tree.manifest(), &self.kinds, &outputs)),
+        }
     }
+
+    /// Has cargo build and run what answers.
+    fn run(&self, tree: &SourceTree, request: &Request) -> Result<Said, Diagnostic> {
+        let (manifest, features, kinds) = (tree.manifest(), &request.features, &self.kinds);
+        let cargo = Cargo::new(manifest, request.quiet)?;
+        if let Some(crdgen) = &self.crdgen {
+            return own::ask(&cargo, crdgen, features).map(Said::ByCrdgen);
+        }
+        if helper::will_do(manifest, features, kinds) {
+            return Ok(Said::ByTypes(vec![helper::ask(&cargo, manifest, features, kinds)?]));
+        }
+        shadow::ask(&cargo, tree, features, kinds).map(Said::ByTypes)
+    }
+}
+
+/// Who answered, and what.
+enum Said {
+    /// The project's own crdgen, in CRDs.
+    ByCrdgen(Vec<Value>),
+    /// The types, one or more programs having asked them: what these printed.
+    ByTypes(Vec<(String, ExitStatus)>),
 }
 
 /// What the programs have printed about the types.
@@ -175,13 +193,13 @@ fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus
         for (path, answer) in answers {
             let Some(kind) = kinds.iter().find(|kind| kind.path == path) else { continue };
             match answer {
-                Answer::Crd(crd) => definitions.extend(Definition::split(crd, Some(&kind.origin))),
+                Answer::Crd(crd) => definitions.extend(Definition::split(crd, Some(&kind.declared))),
                 Answer::Panic { message, place } => {
-                    found.push(panic(kind, &message, inside(manifest, &place)).at(kind.origin.clone()));
+                    found.push(panic(kind, &message, inside(manifest, &place)).at(kind.origin()));
                 }
                 Answer::Nothing => {
                     let message = format!("`crd()` of `{}` ends the process: {status}", kind.path);
-                    found.push(Diagnostic::new(Code::CrdPanic, message).at(kind.origin.clone()));
+                    found.push(Diagnostic::new(Code::CrdPanic, message).at(kind.origin()));
                 }
             }
         }
@@ -271,7 +289,7 @@ fn difference(definition: &Definition, read: &str, compiled: &str) -> Diagnostic
     let diff = TextDiff::from_lines(read, compiled).unified_diff().header("read", "compiled").to_string();
     let message = format!("the compiler gives another CRD for `{kind}`, version `{version}` of `{group}`:\n{diff}");
     Diagnostic::new(Code::EnginesDiffer, message.trim_end())
-        .at(definition.origin.clone())
+        .at(definition.origin().cloned())
         .help("use `--engine compiled`, and please report the difference")
 }
 

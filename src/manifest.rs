@@ -2,7 +2,8 @@
 
 pub mod crd;
 pub mod description;
+pub mod mend;
 pub mod rbac;
-mod schema;
+pub mod schema;
 pub mod structural;
 pub mod yaml;

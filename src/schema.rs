@@ -9,6 +9,7 @@ pub mod known;
 pub(crate) mod k8s;
 
 mod eval;
+mod place;
 pub(crate) mod recipe;
 mod slot;
 
@@ -17,7 +18,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
@@ -26,7 +27,9 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::AddNullable;
 use serde_json::Value;
 
+use crate::diagnostic::Origin;
 use known::Known;
+pub use place::Places;
 pub use recipe::{Change, Edit, Recipe, Step};
 
 /// A type of a [`Graph`].
@@ -117,6 +120,11 @@ impl Graph {
         let size = parts.into_iter().fold(1_usize, |size, part| size.saturating_add(self.measure(part, sizes)));
         sizes[id.0] = Some(size);
         size
+    }
+
+    /// Where the fields of a type are written.
+    pub fn places(&self, root: TypeId) -> Arc<Places> {
+        place::places(self, root)
     }
 
     /// The types of the analysed crate with their ids, in the order they were met.
@@ -237,6 +245,8 @@ pub struct Field {
     pub meta: Meta,
     /// Ranges, lengths, patterns.
     pub constraints: Constraints,
+    /// Where it is written.
+    pub origin: Option<Origin>,
 }
 
 /// A variant of an enum.
@@ -254,6 +264,8 @@ pub struct Variant {
     pub skipped: bool,
     /// Title, description and the like.
     pub meta: Meta,
+    /// Where it is written.
+    pub origin: Option<Origin>,
 }
 
 /// What a variant holds.

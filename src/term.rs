@@ -102,8 +102,10 @@ impl Term {
         }
     }
 
-    /// Every finding, with its place and the source line.
+    /// Every finding, with its place and the source line; notes with `-v` only.
     pub fn diagnostics(&mut self, diagnostics: &Diagnostics) {
+        let quieter = (self.verbosity < Verbosity::Verbose).then(|| diagnostics.without_notes());
+        let diagnostics = quieter.as_ref().unwrap_or(diagnostics);
         if !diagnostics.is_empty() {
             self.message(diagnostics.render(self.color).trim_end());
         }

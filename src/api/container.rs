@@ -11,7 +11,7 @@ use serde_json::Value;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, DeriveInput, Expr, Fields, Item, Type as SynType};
 
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Origin};
 use crate::schema::{
     Bounds, Constraints, Container, Field, Meta, Shape, Tag, Type, TypeId, Unknown, Validated, Variant, VariantData,
 };
@@ -496,7 +496,8 @@ impl Types<'_> {
             Some(with) => Some(with?),
             None => None,
         };
-        Some(Variant { name, data: data?, with, untagged: variant.attrs.untagged(), skipped, meta })
+        let origin = self.origin(scope, variant.original.ident.span());
+        Some(Variant { name, data: data?, with, untagged: variant.attrs.untagged(), skipped, meta, origin })
     }
 
     fn fields(
@@ -614,7 +615,13 @@ impl Types<'_> {
             default: default?,
             meta: meta?,
             constraints: constraints?,
+            origin: self.origin(scope, place(field.original)),
         })
+    }
+
+    /// Where something is written, unless that is in no file of the tree.
+    fn origin(&self, scope: &Scope, span: Span) -> Option<Origin> {
+        scope.outside.is_none().then(|| self.tree.origin(scope.module, span))
     }
 
     /// The `default` of a field: `Some(None)` when it has none to write, `None` when it was refused.
@@ -858,6 +865,12 @@ impl Types<'_> {
     pub(super) fn path_ty(&mut self, scope: &Scope, path: &syn::Path) -> TypeId {
         self.ty(scope, &SynType::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: path.clone() }))
     }
+}
+
+/// `name: Type`, without what stands before it.
+fn place(field: &syn::Field) -> Span {
+    let ty = field.ty.span();
+    field.ident.as_ref().map_or(ty, |name| name.span().join(ty).unwrap_or(ty))
 }
 
 /// What an impl can prove of a type with parameters.

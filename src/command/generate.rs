@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use self::output::{Header, Output};
 use super::{Outcome, Usage, apply, update};
-use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, OutputFormat};
+use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, Mendable, OutputFormat};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::engine;
-use crate::manifest::crd::{self, Crd};
+use crate::manifest::crd::{self, Crd, Declaration};
+use crate::manifest::mend::{self, Mend};
 use crate::manifest::{description, rbac, structural};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
@@ -30,6 +31,7 @@ struct Options {
     paths: Vec<PathBuf>,
     engine: engine::Request,
     max_desc_len: Option<usize>,
+    mend: Vec<Mendable>,
 }
 
 /// What is generated.
@@ -70,6 +72,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
             quiet: term.verbosity() == Verbosity::Quiet,
         },
         max_desc_len: args.layout.max_desc_len,
+        mend: args.mend.clone(),
     };
     let mut found = Diagnostics::default();
     let mut trees = load(&options, &Pending::default(), &mut found)?;
@@ -121,6 +124,7 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         paths: Vec::new(),
         engine: engine::Request { engine: Engine::Static, ..engine::Request::default() },
         max_desc_len: None,
+        mend: Vec::new(),
     };
     let mut pending = Pending::default();
     for path in draft.paths() {
@@ -209,15 +213,19 @@ fn crds(trees: &mut [SourceTree], options: &Options, found: &mut Diagnostics, sa
     }
     found.extend(crd::repeated(&crds));
     crds.sort_by(|one, other| one.file_name.cmp(&other.file_name));
+    crds.into_iter().map(|crd| finish(crd, options, found)).collect()
+}
+
+/// What is asked for beyond what the types say, and what the API server would say of the result.
+fn finish(mut crd: Crd, options: &Options, found: &mut Diagnostics) -> Crd {
     if let Some(limit) = options.max_desc_len {
-        for crd in &mut crds {
-            description::limit(&mut crd.value, limit);
-        }
+        description::limit(&mut crd.value, limit);
     }
-    for crd in &crds {
-        found.extend(structural::check(crd));
-    }
-    crds
+    let (crd, mends) = mend::mend(crd, &options.mend);
+    found.extend(mends.iter().map(Mend::done).collect());
+    found.extend(mend::advice(&crd));
+    found.extend(structural::check(&crd));
+    crd
 }
 
 /// Says which kinds there are, with `-v`; and that there is none, which may be a mistake.
@@ -226,7 +234,7 @@ fn list(manifests: &Manifests, term: &mut Term) {
     for crd in crds {
         let text = |pointer| crd.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (kind, group) = (text("/spec/names/kind"), text("/spec/group"));
-        for (version, origin) in &crd.origins {
+        for (version, Declaration { origin, .. }) in &crd.declared {
             let (line, column) = origin.line_column();
             term.detail(&format!("{group}/{version} {kind}: {}:{line}:{column}", origin.path));
         }

@@ -1,6 +1,6 @@
 //! Diagnostics as people read them: `error[code]: message`, `path:line:col`, the source line, `help:`.
 
-use annotate_snippets::{AnnotationKind, Level, Origin as Place, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin as Place, Renderer, Snippet};
 
 use super::{Diagnostic, Diagnostics, Severity};
 
@@ -10,6 +10,7 @@ impl Diagnostic {
         let level = match self.code.severity() {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
         };
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         let mut group = level.primary_title(self.message.as_str()).id(self.code.as_str()).elements(Vec::<Place>::new());
@@ -21,10 +22,13 @@ impl Diagnostic {
                 group = group.element(Snippet::source(&*origin.text).path(&*origin.path).annotation(annotation));
             }
         }
-        if let Some(help) = &self.help {
-            group = group.element(Level::HELP.message(help.as_str()));
+        let Some(help) = &self.help else { return renderer.render(&[group]) };
+        if self.origin.is_some() {
+            return renderer.render(&[group.element(Level::HELP.message(help.as_str()))]);
         }
-        renderer.render(&[group])
+        // Below a place the help is a part of the picture; without one it would be drawn into an empty one.
+        let help = Group::with_title(Level::HELP.secondary_title(help.as_str()));
+        format!("{}\n{}", renderer.render(&[group]), renderer.render(&[help]))
     }
 }
 
@@ -85,6 +89,14 @@ error[file-conflict]: `Makefile` exists
         assert_data_eq!(
             Diagnostic::new(Code::UnusualVersion, "`1`").render(false),
             str!["warning[unusual-version]: `1`"]
+        );
+        assert_data_eq!(
+            Diagnostic::new(Code::UnusualVersion, "`1`").help("use `v1`\nor `v2`").render(false),
+            str![[r#"
+warning[unusual-version]: `1`
+help: use `v1`
+      or `v2`
+"#]]
         );
     }
 

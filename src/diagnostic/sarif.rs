@@ -7,8 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Code, Diagnostic, Diagnostics, Origin};
 
-/// One SARIF document, ending in a line feed. Its rules are the codes that occur.
+/// One SARIF document, ending in a line feed. Its rules are the codes that occur. Notes are left out: beside the lines of a
+/// review they would be noise.
 pub fn document(diagnostics: &Diagnostics) -> String {
+    let diagnostics = diagnostics.without_notes();
     let codes: BTreeSet<Code> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
     let codes: Vec<Code> = codes.into_iter().collect();
     let results: Vec<Value> = diagnostics.iter().map(|diagnostic| result(diagnostic, &codes)).collect();

@@ -7,6 +7,7 @@ use toml_edit::Document;
 
 use crate::api::{self, Declared};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::manifest::crd::Declaration;
 use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get};
 
 /// The table of `Cargo.toml` that is ours.
@@ -29,8 +30,27 @@ pub(super) struct Kind {
     pub(super) json: String,
     /// Group, version and kind, where the attributes say them.
     pub(super) key: Option<[String; 3]>,
+    /// The spec, where the source shows it.
+    item: Option<ItemRef>,
+    /// What the source says of it: the place of the spec, or of the line that lists it.
+    pub(super) declared: Declaration,
+}
+
+impl Kind {
     /// Where the spec is declared, or the line that lists it.
-    pub(super) origin: Origin,
+    pub(super) fn origin(&self) -> Origin {
+        self.declared.origin.clone()
+    }
+
+    /// Reads what the source says of it besides its CRD. What of it is not understood was the reason to ask the compiler, and is
+    /// no finding any more.
+    pub(super) fn read(&mut self, tree: &mut SourceTree) {
+        let Some(item) = self.item else { return };
+        let (understood, _) = tree.settle(|tree| api::understood(tree, item));
+        if let Some(api) = understood {
+            self.declared = Declaration::from(&api);
+        }
+    }
 }
 
 /// What `[package.metadata.memcached-sdk]` says.
@@ -119,7 +139,7 @@ pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>
                 let message =
                     format!("`{}` exists only under `cfg({cfg})`, which only the compiler can decide", kind.name);
                 let help = format!("if it does, list it: `crds = [\"{}\"]` in `[{TABLE}]`", kind.path);
-                found.push(Diagnostic::new(Code::UnknownCfg, message).at(kind.origin).help(help));
+                found.push(Diagnostic::new(Code::UnknownCfg, message).at(kind.origin()).help(help));
             }
             _ => kinds.push(kind),
         }
@@ -174,7 +194,7 @@ fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
     let json = said("serde_json").unwrap_or_else(|| JSON.to_owned());
     let key =
         said("group").zip(said("version")).zip(said("kind")).map(|((group, version), kind)| [group, version, kind]);
-    Ok(Kind { path, module, name, public, core, json, key, origin })
+    Ok(Kind { path, module, name, public, core, json, key, item: Some(item), declared: Declaration::at(origin) })
 }
 
 /// A listed type: as many modules of its path as the source has, and the rest. Crates have the names that they have for
@@ -194,7 +214,8 @@ fn named(tree: &SourceTree, root: ModuleId, path: &str, others: &[Kind], origin:
         others.first().map_or_else(|| default.to_owned(), |kind| get(kind).clone())
     };
     let (core, json) = (of_other(|kind| &kind.core, CORE), of_other(|kind| &kind.json, JSON));
-    Kind { path: path.to_owned(), module, name: rest.to_owned(), public, core, json, key: None, origin }
+    let (path, name, declared) = (path.to_owned(), rest.to_owned(), Declaration::at(origin));
+    Kind { path, module, name, public, core, json, key: None, item: None, declared }
 }
 
 /// Every module on the way is `pub`.

@@ -5,27 +5,30 @@ use serde_json::Value;
 use super::cargo::Cargo;
 use super::kinds::Kind;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::manifest::crd::Definition;
+use crate::manifest::crd::{Declaration, Definition};
 use crate::source::FeatureSelection;
 
-/// Runs `crdgen`, a binary and its arguments. What it leaves out of `kinds` is an error.
-pub(super) fn ask(
-    cargo: &Cargo<'_>,
-    crdgen: &[String],
-    features: &FeatureSelection,
-    kinds: &[Kind],
-) -> Result<(Vec<Definition>, Diagnostics), Diagnostic> {
-    let Some((binary, arguments)) = crdgen.split_first() else { return Ok((Vec::new(), Diagnostics::default())) };
+/// Runs `crdgen`, a binary and its arguments: the CRDs that it prints.
+pub(super) fn ask(cargo: &Cargo<'_>, crdgen: &[String], features: &FeatureSelection) -> Result<Vec<Value>, Diagnostic> {
+    let Some((binary, arguments)) = crdgen.split_first() else { return Ok(Vec::new()) };
     let output = cargo.run_own(binary, arguments, features)?;
-    let crds = crds(&output).map_err(|error| {
+    crds(&output).map_err(|error| {
         Diagnostic::new(Code::CompileFailed, format!("the output of `{binary}` is neither YAML nor JSON: {error}"))
             .help("print CRDs to stdout, and everything else to stderr")
-    })?;
-    let mut definitions = Vec::new();
-    for crd in crds {
-        let of = |key: &[String; 3]| crd["spec"]["group"] == key[0] && crd["spec"]["names"]["kind"] == key[2];
-        let origin = kinds.iter().find(|kind| kind.key.as_ref().is_some_and(of)).map(|kind| kind.origin.clone());
-        definitions.extend(Definition::split(crd, origin.as_ref()));
+    })
+}
+
+/// Their versions. What `crdgen` leaves out of `kinds` is an error.
+pub(super) fn read(crds: Vec<Value>, crdgen: &[String], kinds: &[Kind]) -> (Vec<Definition>, Diagnostics) {
+    let binary = crdgen.first().map(String::as_str).unwrap_or_default();
+    let mut definitions: Vec<Definition> = crds.into_iter().flat_map(|crd| Definition::split(crd, None)).collect();
+    for definition in &mut definitions {
+        let (group, name, version) = definition.key();
+        let known = kinds.iter().filter(|kind| kind.key.as_ref().is_some_and(|key| key[0] == group && key[2] == name));
+        let same = known.clone().find(|kind| kind.key.as_ref().is_some_and(|key| key[1] == version));
+        let other = || known.clone().next().map(|kind| Declaration::at(kind.origin()));
+        let declared = same.map(|kind| kind.declared.clone()).or_else(other);
+        definition.declared = declared;
     }
     let is_printed = |[group, version, kind]: &[String; 3]| {
         definitions.iter().any(|definition| definition.key() == (group.as_str(), kind.as_str(), version.as_str()))
@@ -36,10 +39,10 @@ pub(super) fn ask(
             let [group, version, name] = key;
             let message = format!("`{binary}` does not print the CRD of `{name}`, version `{version}` of `{group}`");
             let help = "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`";
-            found.push(Diagnostic::new(Code::MissingCrd, message).at(kind.origin.clone()).help(help));
+            found.push(Diagnostic::new(Code::MissingCrd, message).at(kind.origin()).help(help));
         }
     }
-    Ok((definitions, found))
+    (definitions, found)
 }
 
 /// The CRDs in a stream of documents and lists of them.

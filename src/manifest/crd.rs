@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
@@ -13,9 +14,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::Version;
 use serde_json::{Value, json};
 
-use crate::api::{self, Api};
+use super::schema::Path;
+use crate::api::{self, Api, Scale};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::schema::{self, Failure};
+use crate::schema::{self, Failure, Places};
 use crate::source::SourceTree;
 
 /// A CRD and the name of its file.
@@ -25,8 +27,51 @@ pub struct Crd {
     pub file_name: String,
     /// The object, in its [`canonical`] form.
     pub value: Value,
-    /// Where its versions are declared, by their names.
-    pub origins: BTreeMap<String, Origin>,
+    /// What the source says of its versions, by their names.
+    pub declared: BTreeMap<String, Declaration>,
+}
+
+impl Crd {
+    /// The kind that it defines.
+    pub fn kind(&self) -> &str {
+        self.value["spec"]["names"]["kind"].as_str().unwrap_or_default()
+    }
+
+    /// Where the first of its versions is declared.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.declared.values().next().map(|declared| &declared.origin)
+    }
+
+    /// Where a part of the schema of a version is written: the field, else the type of the version.
+    pub fn place(&self, version: &str, path: &Path) -> Option<&Origin> {
+        let declared = self.declared.get(version)?;
+        declared.places.find(path.fields()).or(Some(&declared.origin))
+    }
+}
+
+/// What the source says of a version besides its CRD.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Declaration {
+    /// Where the type is declared.
+    pub origin: Origin,
+    /// Where its fields are, as far as the source is understood.
+    pub places: Arc<Places>,
+    /// The scale subresource that its attributes ask for.
+    pub scale: Option<Scale>,
+}
+
+impl Declaration {
+    /// A type of which nothing else is known.
+    pub fn at(origin: Origin) -> Self {
+        Self { origin, places: Arc::default(), scale: None }
+    }
+}
+
+impl From<&Api> for Declaration {
+    fn from(api: &Api) -> Self {
+        let places = api.schema.as_ref().map(|(graph, root)| graph.places(*root)).unwrap_or_default();
+        Self { origin: api.origin.clone(), places, scale: api.scale.clone() }
+    }
 }
 
 /// One version of a kind: what `crd()` of its type returns.
@@ -34,19 +79,19 @@ pub struct Crd {
 pub struct Definition {
     /// The object, in its [`canonical`] form, with one version.
     pub value: Value,
-    /// Where the type is declared.
-    pub origin: Option<Origin>,
+    /// What the source says of it.
+    pub declared: Option<Declaration>,
 }
 
 impl Definition {
     /// The versions of a CRD, each on its own.
-    pub fn split(crd: Value, origin: Option<&Origin>) -> Vec<Self> {
+    pub fn split(crd: Value, declared: Option<&Declaration>) -> Vec<Self> {
         let crd = canonical(crd);
         let versions = crd["spec"]["versions"].as_array().cloned().unwrap_or_default();
         let alone = |version| {
             let mut value = crd.clone();
             value["spec"]["versions"] = json!([version]);
-            Self { value, origin: origin.cloned() }
+            Self { value, declared: declared.cloned() }
         };
         versions.into_iter().map(alone).collect()
     }
@@ -54,6 +99,11 @@ impl Definition {
     /// Group, kind and version.
     pub fn key(&self) -> (&str, &str, &str) {
         (self.text("/spec/group"), self.kind(), self.version())
+    }
+
+    /// Where the type is declared.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.declared.as_ref().map(|declared| &declared.origin)
     }
 
     fn kind(&self) -> &str {
@@ -88,7 +138,7 @@ pub fn definitions(tree: &SourceTree) -> (Vec<Definition>, Diagnostics) {
     let mut definitions = Vec::new();
     for api in &apis {
         match single(api) {
-            Ok(value) => definitions.push(Definition { value, origin: Some(api.origin.clone()) }),
+            Ok(value) => definitions.push(Definition { value, declared: Some(api.into()) }),
             Err(diagnostic) => diagnostics.push(diagnostic),
         }
     }
@@ -152,11 +202,10 @@ pub fn repeated(crds: &[Crd]) -> Diagnostics {
     let mut found = Diagnostics::default();
     for (index, crd) in crds.iter().enumerate() {
         let Some(first) = crds[..index].iter().find(|other| other.file_name == crd.file_name) else { continue };
-        let message =
-            format!("two packages declare the CRD of `{}`{}", crd.file_name, first_in(first.origins.values().next()));
+        let message = format!("two packages declare the CRD of `{}`{}", crd.file_name, first_in(first.origin()));
         found.push(
             Diagnostic::new(Code::DuplicateResource, message)
-                .at(crd.origins.values().next().cloned())
+                .at(crd.origin().cloned())
                 .help("keep the types of a kind in one package, or choose packages with `--package`"),
         );
     }
@@ -176,10 +225,10 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
     for (index, definition) in versions.iter().enumerate() {
         if let Some(first) = versions[..index].iter().find(|other| other.version() == definition.version()) {
             let message =
-                format!("`{kind}` has the version `{}` twice{}", definition.version(), first_in(first.origin.as_ref()));
+                format!("`{kind}` has the version `{}` twice{}", definition.version(), first_in(first.origin()));
             found.push(
                 Diagnostic::new(Code::DuplicateResource, message)
-                    .at(definition.origin.clone())
+                    .at(definition.origin().cloned())
                     .help("give one of them another version or kind"),
             );
         }
@@ -198,7 +247,7 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
                 );
                 found.push(
                     Diagnostic::new(Code::VersionConflict, message)
-                        .at(other.origin.clone())
+                        .at(other.origin().cloned())
                         .help("all versions of a kind share their names and scope"),
                 );
             }
@@ -214,7 +263,7 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
         ),
     };
     let at = versions.iter().rev().find(|one| one.is_stored()).unwrap_or(first);
-    found.push(Diagnostic::new(Code::StorageVersion, message).at(at.origin.clone()).help(help));
+    found.push(Diagnostic::new(Code::StorageVersion, message).at(at.origin().cloned()).help(help));
     found
 }
 
@@ -224,9 +273,9 @@ fn one(mut versions: Vec<Definition>) -> Option<Crd> {
     let stored = versions.iter().find(|one| one.is_stored())?;
     let mut value = stored.value.clone();
     let file_name = file_name(&value);
-    let origins = versions.iter().filter_map(|one| Some((one.version().to_owned(), one.origin.clone()?))).collect();
+    let declared = versions.iter().filter_map(|one| Some((one.version().to_owned(), one.declared.clone()?))).collect();
     value["spec"]["versions"] = versions.into_iter().map(|mut one| one.value["spec"]["versions"][0].take()).collect();
-    Some(Crd { file_name, value, origins })
+    Some(Crd { file_name, value, declared })
 }
 
 fn scope(api: &Api) -> &'static str {

@@ -9,7 +9,7 @@ use super::schema;
 /// A description that is too long ends after its last whole sentence in the limit, else at a blank and with `...`, which
 /// are not counted.
 pub fn limit(crd: &mut Value, limit: usize) {
-    schema::edit(crd, &mut |schema| match schema.get_mut("description") {
+    schema::edit(crd, &mut |_, _, schema| match schema.get_mut("description") {
         Some(_) if limit == 0 => {
             schema.remove("description");
         }

@@ -1,5 +1,7 @@
 //! Where in a CRD schemas are: a key anywhere else, such as in a default, is data.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 /// Keys of a schema whose value is a schema, or a list of schemas.
@@ -7,34 +9,90 @@ pub(crate) const NESTED: [&str; 6] = ["items", "additionalProperties", "not", "a
 /// Keys of a schema whose value has schemas by name.
 const NAMED: [&str; 3] = ["properties", "patternProperties", "definitions"];
 
-/// Changes each schema of a CRD, from the outside in.
-pub(crate) fn edit(crd: &mut Value, change: &mut impl FnMut(&mut Map<String, Value>)) {
+/// One step from the schema of a value to that of a part of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// A field of an object.
+    Field(String),
+    /// The items of a list.
+    Items,
+    /// The values of a map.
+    Values,
+}
+
+/// The way from the schema of a whole object to one inside, as people write it: `spec.ports[].labels.*`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Path(Vec<Step>);
+
+impl Path {
+    /// One step further.
+    #[must_use]
+    pub fn then(&self, step: Step) -> Self {
+        Self(self.0.iter().cloned().chain([step]).collect())
+    }
+
+    /// To a field.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Self {
+        self.then(Step::Field(name.to_owned()))
+    }
+
+    /// The names of the fields on the way.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|step| match step {
+            Step::Field(name) => Some(name.as_str()),
+            Step::Items | Step::Values => None,
+        })
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Field(name) if index == 0 => f.write_str(name)?,
+                Step::Field(name) => write!(f, ".{name}")?,
+                Step::Items => f.write_str("[]")?,
+                Step::Values => f.write_str(".*")?,
+            }
+        }
+        if self.0.is_empty() { f.write_str("the object") } else { Ok(()) }
+    }
+}
+
+/// Changes each schema of a CRD, from the outside in; told are the version and the way to the schema in it.
+pub(crate) fn edit(crd: &mut Value, change: &mut impl FnMut(&str, &Path, &mut Map<String, Value>)) {
     let versions = crd.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
     for version in versions.into_iter().flatten() {
+        let name = version["name"].as_str().unwrap_or_default().to_owned();
         if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
-            descend(schema, change);
+            descend(schema, &Path::default(), &mut |path, schema| change(&name, path, schema));
         }
     }
 }
 
-fn descend(schema: &mut Value, change: &mut impl FnMut(&mut Map<String, Value>)) {
+fn descend(schema: &mut Value, path: &Path, change: &mut impl FnMut(&Path, &mut Map<String, Value>)) {
     if let Value::Array(schemas) = schema {
         for schema in schemas {
-            descend(schema, change);
+            descend(schema, path, change);
         }
         return;
     }
     let Value::Object(schema) = schema else { return };
-    change(schema);
+    change(path, schema);
     for key in NESTED {
         if let Some(nested) = schema.get_mut(key) {
-            descend(nested, change);
+            match key {
+                "items" => descend(nested, &path.then(Step::Items), change),
+                "additionalProperties" => descend(nested, &path.then(Step::Values), change),
+                _ => descend(nested, path, change),
+            }
         }
     }
     for key in NAMED {
         let named = schema.get_mut(key).and_then(Value::as_object_mut);
-        for schema in named.into_iter().flat_map(Map::values_mut) {
-            descend(schema, change);
+        for (name, schema) in named.into_iter().flatten() {
+            descend(schema, &path.field(name), change);
         }
     }
 }

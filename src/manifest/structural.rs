@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::crd::Crd;
-use super::schema::NESTED;
+use super::schema::{NESTED, Path, Step};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// The annotation in which `kubectl apply` keeps the last object it applied is an annotation like others: all of an object
@@ -99,20 +99,24 @@ pub fn check(crd: &Crd) -> Diagnostics {
     let mut found = Diagnostics::default();
     for version in crd.value["spec"]["versions"].as_array().into_iter().flatten() {
         let name = version["name"].as_str().unwrap_or_default();
-        let kind = crd.value["spec"]["names"]["kind"].as_str().unwrap_or_default();
         let mut check =
-            Check { found: &mut found, origin: crd.origins.get(name), subject: format!("`{kind}`, version `{name}`") };
+            Check { found: &mut found, crd, version: name, subject: format!("`{}`, version `{name}`", crd.kind()) };
         check.columns(version);
         if let Some(schema) = version.pointer("/schema/openAPIV3Schema").filter(|schema| !schema.is_null()) {
-            check.schema(schema, "", Level::Root);
+            check.schema(schema, &Path::default(), Level::Root);
         } else {
             let help = "remove `schema = \"disabled\"` from `#[kube(…)]`";
-            check.say(Code::InvalidSchema, "", "there is no schema", help);
+            check.say(Code::InvalidSchema, &Path::default(), "there is no schema", help);
         }
     }
     size(crd, &mut found);
     found.sort();
     found
+}
+
+/// Whether the API server knows a format: it warns of others, and otherwise ignores them.
+pub(super) fn knows(format: &str) -> bool {
+    format == "date-time" || STRING_FORMATS.contains(&format) || NUMBER_FORMATS.contains(&format)
 }
 
 /// Where a schema stands.
@@ -129,18 +133,22 @@ enum Level {
 /// One version of a CRD under check.
 struct Check<'a> {
     found: &'a mut Diagnostics,
-    origin: Option<&'a Origin>,
+    crd: &'a Crd,
+    version: &'a str,
     subject: String,
 }
 
 impl Check<'_> {
-    fn say(&mut self, code: Code, path: &str, what: &str, help: &str) {
-        let place = if path.is_empty() { "the object" } else { path.trim_start_matches('.') };
-        let message = format!("{what}: `{place}` in {}", self.subject);
-        self.found.push(Diagnostic::new(code, message).at(self.origin.cloned()).help(help));
+    fn say(&mut self, code: Code, path: &Path, what: &str, help: &str) {
+        let message = format!("{what}: `{path}` in {}", self.subject);
+        self.found.push(Diagnostic::new(code, message).at(self.place(path)).help(help));
     }
 
-    fn schema(&mut self, schema: &Value, path: &str, level: Level) {
+    fn place(&self, path: &Path) -> Option<Origin> {
+        self.crd.place(self.version, path).cloned()
+    }
+
+    fn schema(&mut self, schema: &Value, path: &Path, level: Level) {
         let Some(schema) = schema.as_object() else { return };
         self.keys(schema, path);
         if schema.contains_key("$ref") {
@@ -161,13 +169,13 @@ impl Check<'_> {
     }
 
     /// Goes on with the schemas inside of one.
-    fn descend(&mut self, schema: &Map<String, Value>, path: &str, level: Level) {
+    fn descend(&mut self, schema: &Map<String, Value>, path: &Path, level: Level) {
         let inner = if level == Level::Logic { Level::Logic } else { Level::Inner };
         for key in NESTED {
             let Some(nested) = schema.get(key) else { continue };
             match (key, nested) {
-                ("items", nested) => self.schema(nested, &format!("{path}[]"), inner),
-                ("additionalProperties", nested) => self.schema(nested, &format!("{path}.*"), inner),
+                ("items", nested) => self.schema(nested, &path.then(Step::Items), inner),
+                ("additionalProperties", nested) => self.schema(nested, &path.then(Step::Values), inner),
                 // Every integer and string may be one of both: the server expects just that.
                 ("anyOf", _) if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) => {}
                 (_, Value::Array(schemas)) => schemas.iter().for_each(|one| self.schema(one, path, Level::Logic)),
@@ -175,18 +183,18 @@ impl Check<'_> {
             }
         }
         for (name, nested) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            self.schema(nested, &format!("{path}.{name}"), inner);
+            self.schema(nested, &path.field(name), inner);
         }
     }
 
-    fn keys(&mut self, schema: &Map<String, Value>, path: &str) {
+    fn keys(&mut self, schema: &Map<String, Value>, path: &Path) {
         for key in schema.keys().filter(|key| !KEYS.contains(&key.as_str()) && !key.starts_with("x-kubernetes-")) {
             let help = "the API server drops it; remove it from `extend(…)`, or name it after a key of OpenAPI v3";
             self.say(Code::UnknownSchemaKey, path, &format!("`{key}` is no key of a schema in a CRD"), help);
         }
     }
 
-    fn types(&mut self, schema: &Map<String, Value>, path: &str, level: Level) {
+    fn types(&mut self, schema: &Map<String, Value>, path: &Path, level: Level) {
         let flag = |key: &str| schema.get(key) == Some(&Value::Bool(true));
         let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
         match (kind, level) {
@@ -210,7 +218,7 @@ impl Check<'_> {
     }
 
     /// What only the structure may say.
-    fn logic(&mut self, schema: &Map<String, Value>, path: &str) {
+    fn logic(&mut self, schema: &Map<String, Value>, path: &Path) {
         for key in ["type", "additionalProperties", "description", "title", "default", "nullable"] {
             if schema.get(key).is_some_and(|value| *value != Value::Bool(false)) {
                 let help = "give the variants of the enum equal forms, or describe it with `#[schemars(with = \"…\")]`";
@@ -220,7 +228,7 @@ impl Check<'_> {
         }
     }
 
-    fn array(&mut self, schema: &Map<String, Value>, path: &str) {
+    fn array(&mut self, schema: &Map<String, Value>, path: &Path) {
         if schema.get("items").is_some_and(Value::is_array)
             || (schema.get("type").is_some_and(|kind| kind == "array") && !schema.contains_key("items"))
         {
@@ -233,7 +241,7 @@ impl Check<'_> {
         }
     }
 
-    fn object(&mut self, schema: &Map<String, Value>, path: &str, level: Level) {
+    fn object(&mut self, schema: &Map<String, Value>, path: &Path, level: Level) {
         let Some(values) = schema.get("additionalProperties") else { return };
         let fields = schema.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
         if level == Level::Root {
@@ -245,21 +253,25 @@ impl Check<'_> {
         }
     }
 
-    fn format(&mut self, schema: &Map<String, Value>, path: &str) {
+    fn format(&mut self, schema: &Map<String, Value>, path: &Path) {
         let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
-        if format == "date-time" || STRING_FORMATS.contains(&format) || NUMBER_FORMATS.contains(&format) {
+        if knows(format) {
             return;
         }
         let help = match schema.get("type").and_then(Value::as_str) {
             Some("integer") => {
-                "use `i32` or `i64`, or describe the field with `#[schemars(with = \"i64\", range(min = 0))]`"
+                "use `i32` or `i64`, or describe the field with `#[schemars(with = \"i64\", range(min = 0))]`; or pass \
+                 `--mend formats`"
             }
-            _ => "describe the field with `#[schemars(with = \"String\")]`, or use a format that Kubernetes checks",
+            _ => {
+                "describe the field with `#[schemars(with = \"String\")]`, or use a format that Kubernetes checks; or pass \
+                  `--mend formats`"
+            }
         };
         self.say(Code::UnknownFormat, path, &format!("the API server knows no format `{format}`"), help);
     }
 
-    fn rules(&mut self, schema: &Map<String, Value>, path: &str) {
+    fn rules(&mut self, schema: &Map<String, Value>, path: &Path) {
         let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
         for rule in rules.into_iter().flatten() {
             let text = rule["rule"].as_str().unwrap_or_default();
@@ -277,32 +289,38 @@ impl Check<'_> {
             let kind = column["type"].as_str().unwrap_or_default();
             if !COLUMN_TYPES.contains(&kind) {
                 let help = format!("its type is one of `{}`", COLUMN_TYPES.join("`, `"));
-                self.say(Code::PrinterColumn, "", &format!("the column `{name}` has the type `{kind}`"), &help);
+                self.say(
+                    Code::PrinterColumn,
+                    &Path::default(),
+                    &format!("the column `{name}` has the type `{kind}`"),
+                    &help,
+                );
             }
             if let Some(format) = column["format"].as_str().filter(|format| !COLUMN_FORMATS.contains(format)) {
                 let help = format!("its format is one of `{}`", COLUMN_FORMATS.join("`, `"));
-                self.say(Code::PrinterColumn, "", &format!("the column `{name}` has the format `{format}`"), &help);
+                self.say(
+                    Code::PrinterColumn,
+                    &Path::default(),
+                    &format!("the column `{name}` has the format `{format}`"),
+                    &help,
+                );
             }
         }
     }
 
-    fn default(&mut self, schema: &Map<String, Value>, path: &str) {
+    fn default(&mut self, schema: &Map<String, Value>, path: &Path) {
         let Some(default) = schema.get("default") else { return };
-        if let Err((inner, why)) = accepts(schema, default, "") {
+        if let Err((inner, why)) = accepts(schema, default, path) {
             let help = "change the `Default`, or the schema of the field, so that the default is a valid value";
-            self.say(
-                Code::InvalidDefault,
-                &format!("{path}{inner}"),
-                &format!("the default is not valid, {why}"),
-                help,
-            );
+            let message = format!("the default is not valid, {why}: `{inner}` in {}", self.subject);
+            self.found.push(Diagnostic::new(Code::InvalidDefault, message).at(self.place(path)).help(help));
         }
     }
 }
 
 /// Whether a value is of the schema: its types, fields, bounds and enums. The error is where, and why not.
-fn accepts(schema: &Map<String, Value>, value: &Value, path: &str) -> Result<(), (String, String)> {
-    let fail = |why: String| Err((path.to_owned(), why));
+fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), (Path, String)> {
+    let fail = |why: String| Err((path.clone(), why));
     let flag = |key: &str| schema.get(key) == Some(&Value::Bool(true));
     if value.is_null() && flag("nullable") {
         return Ok(());
@@ -332,7 +350,7 @@ fn accepts(schema: &Map<String, Value>, value: &Value, path: &str) -> Result<(),
     }
     for item in value.as_array().into_iter().flatten() {
         if let Some(items) = schema.get("items").and_then(Value::as_object) {
-            accepts(items, item, &format!("{path}[]"))?;
+            accepts(items, item, &path.then(Step::Items))?;
         }
     }
     let Some(object) = value.as_object() else { return Ok(()) };
@@ -346,7 +364,7 @@ fn accepts(schema: &Map<String, Value>, value: &Value, path: &str) -> Result<(),
     for (name, value) in object {
         let field = schema.get("properties").and_then(|fields| fields.get(name));
         if let Some(field) = field.or_else(|| schema.get("additionalProperties")).and_then(Value::as_object) {
-            accepts(field, value, &format!("{path}.{name}"))?;
+            accepts(field, value, &path.field(name))?;
         } else if kind == "object"
             && field.is_none()
             && schema.get("additionalProperties") != Some(&Value::Bool(true))
@@ -368,37 +386,48 @@ fn size(crd: &Crd, found: &mut Diagnostics) {
     for version in crd.value["spec"]["versions"].as_array().into_iter().flatten() {
         let name = version["name"].as_str().unwrap_or_default();
         if let Some(schema) = version.pointer("/schema/openAPIV3Schema") {
-            subtrees(schema, name.to_owned(), &mut parts);
+            subtrees(schema, name, Path::default(), &mut parts);
         }
     }
-    parts.sort_by(|(one, first), (other, second)| other.cmp(one).then_with(|| first.cmp(second)));
-    let biggest: Vec<String> = parts.iter().take(3).map(|(size, path)| format!("`{path}` {size}")).collect();
+    parts.sort_by(|one, other| {
+        other.size.cmp(&one.size).then_with(|| (one.version, &one.path).cmp(&(other.version, &other.path)))
+    });
+    let biggest: Vec<String> =
+        parts.iter().take(3).map(|Part { size, version, path }| format!("`{version}.{path}` {size}")).collect();
     let message = format!(
         "`{}` has {size} bytes as JSON, and `kubectl apply` keeps at most {APPLY_LIMIT} in an annotation; the biggest parts: {}",
         crd.file_name,
         biggest.join(", ")
     );
+    let place = parts.first().and_then(|part| crd.place(part.version, &part.path)).or(crd.origin());
     found.push(
         Diagnostic::new(Code::CrdSize, message)
-            .at(crd.origins.values().next().cloned())
+            .at(place.cloned())
             .help("apply it with `--server-side`, or leave descriptions out with `--max-desc-len 0`"),
     );
 }
 
+/// A part of a CRD, and how many bytes it is as JSON.
+struct Part<'a> {
+    size: usize,
+    version: &'a str,
+    path: Path,
+}
+
 /// The parts of a schema, those that hold more than half of the limit split into theirs.
-fn subtrees(schema: &Value, path: String, out: &mut Vec<(usize, String)>) {
+fn subtrees<'a>(schema: &Value, version: &'a str, path: Path, out: &mut Vec<Part<'a>>) {
     let size = schema.to_string().len();
-    let mut inner: Vec<(&Value, String)> = Vec::new();
+    let mut inner: Vec<(&Value, Path)> = Vec::new();
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        inner.push((field, format!("{path}.{name}")));
+        inner.push((field, path.field(name)));
     }
-    inner.extend(schema.get("items").map(|items| (items, format!("{path}[]"))));
-    inner.extend(schema.get("additionalProperties").map(|values| (values, format!("{path}.*"))));
+    inner.extend(schema.get("items").map(|items| (items, path.then(Step::Items))));
+    inner.extend(schema.get("additionalProperties").map(|values| (values, path.then(Step::Values))));
     if size * 2 <= APPLY_LIMIT || inner.is_empty() {
-        return out.push((size, path));
+        return out.push(Part { size, version, path });
     }
     for (schema, path) in inner {
-        subtrees(schema, path, out);
+        subtrees(schema, version, path, out);
     }
 }
 
@@ -414,7 +443,7 @@ mod tests {
         let schema = json!({ "type": "object", "properties": { "spec": spec } });
         let version = json!({ "name": "v1", "schema": { "openAPIV3Schema": schema } });
         let value = json!({ "spec": { "names": { "kind": "Thing" }, "versions": [version] } });
-        let crd = Crd { file_name: "things.yaml".to_owned(), value, origins: BTreeMap::new() };
+        let crd = Crd { file_name: "things.yaml".to_owned(), value, declared: BTreeMap::new() };
         check(&crd).iter().map(|found| format!("{}: {}", found.code, found.message)).collect()
     }
 

@@ -115,6 +115,21 @@ fn the_kinds_are_listed_on_request() {
     sandbox.run("generate crds --dry-run -v").success().stderr(str![[r#"
 example.com/v1 Apple: crates/types/src/lib.rs:4:12
 example.com/v1 Pear: crates/operator/src/main.rs:4:12
+note[list-kind]: the CRD has no `listKind`, which the API server fills in: `Pear`
+ --> crates/operator/src/main.rs:4:12
+  |
+4 | pub struct PearSpec {
+  |            ^^^^^^^^
+  |
+  = help: pass `--mend list-kind` if the file is compared with what the server has stored
+
+note[list-kind]: the CRD has no `listKind`, which the API server fills in: `Apple`
+ --> crates/types/src/lib.rs:4:12
+  |
+4 | pub struct AppleSpec {
+  |            ^^^^^^^^^
+  |
+  = help: pass `--mend list-kind` if the file is compared with what the server has stored
 2 created: nothing was written
 
 "#]]);
@@ -185,6 +200,92 @@ fn what_is_wrong_goes_to_stderr_when_stdout_has_manifests() {
     assert!(run.err().contains("error[rust-syntax]"));
 }
 
+/// Off unless asked for; what was done is told on request.
+#[test]
+fn what_is_mended() {
+    let sandbox = workspace();
+    sandbox.replace("crates/types/src/lib.rs", "i32", "u32");
+    sandbox.replace(
+        "crates/types/src/lib.rs",
+        "kind = \"Apple\"",
+        "kind = \"Apple\", scale(spec_replicas_path = \".spec.size\", status_replicas_path = \".status.size\")",
+    );
+    sandbox.run("generate crds -p types").success().stderr(str![[r#"
+warning[dropped-scale]: kube leaves out the scale subresource of a kind without a status: `Apple`, version `v1`
+ --> crates/types/src/lib.rs:4:12
+  |
+4 | pub struct AppleSpec {
+  |            ^^^^^^^^^
+  |
+  = help: give it a status that has the field of `status_replicas_path`, and name that by `status = "…"`; or pass `--mend scale`
+
+warning[unknown-format]: the API server knows no format `uint32`: `spec.size` in `Apple`, version `v1`
+ --> crates/types/src/lib.rs:7:9
+  |
+7 |     pub size: u32,
+  |         ^^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+1 created
+
+"#]]);
+    let exact = sandbox.read(APPLE);
+    sandbox.run("generate crds -p types --check --mend all").code(3);
+    sandbox.run("generate crds -p types --mend formats,list-kind,scale -v").success().stderr(str![[r#"
+example.com/v1 Apple: crates/types/src/lib.rs:4:12
+note[mended]: `listKind` is `AppleList` now: `Apple`
+ --> crates/types/src/lib.rs:4:12
+  |
+4 | pub struct AppleSpec {
+  |            ^^^^^^^^^
+
+note[mended]: the scale subresource is written: `Apple`, version `v1`
+ --> crates/types/src/lib.rs:4:12
+  |
+4 | pub struct AppleSpec {
+  |            ^^^^^^^^^
+
+note[mended]: the format `uint32` is `int64` now: `spec.size` in `Apple`, version `v1`
+ --> crates/types/src/lib.rs:7:9
+  |
+7 |     pub size: u32,
+  |         ^^^^^^^^^
+1 updated
+
+"#]]);
+    let mended = sandbox.read(APPLE);
+    let diff = similar::TextDiff::from_lines(&exact, &mended).unified_diff().context_radius(1).to_string();
+    snapbox::assert_data_eq!(
+        diff,
+        str![[r#"
+@@ -9,2 +9,3 @@
+     kind: Apple
++    listKind: AppleList
+     plural: apples
+@@ -25,3 +26,3 @@
+                   a limit
+-                format: uint32
++                format: int64
+                 minimum: 0
+@@ -37 +38,5 @@
+     storage: true
++    subresources:
++      scale:
++        specReplicasPath: .spec.size
++        statusReplicasPath: .status.size
+
+"#]]
+    );
+    sandbox.run("generate crds -p types --check --mend all").success().stderr(str![[r#"
+1 unchanged
+
+"#]]);
+    let report: serde_json::Value =
+        serde_json::from_str(&sandbox.run("generate crds -p types --mend formats -o json").success().out()).unwrap();
+    let told: Vec<_> = report["diagnostics"].as_array().unwrap().iter().map(|found| found["code"].clone()).collect();
+    assert_eq!(told, ["dropped-scale", "list-kind", "mended"]);
+}
+
 #[test]
 fn a_header_has_the_year() {
     let sandbox = workspace();
@@ -236,7 +337,7 @@ fn all_findings_of_all_crds_are_told_at_once_also_as_sarif() {
         .collect();
     assert_eq!(
         told,
-        ["warning unknown-format crates/operator/src/main.rs 4", "error array-items crates/types/src/lib.rs 4"]
+        ["warning unknown-format crates/operator/src/main.rs 7", "error array-items crates/types/src/lib.rs 7"]
     );
     assert_eq!(created(&sandbox), [""; 0]);
 }

@@ -1,10 +1,13 @@
 //! What is said about types that have no CRD: one file per code in `fixtures/diagnostics`, named after it, with the
-//! whole text beside it. A line `//! dependency: …` adds or replaces a line of its `Cargo.toml`.
+//! whole text beside it. A line `//! dependency: …` adds or replaces a line of its `Cargo.toml`; with `//! mend: all`
+//! everything is mended first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use memcached_sdk::cli::Mendable;
 use memcached_sdk::diagnostic::{Code, Severity};
+use memcached_sdk::manifest::mend::{self, Mend};
 use memcached_sdk::manifest::{crd, structural};
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use snapbox::data::DataFormat;
@@ -35,9 +38,18 @@ fn check(file: &Path) {
     let (tree, found) = SourceTree::load(folder.path()).unwrap();
     assert!(found.is_empty(), "{name}: {}", found.render(false));
     let (crds, mut found) = crd::crds(&tree);
-    for crd in &crds {
-        found.extend(structural::check(crd));
+    let wanted = if text.starts_with("//! mend: all\n") { vec![Mendable::All] } else { Vec::new() };
+    for crd in crds {
+        let (crd, mends) = mend::mend(crd, &wanted);
+        found.extend(mends.iter().map(Mend::done).collect());
+        found.extend(mend::advice(&crd));
+        found.extend(structural::check(&crd));
     }
+    // It is about every CRD that kube makes.
+    if name != Code::ListKind.as_str() {
+        found = found.iter().filter(|found| found.code != Code::ListKind).cloned().collect();
+    }
+    found.sort();
     let codes: BTreeSet<&str> = found.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
     assert_eq!(codes, BTreeSet::from([name]), "{}", found.render(false));
     let code = Code::ALL.iter().find(|code| code.as_str() == name).unwrap();
@@ -65,6 +77,7 @@ fn every_code_about_types_has_a_file_with_its_message() {
         "src/schema.rs",
         "src/schema",
         "src/manifest/crd.rs",
+        "src/manifest/mend.rs",
         "src/manifest/structural.rs",
     ]);
     // No type gives this one: only a crdgen of the project itself prints what is no schema.

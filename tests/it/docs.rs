@@ -47,6 +47,7 @@ fn the_reference_of_diagnostics_is_in_sync() {
         let severity = match code.severity() {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         };
         let _ = writeln!(page, "| `{}` | {severity} | {} |", code.as_str(), code.description().replace('|', "\\|"));
     }

@@ -313,13 +313,22 @@ fn the_crdgen_of_the_project() {
   "changes": [],
   "diagnostics": [
     {
+      "code": "list-kind",
+      "severity": "note",
+      "message": "the CRD has no `listKind`, which the API server fills in: `Thing`",
+      "file": "src/lib.rs",
+      "line": 4,
+      "column": 12,
+      "help": "pass `--mend list-kind` if the file is compared with what the server has stored"
+    },
+    {
       "code": "unknown-format",
       "severity": "warning",
       "message": "the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`",
       "file": "src/lib.rs",
-      "line": 4,
-      "column": 12,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`"
+      "line": 5,
+      "column": 9,
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`"
     },
     {
       "code": "missing-crd",
@@ -359,13 +368,22 @@ fn types_that_can_not_answer() {
   "changes": [],
   "diagnostics": [
     {
+      "code": "list-kind",
+      "severity": "note",
+      "message": "the CRD has no `listKind`, which the API server fills in: `Bare`",
+      "file": "src/lib.rs",
+      "line": 3,
+      "column": 12,
+      "help": "pass `--mend list-kind` if the file is compared with what the server has stored"
+    },
+    {
       "code": "unknown-format",
       "severity": "warning",
       "message": "the API server knows no format `uint8`: `spec.size` in `Bare`, version `v1`",
       "file": "src/lib.rs",
-      "line": 3,
-      "column": 12,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`"
+      "line": 4,
+      "column": 9,
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`"
     },
     {
       "code": "not-structural",
@@ -439,12 +457,12 @@ error[engines-differ]: the compiler gives another CRD for `Thing`, version `v1` 
   = help: use `--engine compiled`, and please report the difference
 
 warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
- --> src/lib.rs:3:12
+ --> src/lib.rs:4:9
   |
-3 | pub struct ThingSpec {
-  |            ^^^^^^^^^
+4 |     pub size: u8,
+  |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
 
 "#]]
     );
@@ -506,8 +524,7 @@ compiling `op`, because one thing needs the compiler:
   src/lib.rs:4:28: `transform = …` runs code, in `Thing.spec.size` [schema-code]
 the first time may take minutes; `--engine static` fails instead
 error[compile-failed]: cannot run `cargo`: No such file or directory (os error 2)
- |
- = help: install Rust from https://rustup.rs, or pass `--engine static`, which needs neither
+help: install Rust from https://rustup.rs, or pass `--engine static`, which needs neither
 
 error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
  --> src/lib.rs:4:28

@@ -149,5 +149,17 @@ fn a_changed_byte_of_a_crd_is_found() {
     assert!(!output.status.success());
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("test result: FAILED"), "{said}");
-    assert!(said.contains("65534"), "{said}");
+    let place = "memcacheds.cache.example.com v1alpha1 \
+                 /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/containerPort/maximum";
+    assert!(said.contains(&format!("{place}: types say 65535.0, files say 65534.0\n")), "{said}");
+
+    // A difference that is wanted passes, but not once it is gone.
+    let file = project.path("tests/crds.rs");
+    let source = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, source.replace("PERMITTED: &[&str] = &[]", &format!("PERMITTED: &[&str] = &[{place:?}]")))
+        .unwrap();
+    let output = test();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    std::fs::write(&path, text).unwrap();
+    assert!(!test().status.success());
 }

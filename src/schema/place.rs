@@ -1,0 +1,120 @@
+//! Where the fields of a type are written, found by their names in JSON.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Container, Field, Graph, Shape, Tag, Type, TypeId, Variant, VariantData};
+use crate::diagnostic::Origin;
+
+/// The fields of a type by their names in JSON, those of flattened types, list items and variants among them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Places(BTreeMap<String, Place>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Place {
+    origin: Option<Origin>,
+    inside: Arc<Places>,
+}
+
+impl Places {
+    /// The innermost field on the way that `names` describes.
+    pub fn find<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Option<&Origin> {
+        let place = self.0.get(names.next()?)?;
+        place.inside.find(names).or(place.origin.as_ref())
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (name, place) in &other.0 {
+            self.0.entry(name.clone()).or_insert_with(|| place.clone());
+        }
+    }
+}
+
+/// The fields of a type of the graph.
+pub(super) fn places(graph: &Graph, root: TypeId) -> Arc<Places> {
+    Reader { graph, done: BTreeMap::new() }.of(root)
+}
+
+struct Reader<'g> {
+    graph: &'g Graph,
+    /// A type that is being read is empty: a type that contains itself ends there.
+    done: BTreeMap<TypeId, Arc<Places>>,
+}
+
+impl Reader<'_> {
+    fn of(&mut self, id: TypeId) -> Arc<Places> {
+        if let Some(done) = self.done.get(&id) {
+            return Arc::clone(done);
+        }
+        self.done.insert(id, Arc::default());
+        let places = match self.graph.get(id) {
+            Type::Known(_, arguments) => self.all(arguments),
+            Type::User(container) => self.container(container),
+            Type::Unknown => Arc::default(),
+        };
+        self.done.insert(id, Arc::clone(&places));
+        places
+    }
+
+    fn all(&mut self, types: &[TypeId]) -> Arc<Places> {
+        let mut parts: Vec<Arc<Places>> = types.iter().map(|ty| self.of(*ty)).collect();
+        parts.retain(|part| !part.0.is_empty());
+        if parts.len() < 2 {
+            return parts.pop().unwrap_or_default();
+        }
+        let mut all = Places::default();
+        for part in &parts {
+            all.merge(part);
+        }
+        Arc::new(all)
+    }
+
+    fn container(&mut self, container: &Container) -> Arc<Places> {
+        match &container.shape {
+            Shape::Transparent(ty) | Shape::With(ty) => self.of(*ty),
+            Shape::Newtype(field) => self.of(field.ty),
+            Shape::Unit | Shape::Recipe(_) => Arc::default(),
+            Shape::Tuple(fields) => self.all(&fields.iter().map(|field| field.ty).collect::<Vec<_>>()),
+            Shape::Struct(fields, _) => Arc::new(self.fields(fields)),
+            Shape::Enum(tag, variants, _) => {
+                let mut all = Places::default();
+                for variant in variants {
+                    let inside = self.variant(variant);
+                    let name = match tag {
+                        Tag::External if !variant.untagged => &variant.name,
+                        Tag::Adjacent(_, content) if !variant.untagged => content,
+                        Tag::External | Tag::Adjacent(..) | Tag::Internal(_) | Tag::None => {
+                            all.merge(&inside);
+                            continue;
+                        }
+                    };
+                    let origin = variant.origin.clone();
+                    all.merge(&Places(BTreeMap::from([(name.clone(), Place { origin, inside })])));
+                }
+                Arc::new(all)
+            }
+        }
+    }
+
+    fn variant(&mut self, variant: &Variant) -> Arc<Places> {
+        match (&variant.data, variant.with) {
+            (_, Some(ty)) => self.of(ty),
+            (VariantData::Unit, None) => Arc::default(),
+            (VariantData::Newtype(field), None) => self.of(field.ty),
+            (VariantData::Tuple(fields), None) => self.all(&fields.iter().map(|field| field.ty).collect::<Vec<_>>()),
+            (VariantData::Struct(fields), None) => Arc::new(self.fields(fields)),
+        }
+    }
+
+    fn fields(&mut self, fields: &[Field]) -> Places {
+        let mut places = Places::default();
+        for field in fields.iter().filter(|field| !field.flatten) {
+            let place = Place { origin: field.origin.clone(), inside: self.of(field.ty) };
+            places.0.insert(field.name.clone(), place);
+        }
+        for field in fields.iter().filter(|field| field.flatten) {
+            places.merge(&self.of(field.ty));
+        }
+        places
+    }
+}
