@@ -486,7 +486,7 @@ fn flattenable(input: &DeriveInput) -> bool {
 }
 
 /// kube's guess; irregular plurals are written out by the user.
-fn plural(word: &str) -> String {
+pub(crate) fn plural(word: &str) -> String {
     let es = ["s", "x", "z", "ch", "sh"];
     if es.iter().any(|ending| word.ends_with(ending)) {
         return format!("{word}es");

@@ -40,6 +40,9 @@ pub enum Command {
     ///
     /// With --check, in a project and without naming what to write, src/manager is compared too: `update` writes it.
     Generate(GenerateArgs),
+    /// Find out which permissions the code uses
+    #[command(subcommand)]
+    Rbac(RbacCommand),
     /// Bring the files in src/manager to this version
     Update(UpdateArgs),
     /// Print a completion script for a shell
@@ -298,7 +301,7 @@ pub struct PackageArgs {
     /// All packages of the workspace
     #[arg(long, conflicts_with = "package")]
     pub workspace: bool,
-    /// Generate only what is declared in these files and folders; may be given several times
+    /// Only what is in these files and folders; may be given several times
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     pub paths: Vec<PathBuf>,
 }
@@ -390,6 +393,69 @@ impl GenerateWhat {
     pub fn rbac(self) -> bool {
         self != Self::Crds
     }
+}
+
+/// What can be found out about permissions.
+#[derive(Debug, Subcommand)]
+pub enum RbacCommand {
+    /// Print the permissions that the code uses
+    Derive(DeriveArgs),
+    /// List the calls that use a permission
+    Explain(ExplainArgs),
+}
+
+/// `rbac derive`
+///
+/// Reads which requests the code makes: every `Api`, controller, watcher, event and election is followed to the calls
+/// that are made on it. The result is a proposal for markers; nothing is written. What could not be followed is a warning.
+#[derive(Debug, Clone, Args)]
+#[command(about = "Print the permissions that the code uses")]
+pub struct DeriveArgs {
+    /// What to print
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with = "output")]
+    pub format: DeriveFormat,
+    /// The name of the role
+    #[arg(long, value_name = "NAME", default_value = rbac::ROLE)]
+    pub role_name: String,
+    /// The code to read.
+    #[command(flatten)]
+    pub code: CodeArgs,
+}
+
+/// As what derived permissions are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum DeriveFormat {
+    /// Roles, as `generate` writes them.
+    #[default]
+    Roles,
+    /// Markers to paste; without what a generated project has roles of its own for.
+    Markers,
+}
+
+/// `rbac explain`
+#[derive(Debug, Clone, Args)]
+#[command(about = "List the calls that use a permission")]
+pub struct ExplainArgs {
+    /// A verb, a resource, or both, such as `patch deployments.apps`, `pods/log` or `get /metrics`; or a marker
+    #[arg(value_name = "RULE", required = true, num_args = 1..)]
+    pub rule: Vec<String>,
+    /// The code to read.
+    #[command(flatten)]
+    pub code: CodeArgs,
+}
+
+/// Code that is read, and how the answer is printed.
+#[derive(Debug, Clone, Default, Args)]
+pub struct CodeArgs {
+    /// The features of the crate.
+    #[command(flatten)]
+    pub features: FeatureArgs,
+    /// Where the code is.
+    #[command(flatten)]
+    pub packages: PackageArgs,
+    /// The format of the output
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: DataFormat,
 }
 
 /// `update`

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::cli::{Cli, Command, CreateCommand, OutputFormat, WriteArgs};
+use crate::cli::{
+    Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, OutputFormat, RbacCommand, WriteArgs,
+};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, sarif};
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
 use crate::plan::{Draft, RECORD, RelPath, report};
@@ -18,6 +20,7 @@ mod create_api;
 mod generate;
 mod init;
 mod new;
+mod rbac;
 mod toolchain;
 mod update;
 mod version;
@@ -30,6 +33,13 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Create(CreateCommand::Api(args)) => args.write.clone(),
         Command::Generate(args) => args.write.clone(),
         Command::Update(args) => args.write.clone(),
+        Command::Rbac(
+            RbacCommand::Derive(DeriveArgs { code, .. }) | RbacCommand::Explain(ExplainArgs { code, .. }),
+        ) => {
+            let json = code.output == DataFormat::Json;
+            let output = if json { OutputFormat::Json } else { OutputFormat::Text };
+            WriteArgs { output, ..WriteArgs::default() }
+        }
         Command::Completion(_) | Command::Version(_) => WriteArgs::default(),
     };
     let mut term = Term::stdio(match write {
@@ -45,6 +55,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::New(args) => new::run(&args, &mut term),
         Command::Create(CreateCommand::Api(args)) => create_api::run(&args, &mut term),
         Command::Generate(args) => generate::run(&args, &mut term),
+        Command::Rbac(RbacCommand::Derive(args)) => rbac::derive(&args, &mut term),
+        Command::Rbac(RbacCommand::Explain(args)) => rbac::explain(&args, &mut term),
         Command::Update(args) => update::run(&args, &mut term),
         Command::Completion(args) => print(&completion::script(&args), &mut term),
         Command::Version(args) => print(&version::text(&args), &mut term),

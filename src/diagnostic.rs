@@ -180,6 +180,7 @@ codes! {
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
     PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
+    RbacNotFollowed = "rbac-not-followed", Warning, "A call may make a request that could not be derived from the code";
     RbacRule = "rbac-rule", Warning, "A permission that the API server refuses, or that no request can match";
     RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
     SchemaCode = "schema-code", Error, "A schema is made by code of the user";

@@ -3,6 +3,7 @@
 //! Markers are what is declared (see [`crate::manifest::rbac`]); the rooms below say what the code uses and what an
 //! operator has requested, and compare.
 
+pub mod derive;
 mod rule;
 mod usage;
 

@@ -8,6 +8,7 @@ mod comment;
 mod file;
 mod files;
 mod foreign;
+mod kube;
 mod lock;
 mod manifest;
 pub mod marker;
@@ -30,11 +31,12 @@ use self::file::FileId;
 pub(crate) use self::file::clean;
 pub(crate) use self::file::relative;
 pub use self::files::Pending;
+pub use self::kube::CustomResource;
 pub(crate) use self::manifest::get;
 pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection, crate_name};
 use self::module::{Loader, Sources, index};
 use self::registry::Generated;
-pub use self::registry::GeneratedType;
+pub use self::registry::{GeneratedResource, GeneratedType};
 use self::resolve::Scopes;
 pub use self::resolve::{Namespace, Resolution};
 pub use self::workspace::{Member, PackageSelection, Packages};
@@ -473,6 +475,29 @@ impl SourceTree {
     /// A type of a generated crate by its path below a folder of modules.
     pub fn generated_type(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedType>> {
         self.generated.get(dir, path)
+    }
+
+    /// The names of a type of a generated crate in the API, if it is a resource.
+    pub fn generated_resource(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedResource>> {
+        self.generated.resource(dir, path)
+    }
+
+    /// The custom resource of which an item is the spec.
+    pub fn custom_resource(&self, item: ItemRef) -> Option<CustomResource> {
+        CustomResource::of(self.item(item))
+    }
+
+    /// Says that an answer depends on all code that may run; false when some of it is not read yet.
+    ///
+    /// A file without the word `fn` has no code.
+    pub fn seek_code(&self) -> bool {
+        self.sources.want_files(|file| file.text.contains("fn"));
+        self.sources.wanted.borrow().is_empty()
+    }
+
+    /// The module belongs to a package that comes from a registry.
+    pub fn is_fetched(&self, module: ModuleId) -> bool {
+        self.sources.packages[self.krate(module).package.0 as usize].fetched
     }
 
     /// The place of a span from an item of this module.

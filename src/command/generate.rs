@@ -103,7 +103,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     apply(draft, found, &args.write)?.show(&args.write, term)
 }
 
-fn features(args: &FeatureArgs) -> FeatureSelection {
+pub(super) fn features(args: &FeatureArgs) -> FeatureSelection {
     let names = args.features.iter().flat_map(|names| names.split_whitespace());
     FeatureSelection {
         no_default: args.no_default_features,

@@ -14,6 +14,8 @@ pub struct Usage {
     pub call: String,
     /// The call in the source.
     pub origin: Origin,
+    /// The role that every generated project has for this, besides the one that its markers make.
+    pub role: Option<&'static str>,
 }
 
 /// Where a request reads or writes.

@@ -95,9 +95,25 @@ pub struct GeneratedType {
     pub keys: BTreeMap<String, String>,
 }
 
+/// The names that `impl Resource` gives a type of k8s-openapi in the API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GeneratedResource {
+    /// API group, empty for the core group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// The name in URLs.
+    pub plural: String,
+    /// Objects live in namespaces.
+    pub namespaced: bool,
+}
+
 /// Types of k8s-openapi by folder and path, once they were read.
 #[derive(Debug, Default)]
-pub(super) struct Generated(RefCell<BTreeMap<Key, Option<Rc<GeneratedType>>>>);
+pub(super) struct Generated {
+    types: RefCell<BTreeMap<Key, Option<Rc<GeneratedType>>>>,
+    resources: RefCell<BTreeMap<Key, Option<Rc<GeneratedResource>>>>,
+}
 
 type Key = (PathBuf, Vec<String>);
 
@@ -105,17 +121,28 @@ impl Generated {
     /// The type of a path below a folder of modules, such as `api::core::v1::Pod`.
     pub(super) fn get(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedType>> {
         let key = (dir.to_path_buf(), path.to_vec());
-        if let Some(found) = self.0.borrow().get(&key) {
+        if let Some(found) = self.types.borrow().get(&key) {
             return found.clone();
         }
         let found = read_generated(dir, path).map(Rc::new);
-        self.0.borrow_mut().insert(key, found.clone());
+        self.types.borrow_mut().insert(key, found.clone());
+        found
+    }
+
+    /// The resource of a path below a folder of modules.
+    pub(super) fn resource(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedResource>> {
+        let key = (dir.to_path_buf(), path.to_vec());
+        if let Some(found) = self.resources.borrow().get(&key) {
+            return found.clone();
+        }
+        let found = read_resource(dir, path).map(Rc::new);
+        self.resources.borrow_mut().insert(key, found.clone());
         found
     }
 }
 
-/// Reads a type from files of the form that k8s-openapi's generator writes: a module for each type, re-exported.
-fn read_generated(dir: &Path, path: &[String]) -> Option<GeneratedType> {
+/// The text of the file that declares a type: k8s-openapi has a module for each type, re-exported.
+fn generated_text(dir: &Path, path: &[String]) -> Option<String> {
     let (name, modules) = path.split_last()?;
     let mut folder = dir.to_path_buf();
     folder.extend(modules);
@@ -125,12 +152,36 @@ fn read_generated(dir: &Path, path: &[String]) -> Option<GeneratedType> {
         let names = names.trim_start_matches('{').trim_end_matches('}');
         names.split(',').any(|other| other.trim() == name).then_some(module)
     })?;
-    let text = std::fs::read_to_string(folder.join(format!("{module}.rs"))).ok()?;
-    let item = |start: &str| {
-        let at = text.find(start)?;
-        let end = text[at..].find("\n}\n").map_or(text.len(), |end| at + end + 2);
-        Some((at, &text[at..end]))
+    std::fs::read_to_string(folder.join(format!("{module}.rs"))).ok()
+}
+
+/// The text of an item that starts so, and where it is.
+fn generated_item<'a>(text: &'a str, start: &str) -> Option<(usize, &'a str)> {
+    let at = text.find(start)?;
+    let end = text[at..].find("\n}\n").map_or(text.len(), |end| at + end + 2);
+    Some((at, &text[at..end]))
+}
+
+fn read_resource(dir: &Path, path: &[String]) -> Option<GeneratedResource> {
+    let text = generated_text(dir, path)?;
+    let (_, block) = generated_item(&text, &format!("impl crate::Resource for {} {{", path.last()?))?;
+    let constant = |name: &str| {
+        let rest = block.split_once(&format!("const {name}: &'static str = \""))?.1;
+        Some(rest.split_once('"')?.0.to_owned())
     };
+    Some(GeneratedResource {
+        group: constant("GROUP")?,
+        kind: constant("KIND")?,
+        plural: constant("URL_PATH_SEGMENT")?,
+        namespaced: block.contains("type Scope = crate::NamespaceResourceScope;"),
+    })
+}
+
+/// Reads a type from files of the form that k8s-openapi's generator writes.
+fn read_generated(dir: &Path, path: &[String]) -> Option<GeneratedType> {
+    let name = path.last()?;
+    let text = generated_text(dir, path)?;
+    let item = |start: &str| generated_item(&text, start);
     let (_, schema) = item(&format!("impl crate::schemars::JsonSchema for {name} {{"))?;
     let derives_default = |at: usize| {
         let attribute = text[..at].lines().next_back().unwrap_or_default();

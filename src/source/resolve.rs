@@ -10,6 +10,7 @@ use std::rc::Rc;
 use syn::{Fields, Item, UseTree, Visibility};
 
 use super::foreign;
+use super::kube::CustomResource;
 use super::manifest::crate_name;
 use super::module::Sources;
 use super::{CrateId, ItemRef, ModuleId, SourceTree, ident};
@@ -206,6 +207,15 @@ impl Scopes {
             _ => return,
         };
         let scope = self.scope(sources, module, vis);
+        if let Some(resource) = CustomResource::of(&data.item)
+            && resource.root != ident(name).as_str()
+        {
+            let def = Def::Member(id, resource.root.as_str().into());
+            for namespace in [Types, Values] {
+                let binding = Binding { def: def.clone(), scope, strength: Strength::Glob, import: None };
+                self.bind(module, &resource.root, namespace, binding);
+            }
+        }
         let def = data.child.map_or(Def::Item(id), Def::Module);
         for namespace in namespaces {
             self.bind(module, &ident(name), *namespace, Binding::item(def.clone(), scope));

@@ -36,6 +36,7 @@ mod plan;
 mod projects;
 mod random;
 mod rbac;
+mod rbac_derive;
 mod reading;
 mod resolve;
 mod samples;

@@ -1,0 +1,295 @@
+//! `rbac`: the source → the permissions that it uses.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::generate::features;
+use super::{Outcome, Usage as Misuse};
+use crate::cli::{CodeArgs, DataFormat, DeriveArgs, DeriveFormat, ExplainArgs};
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::manifest::yaml;
+use crate::plan::{Draft, RECORD, RelPath};
+use crate::project::Project;
+use crate::rbac::derive::{self, propose};
+use crate::rbac::{PolicyRule, Scope, Target, Usage};
+use crate::source::{PackageSelection, Packages, Pending, SourceTree};
+use crate::term::Term;
+
+/// The namespace of an operator that has no PROJECT file: what kustomizations replace.
+const NAMESPACE: &str = "system";
+
+pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
+    let code = Code::read(&args.code)?;
+    if code.found.has_errors() {
+        return code.failed(args.code.output, term);
+    }
+    let roles = propose::roles(&code.usages, &args.role_name, &code.namespace);
+    if args.code.output == DataFormat::Json {
+        let markers = propose::markers(&code.usages, &code.namespace);
+        return code.json(code.usages.iter(), json!({ "roles": roles, "markers": markers }), term);
+    }
+    term.diagnostics(&code.found);
+    match args.format {
+        DeriveFormat::Roles => term.data(&yaml::file(None, &roles))?,
+        DeriveFormat::Markers => {
+            let lines = propose::markers(&code.usages, &code.namespace).into_iter().map(|line| line + "\n");
+            term.data(&lines.collect::<String>())?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
+    let rule = rule(&args.rule.join(" ")).map_err(Misuse)?;
+    let code = Code::read(&args.code)?;
+    if code.found.has_errors() {
+        return code.failed(args.code.output, term);
+    }
+    let usages = code.usages.iter().filter(|usage| rule.grants(&usage.permission));
+    if args.code.output == DataFormat::Json {
+        return code.json(usages, json!({}), term);
+    }
+    let lines: String = usages.map(line).collect();
+    term.diagnostics(&code.found);
+    if lines.is_empty() {
+        term.status("nothing in the code is known to use it");
+    }
+    term.data(&lines)?;
+    Ok(Outcome::Done)
+}
+
+/// What the code uses.
+struct Code {
+    usages: Vec<Usage>,
+    found: Diagnostics,
+    /// Where the operator runs.
+    namespace: String,
+}
+
+impl Code {
+    fn read(args: &CodeArgs) -> Result<Self> {
+        let selection = PackageSelection {
+            manifest_path: args.packages.manifest_path.clone(),
+            packages: args.packages.package.clone(),
+            workspace: args.packages.workspace,
+        };
+        let packages = Packages::find(Path::new("."), &selection)?;
+        let selections = packages.features(&features(&args.features)).map_err(Misuse)?;
+        let project = Draft::open(&packages.root).read(&RelPath::new(RECORD)?)?;
+        let project = project.map(|text| Project::parse(&text)).transpose()?;
+        let namespace = project.map_or_else(|| NAMESPACE.to_owned(), |project| format!("{}-system", project.name));
+        let (mut usages, mut found) = (Vec::new(), Diagnostics::default());
+        for (member, features) in packages.members.iter().zip(&selections) {
+            let (mut tree, wrong) = SourceTree::load_below(&packages.root, &member.dir, features, &Pending::default())?;
+            found.extend(wrong);
+            let ((of_package, diagnostics), read) = tree.settle(derive::uses);
+            usages.extend(of_package);
+            found.extend(diagnostics);
+            found.extend(read);
+        }
+        let paths: Vec<PathBuf> = args.packages.paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
+        let root = std::path::absolute(&packages.root)?;
+        usages.retain(|usage| {
+            paths.is_empty() || paths.iter().any(|path| root.join(&*usage.origin.path).starts_with(path))
+        });
+        // Packages that depend on one another have calls in common.
+        let mut seen = BTreeSet::new();
+        usages.retain(|usage| {
+            let Usage { permission, scope, origin, .. } = usage;
+            seen.insert((permission.clone(), scope.clone(), origin.path.clone(), origin.range.start))
+        });
+        found.sort();
+        Ok(Self { usages, found, namespace })
+    }
+
+    fn failed(&self, output: DataFormat, term: &mut Term) -> Result<Outcome> {
+        match output {
+            DataFormat::Text => term.diagnostics(&self.found),
+            DataFormat::Json => {
+                self.json([].into_iter(), json!({}), term)?;
+            }
+        }
+        Ok(Outcome::Failed)
+    }
+
+    /// One document: what was asked for, the calls, and what could not be followed.
+    fn json<'a>(
+        &self,
+        usages: impl Iterator<Item = &'a Usage>,
+        mut document: Value,
+        term: &mut Term,
+    ) -> Result<Outcome> {
+        document["uses"] = usages.map(object).collect();
+        document["diagnostics"] = json!(self.found.to_json());
+        term.data(&format!("{document:#}\n"))?;
+        Ok(Outcome::Done)
+    }
+}
+
+fn object(usage: &Usage) -> Value {
+    let (line, column) = usage.origin.line_column();
+    let mut object = json!({
+        "verb": usage.permission.verb,
+        "scope": match &usage.scope {
+            Scope::Cluster => "cluster",
+            Scope::Own => "own",
+            Scope::Namespace(_) => "namespace",
+            Scope::Namespaced => "namespaced",
+        },
+        "call": usage.call,
+        "file": &*usage.origin.path,
+        "line": line,
+        "column": column,
+    });
+    match &usage.permission.target {
+        Target::Resource { group, resource, .. } => {
+            object["group"] = json!(group);
+            object["resource"] = json!(resource);
+        }
+        Target::Url(url) => object["url"] = json!(url),
+    }
+    if let Scope::Namespace(name) = &usage.scope {
+        object["namespace"] = json!(name);
+    }
+    if let Some(role) = usage.role {
+        object["role"] = json!(role);
+    }
+    object
+}
+
+/// `file:line:column: permission, where: call`
+fn line(usage: &Usage) -> String {
+    let (line, column) = usage.origin.line_column();
+    let target = match &usage.permission.target {
+        Target::Resource { group, resource, .. } => name(group, resource),
+        Target::Url(url) => url.clone(),
+    };
+    let place = match &usage.scope {
+        Scope::Cluster => "cluster-wide".to_owned(),
+        Scope::Own => "in the namespace of the operator".to_owned(),
+        Scope::Namespace(name) => format!("in the namespace `{name}`"),
+        Scope::Namespaced => "in any namespace".to_owned(),
+    };
+    let (verb, call, path) = (&usage.permission.verb, &usage.call, &usage.origin.path);
+    format!("{path}:{line}:{column}: {verb} {target} {place}: {call}\n")
+}
+
+/// `deployments.apps/scale`, as kubectl has it.
+fn name(group: &str, resource: &str) -> String {
+    let (plural, sub) = match resource.split_once('/') {
+        Some((plural, sub)) => (plural, format!("/{sub}")),
+        None => (resource, String::new()),
+    };
+    if group.is_empty() { format!("{plural}{sub}") } else { format!("{plural}.{group}{sub}") }
+}
+
+/// The rule that somebody asks about; what is left out stands for everything.
+fn rule(text: &str) -> Result<PolicyRule, Problem> {
+    if !text.contains('=') {
+        return words(text);
+    }
+    let arguments = text.trim_start_matches(['/', ' ']).trim_start_matches("+kubebuilder:rbac:");
+    let mut rule = PolicyRule::default();
+    for argument in arguments.split(',') {
+        let wrong = || {
+            let message = format!("`{argument}` is no argument of a marker that says what is used");
+            Problem::new(message).help("write `groups=apps,resources=deployments,verbs=patch`")
+        };
+        let (key, value) = argument.split_once('=').ok_or_else(wrong)?;
+        let unquoted = |item: &str| item.trim().trim_matches(['"', '`']).to_owned();
+        let items = value.split(';').map(unquoted);
+        match key.trim() {
+            "groups" => rule.groups = items.map(|group| if group == "core" { String::new() } else { group }).collect(),
+            "resources" => rule.resources = items.collect(),
+            "verbs" => rule.verbs = items.collect(),
+            "urls" => rule.urls = items.collect(),
+            "namespace" | "roleName" | "resourceNames" => {}
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(open(rule))
+}
+
+fn words(text: &str) -> Result<PolicyRule, Problem> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_verb = |word: &str| VERBS.contains(&word);
+    let (verb, target) = match words.as_slice() {
+        [verb] if is_verb(verb) => (Some(*verb), None),
+        [target] => (None, Some(*target)),
+        [verb, target] => (Some(*verb), Some(*target)),
+        _ => {
+            let problem = Problem::new(format!("`{text}` is no rule"));
+            return Err(problem.help("write a verb and a resource, such as `patch deployments.apps`"));
+        }
+    };
+    let mut rule = PolicyRule { verbs: verb.into_iter().map(str::to_owned).collect(), ..PolicyRule::default() };
+    match target {
+        Some(url) if url.starts_with('/') => rule.urls.push(url.to_owned()),
+        Some(target) => {
+            // `deployments.apps/scale` and `deployments/scale.apps` are the same.
+            let (plural, rest) = target.split_at(target.find(['.', '/']).unwrap_or(target.len()));
+            let (mut group, mut sub) = (None, "");
+            if let Some(rest) = rest.strip_prefix('/') {
+                let (first, second) = rest.split_once('.').map_or((rest, None), |(sub, group)| (sub, Some(group)));
+                (sub, group) = (first, second);
+            } else if let Some(rest) = rest.strip_prefix('.') {
+                let (first, second) = rest.split_once('/').unwrap_or((rest, ""));
+                (group, sub) = (Some(first), second);
+            }
+            rule.resources.push(if sub.is_empty() { plural.to_owned() } else { format!("{plural}/{sub}") });
+            rule.groups.extend(group.map(str::to_owned));
+        }
+        None => {}
+    }
+    Ok(open(rule))
+}
+
+/// Fills what is not asked about with everything.
+fn open(mut rule: PolicyRule) -> PolicyRule {
+    let all = || vec!["*".to_owned()];
+    if rule.verbs.is_empty() {
+        rule.verbs = all();
+    }
+    if rule.urls.is_empty() {
+        if rule.groups.is_empty() {
+            rule.groups = all();
+        }
+        if rule.resources.is_empty() {
+            rule.resources = all();
+        }
+    }
+    rule
+}
+
+/// Words that are verbs and no resources.
+const VERBS: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_asked_about_as_people_write_them() {
+        for (text, expected) in [
+            ("patch deployments.apps", "apps|deployments||patch"),
+            ("patch deployments", "*|deployments||patch"),
+            ("deployments.apps/scale", "apps|deployments/scale||*"),
+            ("deployments/scale.apps", "apps|deployments/scale||*"),
+            ("pods/log", "*|pods/log||*"),
+            ("list", "*|*||list"),
+            ("get /metrics", "||/metrics|get"),
+            ("/metrics", "||/metrics|*"),
+            ("groups=apps;core,resources=deployments;pods,verbs=get;list", "apps;|deployments;pods||get;list"),
+            ("// +kubebuilder:rbac:groups=\"\",resources=pods,verbs=get,namespace=x", "|pods||get"),
+        ] {
+            let rule = rule(text).unwrap();
+            let lists = [&rule.groups, &rule.resources, &rule.urls, &rule.verbs].map(|list| list.join(";"));
+            assert_eq!(lists.join("|"), expected, "{text}");
+        }
+        assert_eq!(rule("a b c").unwrap_err().message, "`a b c` is no rule");
+        assert!(rule("group=apps").unwrap_err().message.starts_with("`group=apps` is no argument"));
+    }
+}

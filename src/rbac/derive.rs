@@ -1,0 +1,56 @@
+//! The permissions that the code uses, derived from its source.
+//!
+//! Every function is run once by itself, on types instead of values, and again for every call with other types: so an
+//! `Api` is followed from where it is made through locals, fields, parameters, returns and type parameters to the
+//! methods that are called on it. What could not be followed is said, never guessed.
+
+mod calls;
+mod eval;
+mod index;
+mod kinds;
+mod lower;
+mod macros;
+mod manager;
+pub mod propose;
+mod read;
+mod table;
+mod types;
+
+use proc_macro2::{TokenStream, TokenTree};
+
+use self::read::Reader;
+use super::Usage;
+use crate::diagnostic::Diagnostics;
+use crate::source::SourceTree;
+
+/// Every request that the package's own code may make, in the order of the source, and what could not be followed.
+///
+/// To be asked through [`SourceTree::settle`]: functions of path dependencies count where they are called.
+pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Diagnostics) {
+    if !tree.seek_code() {
+        return (Vec::new(), Diagnostics::default());
+    }
+    let mut reader = Reader::new(tree);
+    reader.read();
+    reader.finish()
+}
+
+/// Tokens that may be calls of an `Api`.
+fn speaks_of_api(tokens: TokenStream) -> bool {
+    let mut dot = false;
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => {
+            dot = false;
+            speaks_of_api(group.stream())
+        }
+        TokenTree::Ident(ident) => {
+            let method = std::mem::take(&mut dot) && table::is_telling(&ident.to_string());
+            method || ident == "Api"
+        }
+        TokenTree::Punct(punct) => {
+            dot = punct.as_char() == '.';
+            false
+        }
+        TokenTree::Literal(_) => false,
+    })
+}

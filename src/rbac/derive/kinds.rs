@@ -1,0 +1,97 @@
+//! Which resource of the API a Rust type is.
+
+use std::path::PathBuf;
+
+use crate::project::builtin;
+use crate::source::SourceTree;
+
+use super::types::{Gvk, Ty};
+
+/// A resource of the API.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Resource {
+    pub(super) group: String,
+    pub(super) plural: String,
+    /// `None`: only the API server knows.
+    pub(super) namespaced: Option<bool>,
+    /// What it is called in the code.
+    pub(super) name: String,
+}
+
+/// The sources that say what the types of k8s-openapi are.
+#[derive(Debug)]
+pub(super) struct Kinds<'a> {
+    tree: &'a SourceTree,
+    generated: Option<PathBuf>,
+}
+
+impl<'a> Kinds<'a> {
+    pub(super) fn new(tree: &'a SourceTree) -> Self {
+        let dependencies = || {
+            let all = tree.manifests().flat_map(|manifest| manifest.dependencies.values());
+            all.filter(|dependency| dependency.package == "k8s-openapi")
+        };
+        let version = dependencies().find_map(|dependency| dependency.locked.clone());
+        let named = |feature: &&String| feature.starts_with("v1_") || matches!(feature.as_str(), "latest" | "earliest");
+        let feature = dependencies().flat_map(|dependency| &dependency.features).find(named);
+        let generated = version.and_then(|version| {
+            let feature = feature.map_or("latest", String::as_str);
+            tree.generated_modules("k8s-openapi", &version, feature)
+        });
+        Self { tree, generated }
+    }
+
+    /// The resources that a type stands for: several when the source names several.
+    pub(super) fn resources(&self, ty: &Ty) -> Option<Vec<Resource>> {
+        match ty {
+            Ty::Foreign(path, parts) if matches!(&**path, "kube::PartialObjectMeta" | "kube::Object") => {
+                self.resources(parts.first()?)
+            }
+            Ty::Foreign(path, _) => Some(vec![self.foreign(path)?]),
+            Ty::Root(item) => {
+                let found = self.tree.custom_resource(*item)?;
+                let plural = found.plural.unwrap_or_else(|| crate::api::plural(&found.kind.to_ascii_lowercase()));
+                Some(vec![Resource {
+                    group: found.group,
+                    plural,
+                    namespaced: Some(found.namespaced),
+                    name: found.root,
+                }])
+            }
+            Ty::Dynamic(kinds) => Some(kinds.iter().map(spelled).collect()),
+            _ => None,
+        }
+    }
+
+    /// A type of k8s-openapi: as its sources say, or else as the linked version says.
+    pub(super) fn foreign(&self, path: &str) -> Option<Resource> {
+        let parts: Vec<String> = path.strip_prefix("k8s_openapi::")?.split("::").map(str::to_owned).collect();
+        let name = parts.last()?.clone();
+        let read = self.generated.as_ref().and_then(|dir| self.tree.generated_resource(dir, &parts));
+        if let Some(found) = read {
+            let (group, plural) = (found.group.clone(), found.plural.clone());
+            return Some(Resource { group, plural, namespaced: Some(found.namespaced), name });
+        }
+        let (module, _) = path.rsplit_once("::")?;
+        let (unversioned, _) = module.rsplit_once("::")?;
+        let same = |module: &str| module.rsplit_once("::").is_some_and(|(other, _)| other == unversioned);
+        let all = builtin::all();
+        let found = all.iter().find(|known| known.kind == name && same(known.module))?;
+        Some(Resource {
+            group: found.group.to_owned(),
+            plural: found.plural.to_owned(),
+            namespaced: Some(found.namespaced),
+            name,
+        })
+    }
+}
+
+fn spelled(kind: &Gvk) -> Resource {
+    let computed = || crate::api::plural(&kind.kind.to_lowercase());
+    Resource {
+        group: kind.group.to_string(),
+        plural: kind.plural.as_ref().map_or_else(computed, ToString::to_string),
+        namespaced: None,
+        name: kind.kind.to_string(),
+    }
+}

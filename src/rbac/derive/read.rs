@@ -1,0 +1,474 @@
+//! Runs through the functions: each once by itself, and once more for every call with other types.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::Span;
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::rbac::{Permission, Scope as Where, Target, Usage};
+use crate::source::{ItemRef, ModuleId, SourceTree};
+
+use super::index::{Function, FunctionId, Index, Owner};
+use super::kinds::{Kinds, Resource};
+use super::lower::{Scope, bounds_of};
+use super::manager;
+use super::types::{Generics, Inferred, Reach, Ty};
+
+/// How many kinds of calls of one function are told apart.
+const RUNS: usize = 200;
+/// How deep calls are followed.
+const DEPTH: usize = 40;
+/// How often fields are filled anew.
+const PASSES: usize = 4;
+
+/// A request, while types are still being inferred.
+#[derive(Debug)]
+struct Found {
+    place: Place,
+    kind: Ty,
+    reach: BTreeSet<Reach>,
+    verb: String,
+    sub: Option<String>,
+    /// `{}` stands for the kind.
+    call: String,
+}
+
+/// What is found out about one permission at one place.
+#[derive(Debug)]
+struct Answer {
+    scopes: BTreeSet<Where>,
+    /// Where it is needed if nothing is known of that.
+    otherwise: Option<Where>,
+    call: String,
+    origin: Origin,
+}
+
+/// A place in a module.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub(super) module: ModuleId,
+    pub(super) span: Span,
+}
+
+/// One run of a function: which, for what `Self`, with which type arguments and arguments.
+type Run = (FunctionId, Option<Ty>, Vec<Ty>, Vec<Ty>);
+
+/// A function about to be called.
+#[derive(Debug)]
+pub(super) struct Signature {
+    pub(super) id: FunctionId,
+    pub(super) scope: Scope,
+    /// Without the receiver: the type, and what it is called with if it is a function.
+    pub(super) parameters: Vec<(Ty, Vec<Ty>)>,
+    pub(super) output: Ty,
+}
+
+/// The state of a function that is being run.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) scope: Scope,
+    pub(super) locals: Vec<BTreeMap<String, Ty>>,
+    pub(super) nested: BTreeMap<String, FunctionId>,
+    pub(super) output: Ty,
+    pub(super) returned: Ty,
+}
+
+impl Frame {
+    pub(super) fn of(scope: Scope) -> Self {
+        Self {
+            scope,
+            locals: vec![BTreeMap::new()],
+            nested: BTreeMap::new(),
+            output: Ty::Unknown,
+            returned: Ty::Unknown,
+        }
+    }
+}
+
+pub(super) struct Reader<'a> {
+    pub(super) tree: &'a SourceTree,
+    pub(super) kinds: Kinds<'a>,
+    pub(super) index: Index<'a>,
+    pub(super) inferred: Inferred,
+    /// How deep an alias is followed.
+    pub(super) depth: usize,
+    fields: BTreeMap<(ItemRef, String), Ty>,
+    learned: bool,
+    runs: BTreeMap<Run, Ty>,
+    counts: BTreeMap<FunctionId, usize>,
+    stack: Vec<FunctionId>,
+    found: Vec<Found>,
+    doubts: Vec<(Place, String, &'static str)>,
+    urls: Vec<(Place, String, String, String)>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(tree: &'a SourceTree) -> Self {
+        Self {
+            tree,
+            kinds: Kinds::new(tree),
+            index: Index::new(tree, |module| manager::is_inside(tree, module)),
+            inferred: Inferred::default(),
+            depth: 0,
+            fields: BTreeMap::new(),
+            learned: false,
+            runs: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            stack: Vec::new(),
+            found: Vec::new(),
+            doubts: Vec::new(),
+            urls: Vec::new(),
+        }
+    }
+
+    /// Runs everything until the fields of structs hold what is put into them anywhere.
+    pub(super) fn read(&mut self) {
+        for _ in 0..PASSES {
+            self.learned = false;
+            self.runs.clear();
+            self.counts.clear();
+            self.found.clear();
+            self.doubts.clear();
+            self.urls.clear();
+            for id in self.index.ids() {
+                self.by_itself(id);
+            }
+            self.default_methods();
+            if !self.learned {
+                break;
+            }
+        }
+    }
+
+    /// A function as if it were called with nothing but what its signature says.
+    fn by_itself(&mut self, id: FunctionId) {
+        let function = self.index.get(id).clone();
+        if function.block.is_some() && self.tree.is_own(function.module) {
+            let mut signature = self.signature(id, None, false);
+            let receiver = signature.scope.itself.clone();
+            let parameters = std::mem::take(&mut signature.parameters);
+            let arguments: Vec<Ty> = parameters.into_iter().map(|(ty, _)| ty).collect();
+            self.run(signature, receiver, &arguments);
+        }
+    }
+
+    /// What a trait implements once for all runs for every type that leaves it as it is.
+    fn default_methods(&mut self) {
+        for id in self.index.ids() {
+            let function = self.index.get(id).clone();
+            let Some(Owner::Trait(_, item)) = function.owner else { continue };
+            if function.block.is_none() {
+                continue;
+            }
+            let implementations = self.index.implementations.get(&item).cloned().unwrap_or_default();
+            for (module, block) in implementations {
+                let name = function.name();
+                let own = block.items.iter().any(|item| matches!(item, syn::ImplItem::Fn(f) if f.sig.ident == name));
+                if own {
+                    continue;
+                }
+                let mut scope = Scope::new(module);
+                scope.generics = self.parameters(&scope, &[&block.generics], false);
+                let itself = self.lower(&scope, &block.self_ty);
+                let signature = self.signature(id, Some(itself.clone()), true);
+                let arguments: Vec<Ty> = signature.parameters.iter().map(|(ty, _)| ty.clone()).collect();
+                self.run(signature, Some(itself), &arguments);
+            }
+        }
+    }
+
+    /// Type parameters: to be inferred from a call, or as they are.
+    fn parameters(&mut self, scope: &Scope, declared: &[&syn::Generics], called: bool) -> Generics {
+        let mut scope = scope.clone();
+        for generics in declared {
+            for parameter in generics.type_params() {
+                let name = parameter.ident.to_string();
+                let ty = if called { self.inferred.fresh() } else { Ty::Param(name.as_str().into()) };
+                scope.generics.insert(name, ty);
+            }
+        }
+        for generics in declared {
+            for parameter in generics.type_params() {
+                let bounds = bounds_of(generics, &parameter.ident).into_iter().cloned();
+                let bounds: syn::punctuated::Punctuated<_, syn::Token![+]> = bounds.collect();
+                let shape = self.bounds(&scope, &bounds);
+                // A bound by a trait of the tree says which methods there are, not what the type is.
+                if let Some(shape) =
+                    shape.filter(|shape| !matches!(shape, Ty::Item(..) | Ty::Foreign(..) | Ty::Unknown))
+                {
+                    let name = parameter.ident.to_string();
+                    match scope.generics.get(&name).cloned() {
+                        Some(open @ Ty::Infer(_)) => self.inferred.unify(&open, &shape),
+                        _ => {
+                            scope.generics.insert(name, shape);
+                        }
+                    }
+                }
+            }
+        }
+        scope.generics
+    }
+
+    /// A function as it is called, or as it is by itself.
+    pub(super) fn signature(&mut self, id: FunctionId, itself: Option<Ty>, called: bool) -> Signature {
+        let function = self.index.get(id).clone();
+        let mut scope = Scope::new(function.module);
+        let declared: Vec<_> = function.generics().collect();
+        scope.generics = self.parameters(&scope, &declared, called);
+        scope.itself.clone_from(&itself);
+        match function.owner {
+            Some(Owner::Impl(block, _)) => {
+                let of = self.lower(&scope, &block.self_ty);
+                if let Some(itself) = &itself {
+                    self.inferred.unify(&of, itself);
+                }
+                let of = self.inferred.resolve(&of);
+                scope.itself = Some(itself.map_or(of.clone(), |itself| of.refine(&itself)));
+            }
+            Some(Owner::Trait(..)) if itself.is_none() => scope.itself = Some(Ty::Param("Self".into())),
+            _ => {}
+        }
+        let mut parameters = Vec::new();
+        for input in &function.signature.inputs {
+            if let syn::FnArg::Typed(input) = input {
+                let ty = self.lower(&scope, &input.ty);
+                parameters.push((ty, self.closure_inputs(&scope, &declared, &input.ty)));
+            }
+        }
+        let output = self.lower_return(&scope, &function.signature.output);
+        Signature { id, scope, parameters, output }
+    }
+
+    /// What a call returns; the requests of the function are those of the call.
+    pub(super) fn run(&mut self, signature: Signature, receiver: Option<Ty>, arguments: &[Ty]) -> Ty {
+        let Signature { id, mut scope, output, .. } = signature;
+        let function = self.index.get(id).clone();
+        let closed = |reader: &Self, ty: &Ty| {
+            reader.inferred.resolve(ty).map(&|part| matches!(part, Ty::Infer(_)).then_some(Ty::Unknown))
+        };
+        let output = self.inferred.resolve(&output);
+        let Some(block) = function.block else { return output };
+        for ty in scope.generics.values_mut() {
+            *ty = closed(self, ty);
+        }
+        scope.itself = receiver.or(scope.itself).map(|ty| closed(self, &ty));
+        let keeps_text = self.keeps_text(&function);
+        let arguments: Vec<Ty> = arguments
+            .iter()
+            .map(|ty| match closed(self, ty) {
+                Ty::Text(_) if !keeps_text => Ty::foreign("str"),
+                ty => ty,
+            })
+            .collect();
+        let key = (id, scope.itself.clone(), scope.generics.values().cloned().collect(), arguments.clone());
+        if let Some(known) = self.runs.get(&key) {
+            return output.refine(known);
+        }
+        let count = self.counts.entry(id).or_default();
+        *count += 1;
+        let recursive = self.stack.iter().filter(|running| **running == id).count() > 2;
+        if *count > RUNS || self.stack.len() > DEPTH || recursive {
+            if !recursive {
+                let place = Place { module: function.module, span: function.signature.ident.span() };
+                let message = format!("`{}` is called in more ways than are told apart", function.name());
+                self.doubt(place, message, "name its permissions in a marker");
+            }
+            return output;
+        }
+        self.runs.insert(key.clone(), output.clone());
+        self.stack.push(id);
+        let mut frame = Frame::of(scope);
+        frame.output = output.clone();
+        let typed = function.signature.inputs.iter().filter_map(|input| match input {
+            syn::FnArg::Typed(input) => Some(input),
+            syn::FnArg::Receiver(_) => None,
+        });
+        for (input, ty) in typed.zip(&arguments) {
+            self.bind(&mut frame, &input.pat, ty);
+        }
+        if let Some(itself) = frame.scope.itself.clone() {
+            frame.locals[0].insert("self".to_owned(), itself);
+        }
+        let value = self.block(&mut frame, block, &output);
+        self.stack.pop();
+        let value = self.inferred.resolve(&value.join(&frame.returned));
+        let result = output.refine(&value);
+        self.runs.insert(key, value);
+        result
+    }
+
+    /// The strings that a function is called with may decide about a request.
+    fn keeps_text(&self, function: &Function<'a>) -> bool {
+        let Some(block) = function.block else { return false };
+        let origin = self.tree.origin(function.module, syn::spanned::Spanned::span(block));
+        let text = origin.text.get(origin.range).unwrap_or_default();
+        ["namespaced", "gvk", "GroupVersionKind", "ApiResource", "subresource", "Request"]
+            .iter()
+            .any(|word| text.contains(word))
+    }
+
+    /// Notes what a field is given; only what a declaration doesn't say is worth it.
+    pub(super) fn learn_field(&mut self, item: ItemRef, field: &str, value: &Ty) {
+        let value = self.inferred.resolve(value);
+        let telling = |ty: &Ty| matches!(ty, Ty::Dynamic(_)) || matches!(ty, Ty::Api(_, reach) if !reach.is_empty());
+        if !value.any(&telling) {
+            return;
+        }
+        let key = (item, field.to_owned());
+        let joined = self.fields.get(&key).map_or_else(|| value.clone(), |known| known.join(&value));
+        let joined = joined.map(&|part| matches!(part, Ty::Infer(_)).then_some(Ty::Unknown));
+        if self.fields.get(&key) != Some(&joined) {
+            self.fields.insert(key, joined);
+            self.learned = true;
+        }
+    }
+
+    /// What is known of a field beyond its type.
+    pub(super) fn field_value(&self, item: ItemRef, field: &str) -> Option<&Ty> {
+        self.fields.get(&(item, field.to_owned()))
+    }
+
+    /// Notes requests about a kind.
+    pub(super) fn request(
+        &mut self,
+        place: Place,
+        (kind, reach): (&Ty, &BTreeSet<Reach>),
+        verbs: &[&str],
+        sub: Option<&str>,
+        call: &str,
+    ) {
+        for verb in verbs {
+            self.found.push(Found {
+                place,
+                kind: kind.clone(),
+                reach: reach.clone(),
+                verb: (*verb).to_owned(),
+                sub: sub.map(str::to_owned),
+                call: call.to_owned(),
+            });
+        }
+    }
+
+    /// Notes a request that is not about resources.
+    pub(super) fn request_url(&mut self, place: Place, url: &str, verb: &str, call: &str) {
+        self.urls.push((place, url.to_owned(), verb.to_owned(), call.to_owned()));
+    }
+
+    /// Notes what could not be followed.
+    pub(super) fn doubt(&mut self, place: Place, message: String, help: &'static str) {
+        self.doubts.push((place, message, help));
+    }
+
+    /// The answer, in the order of the source.
+    pub(super) fn finish(self) -> (Vec<Usage>, Diagnostics) {
+        let mut diagnostics = Diagnostics::default();
+        let warn = |origin: Origin, message: String, help: &str| {
+            Diagnostic::new(Code::RbacNotFollowed, message).at(origin).help(help)
+        };
+        for (place, message, help) in &self.doubts {
+            diagnostics.push(warn(self.tree.origin(place.module, place.span), message.clone(), help));
+        }
+        let mut known: BTreeMap<(String, usize, usize, Permission), Answer> = BTreeMap::new();
+        let mut answered = BTreeSet::new();
+        let mut open = BTreeMap::new();
+        for found in &self.found {
+            let origin = self.tree.origin(found.place.module, found.place.span);
+            let place = (origin.path.to_string(), origin.range.start, origin.range.end);
+            let kind = self.inferred.resolve(&found.kind);
+            let Some(resources) = self.kinds.resources(&kind) else {
+                open.entry(place).or_insert((origin, self.why(found.place.module, &kind), found.call.clone()));
+                continue;
+            };
+            answered.insert(place.clone());
+            for resource in resources {
+                let (scopes, unknown) = scopes(&resource, &found.reach);
+                let plural = match &found.sub {
+                    Some(sub) => format!("{}/{sub}", resource.plural),
+                    None => resource.plural.clone(),
+                };
+                let permission =
+                    Permission { target: Target::resource(&resource.group, &plural), verb: found.verb.clone() };
+                let key = (place.0.clone(), place.1, place.2, permission);
+                let answer = known.entry(key).or_insert_with(|| Answer {
+                    scopes: BTreeSet::new(),
+                    otherwise: unknown,
+                    call: found.call.replace("{}", &resource.name),
+                    origin: origin.clone(),
+                });
+                answer.scopes.extend(scopes);
+            }
+        }
+        for (place, (origin, why, call)) in open {
+            if !answered.contains(&place) {
+                let call = call.replace("<{}>", "");
+                diagnostics.push(warn(origin, format!("`{call}`: {why}"), HELP));
+            }
+        }
+        let mut usages = Vec::new();
+        for ((_, _, _, permission), Answer { mut scopes, otherwise, call, origin }) in known {
+            if scopes.is_empty() {
+                scopes.extend(otherwise);
+            }
+            let role = manager::role(&call);
+            for scope in scopes {
+                let (permission, call, origin) = (permission.clone(), call.clone(), origin.clone());
+                usages.push(Usage { permission, scope, call, origin, role });
+            }
+        }
+        for (place, url, verb, call) in self.urls {
+            let origin = self.tree.origin(place.module, place.span);
+            let permission = Permission { target: Target::Url(url), verb };
+            usages.push(Usage { permission, scope: Where::Cluster, call, origin, role: None });
+        }
+        usages.sort_by(|one, other| key(one).cmp(&key(other)));
+        usages.dedup();
+        diagnostics.sort();
+        (usages, diagnostics)
+    }
+
+    /// Why a type is no known resource.
+    fn why(&self, module: ModuleId, kind: &Ty) -> String {
+        match kind {
+            Ty::Param(name) => {
+                format!("the kind is the type parameter `{name}`, and no call that says what it is was found")
+            }
+            Ty::Foreign(path, _) if path.ends_with("DynamicObject") => {
+                "the kind is not spelled out in the source".to_owned()
+            }
+            Ty::Foreign(path, _) if path.starts_with("k8s_openapi::") => {
+                format!("what resource `{path}` is could not be read from the sources of k8s-openapi")
+            }
+            Ty::Foreign(path, _) => {
+                let krate = path.split("::").next().unwrap_or_default();
+                let why = match self.tree.seek_package(module, krate) {
+                    Ok(()) => String::new(),
+                    Err(why) => format!(": {why}"),
+                };
+                format!("what resource `{path}` is is not known{why}")
+            }
+            _ => "the kind could not be inferred".to_owned(),
+        }
+    }
+}
+
+/// What to do about a call that could not be followed.
+pub(super) const HELP: &str = "name its permissions in a `+kubebuilder:rbac` marker";
+
+fn key(usage: &Usage) -> (&str, usize, usize, &Permission, &Where) {
+    let range = &usage.origin.range;
+    (&usage.origin.path, range.start, range.end, &usage.permission, &usage.scope)
+}
+
+/// Where a request goes, and where it goes if nothing is known of that.
+fn scopes(resource: &Resource, reach: &BTreeSet<Reach>) -> (Vec<Where>, Option<Where>) {
+    if resource.namespaced == Some(false) {
+        return (vec![Where::Cluster], None);
+    }
+    let scopes = reach.iter().map(|reach| match reach {
+        Reach::All => Where::Cluster,
+        Reach::Own => Where::Own,
+        Reach::Named(name) => Where::Namespace(name.to_string()),
+        Reach::Some => Where::Namespaced,
+    });
+    (scopes.collect(), Some(Where::Namespaced))
+}

@@ -1,0 +1,213 @@
+//! Which requests a call makes: kube's `Api`, its runtime, its client, and the manager of generated projects.
+//!
+//! Read from the sources of kube 5, whose paths each part names; the verbs are those that the API server derives from
+//! method and path: <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>.
+
+/// A call of a method of `kube::Api`.
+#[derive(Debug)]
+pub(super) struct Method {
+    pub(super) name: &'static str,
+    /// Without the receiver; a method of another type may have the same name.
+    pub(super) arguments: usize,
+    pub(super) verbs: &'static [&'static str],
+    pub(super) sub: Sub,
+    pub(super) answer: Answer,
+}
+
+/// What of a resource a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sub {
+    /// The resource itself.
+    None,
+    /// A subresource.
+    Named(&'static str),
+    /// The subresource that the first argument names.
+    First,
+}
+
+/// What a call returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// An object of the kind.
+    Object,
+    /// Many of them.
+    Objects,
+    /// A place for an object, which `commit` writes.
+    Entry,
+    /// Nothing that matters here.
+    Other,
+}
+
+const fn method(
+    name: &'static str,
+    arguments: usize,
+    verbs: &'static [&'static str],
+    sub: Sub,
+    answer: Answer,
+) -> Method {
+    Method { name, arguments, verbs, sub, answer }
+}
+
+use Answer::{Entry, Object, Objects, Other};
+use Sub::{First, Named, None as Itself};
+
+/// A websocket is opened by a GET, and since Kubernetes 1.35 the API server asks for `create` besides `get`:
+/// feature gate `AuthorizePodWebsocketUpgradeCreatePermission`, on by default.
+const STREAM: &[&str] = &["get", "create"];
+
+/// The methods of `Api`. What a patch needs besides `patch` depends on its value, see [`CREATING`].
+pub(super) const METHODS: &[Method] = &[
+    // kube-client/src/api/core_methods.rs
+    method("get", 1, &["get"], Itself, Object),
+    method("get_with", 2, &["get"], Itself, Object),
+    method("get_opt", 1, &["get"], Itself, Object),
+    method("get_opt_with", 2, &["get"], Itself, Object),
+    method("get_metadata", 1, &["get"], Itself, Object),
+    method("get_metadata_with", 2, &["get"], Itself, Object),
+    method("get_metadata_opt", 1, &["get"], Itself, Object),
+    method("get_metadata_opt_with", 2, &["get"], Itself, Object),
+    method("list", 1, &["list"], Itself, Objects),
+    method("list_metadata", 1, &["list"], Itself, Objects),
+    method("create", 2, &["create"], Itself, Object),
+    method("delete", 2, &["delete"], Itself, Object),
+    method("delete_collection", 2, &["deletecollection"], Itself, Objects),
+    method("patch", 3, &["patch"], Itself, Object),
+    method("patch_metadata", 3, &["patch"], Itself, Object),
+    method("replace", 3, &["update"], Itself, Object),
+    method("watch", 2, &["watch"], Itself, Other),
+    method("watch_metadata", 2, &["watch"], Itself, Other),
+    // kube-client/src/api/entry.rs
+    method("entry", 1, &["get"], Itself, Entry),
+    // kube-client/src/api/subresource.rs
+    method("get_status", 1, &["get"], Named("status"), Object),
+    method("patch_status", 3, &["patch"], Named("status"), Object),
+    method("replace_status", 3, &["update"], Named("status"), Object),
+    method("get_scale", 1, &["get"], Named("scale"), Other),
+    method("patch_scale", 3, &["patch"], Named("scale"), Other),
+    method("replace_scale", 3, &["update"], Named("scale"), Other),
+    method("get_subresource", 2, &["get"], First, Object),
+    method("create_subresource", 4, &["create"], First, Other),
+    method("patch_subresource", 4, &["patch"], First, Object),
+    method("replace_subresource", 4, &["update"], First, Object),
+    method("get_ephemeral_containers", 1, &["get"], Named("ephemeralcontainers"), Object),
+    method("patch_ephemeral_containers", 3, &["patch"], Named("ephemeralcontainers"), Object),
+    method("replace_ephemeral_containers", 3, &["update"], Named("ephemeralcontainers"), Object),
+    method("get_resize", 1, &["get"], Named("resize"), Object),
+    method("patch_resize", 3, &["patch"], Named("resize"), Object),
+    method("replace_resize", 3, &["update"], Named("resize"), Object),
+    method("logs", 2, &["get"], Named("log"), Other),
+    method("log_stream", 2, &["get"], Named("log"), Other),
+    method("evict", 2, &["create"], Named("eviction"), Other),
+    method("attach", 2, STREAM, Named("attach"), Other),
+    method("exec", 3, STREAM, Named("exec"), Other),
+    method("portforward", 2, STREAM, Named("portforward"), Other),
+    // kube-client/src/api/util/mod.rs, csr.rs
+    method("restart", 1, &["patch"], Itself, Object),
+    method("cordon", 1, &["patch"], Itself, Object),
+    method("uncordon", 1, &["patch"], Itself, Object),
+    method("create_token_request", 3, &["create"], Named("token"), Other),
+    method("get_approval", 1, &["get"], Named("approval"), Object),
+    method("patch_approval", 3, &["patch"], Named("approval"), Object),
+];
+
+/// Methods whose last argument is a `Patch`, and that make what does not exist if it is a server-side apply: the API
+/// server asks for `create` then, but not for a subresource.
+/// <https://kubernetes.io/docs/reference/using-api/server-side-apply/#rbac-and-permissions>
+pub(super) const CREATING: &[&str] = &["patch", "patch_metadata"];
+
+/// `commit` of an `Entry`, kube-client/src/api/entry.rs: a new object is created, another one replaced.
+pub(super) const COMMIT: &[&str] = &["create", "update"];
+
+/// Methods that nothing but an `Api` has: worth a word on a receiver that could not be followed.
+pub(super) fn is_telling(name: &str) -> bool {
+    let plain = ["get_opt", "get_with", "get_metadata", "get_status", "get_scale", "get_resize", "list_metadata"];
+    name.contains('_') && !plain.contains(&name) && METHODS.iter().any(|method| method.name == name)
+}
+
+/// Types that only calls of an `Api` take.
+pub(super) const PARAMS: &[&str] = &[
+    "AttachParams",
+    "DeleteParams",
+    "EvictParams",
+    "GetParams",
+    "ListParams",
+    "LogParams",
+    "Patch",
+    "PatchParams",
+    "PostParams",
+    "WatchParams",
+];
+
+/// What feeds a watch: kube-runtime/src/watcher.rs. A streaming list is a `watch` alone.
+pub(super) const WATCH: &[&str] = &["list", "watch"];
+
+/// A function that is given an `Api`, and what it requests.
+#[derive(Debug)]
+pub(super) struct Function {
+    pub(super) name: &'static str,
+    /// The position of the `Api` among the arguments.
+    pub(super) api: usize,
+    /// How many arguments there are.
+    pub(super) arguments: usize,
+    pub(super) verbs: &'static [&'static str],
+}
+
+/// The functions of kube-runtime: watcher.rs, finalizer.rs (JSON patches), wait.rs.
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function { name: "watcher", api: 0, arguments: 2, verbs: WATCH },
+    Function { name: "metadata_watcher", api: 0, arguments: 2, verbs: WATCH },
+    Function { name: "watch_object", api: 0, arguments: 2, verbs: WATCH },
+    Function { name: "watch_metadata", api: 0, arguments: 2, verbs: WATCH },
+    Function { name: "finalizer", api: 0, arguments: 4, verbs: &["patch"] },
+    Function { name: "await_condition", api: 0, arguments: 3, verbs: WATCH },
+    Function { name: "delete_and_finalize", api: 0, arguments: 3, verbs: &["delete", "list", "watch"] },
+];
+
+/// What `Controller` watches by itself, kube-runtime/src/controller/mod.rs: the first argument is the `Api`. What is
+/// given as a stream is watched elsewhere.
+pub(super) const CONTROLLER: &[(&str, usize)] =
+    &[("new", 2), ("new_with", 3), ("owns", 2), ("owns_with", 3), ("watches", 3), ("watches_with", 4)];
+
+/// `Recorder::publish(event, object)`, kube-runtime/src/events.rs: the second time the same happens, the event is
+/// patched. The older `publish(event)` only creates.
+pub(super) fn publish(arguments: usize) -> &'static [&'static str] {
+    if arguments == 1 { &["create"] } else { &["create", "patch"] }
+}
+
+/// What `Client` requests by type, kube-client/src/client/client_ext.rs.
+pub(super) const CLIENT: &[(&str, usize, &str)] = &[("get", 2, "get"), ("list", 2, "list"), ("fetch", 1, "get")];
+
+/// What `Client` sends as it is given, kube-client/src/client/mod.rs.
+pub(super) const SEND: &[&str] =
+    &["request", "request_text", "request_stream", "request_status", "request_events", "send", "connect"];
+
+/// `kube::core::Request`, kube-core/src/request.rs and subresource.rs: the verb and subresource of what it builds.
+pub(super) const EVENT: &str = "k8s_openapi::api::events::v1::Event";
+/// What elections are about.
+pub(super) const LEASE: &str = "k8s_openapi::api::coordination::v1::Lease";
+
+/// The manager of generated projects, `src/manager/`.
+pub(super) mod manager {
+    /// `Manager::objects`: feeds its cache by a list and a watch.
+    pub(crate) const OBJECTS: &[&str] = super::WATCH;
+    /// What is not a valid object of its kind is reported to its owner.
+    pub(crate) const EVENTS: &[&str] = &["create", "patch"];
+    /// `Manager::leader_election_id`: the Lease, in the operator's own namespace.
+    pub(crate) const ELECTION: &[&str] = &["create", "get", "update"];
+    /// `Manager::run`: who scrapes the metrics, and may they?
+    pub(crate) const REVIEWS: [&str; 2] = [
+        "k8s_openapi::api::authentication::v1::TokenReview",
+        "k8s_openapi::api::authorization::v1::SubjectAccessReview",
+    ];
+
+    /// What a method of `Objects` requests: verbs and subresource.
+    pub(crate) fn objects(method: &str) -> &'static [(&'static str, Option<&'static str>)] {
+        match method {
+            // Reads come from the cache.
+            "apply" => &[("create", None), ("patch", None)],
+            "apply_status" => &[("patch", Some("status"))],
+            "add_finalizer" | "remove_finalizer" => &[("patch", None)],
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The types that values of the code have, as far as a request depends on them.
+//!
+//! What only wraps a value is not told from the value: references, `Box`, `Arc`, `Option`, `Result`, locks and
+//! futures. Collections, iterators and streams are a [`Ty::Many`] of their elements.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::source::ItemRef;
+
+/// A type, together with what is known of the value.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ty {
+    /// Anything.
+    Unknown,
+    /// A type that is still to be inferred.
+    Infer(u32),
+    /// A type parameter of a function or `impl` that is read without a call.
+    Param(Rc<str>),
+    /// A struct, enum or trait of the tree.
+    Item(ItemRef, Vec<Ty>),
+    /// The kind that `#[derive(CustomResource)]` makes of a spec.
+    Root(ItemRef),
+    /// A type of another crate by its path; those of kube are `kube::Name`, wherever they are re-exported.
+    Foreign(Rc<str>, Vec<Ty>),
+    /// `kube::Api`, with the kind and where it reaches.
+    Api(Rc<Ty>, BTreeSet<Reach>),
+    /// A collection, iterator or stream.
+    Many(Rc<Ty>),
+    /// A map, by its values.
+    Map(Rc<Ty>),
+    /// A tuple.
+    Tuple(Vec<Ty>),
+    /// A string that the source spells out.
+    Text(Rc<str>),
+    /// The name of the namespace that the operator is in.
+    OwnNamespace,
+    /// A `GroupVersionKind` or `ApiResource` that the source spells out.
+    Dynamic(BTreeSet<Gvk>),
+    /// A `kube::api::Patch`: of server-side apply, or another one.
+    Patch { apply: bool },
+    /// A closure or function, by what it returns.
+    Function(Rc<Ty>),
+    /// An `http::Request`: method and path.
+    Request { verb: Rc<str>, path: Rc<str> },
+}
+
+/// Where the requests of an `Api` go.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reach {
+    /// `Api::all`.
+    All,
+    /// `Api::default_namespaced`.
+    Own,
+    /// A namespace that the source names.
+    Named(Rc<str>),
+    /// A namespace that is known when the operator runs.
+    Some,
+}
+
+/// A kind that the source spells out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Gvk {
+    pub(super) group: Rc<str>,
+    pub(super) kind: Rc<str>,
+    /// Absent: as kube computes it.
+    pub(super) plural: Option<Rc<str>>,
+}
+
+impl Ty {
+    pub(super) fn foreign(path: &str) -> Self {
+        Self::Foreign(path.into(), Vec::new())
+    }
+
+    pub(super) fn api(kind: Self) -> Self {
+        Self::Api(Rc::new(kind), BTreeSet::new())
+    }
+
+    pub(super) fn many(element: Self) -> Self {
+        Self::Many(Rc::new(element))
+    }
+
+    pub(super) fn text(text: &str) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The type of kube with this name.
+    pub(super) fn is_kube(&self, name: &str) -> bool {
+        matches!(self, Self::Foreign(path, _) if path.strip_prefix("kube::") == Some(name))
+    }
+
+    /// The value says more than its type.
+    fn is_value(&self) -> bool {
+        matches!(
+            self,
+            Self::Text(_)
+                | Self::OwnNamespace
+                | Self::Dynamic(_)
+                | Self::Patch { .. }
+                | Self::Function(_)
+                | Self::Request { .. }
+        )
+    }
+
+    /// Whether `test` holds for the type or a part of it.
+    pub(super) fn any(&self, test: &impl Fn(&Self) -> bool) -> bool {
+        test(self)
+            || match self {
+                Self::Item(_, parts) | Self::Foreign(_, parts) | Self::Tuple(parts) => {
+                    parts.iter().any(|part| part.any(test))
+                }
+                Self::Api(part, _) | Self::Many(part) | Self::Map(part) | Self::Function(part) => part.any(test),
+                _ => false,
+            }
+    }
+
+    /// The type with every part that `change` has an answer for replaced.
+    pub(super) fn map(&self, change: &impl Fn(&Self) -> Option<Self>) -> Self {
+        if let Some(new) = change(self) {
+            return new;
+        }
+        let all = |parts: &[Self]| parts.iter().map(|part| part.map(change)).collect();
+        let one = |part: &Rc<Self>| Rc::new(part.map(change));
+        match self {
+            Self::Item(item, parts) => Self::Item(*item, all(parts)),
+            Self::Foreign(path, parts) => Self::Foreign(path.clone(), all(parts)),
+            Self::Tuple(parts) => Self::Tuple(all(parts)),
+            Self::Api(kind, reach) => Self::Api(one(kind), reach.clone()),
+            Self::Many(part) => Self::Many(one(part)),
+            Self::Map(part) => Self::Map(one(part)),
+            Self::Function(part) => Self::Function(one(part)),
+            other => other.clone(),
+        }
+    }
+
+    /// A declared type with what is known of the value that has it.
+    pub(super) fn refine(&self, value: &Self) -> Self {
+        let each = |declared: &[Self], values: &[Self]| {
+            declared.iter().zip(values).map(|(declared, value)| declared.refine(value)).collect()
+        };
+        match (self, value) {
+            (_, Self::Unknown) => self.clone(),
+            (Self::Unknown | Self::Infer(_), _) => value.clone(),
+            (declared, value) if value.is_value() && !matches!(declared, Self::Item(..) | Self::Api(..)) => {
+                value.clone()
+            }
+            (Self::Api(kind, declared), Self::Api(found, reach)) => {
+                Self::Api(Rc::new(kind.refine(found)), declared.union(reach).cloned().collect())
+            }
+            (Self::Item(item, declared), Self::Item(same, values))
+                if item == same && declared.len() == values.len() =>
+            {
+                Self::Item(*item, each(declared, values))
+            }
+            (Self::Foreign(path, declared), Self::Foreign(same, values))
+                if path == same && declared.len() == values.len() =>
+            {
+                Self::Foreign(path.clone(), each(declared, values))
+            }
+            (Self::Foreign(path, _), Self::Dynamic(_)) if path.ends_with("::DynamicObject") => value.clone(),
+            (Self::Tuple(declared), Self::Tuple(values)) if declared.len() == values.len() => {
+                Self::Tuple(each(declared, values))
+            }
+            (Self::Many(declared), Self::Many(value)) => Self::many(declared.refine(value)),
+            (Self::Map(declared), Self::Map(value)) => Self::Map(Rc::new(declared.refine(value))),
+            _ => self.clone(),
+        }
+    }
+
+    /// One type for a value that comes from two places.
+    pub(super) fn join(&self, other: &Self) -> Self {
+        match (self, other) {
+            (one, other) if one == other => one.clone(),
+            (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.clone(),
+            (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
+            (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
+            (Self::Text(_), Self::Text(_)) => Self::foreign("std::string::String"),
+            (Self::Text(_) | Self::OwnNamespace, other) => other.clone(),
+            (Self::Api(one, reach), Self::Api(other, more)) => {
+                Self::Api(Rc::new(one.join(other)), reach.union(more).cloned().collect())
+            }
+            (Self::Many(one), Self::Many(other)) => Self::many(one.join(other)),
+            (Self::Map(one), Self::Map(other)) => Self::Map(Rc::new(one.join(other))),
+            (Self::Function(one), Self::Function(other)) => Self::Function(Rc::new(one.join(other))),
+            (Self::Tuple(one), Self::Tuple(other)) if one.len() == other.len() => {
+                Self::Tuple(one.iter().zip(other).map(|(one, other)| one.join(other)).collect())
+            }
+            (Self::Item(item, one), Self::Item(same, other)) if item == same && one.len() == other.len() => {
+                Self::Item(*item, one.iter().zip(other).map(|(one, other)| one.join(other)).collect())
+            }
+            // A known string and another one; or types that only differ in what is not told apart.
+            (one, _) => one.clone(),
+        }
+    }
+}
+
+/// What is known of the types that are still to be inferred.
+#[derive(Debug, Default)]
+pub(super) struct Inferred(Vec<Option<Ty>>);
+
+impl Inferred {
+    /// A type that is still to be inferred.
+    pub(super) fn fresh(&mut self) -> Ty {
+        self.0.push(None);
+        Ty::Infer(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The type with all that is known filled in.
+    pub(super) fn resolve(&self, ty: &Ty) -> Ty {
+        self.resolve_at(ty, 0)
+    }
+
+    fn resolve_at(&self, ty: &Ty, depth: usize) -> Ty {
+        ty.map(&|part| match part {
+            Ty::Infer(id) if depth < 32 => {
+                let known = self.0.get(*id as usize)?.as_ref()?;
+                Some(self.resolve_at(known, depth + 1))
+            }
+            _ => None,
+        })
+    }
+
+    /// Learns from two types that they are the same; where they can't be, nothing.
+    pub(super) fn unify(&mut self, one: &Ty, other: &Ty) {
+        let (one, other) = (self.resolve(one), self.resolve(other));
+        self.learn(&one, &other);
+    }
+
+    fn learn(&mut self, one: &Ty, other: &Ty) {
+        match (one, other) {
+            (Ty::Unknown, _) | (_, Ty::Unknown) => {}
+            (Ty::Infer(id), known) | (known, Ty::Infer(id)) => {
+                let circular = known.any(&|part| matches!(part, Ty::Infer(other) if other == id));
+                if !circular && let Some(slot) = self.0.get_mut(*id as usize) {
+                    *slot = Some(known.clone());
+                }
+            }
+            (Ty::Item(a, one), Ty::Item(b, other)) if a == b => self.learn_each(one, other),
+            (Ty::Foreign(a, one), Ty::Foreign(b, other)) if a == b => self.learn_each(one, other),
+            (Ty::Tuple(one), Ty::Tuple(other)) => self.learn_each(one, other),
+            (Ty::Api(one, _), Ty::Api(other, _))
+            | (Ty::Many(one), Ty::Many(other))
+            | (Ty::Map(one), Ty::Map(other))
+            | (Ty::Function(one), Ty::Function(other)) => {
+                self.unify(one, other);
+            }
+            _ => {}
+        }
+    }
+
+    fn learn_each(&mut self, one: &[Ty], other: &[Ty]) {
+        for (one, other) in one.iter().zip(other) {
+            self.unify(one, other);
+        }
+    }
+}
+
+/// Type parameters by name.
+pub(super) type Generics = BTreeMap<String, Ty>;
