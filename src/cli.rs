@@ -265,6 +265,9 @@ pub struct GenerateArgs {
     /// The name of the generated role
     #[arg(long, value_name = "NAME", default_value = rbac::ROLE)]
     pub role_name: String,
+    /// Leave out rules that allow nothing but what another rule of the same role allows
+    #[arg(long)]
+    pub fold: bool,
     /// Who says what the CRDs are
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
     pub engine: Engine,

@@ -7,5 +7,6 @@ pub mod derive;
 mod rule;
 mod usage;
 
+pub(crate) use self::rule::needed;
 pub use self::rule::{Permission, PolicyRule, Target};
 pub use self::usage::{Scope, Usage};

@@ -14,7 +14,8 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::engine;
 use crate::manifest::crd::{self, Crd, Declaration};
 use crate::manifest::mend::{self, Mend};
-use crate::manifest::{description, rbac, structural};
+use crate::manifest::rbac::{self, Roles};
+use crate::manifest::{description, structural};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
 use crate::source::{FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree};
@@ -24,6 +25,7 @@ use crate::term::{Term, Verbosity};
 struct Options {
     what: GenerateWhat,
     role_name: String,
+    fold: bool,
     packages: Packages,
     /// The features of each package.
     features: Vec<FeatureSelection>,
@@ -48,6 +50,10 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     if args.layout.stdout && args.write.output != OutputFormat::Text {
         return Err(Usage(Problem::new("`--stdout` prints manifests, so it allows no other `--output`")).into());
     }
+    if let Some(why) = rbac::wrong_role_name(&args.role_name) {
+        let problem = Problem::new(format!("`{}` can't be the name of a role: {why}", args.role_name));
+        return Err(Usage(problem.help("choose another `--role-name`")).into());
+    }
     let selection = PackageSelection {
         manifest_path: args.packages.manifest_path.clone(),
         packages: args.packages.package.clone(),
@@ -62,6 +68,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     let options = Options {
         what: args.what,
         role_name: args.role_name.clone(),
+        fold: args.fold,
         packages,
         features,
         paths: args.packages.paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
@@ -119,6 +126,7 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     let options = Options {
         what: GenerateWhat::All,
         role_name: rbac::ROLE.to_owned(),
+        fold: false,
         packages: Packages { root: root.clone(), members: vec![member], all: true },
         features: vec![FeatureSelection::default()],
         paths: Vec::new(),
@@ -195,7 +203,7 @@ fn generate(
             found.extend(diagnostics);
             found.extend(read);
         }
-        let mut roles = rbac::documents(&markers, &options.role_name);
+        let mut roles = rbac::documents(&markers, &Roles { default_name: &options.role_name, fold: options.fold });
         if let Some(project) = project.filter(|project| project.namespaced) {
             confine(&mut roles, project);
         }

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::rbac::PolicyRule;
+use crate::diagnostic::{Diagnostics, Origin};
+use crate::rbac::{PolicyRule, needed};
 use crate::source::SourceTree;
 use crate::source::marker::Marker;
+
+mod check;
 
 /// The name of the role of the operator, unless a marker or a flag says another one.
 pub const ROLE: &str = "manager-role";
@@ -18,7 +20,16 @@ pub const ROLE: &str = "manager-role";
 /// The documents of `role.yaml`, by namespace and name; without markers one `ClusterRole` that allows nothing.
 pub fn roles(tree: &SourceTree, role_name: &str) -> (Vec<Value>, Diagnostics) {
     let (markers, diagnostics) = markers(tree);
-    (documents(&markers, role_name), diagnostics)
+    (documents(&markers, &Roles { default_name: role_name, fold: false }), diagnostics)
+}
+
+/// How markers become roles.
+#[derive(Debug, Clone, Copy)]
+pub struct Roles<'a> {
+    /// The name of the role of markers that name none.
+    pub default_name: &'a str,
+    /// Leave out the rules that allow nothing more than others of the same role.
+    pub fold: bool,
 }
 
 /// The markers of a package.
@@ -26,9 +37,7 @@ pub fn markers(tree: &SourceTree) -> (Vec<RbacMarker>, Diagnostics) {
     let (markers, mut diagnostics) = tree.markers();
     let markers: Vec<_> =
         markers.iter().filter(|marker| marker.name == "kubebuilder:rbac").map(RbacMarker::from).collect();
-    for marker in &markers {
-        marker.check(&mut diagnostics);
-    }
+    diagnostics.extend(check::check(&markers));
     (markers, diagnostics)
 }
 
@@ -68,73 +77,14 @@ impl From<&Marker> for RbacMarker {
     }
 }
 
-/// Verbs that the API server asks about; <https://kubernetes.io/docs/reference/access-authn-authz/authorization/>.
-const VERBS: [&str; 15] = [
-    "*",
-    "approve",
-    "bind",
-    "create",
-    "delete",
-    "deletecollection",
-    "escalate",
-    "get",
-    "impersonate",
-    "list",
-    "patch",
-    "sign",
-    "update",
-    "use",
-    "watch",
-];
-
-impl RbacMarker {
-    /// Warns about what the API server refuses or what can never match a request.
-    fn check(&self, diagnostics: &mut Diagnostics) {
-        let mut warn = |message: String, help: &str| {
-            diagnostics.push(Diagnostic::new(Code::RbacRule, message).help(help).at(self.origin.clone()));
-        };
-        let has = |verb: &str| self.verbs.iter().any(|had| had == verb);
-        if !self.urls.is_empty() && !self.namespace.is_empty() {
-            warn(
-                "a Role can't allow `urls`: they belong to no namespace".to_string(),
-                "remove `namespace`, or move `urls` to a marker of its own",
-            );
-        }
-        let about_resources = !self.resources.is_empty() || !self.groups.is_empty();
-        if !self.urls.is_empty() && about_resources {
-            warn("a rule is about `resources` or about `urls`, not both".to_string(), "write two markers");
-        }
-        if self.urls.is_empty() && self.resources.is_empty() {
-            warn("the rule names neither `resources` nor `urls`".to_string(), "add what the verbs are about");
-        }
-        if !self.resources.is_empty() && self.groups.is_empty() {
-            warn("`resources` without `groups`".to_string(), "add `groups`; the core group is `groups=core`");
-        }
-        if self.verbs.is_empty() {
-            warn("`verbs` is empty".to_string(), "name what may be done, for example `verbs=get;list;watch`");
-        }
-        if !self.resource_names.is_empty() {
-            for verb in ["create", "deletecollection"].into_iter().filter(|verb| has(verb)) {
-                warn(
-                    format!("`{verb}` can't be limited by `resourceNames`: the request has no object name"),
-                    "write this verb in a marker without `resourceNames`",
-                );
-            }
-        }
-        for verb in self.verbs.iter().filter(|verb| !VERBS.contains(&verb.as_str())) {
-            let lower = verb.trim().to_lowercase();
-            let help = if VERBS.contains(&lower.as_str()) {
-                format!("write `{lower}`")
-            } else {
-                format!("verbs of Kubernetes: {}", VERBS[1..].join(", "))
-            };
-            if self.urls.is_empty() || !matches!(verb.as_str(), "post" | "put" | "head" | "options") {
-                warn(format!("`{verb}` is no verb that Kubernetes asks for"), &help);
-            }
-        }
-        for group in self.groups.iter().filter(|group| group.contains('/')) {
-            warn(format!("`{group}` is no API group"), "leave the version out");
-        }
+/// Why the API server refuses a name of a role; <https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#path-segment-names>.
+pub fn wrong_role_name(name: &str) -> Option<&'static str> {
+    match name {
+        "" => Some("it is empty"),
+        "." | ".." => Some("it stands for a folder in a path"),
+        name if name.contains('/') => Some("`/` is not allowed"),
+        name if name.contains('%') => Some("`%` is not allowed"),
+        _ => None,
     }
 }
 
@@ -177,44 +127,80 @@ impl Rules {
             let group = (key(&rule), rule.verbs.clone());
             list(groups.entry(group).or_insert(rule)).extend(merged);
         }
-        let mut rules = Self::default();
-        for rule in groups.into_values() {
-            rules.add(rule);
+        groups.into_values().collect()
+    }
+
+    fn merged(self) -> Self {
+        self.merge(|rule| &mut rule.resources).merge(|rule| &mut rule.groups).merge(|rule| &mut rule.urls)
+    }
+
+    /// The rules that are needed: none allows only what another one allows too. What allows nothing at all stays.
+    fn folded(self) -> Self {
+        let mut rules: Self = self.0.into_values().map(PolicyRule::absorbed).collect();
+        loop {
+            let before = rules.0.len();
+            let mut merged = rules.merged().into_vec();
+            needed(&mut merged, PolicyRule::includes);
+            rules = merged.into_iter().collect();
+            if rules.0.len() == before {
+                return rules;
+            }
         }
-        rules
+    }
+
+    fn into_vec(self) -> Vec<PolicyRule> {
+        self.0.into_values().collect()
+    }
+}
+
+impl FromIterator<PolicyRule> for Rules {
+    fn from_iter<I: IntoIterator<Item = PolicyRule>>(rules: I) -> Self {
+        let mut all = Self::default();
+        for rule in rules {
+            all.add(rule);
+        }
+        all
+    }
+}
+
+impl RbacMarker {
+    /// A rule for each resource, or one for the URLs.
+    fn rules(&self) -> impl Iterator<Item = PolicyRule> {
+        let groups = self.groups.iter().map(|group| if group == "core" { "" } else { group });
+        let rule = PolicyRule {
+            groups: groups.map(str::to_string).collect(),
+            resources: Vec::new(),
+            names: self.resource_names.clone(),
+            urls: self.urls.clone(),
+            verbs: self.verbs.clone(),
+        };
+        let without = self.resources.is_empty().then(|| rule.clone());
+        let each =
+            self.resources.iter().map(move |resource| PolicyRule { resources: vec![resource.clone()], ..rule.clone() });
+        without.into_iter().chain(each)
     }
 }
 
 /// What markers, of one package or of several, say as documents: see [`roles`].
-pub fn documents(markers: &[RbacMarker], default_name: &str) -> Vec<Value> {
+pub fn documents(markers: &[RbacMarker], how: &Roles<'_>) -> Vec<Value> {
     let mut by_place: BTreeMap<(&str, &str), Rules> = BTreeMap::new();
     for marker in markers {
-        let name = if marker.role_name.is_empty() { default_name } else { &marker.role_name };
+        let name = if marker.role_name.is_empty() { how.default_name } else { &marker.role_name };
         let rules = by_place.entry((&marker.namespace, name)).or_default();
-        let groups = marker.groups.iter().map(|group| if group == "core" { "" } else { group });
-        let rule = PolicyRule {
-            groups: groups.map(str::to_string).collect(),
-            resources: Vec::new(),
-            names: marker.resource_names.clone(),
-            urls: marker.urls.clone(),
-            verbs: marker.verbs.clone(),
-        };
-        if marker.resources.is_empty() {
-            rules.add(rule.clone());
-        }
-        for resource in &marker.resources {
-            rules.add(PolicyRule { resources: vec![resource.clone()], ..rule.clone() });
-        }
+        marker.rules().for_each(|rule| rules.add(rule));
     }
     if by_place.is_empty() {
-        by_place.insert(("", default_name), Rules::default());
+        by_place.insert(("", how.default_name), Rules::default());
     }
-    by_place.into_iter().map(|((namespace, name), rules)| document(namespace, name, rules)).collect()
+    let documents = by_place.into_iter().map(|((namespace, name), rules)| {
+        let rules = rules.merged();
+        document(namespace, name, if how.fold { rules.folded() } else { rules })
+    });
+    documents.collect()
 }
 
 fn document(namespace: &str, name: &str, rules: Rules) -> Value {
-    let rules = rules.merge(|rule| &mut rule.resources).merge(|rule| &mut rule.groups).merge(|rule| &mut rule.urls);
-    let mut rules: Vec<PolicyRule> = rules.0.into_values().collect();
+    let mut rules = rules.into_vec();
     rules.sort_by_key(order);
     let mut metadata = json!({ "name": name });
     if !namespace.is_empty() {

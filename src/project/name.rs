@@ -66,6 +66,8 @@ names! {
     Plural = "plural", dns_1035_label;
     /// A short name for kubectl, such as `mc`.
     ShortName = "short name", dns_1035_label;
+    /// A namespace of the cluster. A DNS-1123 label.
+    Namespace = "namespace", dns_1123_label;
     /// The name of a controller, as it stands in logs and metrics.
     ControllerName = "controller name", dns_1035_label;
 }

@@ -56,25 +56,55 @@ impl PolicyRule {
     ///
     /// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-resources>
     pub fn grants(&self, permission: &Permission) -> bool {
-        let has = |list: &[String], wanted: &str| list.iter().any(|had| had == "*" || had == wanted);
         if !has(&self.verbs, &permission.verb) {
             return false;
         }
         match &permission.target {
             Target::Resource { group, resource, name } => {
-                let named = || name.as_ref().is_some_and(|name| self.names.contains(name));
-                has(&self.groups, group) && self.covers(resource) && (self.names.is_empty() || named())
+                // A request without a name has an empty one.
+                let name = name.as_deref().unwrap_or_default();
+                let named = self.names.is_empty() || self.names.iter().any(|had| had == name);
+                has(&self.groups, group) && self.covers(resource) && named
             }
-            Target::Url(path) => self.urls.iter().any(|url| match url.strip_suffix('*') {
-                Some(start) => path.starts_with(start),
-                None => url == path,
-            }),
+            Target::Url(path) => self.urls.iter().any(|url| matches_url(url, path)),
         }
     }
 
+    /// A resource with its subresource, or what stands for several.
     fn covers(&self, resource: &str) -> bool {
         let of_all = resource.split_once('/').map(|(_, subresource)| format!("*/{subresource}"));
         self.resources.iter().any(|had| had == "*" || had == resource || of_all.as_ref() == Some(had))
+    }
+
+    /// Whether it allows something, and all of it is allowed by this rule too.
+    pub fn includes(&self, other: &Self) -> bool {
+        let about_resources = !other.groups.is_empty() && !other.resources.is_empty();
+        let names = self.names.is_empty()
+            || (!other.names.is_empty() && other.names.iter().all(|name| self.names.contains(name)));
+        let resources = other.groups.iter().all(|group| has(&self.groups, group))
+            && other.resources.iter().all(|resource| self.covers(resource))
+            && names;
+        let urls = other.urls.iter().all(|url| self.urls.iter().any(|had| matches_url(had, url)));
+        !other.verbs.is_empty()
+            && other.verbs.iter().all(|verb| has(&self.verbs, verb))
+            && (about_resources || !other.urls.is_empty())
+            && (!about_resources || resources)
+            && urls
+    }
+
+    /// The same without what a wildcard of the same list stands for.
+    #[must_use]
+    pub fn absorbed(mut self) -> Self {
+        for list in [&mut self.groups, &mut self.verbs] {
+            if list.iter().any(|item| item == "*") {
+                *list = vec!["*".to_owned()];
+            }
+        }
+        needed(&mut self.resources, |had, item| {
+            PolicyRule { resources: vec![had.clone()], ..PolicyRule::default() }.covers(item)
+        });
+        needed(&mut self.urls, |had, url| matches_url(had, url));
+        self
     }
 
     /// The lists without repetitions and in order; all verbs are one.
@@ -103,6 +133,31 @@ impl PolicyRule {
         let all = self.verbs.iter().any(|verb| verb == "*");
         rule.insert("verbs".to_owned(), if all { json!(["*"]) } else { json!(self.verbs) });
         Value::Object(rule)
+    }
+}
+
+/// Takes out, one after the other, what another item stands for.
+pub(crate) fn needed<T>(items: &mut Vec<T>, stands_for: impl Fn(&T, &T) -> bool) {
+    let mut at = 0;
+    while at < items.len() {
+        let others = items[..at].iter().chain(&items[at + 1..]);
+        if others.into_iter().any(|other| stands_for(other, &items[at])) {
+            items.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+fn has(list: &[String], wanted: &str) -> bool {
+    list.iter().any(|had| had == "*" || had == wanted)
+}
+
+/// Whether the URL of a rule stands for a path, or for all that another one with a `*` at its end stands for.
+fn matches_url(url: &str, path: &str) -> bool {
+    match url.strip_suffix('*') {
+        Some(_) => path.starts_with(url.trim_end_matches('*')),
+        None => url == path,
     }
 }
 

@@ -196,6 +196,10 @@ fn read(comment: &Comment, diagnostics: &mut Diagnostics) -> Option<Marker> {
         let mut diagnostic = Diagnostic::new(Code::MarkerSyntax, error.message.clone());
         diagnostic = match error.message.strip_prefix("unknown argument ") {
             Some(argument) => diagnostic.help(argument_help(definition, argument.trim_matches('"'))),
+            // `verbs=get,list`: what follows the comma is read as the next argument.
+            None if error.message.starts_with("expected equals") => {
+                diagnostic.help("separate the items of a list with `;`, and arguments with `,`")
+            }
             None => diagnostic.help(format!("the form is `{}`", form(definition))),
         };
         let origin =
@@ -249,14 +253,14 @@ fn form(definition: &MarkerDefinition) -> String {
 }
 
 /// The candidate that a misspelt name most likely means.
-fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let limit = 1 + name.chars().count() / 4;
     let near = |candidate: &'static str| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate);
     candidates.map(near).filter(|(distance, _)| *distance <= limit).min().map(|(_, candidate)| candidate)
 }
 
 /// How many characters have to be inserted, removed or replaced.
-fn distance(left: &str, right: &str) -> usize {
+pub(crate) fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (position, left) in left.chars().enumerate() {

@@ -37,6 +37,7 @@ mod projects;
 mod random;
 mod rbac;
 mod rbac_derive;
+mod rbac_server;
 mod reading;
 mod resolve;
 mod samples;

@@ -5,7 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use memcached_sdk::manifest::{rbac, yaml};
+use memcached_sdk::manifest::rbac::{self, Roles};
+use memcached_sdk::manifest::yaml;
+use memcached_sdk::rbac::{Permission, PolicyRule, Target};
 use memcached_sdk::source::SourceTree;
 use memcached_sdk::source::marker::Value as Argument;
 use serde_json::{Value, json};
@@ -92,6 +94,120 @@ fn controller_gen_reads_the_same_arguments() {
     assert!(read >= 3_000 && refused >= 3_000, "{read} read, {refused} refused");
 }
 
+/// A marker as text, and what it says, by role.
+struct Said {
+    text: String,
+    role: (String, String),
+    rule: PolicyRule,
+}
+
+/// Whatever markers say in whatever order and files: each role allows exactly what its markers allow together, evaluated
+/// over requests that they speak of and requests that they don't. With `--fold` no rule is left that another one includes.
+#[test]
+fn roles_allow_exactly_what_random_markers_say() {
+    let requests = requests();
+    let mut folded_away = 0;
+    for seed in 1..=120 {
+        println!("seed {seed}");
+        let mut random = Random(seed);
+        let said: Vec<Said> = (0..=random.below(7)).map(|_| random.said()).collect();
+        let texts: Vec<&str> = said.iter().map(|said| said.text.as_str()).collect();
+        let roles = roles_of_files(&[&texts.join("\n")], false);
+        let folded = roles_of_files(&[&texts.join("\n")], true);
+
+        let mut shuffled = texts.clone();
+        random.shuffle(&mut shuffled);
+        let (one, other) = shuffled.split_at(random.below(texts.len()));
+        let files = [&*one.join("\n"), &*other.join("\n")];
+        assert_eq!(yaml::file(None, &roles_of_files(&files, false)), yaml::file(None, &roles), "{texts:#?}");
+        assert_eq!(yaml::file(None, &roles_of_files(&files, true)), yaml::file(None, &folded), "{texts:#?}");
+
+        let places: BTreeSet<_> = said.iter().map(|said| said.role.clone()).collect();
+        for roles in [&roles, &folded] {
+            let found: Vec<_> = roles.iter().map(place).collect();
+            assert_eq!(found, places.iter().cloned().collect::<Vec<_>>(), "{texts:#?}");
+        }
+        for (role, folded) in roles.iter().zip(&folded) {
+            let rules = rules(role);
+            let of_role: Vec<&PolicyRule> =
+                said.iter().filter(|said| said.role == place(role)).map(|said| &said.rule).collect();
+            let short = self::rules(folded);
+            folded_away += rules.len() - short.len();
+            for request in &requests {
+                let expected = of_role.iter().any(|rule| rule.grants(request));
+                let allows = |rules: &[PolicyRule]| rules.iter().any(|rule| rule.grants(request));
+                assert_eq!(allows(&rules), expected, "{request:?} {role:#} {texts:#?}");
+                assert_eq!(allows(&short), expected, "with --fold {request:?} {folded:#} {texts:#?}");
+            }
+            let allowed: Vec<BTreeSet<&Permission>> = short.iter().map(|rule| allowed_of(rule, &requests)).collect();
+            for (at, one) in allowed.iter().enumerate() {
+                let included = allowed.iter().enumerate().any(|(other, all)| other != at && one.is_subset(all));
+                assert!(!included, "with --fold {folded:#} {texts:#?}");
+            }
+        }
+    }
+    assert!(folded_away > 30, "only {folded_away} rules were folded");
+}
+
+/// Requests about all that random markers name, and about what none of them names.
+fn requests() -> Vec<Permission> {
+    let verbs = ["get", "list", "create", "other"];
+    let mut targets: Vec<Target> =
+        ["/metrics", "/healthz", "/healthz/etcd", "/other"].map(|url| Target::Url(url.to_owned())).into();
+    for group in ["", "apps", "cache.example.com", "other"] {
+        for resource in ["pods", "pods/log", "deployments", "deployments/scale", "other", "other/scale"] {
+            for name in [None, Some("one"), Some("two"), Some("other")] {
+                let name = name.map(str::to_owned);
+                targets.push(Target::Resource { group: group.to_owned(), resource: resource.to_owned(), name });
+            }
+        }
+    }
+    let each = |target: Target| verbs.map(|verb| Permission { target: target.clone(), verb: verb.to_owned() });
+    targets.into_iter().flat_map(each).collect()
+}
+
+fn allowed_of<'a>(rule: &PolicyRule, requests: &'a [Permission]) -> BTreeSet<&'a Permission> {
+    requests.iter().filter(|request| rule.grants(request)).collect()
+}
+
+fn place(role: &Value) -> (String, String) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    (text(&role["metadata"]["namespace"]), text(&role["metadata"]["name"]))
+}
+
+/// The rules of a role as a manifest has them.
+pub(crate) fn rules(role: &Value) -> Vec<PolicyRule> {
+    let list = |rule: &Value, key: &str| -> Vec<String> {
+        let items = rule[key].as_array().into_iter().flatten();
+        items.map(|item| item.as_str().unwrap().to_owned()).collect()
+    };
+    let rule = |rule: &Value| PolicyRule {
+        groups: list(rule, "apiGroups"),
+        resources: list(rule, "resources"),
+        names: list(rule, "resourceNames"),
+        urls: list(rule, "nonResourceURLs"),
+        verbs: list(rule, "verbs"),
+    };
+    role["rules"].as_array().unwrap().iter().map(rule).collect()
+}
+
+/// The roles of a library with these texts, each in a file of its own.
+fn roles_of_files(texts: &[&str], fold: bool) -> Vec<Value> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("Cargo.toml"), "package = { name = \"op\", edition = \"2024\" }").unwrap();
+    std::fs::create_dir(dir.path().join("src")).unwrap();
+    let modules: String = (0..texts.len()).map(|number| format!("mod m{number};\n")).collect();
+    std::fs::write(dir.path().join("src/lib.rs"), modules).unwrap();
+    for (number, text) in texts.iter().enumerate() {
+        std::fs::write(dir.path().join(format!("src/m{number}.rs")), text).unwrap();
+    }
+    let (tree, wrong) = SourceTree::load(dir.path()).unwrap();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let (markers, findings) = rbac::markers(&tree);
+    assert!(!findings.has_errors(), "{findings:?}");
+    rbac::documents(&markers, &Roles { default_name: "manager-role", fold })
+}
+
 fn cases() -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rbac");
     let paths = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
@@ -100,7 +216,7 @@ fn cases() -> Vec<PathBuf> {
     paths
 }
 
-fn load(source: &str) -> SourceTree {
+pub(crate) fn load(source: &str) -> SourceTree {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("Cargo.toml"), "package = { name = \"op\", edition = \"2024\" }").unwrap();
     std::fs::create_dir(dir.path().join("src")).unwrap();
@@ -230,6 +346,43 @@ impl Random {
     fn some(&mut self, choices: &[&str], limit: usize) -> String {
         let count = 1 + self.below(limit);
         (0..count).map(|_| choices[self.below(choices.len())]).collect::<Vec<_>>().join(";")
+    }
+
+    fn list(&mut self, choices: &[&str]) -> Vec<String> {
+        (0..=self.below(3)).map(|_| choices[self.below(choices.len())].to_owned()).collect()
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+
+    /// A marker of one of three roles.
+    fn said(&mut self) -> Said {
+        let mut rule = PolicyRule { verbs: self.list(&["get", "list", "create", "*"]), ..PolicyRule::default() };
+        let mut text = format!("// +kubebuilder:rbac:verbs={}", rule.verbs.join(";"));
+        if self.below(5) == 0 {
+            rule.urls = self.list(&["/metrics", "/healthz", "/healthz/*", "/healthz/etcd", "*"]);
+            text += &format!(",urls={}", rule.urls.join(";"));
+        } else {
+            rule.groups = self.list(&["core", "apps", "cache.example.com", "*"]);
+            rule.resources = self.list(&["pods", "pods/log", "deployments", "deployments/scale", "*/scale", "*"]);
+            text += &format!(",groups={},resources={{{}}}", rule.groups.join(";"), rule.resources.join(","));
+            if self.below(4) == 0 {
+                rule.names = self.list(&["one", "two"]);
+                text += &format!(",resourceNames=\"{}\"", rule.names.join("\";\""));
+            }
+        }
+        rule.groups.iter_mut().filter(|group| *group == "core").for_each(String::clear);
+        let (namespace, role) = [("", "manager-role"), ("", "reader"), ("one", "manager-role")][self.below(3)];
+        if !namespace.is_empty() {
+            text += &format!(",namespace={namespace}");
+        }
+        if role != "manager-role" {
+            text += &format!(",roleName={role}");
+        }
+        Said { text, role: (namespace.to_owned(), role.to_owned()), rule }
     }
 
     /// A set of markers that make one role.

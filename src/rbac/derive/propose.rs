@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::manifest::rbac::{self, RbacMarker};
+use crate::manifest::rbac::{self, RbacMarker, Roles};
 use crate::rbac::{Permission, Scope, Target, Usage};
 
 /// The roles that allow what is used: by namespace and name, in the form of `role.yaml`.
@@ -12,7 +12,7 @@ use crate::rbac::{Permission, Scope, Target, Usage};
 /// A request in a namespace that is known only when the operator runs needs a `ClusterRole`. `own` is the namespace of
 /// the operator; what it does there alone is in a `Role`.
 pub fn roles(usages: &[Usage], role_name: &str, own: &str) -> Vec<Value> {
-    rbac::documents(&declarations(usages, own), role_name)
+    rbac::documents(&declarations(usages, own), &Roles { default_name: role_name, fold: false })
 }
 
 /// The same as `+kubebuilder:rbac` markers, one a rule, without what generated projects have roles of their own for.
