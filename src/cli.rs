@@ -145,6 +145,9 @@ pub struct ProjectArgs {
     /// Grant a Role in the manager's own namespace instead of a ClusterRole, and watch only there
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true", value_name = "BOOL")]
     pub namespaced: bool,
+    /// Grant a Role in each of these namespaces, and watch only there; implies --namespaced. They are not created
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub namespaces: Vec<String>,
     /// Write Cargo.lock and download the dependencies
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
     pub fetch_deps: bool,

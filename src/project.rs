@@ -22,7 +22,7 @@ pub mod resource;
 
 pub use resource::{Controllers, Resource, ResourceApi};
 
-use name::{ControllerName, Domain, ProjectName};
+use name::{ControllerName, Domain, Namespace, ProjectName};
 
 /// The layout of the projects that we write.
 pub const LAYOUT: &str = "rust.memcached-sdk.dev/v1";
@@ -43,8 +43,10 @@ pub struct Project {
     pub domain: Option<Domain>,
     /// Whether each group has a folder of its own.
     pub multigroup: bool,
-    /// Whether the operator works in its own namespace only.
+    /// Whether the operator works in its own namespace only, or in [`Self::namespaces`].
     pub namespaced: bool,
+    /// The namespaces that a namespaced operator works in; empty for its own. Kept below `plugins`.
+    pub namespaces: Vec<Namespace>,
     /// Options of optional parts by their key, see [`DEPLOY_IMAGE`].
     pub plugins: Map<String, Value>,
     /// The name.
@@ -69,6 +71,7 @@ impl Project {
             domain,
             multigroup: false,
             namespaced: false,
+            namespaces: Vec::new(),
             plugins: Map::new(),
             name,
             repo: None,
@@ -113,6 +116,11 @@ impl Project {
     pub fn leader_election_id(&self) -> String {
         let domain = self.domain.as_ref().map_or("", Domain::as_str);
         name::leader_election_id(self.repo.as_deref().unwrap_or_default(), &self.name, domain)
+    }
+
+    /// The namespace that the operator is deployed to, unless `config/default` says another one.
+    pub fn namespace(&self) -> String {
+        format!("{}-system", self.name)
     }
 
     /// The name of the Cargo package.

@@ -14,6 +14,7 @@ use crate::diagnostic::{Diagnostics, Problem};
 use crate::engine;
 use crate::manifest::crd::{self, Crd, Declaration};
 use crate::manifest::mend::{self, Mend};
+use crate::manifest::rbac::scope::Scope;
 use crate::manifest::rbac::{self, Roles};
 use crate::manifest::{description, structural};
 use crate::plan::{Draft, RECORD, RelPath};
@@ -42,6 +43,10 @@ struct Manifests {
     /// Absent when not asked for.
     crds: Option<Vec<Crd>>,
     roles: Option<Vec<Value>>,
+    /// What the roles of markers that name none are called.
+    role_name: String,
+    /// Where the roles hold; `None` outside of projects.
+    scope: Option<Scope>,
     /// No CRD was left out on purpose, so that others on disk are stale.
     complete: bool,
 }
@@ -83,7 +88,8 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     };
     let mut found = Diagnostics::default();
     let mut trees = load(&options, &Pending::default(), &mut found)?;
-    let manifests = generate(&mut trees, project.as_ref(), &options, &mut found, &mut |text| term.status(text));
+    let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
+    let manifests = generate(&mut trees, scope, &options, &mut found, &mut |text| term.status(text));
     list(&manifests, term);
     if output.is_stdout() {
         found.sort();
@@ -142,7 +148,8 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     }
     let mut found = Diagnostics::default();
     let mut trees = load(&options, &pending, &mut found)?;
-    let manifests = generate(&mut trees, Some(project), &options, &mut found, &mut |_| {});
+    let scope = scope(draft, project)?;
+    let manifests = generate(&mut trees, Some(scope), &options, &mut found, &mut |_| {});
     if Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)? {
         found.extend(read_all(&mut trees));
     }
@@ -185,7 +192,7 @@ fn read_all(trees: &mut [SourceTree]) -> Diagnostics {
 /// `say` is told what takes a while.
 fn generate(
     trees: &mut [SourceTree],
-    project: Option<&Project>,
+    scope: Option<Scope>,
     options: &Options,
     found: &mut Diagnostics,
     say: &mut dyn FnMut(&str),
@@ -203,11 +210,16 @@ fn generate(
             found.extend(diagnostics);
             found.extend(read);
         }
-        let mut roles = rbac::documents(&markers, &Roles { default_name: &options.role_name, fold: options.fold });
-        if let Some(project) = project.filter(|project| project.namespaced) {
-            confine(&mut roles, project);
+        if let Some(mut scope) = scope {
+            scope.cluster_wide.extend(manifests.crds.iter().flatten().filter_map(cluster_wide));
+            let (confined, findings) = scope.confine(markers, &options.role_name);
+            markers = confined;
+            found.extend(findings);
+            manifests.scope = Some(scope);
         }
-        manifests.roles = Some(roles);
+        manifests.roles =
+            Some(rbac::documents(&markers, &Roles { default_name: &options.role_name, fold: options.fold }));
+        manifests.role_name.clone_from(&options.role_name);
     }
     manifests
 }
@@ -252,13 +264,22 @@ fn list(manifests: &Manifests, term: &mut Term) {
     }
 }
 
-/// The role that allows nothing is a Role where the project binds a Role: markers name the namespace, but here are none.
-fn confine(roles: &mut [Value], project: &Project) {
-    if let [role] = roles
-        && role["kind"] == "ClusterRole"
-        && role["rules"].as_array().is_some_and(Vec::is_empty)
-    {
-        role["kind"] = "Role".into();
-        role["metadata"]["namespace"] = format!("{}-system", project.name).into();
-    }
+/// Where the project's operator works. Its namespace and the prefix of its names are what kustomize gives it.
+fn scope(draft: &Draft, project: &Project) -> Result<Scope> {
+    let text = draft.read(&RelPath::new("config/default/kustomization.yaml")?)?;
+    let kustomization: Option<Value> = text.and_then(|text| serde_yaml::from_str(&text).ok());
+    let said = |key: &str| kustomization.as_ref().map(|value| value[key].as_str().unwrap_or_default().to_owned());
+    let own = said("namespace").filter(|name| !name.is_empty()).unwrap_or_else(|| project.namespace());
+    let prefix = said("namePrefix").unwrap_or_else(|| format!("{}-", project.name));
+    let listed: Vec<String> = project.namespaces.iter().map(ToString::to_string).collect();
+    let confined_to = project.namespaced.then(|| if listed.is_empty() { vec![own.clone()] } else { listed });
+    let kinds = project.resources.iter().filter(|resource| resource.api.as_ref().is_some_and(|api| !api.namespaced));
+    let cluster_wide = kinds.map(|kind| (kind.qualified_group(), kind.plural.to_string())).collect();
+    Ok(Scope { own, prefix, confined_to, cluster_wide })
+}
+
+/// Group and plural of a custom kind that is in no namespace.
+fn cluster_wide(crd: &Crd) -> Option<(String, String)> {
+    let text = |pointer| crd.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    (text("/spec/scope") == "Cluster").then(|| (text("/spec/group"), text("/spec/names/plural")))
 }

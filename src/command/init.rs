@@ -10,7 +10,7 @@ use crate::cli::{InitArgs, ProjectArgs, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
-use crate::project::name::{Domain, ProjectName};
+use crate::project::name::{Domain, Namespace, ProjectName};
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
 use crate::term::Term;
@@ -79,7 +79,13 @@ fn project(root: &Path, args: &ProjectArgs, domain: &str) -> Result<Project> {
     }
     let mut project = Project::new(name, Some(domain));
     project.multigroup = args.multigroup;
-    project.namespaced = args.namespaced;
+    for namespace in &args.namespaces {
+        let namespace = Namespace::parse(namespace).map_err(Usage)?;
+        if !project.namespaces.contains(&namespace) {
+            project.namespaces.push(namespace);
+        }
+    }
+    project.namespaced = args.namespaced || !project.namespaces.is_empty();
     project.repo = text(&args.repo);
     project.owner = text(&args.owner);
     project.license = Some(args.license.spdx().to_owned()).filter(|license| !license.is_empty());

@@ -13,6 +13,7 @@ use crate::source::SourceTree;
 use crate::source::marker::Marker;
 
 mod check;
+pub mod scope;
 
 /// The name of the role of the operator, unless a marker or a flag says another one.
 pub const ROLE: &str = "manager-role";

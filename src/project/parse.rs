@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::name::{ControllerName, Domain, Group, Kind, Plural, ProjectName, ShortName, Version};
+use super::name::{ControllerName, Domain, Group, Kind, Namespace, Plural, ProjectName, ShortName, Version};
 use super::{Controllers, LAYOUT, Project, Resource, ResourceApi};
 use crate::diagnostic::Problem;
 
@@ -38,6 +38,15 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
         if let Some(mut own) = plugins.fields(LAYOUT)? {
             project.owner = own.string("owner")?;
             project.license = own.string("license")?;
+            for namespace in own.strings("namespaces", Namespace::parse)? {
+                if !project.namespaces.contains(&namespace) {
+                    project.namespaces.push(namespace);
+                }
+            }
+            if !project.namespaced && !project.namespaces.is_empty() {
+                let wrong = own.wrong("namespaces", "only a project with `namespaced: true` is confined to namespaces");
+                return Err(wrong.help("add `namespaced: true` at the top, or remove the list"));
+            }
             if !own.map.is_empty() {
                 plugins.map.insert(LAYOUT.to_owned(), Value::Object(own.map));
             }
@@ -256,6 +265,7 @@ pub(super) fn to_value(project: &Project) -> Value {
         domain,
         multigroup,
         namespaced,
+        namespaces,
         plugins,
         name,
         repo,
@@ -265,13 +275,15 @@ pub(super) fn to_value(project: &Project) -> Value {
         unknown,
     } = project;
     let mut plugins = plugins.clone();
-    if owner.is_some() || license.is_some() {
+    if owner.is_some() || license.is_some() || !namespaces.is_empty() {
         let mut own = match plugins.remove(LAYOUT) {
             Some(Value::Object(own)) => own,
             _ => Map::new(),
         };
         put(&mut own, "owner", owner.as_deref());
         put(&mut own, "license", license.as_deref());
+        let namespaces: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
+        put(&mut own, "namespaces", (!namespaces.is_empty()).then_some(namespaces));
         plugins.insert(LAYOUT.to_owned(), Value::Object(own));
     }
     let mut map = unknown.clone();

@@ -24,8 +24,10 @@ pub(crate) struct ProjectContext {
     pub(crate) license: String,
     /// Several API groups.
     pub(crate) multigroup: bool,
-    /// Watches and is allowed only its own namespace.
+    /// Watches and is allowed only its own namespace, or some.
     pub(crate) namespaced: bool,
+    /// The same, and it is its own.
+    pub(crate) own_namespace: bool,
     /// The name of the leader election Lease.
     pub(crate) leader_election_id: String,
     /// Of this program.
@@ -45,6 +47,7 @@ impl ProjectContext {
             license: project.license.clone().unwrap_or_default(),
             multigroup: project.multigroup,
             namespaced: project.namespaced,
+            own_namespace: project.namespaced && project.namespaces.is_empty(),
             leader_election_id: project.leader_election_id(),
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -128,7 +128,11 @@ pub const MARKERS: &[MarkerDefinition] = &[MarkerDefinition {
         optional("resourceNames", STRINGS, "only objects of these names"),
         Argument { name: "verbs", kind: STRINGS, optional: false, help: "what may be done, `*` for everything" },
         optional("urls", STRINGS, "paths that are no resources, such as `/metrics`"),
-        optional("namespace", ArgumentType::String, "makes it a Role in this namespace"),
+        optional(
+            "namespace",
+            ArgumentType::String,
+            "makes it a Role in this namespace, whatever the scope of the project",
+        ),
         optional("roleName", ArgumentType::String, "another role than the default one"),
     ],
 }];

@@ -24,6 +24,11 @@ impl Cluster {
         Self { kubectl: kubectl.into(), kubeconfig: kubeconfig.into(), logs: Vec::new() }
     }
 
+    /// The program.
+    pub(crate) fn kubectl(&self) -> &Path {
+        &self.kubectl
+    }
+
     pub(crate) fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }

@@ -42,6 +42,7 @@ mod reading;
 mod resolve;
 mod samples;
 mod sandbox;
+mod scope;
 mod simulation;
 mod tidy;
 mod tutorial;

@@ -176,7 +176,7 @@ fn place(role: &Value) -> (String, String) {
 }
 
 /// The rules of a role as a manifest has them.
-pub(crate) fn rules(role: &Value) -> Vec<PolicyRule> {
+fn rules(role: &Value) -> Vec<PolicyRule> {
     let list = |rule: &Value, key: &str| -> Vec<String> {
         let items = rule[key].as_array().into_iter().flatten();
         items.map(|item| item.as_str().unwrap().to_owned()).collect()
@@ -266,7 +266,7 @@ fn read_markers(texts: &[String]) -> Vec<Value> {
 }
 
 /// Every single permission of a role: group, resource, name, URL and verb; `*` stands for all verbs.
-fn allowed(rules: &Value) -> BTreeSet<[Option<String>; 5]> {
+pub(crate) fn allowed(rules: &Value) -> BTreeSet<[Option<String>; 5]> {
     let list = |rule: &Value, key: &str| -> Vec<Option<String>> {
         match rule[key].as_array() {
             Some(values) => values.iter().map(|value| Some(value.as_str().unwrap().to_string())).collect(),

@@ -1,10 +1,17 @@
 //! The API server judges roles: what the checks of markers say about rules, and what the written roles allow.
 
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Duration;
+
 use memcached_sdk::manifest::rbac;
+use memcached_sdk::source::SourceTree;
 use serde_json::{Value, json};
 
+use crate::cluster::Cluster;
 use crate::control_plane::ControlPlane;
-use crate::rbac::load;
+use crate::rbac::{allowed, load};
+use crate::sandbox::{OFFLINE, Sandbox};
 
 /// What the server does with the rule of a marker, all of which is real: roles, bindings and reviews of access.
 enum Verdict {
@@ -207,4 +214,132 @@ fn names_reach_the_server_as_the_checks_assume() {
     someone.run(&["get", "namespace", "default"]);
     let other = someone.attempt(&["get", "namespace", "kube-system"], "").unwrap_err();
     assert!(other.contains("cannot get resource \"namespaces\""), "{other}");
+}
+
+/// For each scope, and in each namespace: the operator may do what the markers say and what every ServiceAccount may, and
+/// nothing else; and it watches where it may.
+#[test]
+fn an_operator_may_do_what_its_markers_say_where_its_scope_says() {
+    let plane = ControlPlane::start();
+    for namespace in ["one", "two", "other"] {
+        plane.admin.run(&["create", "namespace", namespace]);
+    }
+    plane.admin.run(&["create", "serviceaccount", "fresh", "-n", "other"]);
+    let fresh = plane.service_account("other", "fresh");
+    let limit = Duration::from_secs(30);
+    for (name, flags, scope) in [
+        ("everywhere", "", None),
+        ("at-home", "--namespaced", Some(vec!["at-home-system"])),
+        ("listed", "--namespaces one,two", Some(vec!["one", "two"])),
+        ("home-too", "--namespaces two,home-too-system", Some(vec!["two", "home-too-system"])),
+    ] {
+        let project = operator(name, flags);
+        let installer = installer(&project, &plane.admin);
+        plane.admin.send(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &installer);
+        let (own, account) = (format!("{name}-system"), format!("{name}-controller-manager"));
+        let operator = plane.service_account(&own, &account);
+        let may = |namespace: &str| {
+            let mut may = review(&fresh, namespace);
+            if scope.as_ref().is_none_or(|scope| scope.contains(&namespace)) {
+                may.extend(declared(&project));
+            }
+            may.extend(written(&project, "config/rbac/metrics_auth_role.yaml"));
+            if namespace == own {
+                may.extend(written(&project, "config/rbac/leader_election_role.yaml"));
+            }
+            may
+        };
+        for namespace in [&*own, "one", "two", "other"] {
+            let expected = may(namespace);
+            let what = format!("the permissions of {name} in {namespace}");
+            plane.admin.wait(&what, limit, || differ(&review(&operator, namespace), &expected));
+        }
+
+        let deployment = plane.admin.get(&["deployment", "-n", &own, &account]).unwrap();
+        let env = deployment["spec"]["template"]["spec"]["containers"][0]["env"].as_array().unwrap();
+        let watched: Vec<&Value> = env.iter().filter(|env| env["name"] == "WATCH_NAMESPACE").collect();
+        match &scope {
+            None => assert_eq!(watched, [&json!(null); 0]),
+            Some(scope) if *scope == [own.as_str()] => {
+                assert_eq!(watched[0]["valueFrom"]["fieldRef"]["fieldPath"], "metadata.namespace");
+            }
+            Some(scope) => assert_eq!(watched, [&json!({ "name": "WATCH_NAMESPACE", "value": scope.join(",") })]),
+        }
+
+        // What nobody declared is noticed.
+        let account = format!("--serviceaccount={own}:{account}");
+        plane.admin.run(&[
+            "create",
+            "rolebinding",
+            name,
+            "-n",
+            "other",
+            "--clusterrole=system:node-bootstrapper",
+            &account,
+        ]);
+        let expected = may("other");
+        plane.admin.wait("the difference", limit, || match differ(&review(&operator, "other"), &expected) {
+            Ok(()) => Err("none".to_owned()),
+            Err(_) => Ok(()),
+        });
+    }
+}
+
+/// A project with an operator that needs something in several API groups.
+fn operator(name: &str, flags: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init --domain example.com --project-name {name} {OFFLINE} {flags}")).success();
+    sandbox.run("create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6-alpine").success();
+    sandbox
+}
+
+/// What `make build-installer` writes; kustomize has nothing to say about it, and `generate` nothing to do.
+fn installer(project: &Sandbox, cluster: &Cluster) -> String {
+    let output = Command::new("make")
+        .args(["--silent", "build-installer"])
+        .arg(format!("KUBECTL={}", cluster.kubectl().display()))
+        .arg(format!("MEMCACHED_SDK={}", env!("CARGO_BIN_EXE_memcached-sdk")))
+        .current_dir(project.root())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.lines().count() == 1 && said.trim_end().ends_with(" unchanged"), "{said}");
+    project.read("dist/install.yaml")
+}
+
+/// Single permissions, as [`allowed`] makes them.
+type Permissions = BTreeSet<[Option<String>; 5]>;
+
+/// What somebody may do in a namespace, as the server says it.
+fn review(somebody: &Cluster, namespace: &str) -> Permissions {
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": { "namespace": namespace },
+    });
+    let answer = somebody.send(&["create", "--validate=false", "-f", "-", "-o", "json"], &review.to_string());
+    let status = serde_json::from_str::<Value>(&answer).unwrap()["status"].take();
+    assert_eq!(status["incomplete"], false);
+    &allowed(&status["resourceRules"]) | &allowed(&status["nonResourceRules"])
+}
+
+/// What the markers of a project say, wherever that holds.
+fn declared(project: &Sandbox) -> Permissions {
+    let (tree, _) = SourceTree::load(project.root()).unwrap();
+    let roles = rbac::roles(&tree, "role").0;
+    assert_eq!(roles.len(), 1);
+    allowed(&roles[0]["rules"])
+}
+
+fn written(project: &Sandbox, path: &str) -> Permissions {
+    allowed(&serde_yaml::from_str::<Value>(&project.read(path)).unwrap()["rules"])
+}
+
+fn differ(found: &Permissions, expected: &Permissions) -> Result<(), String> {
+    if found == expected {
+        return Ok(());
+    }
+    let more: Vec<_> = found.difference(expected).collect();
+    let less: Vec<_> = expected.difference(found).collect();
+    Err(format!("not declared: {more:#?}\nmissing: {less:#?}"))
 }

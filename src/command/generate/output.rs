@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::Manifests;
 use crate::cli::LayoutArgs;
 use crate::diagnostic::Problem;
+use crate::manifest::rbac::scope;
 use crate::manifest::{crd, yaml};
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
@@ -111,10 +112,39 @@ impl Output {
             }
         }
         if let Some(roles) = &manifests.roles {
-            draft.generate(below(role_folder, "role.yaml")?, yaml::file(header.text(), roles));
+            let path = below(role_folder, "role.yaml")?;
+            if let Some(scope) = manifests.scope.as_ref().filter(|_| self.is_usual()) {
+                let placed = scope.place(roles.clone(), &manifests.role_name);
+                draft.generate(path, yaml::file(header.text(), &placed.inside));
+                write_overlay(scope.overlay(&placed), header, draft)?;
+            } else {
+                draft.generate(path, yaml::file(header.text(), roles));
+            }
         }
         Ok(removes)
     }
+}
+
+/// Tells our files in `config/namespaces` from others.
+const OVERLAY_NOTE: &str =
+    "# Written by `memcached-sdk generate`: PROJECT and the markers say which namespaces there are.\n";
+
+/// Plans the files of `config/namespaces`, and the removal of those that are no longer needed.
+fn write_overlay(files: Vec<(&str, Vec<Value>)>, header: &Header, draft: &mut Draft) -> Result<()> {
+    let folder = "config/namespaces";
+    let mut stale: BTreeSet<&str> = scope::OVERLAY_FILES.into();
+    for (name, documents) in files {
+        let header = format!("{}{OVERLAY_NOTE}", header.text().unwrap_or_default());
+        draft.generate(below(folder, name)?, yaml::file(Some(&header), &documents));
+        stale.remove(name);
+    }
+    for name in stale {
+        let path = below(folder, name)?;
+        if draft.read(&path)?.is_some_and(|text| text.contains(OVERLAY_NOTE)) {
+            draft.remove(path);
+        }
+    }
+    Ok(())
 }
 
 /// All of it as YAML documents, each after a line `---`.

@@ -38,6 +38,9 @@ const UNLISTED: [(&str, &str); 6] = [
     ("", "users"),
     ("certificates.k8s.io", "signers"),
 ];
+/// Resources without a namespace that can only be created.
+const REVIEWS: [(&str, &str); 2] =
+    [("authentication.k8s.io", "tokenreviews"), ("authorization.k8s.io", "subjectaccessreviews")];
 
 static BUILTINS: LazyLock<Vec<Builtin>> = LazyLock::new(builtin::all);
 
@@ -313,6 +316,14 @@ impl<'a> Check<'a> {
             }
         }
     }
+}
+
+/// Whether a resource is known, in each of the groups that have it, to be in no namespace.
+pub(super) fn is_cluster_wide(groups: &[String], plural: &str) -> bool {
+    let in_groups = |group: &str| groups.iter().any(|had| core(had) == group);
+    let mut found = BUILTINS.iter().filter(|builtin| builtin.plural == plural && in_groups(builtin.group)).peekable();
+    let review = REVIEWS.iter().any(|(group, name)| *name == plural && in_groups(group));
+    review || (found.peek().is_some() && found.all(|builtin| !builtin.namespaced))
 }
 
 fn core(group: &str) -> &str {
