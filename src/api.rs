@@ -12,6 +12,7 @@ mod schemars_attr;
 mod types;
 mod value;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use darling::FromDeriveInput as _;
@@ -121,7 +122,7 @@ pub struct Declared {
 pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     let mut declared = Vec::new();
     let mut diagnostics = Diagnostics::default();
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for item in tree.declarations() {
         let module = tree.module(item);
         match tree.item(item) {
@@ -145,8 +146,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
         if found.iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == DERIVE)) {
             let origin = tree.origin(module, tree.item(item).span());
             // A file that two targets include declares its types once.
-            if !seen.contains(&(origin.path.clone(), origin.range.clone())) {
-                seen.push((origin.path, origin.range));
+            if seen.insert((origin.path, origin.range.start)) {
                 declared.push(Declared { item, doubt: None });
             }
             continue;

@@ -18,6 +18,7 @@ mod registry;
 mod resolve;
 mod workspace;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -116,6 +117,8 @@ pub struct SourceTree {
     sources: Sources,
     scopes: Scopes,
     generated: Generated,
+    /// The `impl` blocks by the item that they are for, once they were asked for.
+    impls: OnceCell<BTreeMap<ItemRef, Vec<ItemRef>>>,
     /// Files and folders that declarations are looked for in; empty means everywhere.
     only: Vec<PathBuf>,
 }
@@ -173,13 +176,19 @@ impl SourceTree {
             }
         }
         let Loader { sources, mut diagnostics, .. } = loader;
-        let mut names = outline::aliases(DERIVE, &sources.texts());
+        let mut names = sources.index().names(DERIVE);
         let manifest = &sources.packages[0].manifest;
         names.extend(
             manifest.dependencies.iter().filter(|(_, found)| uses_kube(manifest, found)).map(|(name, _)| name.clone()),
         );
         sources.want_files(|file| outline::may_derive(&file.text, &names) || outline::may_include(&file.text));
-        let mut tree = Self { sources, scopes: Scopes::default(), generated: Generated::default(), only: Vec::new() };
+        let mut tree = Self {
+            sources,
+            scopes: Scopes::default(),
+            generated: Generated::default(),
+            impls: OnceCell::new(),
+            only: Vec::new(),
+        };
         diagnostics.extend(tree.read_wanted());
         Ok((tree, diagnostics))
     }
@@ -281,6 +290,7 @@ impl SourceTree {
             }
         }
         self.sources = loader.sources;
+        self.impls.take();
         let fetched: BTreeSet<&str> = self.sources.fetched_files().collect();
         let ours =
             |diagnostic: &&Diagnostic| diagnostic.origin.as_ref().is_none_or(|origin| !fetched.contains(&*origin.path));
@@ -339,12 +349,31 @@ impl SourceTree {
         }
     }
 
-    /// Says that an answer depends on the `impl` blocks for this item, wherever they are.
-    pub fn seek_impls(&self, item: ItemRef) {
+    /// The `impl` blocks for this item, wherever they are, in the order of the source.
+    pub fn impls(&self, item: ItemRef) -> &[ItemRef] {
+        self.seek_impls(item);
+        self.impls.get_or_init(|| self.find_impls()).get(&item).map_or(&[], Vec::as_slice)
+    }
+
+    fn find_impls(&self) -> BTreeMap<ItemRef, Vec<ItemRef>> {
+        let mut impls: BTreeMap<_, Vec<ItemRef>> = BTreeMap::new();
+        for found in self.all_items() {
+            let Item::Impl(block) = self.item(found) else { continue };
+            let syn::Type::Path(path) = &*block.self_ty else { continue };
+            if let Resolution::Local(of) = self.resolve(self.module(found), &path.path) {
+                impls.entry(of).or_default().push(found);
+            }
+        }
+        impls
+    }
+
+    /// Says that an answer depends on the `impl` blocks for this item.
+    fn seek_impls(&self, item: ItemRef) {
         let unread = self.sources.modules.iter().any(|module| module.unread);
         if let Some(name) = name(self.item(item)).map(ident).filter(|_| unread) {
-            let names = outline::aliases(&name, &self.sources.texts());
-            self.sources.want_files(|file| outline::may_implement(&file.text, &names));
+            for file in self.sources.index().implementing(&name) {
+                self.sources.want_file(file);
+            }
         }
     }
 

@@ -184,7 +184,7 @@ impl Types<'_> {
                     Derive::Unresolved(text, span) if text.contains("Schema") => Some((text.clone(), *span)),
                     _ => None,
                 });
-                let by_hand = self.impls(user.item);
+                let by_hand = self.tree.impls(user.item);
                 if named.is_none()
                     && by_hand.iter().any(|block| self.trait_of(*block).as_deref() == Some("schemars::JsonSchema"))
                 {

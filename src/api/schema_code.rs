@@ -123,9 +123,11 @@ impl Types<'_> {
     /// The `impl JsonSchema` of a type, when there is one: `Err` says that it can't be used.
     pub(super) fn by_hand(&mut self, id: TypeId, item: ItemRef) -> Option<Eval<(ByHand, ItemRef)>> {
         let scope = self.user(id)?.scope.clone();
-        let blocks = self.impls(item);
-        let blocks: Vec<ItemRef> = blocks
-            .into_iter()
+        let blocks: Vec<ItemRef> = self
+            .tree
+            .impls(item)
+            .iter()
+            .copied()
             .filter(|block| self.trait_of(*block).as_deref() == Some("schemars::JsonSchema"))
             .collect();
         let (block, others) = blocks.split_first()?;

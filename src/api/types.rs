@@ -91,7 +91,6 @@ pub(super) struct Types<'t> {
     users: BTreeMap<(ItemRef, Vec<TypeId>), TypeId>,
     knowns: BTreeMap<(usize, Vec<TypeId>), TypeId>,
     pub(super) outsides: BTreeMap<OutsideType, TypeId>,
-    impls: Option<Rc<Impls>>,
     /// Aliases that are being followed.
     aliases: Vec<ItemRef>,
     /// Nested calls of the evaluator.
@@ -101,9 +100,6 @@ pub(super) struct Types<'t> {
     /// What the evaluator may still do for this resource, see [`Types::spend`].
     pub(super) budget: usize,
 }
-
-/// The `impl` blocks of the package, by the item they are for.
-pub(super) type Impls = BTreeMap<ItemRef, Vec<ItemRef>>;
 
 impl<'t> Types<'t> {
     pub(super) fn new(tree: &'t SourceTree, kind: &str) -> Self {
@@ -118,7 +114,6 @@ impl<'t> Types<'t> {
             users: BTreeMap::new(),
             knowns: BTreeMap::new(),
             outsides: BTreeMap::new(),
-            impls: None,
             aliases: Vec::new(),
             depth: 0,
             nested: 0,
@@ -526,28 +521,6 @@ impl<'t> Types<'t> {
         self.derives(self.tree.module(item), attributes)
             .iter()
             .any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == canonical))
-    }
-
-    /// The `impl` blocks for an item.
-    pub(super) fn impls(&mut self, item: ItemRef) -> Vec<ItemRef> {
-        self.tree.seek_impls(item);
-        let impls = match &self.impls {
-            Some(impls) => Rc::clone(impls),
-            None => Rc::clone(self.impls.insert(Rc::new(self.find_impls()))),
-        };
-        impls.get(&item).cloned().unwrap_or_default()
-    }
-
-    fn find_impls(&self) -> Impls {
-        let mut impls = Impls::new();
-        for found in self.tree.all_items() {
-            let Item::Impl(block) = self.tree.item(found) else { continue };
-            let syn::Type::Path(path) = &*block.self_ty else { continue };
-            if let Resolution::Local(of) = self.tree.resolve(self.tree.module(found), &path.path) {
-                impls.entry(of).or_default().push(found);
-            }
-        }
-        impls
     }
 
     /// The canonical path of the trait of an `impl` block.

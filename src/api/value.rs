@@ -489,7 +489,7 @@ impl Types<'_> {
     /// Associated items of a type outside of trait impls. Items that cfg may remove are not there.
     pub(super) fn inherent<T>(&mut self, id: TypeId, find: impl Fn(&ImplItem) -> Option<T>) -> Option<(T, Scope)> {
         let user = self.user(id)?.clone();
-        for block in self.impls(user.item) {
+        for block in self.tree.impls(user.item).iter().copied() {
             let Item::Impl(item) = self.tree.item(block) else { continue };
             if item.trait_.is_some() || item.generics.type_params().next().is_some() {
                 continue;
@@ -915,7 +915,7 @@ impl Types<'_> {
             if types.derives_trait(user.item, "std::default::Default") {
                 return types.derived_default(scope, at, id, user.item);
             }
-            for block in types.impls(user.item) {
+            for block in types.tree.impls(user.item).iter().copied() {
                 if types.trait_of(block).as_deref() != Some("std::default::Default") {
                     continue;
                 }

@@ -200,8 +200,12 @@ pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
 /// Of CRDs of several packages: those that two of them declare.
 pub fn repeated(crds: &[Crd]) -> Diagnostics {
     let mut found = Diagnostics::default();
-    for (index, crd) in crds.iter().enumerate() {
-        let Some(first) = crds[..index].iter().find(|other| other.file_name == crd.file_name) else { continue };
+    let mut firsts = BTreeMap::new();
+    for crd in crds {
+        let first = *firsts.entry(&crd.file_name).or_insert(crd);
+        if std::ptr::eq(first, crd) {
+            continue;
+        }
         let message = format!("two packages declare the CRD of `{}`{}", crd.file_name, first_in(first.origin()));
         found.push(
             Diagnostic::new(Code::DuplicateResource, message)

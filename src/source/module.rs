@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use proc_macro2::Span;
 use semver::Version;
@@ -13,7 +14,7 @@ use super::cfg::{Cfg, CfgSet, attrs_mut};
 use super::comment::deeper_than;
 use super::file::{FileId, SourceFile, clean, relative};
 use super::files::Pending;
-use super::outline::outline;
+use super::outline::{Index, outline};
 use super::{Crate, CrateId, ItemData, ItemRef, Module, ModuleId, Package, PackageId};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
@@ -34,6 +35,8 @@ pub(super) struct Sources {
     pub(super) wanted_packages: RefCell<BTreeSet<(String, Version)>>,
     /// Packages of a registry that were looked for: whether their sources are there.
     pub(super) sought: BTreeMap<(String, Version), bool>,
+    /// The index of so many files.
+    known: RefCell<(usize, Rc<Index>)>,
 }
 
 impl Sources {
@@ -65,9 +68,14 @@ impl Sources {
         self.modules.iter().filter(fetched).map(|module| &*self.files[module.file.0 as usize].path)
     }
 
-    /// The texts of all files.
-    pub(super) fn texts(&self) -> impl Iterator<Item = &str> + Clone {
-        self.files.iter().map(|file| &*file.text)
+    /// What the texts of all files say of names.
+    pub(super) fn index(&self) -> Rc<Index> {
+        let mut known = self.known.borrow_mut();
+        if known.0 != self.files.len() {
+            let files = self.files.iter().enumerate();
+            *known = (self.files.len(), Rc::new(Index::of(files.map(|(id, file)| (FileId(index(id)), &*file.text)))));
+        }
+        Rc::clone(&known.1)
     }
 }
 

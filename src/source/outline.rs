@@ -2,9 +2,10 @@
 //!
 //! Every answer errs on the side of parsing: a file is passed over only when its text leaves no doubt.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::comment::{is_ident, tokens};
+use super::file::FileId;
 
 /// The text with nothing left but its `mod name;` items, each in its place. `None`: only a parser can tell.
 pub(super) fn outline(text: &str) -> Option<String> {
@@ -70,43 +71,76 @@ fn may_have_attribute(text: &str, name: &str) -> bool {
         && tokens(text).any(|(at, token)| token == name && !is_path(&text[at + name.len()..]))
 }
 
-/// The text may have an `impl` block that names one of `names` before its brace.
-pub(super) fn may_implement(text: &str, names: &BTreeSet<String>) -> bool {
-    if !names.iter().any(|name| has_word(text, name)) {
-        return false;
-    }
-    let mut header = false;
-    tokens(text).any(|(_, token)| {
-        match token {
-            "impl" => header = true,
-            "{" | ";" => header = false,
-            _ => {}
-        }
-        header && names.contains(token)
-    })
+/// Which files give a name another one, and which may have an `impl` block that says it; read once, for all names.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    renamed: BTreeMap<String, BTreeSet<String>>,
+    implemented: BTreeMap<String, BTreeSet<FileId>>,
 }
 
-/// `name` and every name that the texts give it by `as`, and those names by `as`, and so on.
-pub(super) fn aliases<'a>(name: &str, texts: &(impl Iterator<Item = &'a str> + Clone)) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let mut queue = vec![name.to_owned()];
-    while let Some(name) = queue.pop() {
-        if names.contains(&name) {
-            continue;
-        }
-        for text in texts.clone().filter(|text| has_word(text, &name) && has_word(text, "as")) {
-            let words = tokens(text).map(|(_, token)| token).filter(|token| !matches!(*token, "r" | "#"));
-            let mut before = ["", ""];
-            for word in words {
-                if before == [name.as_str(), "as"] {
-                    queue.push(word.to_owned());
+impl Index {
+    pub(super) fn of<'a>(files: impl Iterator<Item = (FileId, &'a str)>) -> Self {
+        let mut index = Self::default();
+        for (file, text) in files {
+            for at in words(text, "use") {
+                let words = statement(&text[at..]).filter(|token| !matches!(*token, "r" | "#"));
+                let mut before = ["", ""];
+                for word in words {
+                    if before[1] == "as" {
+                        index.renamed.entry(before[0].to_owned()).or_default().insert(word.to_owned());
+                    }
+                    before = [before[1], word];
                 }
-                before = [before[1], word];
+            }
+            for at in words(text, "impl") {
+                for name in header(&text[at..]).filter(|token| token.bytes().all(is_ident)) {
+                    match index.implemented.get_mut(name) {
+                        Some(files) => drop(files.insert(file)),
+                        None => drop(index.implemented.insert(name.to_owned(), [file].into())),
+                    }
+                }
             }
         }
-        names.insert(name);
+        index
     }
-    names
+
+    /// `name` and every name that a `use` gives it by `as`, and those names by `as`, and so on.
+    pub(super) fn names(&self, name: &str) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let mut queue = vec![name.to_owned()];
+        while let Some(name) = queue.pop() {
+            if !names.contains(&name) {
+                queue.extend(self.renamed.get(&name).into_iter().flatten().cloned());
+                names.insert(name);
+            }
+        }
+        names
+    }
+
+    /// The files that may have an `impl` block which says `name`, or another name of the same, before its brace.
+    pub(super) fn implementing(&self, name: &str) -> BTreeSet<FileId> {
+        let names = self.names(name);
+        names.iter().filter_map(|name| self.implemented.get(name)).flatten().copied().collect()
+    }
+}
+
+/// The tokens to the next semicolon. A text that begins inside of a literal or comment only gives more of them.
+fn statement(text: &str) -> impl Iterator<Item = &str> {
+    tokens(text).map(|(_, token)| token).take_while(|token| *token != ";")
+}
+
+/// The tokens before the brace of an `impl` block; `<{ N }>` is none.
+fn header(text: &str) -> impl Iterator<Item = &str> {
+    let (mut angles, mut last) = (0_usize, "");
+    statement(text).take_while(move |token| {
+        match *token {
+            "<" => angles += 1,
+            ">" if !matches!(last, "-" | "=") => angles = angles.saturating_sub(1),
+            _ => {}
+        }
+        last = token;
+        *token != "{" || angles > 0
+    })
 }
 
 fn has_word(text: &str, word: &str) -> bool {
@@ -151,31 +185,47 @@ mod tests {
         }
     }
 
+    fn index(texts: &[&str]) -> Index {
+        Index::of(texts.iter().enumerate().map(|(file, text)| (FileId(u32::try_from(file).unwrap()), *text)))
+    }
+
     #[test]
     fn names_by_as() {
         let texts = [
             "use kube::{CustomResource /* ! */ as A};",
             "pub use a::A as r#type; // A as B",
-            "use x::r#type as C; use y::Z as D;",
+            "use x::r#type as C; use y::Z as D; fn f() { 1 as E; }",
         ];
-        let names = aliases("CustomResource", &texts.iter().copied());
+        let names = index(&texts).names("CustomResource");
         assert_eq!(Vec::from_iter(&names), ["A", "C", "CustomResource", "type"]);
+    }
+
+    #[test]
+    fn implementing_files() {
+        let texts = [
+            "impl Default for super::Size {",
+            "impl Default for Other { fn f(x: Size) {} }",
+            "use a::Size as S; const T: &str = \"use a; impl b\"; impl /* { ; */ Default for S { }",
+            "impl<T> From<Size> for T where T: Copy {} impl Size {}",
+            "// impl Size",
+            "impl Trait<{ N }, fn() -> u8> for Size {} impl Other { const N: Size; }",
+        ];
+        let files: Vec<u32> = index(&texts).implementing("Size").into_iter().map(|file| file.0).collect();
+        assert_eq!(files, [0, 2, 3, 4, 5]);
     }
 
     #[test]
     fn doubts() {
         let names = BTreeSet::from(["CustomResource".to_owned()]);
-        for (text, derives, implements) in [
-            ("use kube::Client; struct MyCustomResource;", false, false),
-            ("#[derive(CustomResource)]", true, false),
-            ("// CustomResource", true, false),
-            ("#[derive(X)] #[kube(kind = \"A\")]", true, false),
-            ("#[derive(X)] #[kube /**/ (kind = \"A\")]", true, false),
-            ("// a word on kube\nuse kube :: Client;", false, false),
-            ("impl Default for super::CustomResource {", true, true),
-            ("impl Default for Other { fn f(x: CustomResource) {} }", true, false),
+        for (text, derives) in [
+            ("use kube::Client; struct MyCustomResource;", false),
+            ("#[derive(CustomResource)]", true),
+            ("// CustomResource", true),
+            ("#[derive(X)] #[kube(kind = \"A\")]", true),
+            ("#[derive(X)] #[kube /**/ (kind = \"A\")]", true),
+            ("// a word on kube\nuse kube :: Client;", false),
         ] {
-            assert_eq!((may_derive(text, &names), may_implement(text, &names)), (derives, implements), "{text}");
+            assert_eq!(may_derive(text, &names), derives, "{text}");
         }
     }
 }
