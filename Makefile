@@ -45,6 +45,10 @@ bench-operator: tools ## Measure the operator with 1,000 objects beside the leas
 bench: tools ## Measure generate, init and create api against controller-gen and a compiled crdgen.
 	@tests/bench/run
 
+.PHONY: fuzz
+fuzz: tools ## 10,000,000 mutated inputs for each fuzz target, in the background for days; FUZZ_INPUTS changes it.
+	@tests/fuzz/run
+
 .PHONY: lint
 lint: tools ## Check the format and run clippy; any warning fails.
 	$(CARGO) fmt --check
