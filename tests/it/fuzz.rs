@@ -41,3 +41,8 @@ fn any_source_gives_crds_or_findings() {
 fn any_marker_gives_a_role_or_findings() {
     replay("markers", properties::markers);
 }
+
+#[test]
+fn any_code_gives_permissions_or_findings() {
+    replay("permissions", properties::permissions);
+}

@@ -11,7 +11,7 @@ use crate::source::{ItemRef, Namespace, Resolution};
 use super::index::{FunctionId, Owner};
 use super::lower::{Scope, is_kube};
 use super::manager;
-use super::read::{Frame, HELP, Place, Reader};
+use super::read::{DEREFS, Frame, HELP, Place, Reader};
 use super::table::{self, Answer, Sub};
 use super::types::{Gvk, Inferred, Reach, Ty};
 
@@ -688,10 +688,14 @@ impl Reader<'_> {
             return self.call_function(frame, id, Some(receiver), explicit, arguments, expected);
         }
         if let Ty::Item(..) = &receiver
+            && self.depth <= DEREFS
             && let Some(inner) = self.deref(&receiver)
             && inner != receiver
         {
-            return self.method_of(frame, place, inner, name, explicit, arguments, expected);
+            self.depth += 1;
+            let found = self.method_of(frame, place, inner, name, explicit, arguments, expected);
+            self.depth -= 1;
+            return found;
         }
         self.builtin_method(frame, place, &receiver, name, explicit, arguments, expected)
     }

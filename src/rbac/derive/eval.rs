@@ -8,7 +8,7 @@ use syn::{Block, Expr, Fields, Item, Lit, Member, Pat, Stmt};
 use crate::source::{ItemRef, Namespace, Resolution};
 
 use super::lower::Scope;
-use super::read::{Frame, Place, Reader};
+use super::read::{DEREFS, Frame, Place, Reader};
 use super::types::{Gvk, Ty};
 
 impl Frame {
@@ -236,8 +236,13 @@ impl Reader<'_> {
                 let Item::Struct(declared) = tree.item(item) else { return Ty::Unknown };
                 let known = self.field_value(item, name).cloned();
                 let found = self.declared_field(item, &declared.generics, &arguments, &declared.fields, name);
-                if let (None, Some(inner)) = (&found, self.deref(&Ty::Item(item, arguments))) {
-                    return self.field(&inner, name);
+                if let (None, true, Some(inner)) =
+                    (&found, self.depth <= DEREFS, self.deref(&Ty::Item(item, arguments)))
+                {
+                    self.depth += 1;
+                    let found = self.field(&inner, name);
+                    self.depth -= 1;
+                    return found;
                 }
                 let found = found.unwrap_or(Ty::Unknown);
                 known.map_or(found.clone(), |known| found.refine(&known))

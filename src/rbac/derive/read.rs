@@ -18,6 +18,9 @@ use super::types::{Generics, Inferred, Reach, Ty};
 const RUNS: usize = 200;
 /// How deep calls are followed.
 const DEPTH: usize = 40;
+
+/// More `Deref`s than lie one behind the other, unless they go in a circle.
+pub(super) const DEREFS: usize = 32;
 /// How often fields are filled anew.
 const PASSES: usize = 4;
 
@@ -90,7 +93,7 @@ pub(super) struct Reader<'a> {
     pub(super) kinds: Kinds<'a>,
     pub(super) index: Index<'a>,
     pub(super) inferred: Inferred,
-    /// How deep an alias is followed.
+    /// How deep an alias, a constant or `Deref` is followed.
     pub(super) depth: usize,
     fields: BTreeMap<(ItemRef, String), Ty>,
     learned: bool,
@@ -244,7 +247,8 @@ impl<'a> Reader<'a> {
         let Signature { id, mut scope, output, .. } = signature;
         let function = self.index.get(id).clone();
         let closed = |reader: &Self, ty: &Ty| {
-            reader.inferred.resolve(ty).map(&|part| matches!(part, Ty::Infer(_)).then_some(Ty::Unknown))
+            let ty = reader.inferred.resolve(ty).map(&|part| matches!(part, Ty::Infer(_)).then_some(Ty::Unknown));
+            if ty.is_huge() { Ty::Unknown } else { ty }
         };
         let output = self.inferred.resolve(&output);
         let Some(block) = function.block else { return output };

@@ -3,6 +3,7 @@
 //! What only wraps a value is not told from the value: references, `Box`, `Arc`, `Option`, `Result`, locks and
 //! futures. Collections, iterators and streams are a [`Ty::Many`] of their elements.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -112,6 +113,15 @@ impl Ty {
                 Self::Api(part, _) | Self::Many(part) | Self::Map(part) | Self::Function(part) => part.any(test),
                 _ => false,
             }
+    }
+
+    /// It has more parts than any type that people write: each call of a function may double it.
+    pub(super) fn is_huge(&self) -> bool {
+        let left = Cell::new(1_000_u32);
+        self.any(&|_| {
+            left.set(left.get().saturating_sub(1));
+            left.get() == 0
+        })
     }
 
     /// The type with every part that `change` has an answer for replaced.

@@ -56,7 +56,7 @@ const LINES: [&str; 34] = [
 /// Texts to take pieces from.
 static OTHERS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut texts = Vec::new();
-    for folder in ["fixtures/types", "fixtures/diagnostics", "fixtures/rbac", "fuzz/corpus/sources", "fuzz/corpus/markers"] {
+    for folder in ["fixtures/types", "fixtures/diagnostics", "fixtures/rbac", "fixtures/rbac-derive", "fuzz/corpus/sources", "fuzz/corpus/markers", "fuzz/corpus/permissions"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
         let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
         files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));

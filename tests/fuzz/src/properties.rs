@@ -7,6 +7,7 @@ use memcached_sdk::diagnostic::{Code, Diagnostics, sarif};
 use memcached_sdk::engine;
 use memcached_sdk::manifest::crd::{self, Crd};
 use memcached_sdk::manifest::{description, rbac, structural, yaml};
+use memcached_sdk::rbac::derive::{self, propose};
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use serde_json::Value;
 
@@ -78,6 +79,22 @@ pub fn markers(text: &str) -> Outcome {
     show(&mut found);
     let allows = roles.iter().any(|role| role["rules"].as_array().is_some_and(|rules| !rules.is_empty()));
     Outcome { parsed: is_rust(&found), generated: allows, refused: found.has_errors() }
+}
+
+/// The permissions that the code of a crate uses are found, or it is said what could not be followed.
+pub fn permissions(text: &str) -> Outcome {
+    let files = package(text);
+    let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
+    let ((uses, findings), read) = tree.settle(derive::uses);
+    let (again, _) = load_all(&files).settle(derive::uses);
+    assert_eq!(format!("{uses:?} {findings:?}"), format!("{:?} {:?}", again.0, again.1), "the answer depends on order");
+    for role in propose::roles(&uses, "role", "x") {
+        assert!(!yaml::document(&role).is_empty());
+    }
+    found.extend(findings);
+    found.extend(read);
+    show(&mut found);
+    Outcome { parsed: is_rust(&found), generated: !uses.is_empty(), refused: !found.is_empty() }
 }
 
 fn package(text: &str) -> Pending {
