@@ -160,6 +160,7 @@ codes! {
     CrdSize = "crd-size", Warning, "A CRD is too big for `kubectl apply` without `--server-side`";
     DefaultValue = "default-value", Error, "The default of a field can't be evaluated without running code";
     DependencyVersion = "dependency-version", Error, "A dependency has a version whose schemas may differ from those reproduced here";
+    DeprecationWarning = "deprecation-warning", Error, "A warning of a deprecated version that the API server refuses";
     DroppedScale = "dropped-scale", Warning, "A scale subresource that kube leaves out, because the kind has no status";
     DuplicateResource = "duplicate-resource", Error, "Two types declare the same version of a custom resource";
     EnginesDiffer = "engines-differ", Error, "The source and the compiler give different CRDs";
@@ -168,9 +169,11 @@ codes! {
     ForeignType = "foreign-type", Error, "The schema of a type of another crate is not known";
     HiddenResource = "hidden-resource", Error, "A custom resource is declared where it can't be read";
     InvalidDefault = "invalid-default", Error, "A default is not a value that its schema allows";
+    InvalidName = "invalid-name", Error, "A group, a name, a label or an annotation of a CRD that the API server refuses";
     InvalidSchema = "invalid-schema", Error, "A schema says what the API server does not allow in a CRD";
     KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is wrong or not supported";
     ListKind = "list-kind", Note, "A CRD without the name of its list kind, which the API server fills in";
+    ListType = "list-type", Error, "A merge strategy of a list or a map that the API server refuses";
     LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service longer than Kubernetes allows";
     MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
     Mended = "mended", Note, "`--mend` has changed a CRD";
@@ -179,13 +182,16 @@ codes! {
     MissingType = "missing-type", Error, "A schema has no type, which the API server refuses";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
+    Pattern = "pattern", Error, "A regular expression that Go, and so the API server, can't compile";
     PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
     RbacNotFollowed = "rbac-not-followed", Warning, "A call may make a request that could not be derived from the code";
     RbacRule = "rbac-rule", Warning, "A permission that the API server refuses, or that no request can match";
     RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
+    ScalePath = "scale-path", Error, "A path of the scale subresource that the API server refuses";
     SchemaCode = "schema-code", Error, "A schema is made by code of the user";
     SchemaSize = "schema-size", Error, "A schema is too large for any API server";
     SchemarsAttribute = "schemars-attribute", Error, "A `#[schemars]` attribute is wrong or not supported";
+    SelectableField = "selectable-field", Error, "A selectable field that the API server refuses";
     SerdeAttribute = "serde-attribute", Error, "A `#[serde]` attribute is wrong";
     StorageVersion = "storage-version", Error, "Not exactly one version of a custom resource is stored";
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
@@ -201,6 +207,7 @@ codes! {
     NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";
     Unformatted = "unformatted", Warning, "A Rust file was written without rustfmt";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";
+    ValidationRule = "validation-rule", Error, "A validation rule that the API server refuses";
     VersionConflict = "version-conflict", Error, "Versions of a custom resource contradict each other";
 }
 

@@ -157,7 +157,11 @@ impl Question {
             kind.read(tree);
         }
         match said {
-            Said::ByCrdgen(crds) => Ok(own::read(crds, &self.crdgen.unwrap_or_default(), &self.kinds)),
+            Said::ByCrdgen(crds) => {
+                let (mut definitions, found) = own::read(crds, &self.crdgen.unwrap_or_default(), &self.kinds);
+                definitions.retain(|definition| !tree.is_restricted() || definition.declared.is_some());
+                Ok((definitions, found))
+            }
             Said::ByTypes(outputs) => Ok(read(tree.manifest(), &self.kinds, &outputs)),
         }
     }
@@ -195,7 +199,7 @@ fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus
             match answer {
                 Answer::Crd(crd) => definitions.extend(Definition::split(crd, Some(&kind.declared))),
                 Answer::Panic { message, place } => {
-                    found.push(panic(kind, &message, inside(manifest, &place)).at(kind.origin()));
+                    found.push(panic(kind, &message, inside(manifest, &place)));
                 }
                 Answer::Nothing => {
                     let message = format!("`crd()` of `{}` ends the process: {status}", kind.path);
@@ -213,11 +217,14 @@ fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus
 
 fn panic(kind: &Kind, message: &str, place: Option<&str>) -> Diagnostic {
     if let Some((why, help)) = crd::reason(message) {
+        if let Some(culprit) = kind.culprit() {
+            return culprit;
+        }
         let message = format!("kube can't make a structural schema of a type in `{}`: {why}", kind.path);
-        return Diagnostic::new(Code::NotStructural, message).help(help);
+        return Diagnostic::new(Code::NotStructural, message).at(kind.origin()).help(help);
     }
     let place = place.map_or_else(String::new, |place| format!(" at {place}"));
-    Diagnostic::new(Code::CrdPanic, format!("`crd()` of `{}` panics{place}: {message}", kind.path))
+    Diagnostic::new(Code::CrdPanic, format!("`crd()` of `{}` panics{place}: {message}", kind.path)).at(kind.origin())
 }
 
 /// A place in the package, without the folders of this machine.

@@ -335,9 +335,19 @@ impl SourceTree {
         self.only.is_empty() || self.only.iter().any(|path| file::clean(disk).starts_with(path))
     }
 
+    /// Whether [`Self::restrict`] leaves only a part.
+    pub fn is_restricted(&self) -> bool {
+        !self.only.is_empty()
+    }
+
+    /// Whether what is declared in a module is left by [`Self::restrict`].
+    pub fn is_left(&self, module: ModuleId) -> bool {
+        self.is_wanted(self.module_file(module))
+    }
+
     /// Those of [`Self::items`] that [`Self::restrict`] leaves.
     pub fn declarations(&self) -> impl Iterator<Item = ItemRef> {
-        self.items().filter(|item| self.is_wanted(self.module_file(self.module(*item))))
+        self.items().filter(|item| self.is_left(self.module(*item)))
     }
 
     fn collect(&self, module: ModuleId, out: &mut Vec<ItemRef>) {

@@ -49,7 +49,7 @@ impl<'a> Cargo<'a> {
 
     /// The build folder of ours for this package.
     pub(super) fn scratch(&self) -> Result<Scratch, Diagnostic> {
-        Scratch::open(&self.target, self.package).map_err(|error| self.unwritable(&error))
+        Scratch::open(&self.target, self.package, self.dir).map_err(|error| self.unwritable(&error))
     }
 
     /// A build folder that can't be written.

@@ -38,13 +38,14 @@ pub(super) fn ask(
     dependencies.dedup();
     let known: Vec<String> = manifest.features.keys().cloned().collect();
     let write = || -> io::Result<()> {
-        scratch.write("helper/Cargo.toml", &manifests.workspace("crdgen"))?;
+        let member = scratch.member("crdgen");
+        scratch.write("helper/Cargo.toml", &manifests.workspace(&member))?;
         if let Some(lock) = lock(manifest) {
             scratch.write("helper/Cargo.lock", &lock)?;
         }
         let helper = manifests.helper(&manifest.name, features, &known, &dependencies);
-        scratch.write("helper/crdgen/Cargo.toml", &helper)?;
-        scratch.write("helper/crdgen/src/main.rs", &main(kinds))
+        scratch.write(&format!("helper/{member}/Cargo.toml"), &helper)?;
+        scratch.write(&format!("helper/{member}/src/main.rs"), &main(kinds))
     };
     write().map_err(|error| cargo.unwritable(&error))?;
     let name = helper_name(&manifest.name);

@@ -1,13 +1,15 @@
 //! The types to ask: those that the source declares, and those that `Cargo.toml` lists because no source shows them.
 
+use std::rc::Rc;
+
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{Attribute, Item, Visibility};
 use toml_edit::Document;
 
-use crate::api::{self, Declared};
+use crate::api::{self, Api, Declared};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::manifest::crd::Declaration;
+use crate::manifest::crd::{self, Declaration};
 use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get};
 
 /// The table of `Cargo.toml` that is ours.
@@ -32,6 +34,8 @@ pub(super) struct Kind {
     pub(super) key: Option<[String; 3]>,
     /// The spec, where the source shows it.
     item: Option<ItemRef>,
+    /// What is understood of it.
+    api: Option<Rc<Api>>,
     /// What the source says of it: the place of the spec, or of the line that lists it.
     pub(super) declared: Declaration,
 }
@@ -49,7 +53,14 @@ impl Kind {
         let (understood, _) = tree.settle(|tree| api::understood(tree, item));
         if let Some(api) = understood {
             self.declared = Declaration::from(&api);
+            self.api = Some(Rc::new(api));
         }
+    }
+
+    /// Which type it is that kube can't make a structural schema of, as far as the source shows it.
+    pub(super) fn culprit(&self) -> Option<Diagnostic> {
+        let found = crd::single(self.api.as_deref()?).err()?;
+        (found.code == Code::NotStructural).then_some(found)
     }
 }
 
@@ -148,7 +159,8 @@ pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>
         if let Some(root) = tree.roots().next()
             && !kinds.iter().any(|kind| kind.path == absolute(path))
         {
-            kinds.push(named(tree, root, absolute(path), &kinds, origin.clone()));
+            let kind = named(tree, root, absolute(path), &kinds, origin.clone());
+            kinds.extend(Some(kind).filter(|kind| tree.is_left(kind.module)));
         }
     }
     for kind in &kinds {
@@ -194,7 +206,18 @@ fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
     let json = said("serde_json").unwrap_or_else(|| JSON.to_owned());
     let key =
         said("group").zip(said("version")).zip(said("kind")).map(|((group, version), kind)| [group, version, kind]);
-    Ok(Kind { path, module, name, public, core, json, key, item: Some(item), declared: Declaration::at(origin) })
+    Ok(Kind {
+        path,
+        module,
+        name,
+        public,
+        core,
+        json,
+        key,
+        item: Some(item),
+        api: None,
+        declared: Declaration::at(origin),
+    })
 }
 
 /// A listed type: as many modules of its path as the source has, and the rest. Crates have the names that they have for
@@ -215,7 +238,7 @@ fn named(tree: &SourceTree, root: ModuleId, path: &str, others: &[Kind], origin:
     };
     let (core, json) = (of_other(|kind| &kind.core, CORE), of_other(|kind| &kind.json, JSON));
     let (path, name, declared) = (path.to_owned(), rest.to_owned(), Declaration::at(origin));
-    Kind { path, module, name, public, core, json, key: None, item: None, declared }
+    Kind { path, module, name, public, core, json, key: None, item: None, api: None, declared }
 }
 
 /// Every module on the way is `pub`.

@@ -10,22 +10,31 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::project::name::fnv1a;
+
 /// A folder of ours in a target folder.
 #[derive(Debug)]
 pub(super) struct Scratch {
     root: PathBuf,
+    tag: String,
     /// Held as long as the folder is used.
     _lock: File,
 }
 
 impl Scratch {
-    /// Opens the folder `memcached-sdk/NAME`; waits while another process uses it.
-    pub(super) fn open(target: &Path, name: &str) -> io::Result<Self> {
+    /// Opens the folder `memcached-sdk/NAME` for the package in `dir`; waits while another process uses it.
+    pub(super) fn open(target: &Path, name: &str, dir: &Path) -> io::Result<Self> {
         let root = target.join("memcached-sdk").join(name);
         fs::create_dir_all(&root)?;
         let lock = File::create(root.join(".lock"))?;
         lock.lock()?;
-        Ok(Self { root, _lock: lock })
+        Ok(Self { root, tag: format!("{:08x}", fnv1a(&dir.to_string_lossy())), _lock: lock })
+    }
+
+    /// The name of the folder of a member of the workspace. Packages of one name may share a target folder; cargo tells members by
+    /// their paths in the workspace, and takes what it built for one that is older for the other's.
+    pub(super) fn member(&self, name: &str) -> String {
+        format!("{name}-{}", self.tag)
     }
 
     /// A path in the folder.
@@ -166,7 +175,7 @@ mod tests {
         {
             write(&from.join(path), text).unwrap();
         }
-        let scratch = Scratch::open(&folder.path().join("target"), "demo").unwrap();
+        let scratch = Scratch::open(&folder.path().join("target"), "demo", folder.path()).unwrap();
         let mirror = |texts: &[(&str, &str)], without: &[&str]| {
             let texts = texts.iter().map(|(path, text)| (PathBuf::from(path), (*text).to_owned())).collect();
             scratch.mirror(&from, "tree", &texts, &without.iter().map(PathBuf::from).collect()).unwrap();
@@ -196,7 +205,7 @@ mod tests {
     #[test]
     fn an_unchanged_file_keeps_its_time() {
         let folder = tempfile::tempdir().unwrap();
-        let scratch = Scratch::open(folder.path(), "demo").unwrap();
+        let scratch = Scratch::open(folder.path(), "demo", folder.path()).unwrap();
         scratch.write("a", "text").unwrap();
         let then = fs::File::open(scratch.path("a")).unwrap();
         let time = std::time::SystemTime::UNIX_EPOCH;

@@ -19,8 +19,6 @@ use super::{identifier, lock};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FeatureSelection, ItemRef, ModuleId, SourceTree, relative};
 
-/// The folder of the user's files in the workspace.
-const TREE: &str = "tree";
 /// The program that asks the library.
 const ASKER: &str = "memcached-sdk-crdgen.rs";
 
@@ -33,6 +31,8 @@ pub(super) fn ask(
 ) -> Result<Vec<(String, ExitStatus)>, Diagnostic> {
     let manifest = tree.manifest();
     let scratch = cargo.scratch()?;
+    // The folder of the user's files in the workspace.
+    let mirror = scratch.member("tree");
     let manifests = Manifests::read(manifest).map_err(|error| Diagnostic::from(&error))?;
     // The mirror begins at the workspace, as far as `include_str!("../../README.md")` may reach.
     let base = if manifest.dir.starts_with(&manifest.workspace) { &manifest.workspace } else { &manifest.dir };
@@ -65,19 +65,19 @@ pub(super) fn ask(
         texts.insert(path.to_path_buf(), edits.apply());
     }
     texts.insert(package.join("Cargo.toml"), manifests.shadow(&binaries));
-    let member = slashed(&Path::new(TREE).join(package));
+    let member = slashed(&Path::new(&mirror).join(package));
     let write = || -> io::Result<()> {
         let folder = |path: &str| format!("shadow/{path}");
         scratch.write(&folder("Cargo.toml"), &manifests.workspace(&member))?;
         if let Some(lock) = lock(manifest) {
             scratch.write(&folder("Cargo.lock"), &lock)?;
         }
-        scratch.mirror(base, &folder(TREE), &texts, &without(base, package, &cargo.target))
+        scratch.mirror(base, &folder(&mirror), &texts, &without(base, package, &cargo.target))
     };
     write().map_err(|error| cargo.unwritable(&error))?;
 
     // The compiler then shows the user's paths.
-    let remap = format!("--remap-path-prefix={TREE}=");
+    let remap = format!("--remap-path-prefix={mirror}=");
     // What the user's lints say about added code is noise.
     let flags = ["--cap-lints", "allow", &remap];
     let workspace = scratch.path("shadow");

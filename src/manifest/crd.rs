@@ -37,6 +37,12 @@ impl Crd {
         self.value["spec"]["names"]["kind"].as_str().unwrap_or_default()
     }
 
+    /// Its versions, with their names.
+    pub fn versions(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let versions = self.value["spec"]["versions"].as_array().into_iter().flatten();
+        versions.map(|version| (version["name"].as_str().unwrap_or_default(), version))
+    }
+
     /// Where the first of its versions is declared.
     pub fn origin(&self) -> Option<&Origin> {
         self.declared.values().next().map(|declared| &declared.origin)

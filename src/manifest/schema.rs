@@ -56,7 +56,7 @@ impl fmt::Display for Path {
                 Step::Values => f.write_str(".*")?,
             }
         }
-        if self.0.is_empty() { f.write_str("the object") } else { Ok(()) }
+        Ok(())
     }
 }
 

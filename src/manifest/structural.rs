@@ -4,15 +4,20 @@
 //! (<https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>),
 //! and what its validation adds. Only what is certain is said; a CRD without a finding may still be refused.
 
-use serde_json::{Map, Value};
+mod default;
+mod field_path;
+mod lists;
+mod names;
+mod pattern;
+mod rules;
+mod size;
+mod version;
+
+use serde_json::{Map, Value, json};
 
 use super::crd::Crd;
 use super::schema::{NESTED, Path, Step};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-
-/// The annotation in which `kubectl apply` keeps the last object it applied is an annotation like others: all of an object
-/// together have at most this many bytes.
-const APPLY_LIMIT: usize = 262_144;
 
 /// Formats of strings that the API server knows. It also knows `date-time`, which it reads as `datetime`.
 const STRING_FORMATS: [&str; 26] = [
@@ -46,12 +51,6 @@ const STRING_FORMATS: [&str; 26] = [
 
 /// Formats of numbers that the API server knows.
 const NUMBER_FORMATS: [&str; 4] = ["double", "float", "int32", "int64"];
-
-/// Types of the columns of `kubectl get`.
-const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-
-/// Formats of the columns of `kubectl get`.
-const COLUMN_FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
 
 /// Keys of a schema besides `x-kubernetes-…`.
 const KEYS: [&str; 37] = [
@@ -94,22 +93,83 @@ const KEYS: [&str; 37] = [
     "uniqueItems",
 ];
 
+/// Keys that begin with `x-kubernetes-`.
+const EXTENSIONS: [&str; 7] = [
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type",
+    "x-kubernetes-map-type",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-validations",
+];
+
+/// Keys that a schema has no use for in a CRD.
+const UNSUPPORTED: [&str; 6] = ["$schema", "additionalItems", "definitions", "dependencies", "id", "patternProperties"];
+
+/// Keys that the root may have besides a status subresource, whose schema is checked on its own.
+const ROOT: [&str; 21] = [
+    "description",
+    "example",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "externalDocs",
+    "format",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+    "multipleOf",
+    "pattern",
+    "properties",
+    "required",
+    "title",
+    "type",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-validations",
+];
+
+/// Keys that only the structure may have: they say what there is, not which values of it are valid.
+const STRUCTURE: [&str; 13] = [
+    "additionalProperties",
+    "default",
+    "description",
+    "nullable",
+    "title",
+    "type",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type",
+    "x-kubernetes-map-type",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-validations",
+];
+
+/// Keys of a schema whose schemas are tried on the same value.
+const LOGIC: [&str; 4] = ["allOf", "anyOf", "not", "oneOf"];
+
 /// What is wrong with a CRD.
 pub fn check(crd: &Crd) -> Diagnostics {
-    let mut found = Diagnostics::default();
-    for version in crd.value["spec"]["versions"].as_array().into_iter().flatten() {
-        let name = version["name"].as_str().unwrap_or_default();
-        let mut check =
-            Check { found: &mut found, crd, version: name, subject: format!("`{}`, version `{name}`", crd.kind()) };
-        check.columns(version);
-        if let Some(schema) = version.pointer("/schema/openAPIV3Schema").filter(|schema| !schema.is_null()) {
-            check.schema(schema, &Path::default(), Level::Root);
-        } else {
+    let mut found = names::check(crd);
+    for (name, version) in crd.versions() {
+        let subject = format!("`{}`, version `{name}`", crd.kind());
+        let mut check = Check { found: &mut found, crd, version: name, subject };
+        check.version(version);
+        let Some(schema) = version.pointer("/schema/openAPIV3Schema").filter(|schema| !schema.is_null()) else {
             let help = "remove `schema = \"disabled\"` from `#[kube(…)]`";
-            check.say(Code::InvalidSchema, &Path::default(), "there is no schema", help);
+            check.invalid(&Path::default(), "there is no schema", help);
+            continue;
+        };
+        if version.pointer("/subresources/status").is_some() {
+            check.root(schema);
         }
+        check.schema(schema, &Path::default(), Context { level: Level::Root, correlated: true, defaults: true });
     }
-    size(crd, &mut found);
+    found.extend(size::check(crd).into_iter().collect());
     found.sort();
     found
 }
@@ -120,6 +180,15 @@ pub(super) fn knows(format: &str) -> bool {
 }
 
 /// Where a schema stands.
+#[derive(Clone, Copy)]
+struct Context {
+    level: Level,
+    /// The server can tell which old value belongs to a new one.
+    correlated: bool,
+    /// The server checks defaults here.
+    defaults: bool,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     /// Of the whole object.
@@ -138,48 +207,95 @@ struct Check<'a> {
     subject: String,
 }
 
+type Object = Map<String, Value>;
+
 impl Check<'_> {
     fn say(&mut self, code: Code, path: &Path, what: &str, help: &str) {
-        let message = format!("{what}: `{path}` in {}", self.subject);
+        let message = format!("{what}: {}", self.subject_at(path));
         self.found.push(Diagnostic::new(code, message).at(self.place(path)).help(help));
+    }
+
+    fn invalid(&mut self, path: &Path, what: &str, help: &str) {
+        self.say(Code::InvalidSchema, path, what, help);
+    }
+
+    fn subject_at(&self, path: &Path) -> String {
+        if *path == Path::default() { self.subject.clone() } else { format!("`{path}` in {}", self.subject) }
     }
 
     fn place(&self, path: &Path) -> Option<Origin> {
         self.crd.place(self.version, path).cloned()
     }
 
-    fn schema(&mut self, schema: &Value, path: &Path, level: Level) {
+    /// What the root has besides a status subresource.
+    fn root(&mut self, schema: &Value) {
+        let says = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != "";
+        for (key, _) in schema.as_object().into_iter().flatten().filter(|(_, value)| says(value)) {
+            let key = key.as_str();
+            if (KEYS.contains(&key) || EXTENSIONS.contains(&key)) && !ROOT.contains(&key) {
+                let what = format!("a resource with a status has `{key}` at its root");
+                self.invalid(&Path::default(), &what, "put what is flattened into the root into a field of its own");
+            }
+        }
+    }
+
+    fn schema(&mut self, schema: &Value, path: &Path, context: Context) {
         let Some(schema) = schema.as_object() else { return };
         self.keys(schema, path);
         if schema.contains_key("$ref") {
             let help = "describe one of the types on the way with `#[schemars(with = \"serde_json::Value\")]`";
             return self.say(Code::RecursiveType, path, "the schema refers to another one", help);
         }
-        if level == Level::Logic {
+        if context.level == Level::Logic {
             self.logic(schema, path);
         } else {
-            self.types(schema, path, level);
-            self.default(schema, path);
+            self.types(schema, path, context.level);
+            self.extensions(schema, path, context.level);
+            if context.defaults {
+                self.default(schema, path);
+            }
+        }
+        // The server looks no deeper.
+        for key in LOGIC.iter().filter(|_| context.level == Level::Root) {
+            self.complete(schema.get(*key), schema, path);
         }
         self.array(schema, path);
-        self.object(schema, path, level);
-        self.format(schema, path);
-        self.rules(schema, path);
-        self.descend(schema, path, level);
+        self.object(schema, path, context.level);
+        self.text(schema, path);
+        self.merge_types(schema, path);
+        self.rules(schema, path, context);
+        self.descend(schema, path, context);
     }
 
     /// Goes on with the schemas inside of one.
-    fn descend(&mut self, schema: &Map<String, Value>, path: &Path, level: Level) {
-        let inner = if level == Level::Logic { Level::Logic } else { Level::Inner };
+    fn descend(&mut self, schema: &Object, path: &Path, context: Context) {
+        let level = if context.level == Level::Logic { Level::Logic } else { Level::Inner };
+        let inner = Context { level, ..context };
+        let logic = Context { level: Level::Logic, ..context };
         for key in NESTED {
             let Some(nested) = schema.get(key) else { continue };
             match (key, nested) {
-                ("items", nested) => self.schema(nested, &path.then(Step::Items), inner),
-                ("additionalProperties", nested) => self.schema(nested, &path.then(Step::Values), inner),
-                // Every integer and string may be one of both: the server expects just that.
-                ("anyOf", _) if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) => {}
-                (_, Value::Array(schemas)) => schemas.iter().for_each(|one| self.schema(one, path, Level::Logic)),
-                (_, nested) => self.schema(nested, path, Level::Logic),
+                ("items", nested) => {
+                    let by_keys = schema.get("x-kubernetes-list-type").is_some_and(|merge| merge == "map");
+                    let correlated = context.correlated && by_keys;
+                    self.schema(nested, &path.then(Step::Items), Context { correlated, ..inner });
+                }
+                ("additionalProperties", nested) => {
+                    self.schema(nested, &path.then(Step::Values), Context { defaults: false, ..inner });
+                }
+                // The server expects just that of an integer or a string.
+                ("anyOf", nested) if context.level != Level::Logic && is_int_or_string(nested) => {}
+                ("allOf", Value::Array(schemas)) if context.level != Level::Logic => {
+                    let skipped = schemas.first().filter(|first| is_int_or_string(&first["anyOf"])).cloned();
+                    let first = skipped.map(|mut first| {
+                        first.as_object_mut().map(|first| first.remove("anyOf"));
+                        first
+                    });
+                    let rest = schemas.iter().skip(usize::from(first.is_some()));
+                    first.iter().chain(rest).for_each(|one| self.schema(one, path, logic));
+                }
+                (_, Value::Array(schemas)) => schemas.iter().for_each(|one| self.schema(one, path, logic)),
+                (_, nested) => self.schema(nested, path, logic),
             }
         }
         for (name, nested) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
@@ -187,15 +303,25 @@ impl Check<'_> {
         }
     }
 
-    fn keys(&mut self, schema: &Map<String, Value>, path: &Path) {
-        for key in schema.keys().filter(|key| !KEYS.contains(&key.as_str()) && !key.starts_with("x-kubernetes-")) {
+    fn keys(&mut self, schema: &Object, path: &Path) {
+        for key in schema.keys().map(String::as_str).filter(|key| !KEYS.contains(key) && !EXTENSIONS.contains(key)) {
             let help = "the API server drops it; remove it from `extend(…)`, or name it after a key of OpenAPI v3";
             self.say(Code::UnknownSchemaKey, path, &format!("`{key}` is no key of a schema in a CRD"), help);
         }
+        for key in UNSUPPORTED {
+            let Some(value) = schema.get(key).filter(|value| !value.is_null() && **value != "") else { continue };
+            if value.as_object().is_some_and(Map::is_empty) && key != "additionalItems" {
+                continue;
+            }
+            let help = match key {
+                "patternProperties" => "use a map with keys of type `String`",
+                _ => "remove it from `extend(…)`",
+            };
+            self.invalid(path, &format!("`{key}` is not allowed"), help);
+        }
     }
 
-    fn types(&mut self, schema: &Map<String, Value>, path: &Path, level: Level) {
-        let flag = |key: &str| schema.get(key) == Some(&Value::Bool(true));
+    fn types(&mut self, schema: &Object, path: &Path, level: Level) {
         let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
         match (kind, level) {
             ("object", Level::Root) => {}
@@ -203,7 +329,7 @@ impl Check<'_> {
                 let help = "make the spec a struct";
                 self.say(Code::MissingType, path, "the schema of a resource must be of type `object`", help);
             }
-            ("", _) if flag("x-kubernetes-int-or-string") || flag("x-kubernetes-preserve-unknown-fields") => {}
+            ("", _) if flag(schema, INT_OR_STRING) || flag(schema, PRESERVE) || flag(schema, EMBEDDED) => {}
             ("", _) => {
                 let help = "give it one type; for any value add \
                             `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`";
@@ -212,223 +338,167 @@ impl Check<'_> {
             ("array" | "boolean" | "integer" | "number" | "object" | "string", _) => {}
             (other, _) => {
                 let help = "use `nullable` instead of a type `null`, and one of the types of OpenAPI v3";
-                self.say(Code::InvalidSchema, path, &format!("`{other}` is no type of a CRD"), help);
+                self.invalid(path, &format!("`{other}` is no type of a CRD"), help);
+            }
+        }
+        if level == Level::Root && flag(schema, "nullable") {
+            self.invalid(path, "a resource is nullable", "take `nullable` away from the root");
+        }
+    }
+
+    /// What `x-kubernetes-…` keys say of the structure.
+    fn extensions(&mut self, schema: &Object, path: &Path, level: Level) {
+        if schema.get(PRESERVE) == Some(&Value::Bool(false)) {
+            self.invalid(path, &format!("`{PRESERVE}` is false"), "leave it out");
+        }
+        for other in [PRESERVE, EMBEDDED].iter().filter(|other| flag(schema, INT_OR_STRING) && flag(schema, other)) {
+            self.invalid(path, &format!("`{INT_OR_STRING}` and `{other}` exclude each other"), "leave one of them out");
+        }
+        let embedded = flag(schema, EMBEDDED);
+        let fields = schema.get("properties").and_then(Value::as_object);
+        let wrong = if !embedded {
+            None
+        } else if schema.get("type").is_none_or(|kind| kind != "object") {
+            Some("is no object")
+        } else if schema.contains_key("additionalProperties") {
+            Some("is a map")
+        } else if fields.is_none_or(Map::is_empty) && !flag(schema, PRESERVE) {
+            Some("has no fields")
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            let help = "add `x-kubernetes-preserve-unknown-fields`, and use a type that is an object";
+            self.invalid(path, &format!("an embedded resource {wrong}"), help);
+        }
+        for (name, kind) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
+            let field = fields.and_then(|fields| fields.get(name)).filter(|_| embedded || level == Level::Root);
+            if field.is_some_and(|field| field["type"] != kind) {
+                self.invalid(
+                    &path.field(name),
+                    &format!("`{name}` of a resource is no {kind}"),
+                    "give it another name",
+                );
             }
         }
     }
 
     /// What only the structure may say.
-    fn logic(&mut self, schema: &Map<String, Value>, path: &Path) {
-        for key in ["type", "additionalProperties", "description", "title", "default", "nullable"] {
-            if schema.get(key).is_some_and(|value| *value != Value::Bool(false)) {
-                let help = "give the variants of the enum equal forms, or describe it with `#[schemars(with = \"…\")]`";
-                let what = format!("`{key}` is not allowed inside `anyOf`, `oneOf`, `allOf` and `not`");
-                self.say(Code::InvalidSchema, path, &what, help);
-            }
+    fn logic(&mut self, schema: &Object, path: &Path) {
+        let says = |value: &Value| match value {
+            Value::Null | Value::Bool(false) => false,
+            Value::String(text) => !text.is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            _ => true,
+        };
+        let help = "give the variants of the enum equal forms, or describe it with `#[schemars(with = \"…\")]`";
+        for key in STRUCTURE.iter().filter(|key| schema.get(**key).is_some_and(says)) {
+            let what = format!("`{key}` is not allowed inside `anyOf`, `oneOf`, `allOf` and `not`");
+            self.invalid(path, &what, help);
+        }
+        if schema.get("properties").is_some_and(|fields| fields.get("metadata").is_some()) {
+            self.invalid(path, "a field `metadata` is not allowed inside `anyOf`, `oneOf`, `allOf` and `not`", help);
         }
     }
 
-    fn array(&mut self, schema: &Map<String, Value>, path: &Path) {
+    /// Every field that is constrained is also a field of the structure.
+    fn complete(&mut self, logic: Option<&Value>, structure: &Object, path: &Path) {
+        let help = "say what it is outside of `anyOf`, `oneOf`, `allOf` and `not`, too";
+        match logic {
+            Some(Value::Array(schemas)) => schemas.iter().for_each(|one| self.complete(Some(one), structure, path)),
+            Some(Value::Object(logic)) => {
+                for key in LOGIC {
+                    self.complete(logic.get(key), structure, path);
+                }
+                let inner = |key: &str| structure.get(key).and_then(Value::as_object);
+                if let Some(items) = logic.get("items") {
+                    match inner("items") {
+                        Some(structure) => self.complete(Some(items), structure, &path.then(Step::Items)),
+                        None => self.invalid(path, "items are constrained of what is no list", help),
+                    }
+                }
+                for (name, field) in logic.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                    let structure = inner("properties").and_then(|fields| fields.get(name)).and_then(Value::as_object);
+                    match structure {
+                        Some(structure) => self.complete(Some(field), structure, &path.field(name)),
+                        None => self.invalid(path, &format!("`{name}` is constrained, but is no field"), help),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn array(&mut self, schema: &Object, path: &Path) {
         if schema.get("items").is_some_and(Value::is_array)
             || (schema.get("type").is_some_and(|kind| kind == "array") && !schema.contains_key("items"))
         {
             let help = "write a struct with named fields instead of a tuple; for a list say what its items are";
             self.say(Code::ArrayItems, path, "an array has no schema for all of its items", help);
         }
-        if schema.get("uniqueItems") == Some(&Value::Bool(true)) {
+        if flag(schema, "uniqueItems") {
             let help = "use `Vec` with `#[x_kube(merge_strategy = ListMerge::Set)]`";
-            self.say(Code::InvalidSchema, path, "`uniqueItems` is not allowed", help);
+            self.invalid(path, "`uniqueItems` is not allowed", help);
         }
     }
 
-    fn object(&mut self, schema: &Map<String, Value>, path: &Path, level: Level) {
+    fn object(&mut self, schema: &Object, path: &Path, level: Level) {
         let Some(values) = schema.get("additionalProperties") else { return };
         let fields = schema.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
         if level == Level::Root {
-            let help = "put the map into a field of its own";
-            self.say(Code::InvalidSchema, path, "a resource can't be a map", help);
+            self.invalid(path, "a resource can't be a map", "put the map into a field of its own");
         } else if fields && *values != Value::Bool(true) {
             let help = "put the map into a field of its own instead of flattening it";
-            self.say(Code::InvalidSchema, path, "an object has fields and is a map", help);
+            self.invalid(path, "an object has fields and is a map", help);
         }
     }
 
-    fn format(&mut self, schema: &Map<String, Value>, path: &Path) {
-        let Some(format) = schema.get("format").and_then(Value::as_str) else { return };
-        if knows(format) {
-            return;
+    /// Formats and patterns.
+    fn text(&mut self, schema: &Object, path: &Path) {
+        let text = |key: &str| schema.get(key).and_then(Value::as_str);
+        if let Some(format) = text("format").filter(|format| !format.is_empty() && !knows(format)) {
+            let help = match text("type") {
+                Some("integer") => {
+                    "use `i32` or `i64`, or describe the field with `#[schemars(with = \"i64\", range(min = 0))]`; or pass \
+                     `--mend formats`"
+                }
+                _ => {
+                    "describe the field with `#[schemars(with = \"String\")]`, or use a format that Kubernetes checks; or pass \
+                     `--mend formats`"
+                }
+            };
+            self.say(Code::UnknownFormat, path, &format!("the API server knows no format `{format}`"), help);
         }
-        let help = match schema.get("type").and_then(Value::as_str) {
-            Some("integer") => {
-                "use `i32` or `i64`, or describe the field with `#[schemars(with = \"i64\", range(min = 0))]`; or pass \
-                 `--mend formats`"
-            }
-            _ => {
-                "describe the field with `#[schemars(with = \"String\")]`, or use a format that Kubernetes checks; or pass \
-                  `--mend formats`"
-            }
-        };
-        self.say(Code::UnknownFormat, path, &format!("the API server knows no format `{format}`"), help);
-    }
-
-    fn rules(&mut self, schema: &Map<String, Value>, path: &Path) {
-        let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
-        for rule in rules.into_iter().flatten() {
-            let text = rule["rule"].as_str().unwrap_or_default();
-            if rule["optionalOldSelf"] == Value::Bool(true) && !text.contains("oldSelf") {
-                let help = "remove `optional_old_self`, or compare with `oldSelf`";
-                let what = format!("the rule `{text}` does not use `oldSelf`, which it says is optional");
-                self.say(Code::InvalidSchema, path, &what, help);
-            }
+        if let Some(pattern) = text("pattern")
+            && let Err(why) = pattern::check(pattern)
+        {
+            let help =
+                "write it as Go has it (https://pkg.go.dev/regexp/syntax), or as a rule: `#[x_kube(validation = …)]`";
+            self.say(Code::Pattern, path, &format!("the pattern `{pattern}` does not compile, {why}"), help);
         }
     }
 
-    fn columns(&mut self, version: &Value) {
-        for column in version["additionalPrinterColumns"].as_array().into_iter().flatten() {
-            let name = column["name"].as_str().unwrap_or_default();
-            let kind = column["type"].as_str().unwrap_or_default();
-            if !COLUMN_TYPES.contains(&kind) {
-                let help = format!("its type is one of `{}`", COLUMN_TYPES.join("`, `"));
-                self.say(
-                    Code::PrinterColumn,
-                    &Path::default(),
-                    &format!("the column `{name}` has the type `{kind}`"),
-                    &help,
-                );
-            }
-            if let Some(format) = column["format"].as_str().filter(|format| !COLUMN_FORMATS.contains(format)) {
-                let help = format!("its format is one of `{}`", COLUMN_FORMATS.join("`, `"));
-                self.say(
-                    Code::PrinterColumn,
-                    &Path::default(),
-                    &format!("the column `{name}` has the format `{format}`"),
-                    &help,
-                );
-            }
-        }
-    }
-
-    fn default(&mut self, schema: &Map<String, Value>, path: &Path) {
-        let Some(default) = schema.get("default") else { return };
-        if let Err((inner, why)) = accepts(schema, default, path) {
+    fn default(&mut self, schema: &Object, path: &Path) {
+        let Some(default) = schema.get("default").filter(|default| !default.is_null()) else { return };
+        if let Err((inner, why)) = default::accepts(schema, default, path) {
             let help = "change the `Default`, or the schema of the field, so that the default is a valid value";
-            let message = format!("the default is not valid, {why}: `{inner}` in {}", self.subject);
+            let message = format!("the default is not valid, {why}: {}", self.subject_at(&inner));
             self.found.push(Diagnostic::new(Code::InvalidDefault, message).at(self.place(path)).help(help));
         }
     }
 }
 
-/// Whether a value is of the schema: its types, fields, bounds and enums. The error is where, and why not.
-fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), (Path, String)> {
-    let fail = |why: String| Err((path.clone(), why));
-    let flag = |key: &str| schema.get(key) == Some(&Value::Bool(true));
-    if value.is_null() && flag("nullable") {
-        return Ok(());
-    }
-    let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
-    let of_type = match kind {
-        "array" => value.is_array(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0),
-        "number" => value.is_number(),
-        "object" => value.is_object(),
-        "string" => value.is_string(),
-        _ => true,
-    };
-    if !of_type {
-        return fail(format!("it is no {kind}"));
-    }
-    let choices = schema.get("enum").and_then(Value::as_array);
-    if choices.is_some_and(|choices| !choices.contains(value)) {
-        return fail("it is not in the `enum`".to_owned());
-    }
-    let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
-    if let Some(number) = value.as_f64()
-        && (bound("minimum").is_some_and(|least| number < least) || bound("maximum").is_some_and(|most| number > most))
-    {
-        return fail("it is out of range".to_owned());
-    }
-    for item in value.as_array().into_iter().flatten() {
-        if let Some(items) = schema.get("items").and_then(Value::as_object) {
-            accepts(items, item, &path.then(Step::Items))?;
-        }
-    }
-    let Some(object) = value.as_object() else { return Ok(()) };
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    for name in required {
-        // The server does not fill in defaults inside of a default.
-        if !object.contains_key(name) {
-            return fail(format!("it has no `{name}`"));
-        }
-    }
-    for (name, value) in object {
-        let field = schema.get("properties").and_then(|fields| fields.get(name));
-        if let Some(field) = field.or_else(|| schema.get("additionalProperties")).and_then(Value::as_object) {
-            accepts(field, value, &path.field(name))?;
-        } else if kind == "object"
-            && field.is_none()
-            && schema.get("additionalProperties") != Some(&Value::Bool(true))
-            && !flag("x-kubernetes-preserve-unknown-fields")
-        {
-            return fail(format!("it has the unknown field `{name}`"));
-        }
-    }
-    Ok(())
+const EMBEDDED: &str = "x-kubernetes-embedded-resource";
+const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+
+fn flag(schema: &Object, key: &str) -> bool {
+    schema.get(key) == Some(&Value::Bool(true))
 }
 
-/// Warns when client-side apply can't keep the CRD in its annotation.
-fn size(crd: &Crd, found: &mut Diagnostics) {
-    let size = crd.value.to_string().len();
-    if size <= APPLY_LIMIT {
-        return;
-    }
-    let mut parts = Vec::new();
-    for version in crd.value["spec"]["versions"].as_array().into_iter().flatten() {
-        let name = version["name"].as_str().unwrap_or_default();
-        if let Some(schema) = version.pointer("/schema/openAPIV3Schema") {
-            subtrees(schema, name, Path::default(), &mut parts);
-        }
-    }
-    parts.sort_by(|one, other| {
-        other.size.cmp(&one.size).then_with(|| (one.version, &one.path).cmp(&(other.version, &other.path)))
-    });
-    let biggest: Vec<String> =
-        parts.iter().take(3).map(|Part { size, version, path }| format!("`{version}.{path}` {size}")).collect();
-    let message = format!(
-        "`{}` has {size} bytes as JSON, and `kubectl apply` keeps at most {APPLY_LIMIT} in an annotation; the biggest parts: {}",
-        crd.file_name,
-        biggest.join(", ")
-    );
-    let place = parts.first().and_then(|part| crd.place(part.version, &part.path)).or(crd.origin());
-    found.push(
-        Diagnostic::new(Code::CrdSize, message)
-            .at(place.cloned())
-            .help("apply it with `--server-side`, or leave descriptions out with `--max-desc-len 0`"),
-    );
-}
-
-/// A part of a CRD, and how many bytes it is as JSON.
-struct Part<'a> {
-    size: usize,
-    version: &'a str,
-    path: Path,
-}
-
-/// The parts of a schema, those that hold more than half of the limit split into theirs.
-fn subtrees<'a>(schema: &Value, version: &'a str, path: Path, out: &mut Vec<Part<'a>>) {
-    let size = schema.to_string().len();
-    let mut inner: Vec<(&Value, Path)> = Vec::new();
-    for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        inner.push((field, path.field(name)));
-    }
-    inner.extend(schema.get("items").map(|items| (items, path.then(Step::Items))));
-    inner.extend(schema.get("additionalProperties").map(|values| (values, path.then(Step::Values))));
-    if size * 2 <= APPLY_LIMIT || inner.is_empty() {
-        return out.push(Part { size, version, path });
-    }
-    for (schema, path) in inner {
-        subtrees(schema, version, path, out);
-    }
+/// The one `anyOf` that has types.
+fn is_int_or_string(any_of: &Value) -> bool {
+    *any_of == json!([{ "type": "integer" }, { "type": "string" }])
 }
 
 #[cfg(test)]
@@ -442,7 +512,8 @@ mod tests {
     fn found(spec: &Value) -> Vec<String> {
         let schema = json!({ "type": "object", "properties": { "spec": spec } });
         let version = json!({ "name": "v1", "schema": { "openAPIV3Schema": schema } });
-        let value = json!({ "spec": { "names": { "kind": "Thing" }, "versions": [version] } });
+        let names = json!({ "kind": "Thing", "plural": "things", "singular": "thing" });
+        let value = json!({ "spec": { "group": "example.com", "names": names, "versions": [version] } });
         let crd = Crd { file_name: "things.yaml".to_owned(), value, declared: BTreeMap::new() };
         check(&crd).iter().map(|found| format!("{}: {}", found.code, found.message)).collect()
     }
@@ -467,7 +538,7 @@ mod tests {
             ),
             (json!({ "type": "null" }), "invalid-schema: `null` is no type of a CRD: `spec` in `Thing`, version `v1`"),
             (
-                json!({ "type": "string", "example": 1, "exampel": 1, "x-kubernetes-a": 1 }),
+                json!({ "type": "string", "example": 1, "exampel": 1 }),
                 "unknown-schema-key: `exampel` is no key of a schema in a CRD: `spec` in `Thing`, version `v1`",
             ),
             (

@@ -144,7 +144,8 @@ fn dns_1123_label(what: &str, name: &str) -> Result<(), Problem> {
     require(is_label(name) && name.len() <= LABEL_MAX, what, name, rule, || label_like(name, LABEL_MAX))
 }
 
-fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
+/// The rule of most names in Kubernetes.
+pub(crate) fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
     let rule = "a DNS-1035 label: lower-case letters, digits and `-`, with a letter in front and a letter or digit at the end, at most 63 characters";
     let valid =
         |name: &str| is_label(name) && name.len() <= LABEL_MAX && name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -155,7 +156,8 @@ fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
     require(valid(name), what, name, rule, near)
 }
 
-fn dns_1123_subdomain(what: &str, name: &str) -> Result<(), Problem> {
+/// The rule of domains in Kubernetes.
+pub(crate) fn dns_1123_subdomain(what: &str, name: &str) -> Result<(), Problem> {
     let rule = "a DNS-1123 subdomain: parts of lower-case letters, digits and `-`, joined by `.`, with a letter or digit at both ends of each, at most 253 characters";
     let valid = name.len() <= SUBDOMAIN_MAX && name.split('.').all(is_label);
     let near = || {
@@ -222,8 +224,13 @@ fn require(valid: bool, what: &str, name: &str, rule: &str, near: impl FnOnce() 
 /// project's name when there is none), then the domain.
 pub fn leader_election_id(repo: &str, project: &ProjectName, domain: &str) -> String {
     let input = if repo.is_empty() { project.as_str() } else { repo };
-    let hash = input.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let hash = fnv1a(input);
     if domain.is_empty() { format!("{hash:08x}") } else { format!("{hash:08x}.{domain}") }
+}
+
+/// FNV-1a-32 (<http://www.isthe.com/chongo/tech/comp/fnv/>), the same on every machine and in every release.
+pub(crate) fn fnv1a(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 #[cfg(test)]

@@ -312,32 +312,52 @@ fn stale_files_go_unless_only_a_part_was_read() {
     assert_eq!(created(&sandbox), ["deploy/example.com_apples.yaml", "deploy/role.yaml"]);
 }
 
+/// One kind that is refused, one with errors of several sorts, one with a warning.
 #[test]
-fn all_findings_of_all_crds_are_told_at_once_also_as_sarif() {
+fn all_findings_of_all_crds_are_told_at_once_in_every_format() {
     let sandbox = workspace();
-    sandbox.replace("crates/types/src/lib.rs", "i32", "(i32, u32)");
+    let bad = kind("Bad")
+        .replace("kind = \"Bad\"", "kind = \"Bad\", shortname = \"B\", selectable = \".spec.none\"")
+        .replace(
+            "    pub size: i32,\n",
+            "    pub pair: (i32, u32),\n    #[schemars(regex(pattern = \"(?=a)\"))]\n    pub name: String,\n",
+        );
+    let refused = kind("Refused").replace("pub size", "#[schemars(transform = note)]\n    pub size");
+    sandbox.replace("crates/types/src/lib.rs", &kind("Apple"), &format!("{bad}{refused}"));
     sandbox.replace("crates/operator/src/main.rs", "i32", "u32");
-    let run = sandbox.run("generate crds -o sarif").code(1);
-    let log: serde_json::Value = serde_json::from_str(&run.out()).unwrap();
+    let expected = [
+        ("unknown-format", "crates/operator/src/main.rs", 7),
+        ("invalid-name", "crates/types/src/lib.rs", 4),
+        ("selectable-field", "crates/types/src/lib.rs", 4),
+        ("array-items", "crates/types/src/lib.rs", 7),
+        ("pattern", "crates/types/src/lib.rs", 9),
+        ("schema-code", "crates/types/src/lib.rs", 17),
+    ]
+    .map(|(code, file, line)| format!("{code} {file}:{line}"));
+    let run = |flags: &str| sandbox.run(&format!("generate crds --engine static {flags}")).code(1);
+
+    let text = run("").err();
+    let findings = text.split("\n\n").map(|finding| {
+        let code = finding.split(['[', ']']).nth(1).unwrap();
+        let place = finding.split("--> ").nth(1).unwrap().lines().next().unwrap();
+        format!("{code} {}", place.rsplit_once(':').unwrap().0)
+    });
+    assert_eq!(findings.collect::<Vec<_>>(), expected, "{text}");
+
+    let string = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let report: serde_json::Value = serde_json::from_str(&run("-o json").out()).unwrap();
+    let findings = report["diagnostics"].as_array().unwrap().iter().filter(|found| found["severity"] != "note");
+    let findings =
+        findings.map(|found| format!("{} {}:{}", string(&found["code"]), string(&found["file"]), found["line"]));
+    assert_eq!(findings.collect::<Vec<_>>(), expected);
+
+    let log: serde_json::Value = serde_json::from_str(&run("-o sarif").out()).unwrap();
     assert_eq!(log["version"], "2.1.0");
-    let results = log["runs"][0]["results"].as_array().unwrap();
-    let told: Vec<String> = results
-        .iter()
-        .map(|result| {
-            let place = &result["locations"][0]["physicalLocation"];
-            let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-            format!(
-                "{} {} {} {}",
-                text(&result["level"]),
-                text(&result["ruleId"]),
-                text(&place["artifactLocation"]["uri"]),
-                place["region"]["startLine"]
-            )
-        })
-        .collect();
-    assert_eq!(
-        told,
-        ["warning unknown-format crates/operator/src/main.rs 7", "error array-items crates/types/src/lib.rs 7"]
-    );
+    let findings = log["runs"][0]["results"].as_array().unwrap().iter().map(|result| {
+        let place = &result["locations"][0]["physicalLocation"];
+        let file = string(&place["artifactLocation"]["uri"]);
+        format!("{} {file}:{}", string(&result["ruleId"]), place["region"]["startLine"])
+    });
+    assert_eq!(findings.collect::<Vec<_>>(), expected);
     assert_eq!(created(&sandbox), [""; 0]);
 }

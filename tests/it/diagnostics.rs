@@ -13,6 +13,8 @@ use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use snapbox::data::DataFormat;
 use snapbox::{Assert, Data};
 
+use crate::sandbox::Sandbox;
+
 fn check(file: &Path) {
     let name = file.file_stem().unwrap().to_str().unwrap();
     let text = std::fs::read_to_string(file).unwrap();
@@ -79,6 +81,7 @@ fn every_code_about_types_has_a_file_with_its_message() {
         "src/manifest/crd.rs",
         "src/manifest/mend.rs",
         "src/manifest/structural.rs",
+        "src/manifest/structural",
     ]);
     // No type gives this one: only a crdgen of the project itself prints what is no schema.
     let codes = Code::ALL.iter().filter(|code| **code != Code::UnknownSchemaKey);
@@ -106,4 +109,96 @@ fn used(paths: &[&str]) -> BTreeSet<String> {
         }
     }
     codes
+}
+
+/// Codes that are not about types: what to run, and what a package says that gives one. The whole message is in
+/// `fixtures/diagnostics`, too.
+#[test]
+fn commands_have_codes_of_their_own() {
+    let init = format!("init --domain example.com {}", crate::sandbox::OFFLINE);
+    let long = "a".repeat(40);
+    for (code, command, source) in [
+        (Code::LongProjectName, format!("{init} --project-name {long} --dry-run"), ""),
+        (Code::MarkerSyntax, "generate rbac".to_owned(), "// +kubebuilder:rbac:groups=apps,verbs\n"),
+        (
+            Code::RbacNotFollowed,
+            "rbac derive".to_owned(),
+            "pub async fn ask(client: kube::Client, request: http::Request<Vec<u8>>) {\n    let _ = client.request_text(request).await;\n}\n",
+        ),
+        (Code::MissingModule, "generate crds".to_owned(), "mod missing;\n"),
+        (
+            Code::RbacRule,
+            "generate rbac".to_owned(),
+            "// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=read\n",
+        ),
+        (Code::UnknownMarker, "generate rbac".to_owned(), "// +kubebuilder:rabc:groups=apps\n"),
+        (Code::UnusualVersion, "create api --group a --version first --kind Thing --dry-run".to_owned(), "project"),
+    ] {
+        let sandbox = match source {
+            "" => Sandbox::new(),
+            "project" => Sandbox::project(""),
+            source => {
+                let sandbox = Sandbox::new();
+                sandbox
+                    .file("Cargo.toml", "[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\n")
+                    .file("src/lib.rs", source);
+                sandbox
+            }
+        };
+        // Nothing but the finding is of interest.
+        let quiet = if command.starts_with("rbac") { "" } else { "-q" };
+        let run = sandbox.run(&format!("{command} {quiet}"));
+        let expected = if code.severity() == Severity::Error { 1 } else { 0 };
+        golden(code, &run.code(expected).err());
+    }
+}
+
+/// Only a crdgen of the project itself prints what is no schema.
+#[test]
+fn a_key_that_no_schema_has() {
+    let schema =
+        serde_json::json!({ "type": "object", "properties": { "spec": { "type": "object", "propertees": {} } } });
+    let version = serde_json::json!({ "name": "v1", "storage": true, "schema": { "openAPIV3Schema": schema } });
+    let names = serde_json::json!({ "kind": "Thing", "plural": "things", "singular": "thing" });
+    let spec = serde_json::json!({ "group": "example.com", "names": names, "versions": [version] });
+    let crd = crd::merge(crd::Definition::split(serde_json::json!({ "spec": spec }), None)).0.pop().unwrap();
+    golden(Code::UnknownSchemaKey, &structural::check(&crd).render(false));
+}
+
+fn golden(code: Code, text: &str) {
+    assert!(text.contains(&format!("[{code}]")), "{code}: {text}");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/diagnostics/{code}.stderr"));
+    let text = text.trim_end().to_owned() + "\n";
+    Assert::new().action_env("SNAPSHOTS").eq(text, Data::read_from(&file, Some(DataFormat::Text)));
+}
+
+/// Of codes that need cargo, git or rustfmt the messages are in the tests that run these.
+const ELSEWHERE: [(Code, &str); 11] = [
+    (Code::CommandFailed, "generate.rs"),
+    (Code::CompileFailed, "engine.rs"),
+    (Code::CrdPanic, "engine.rs"),
+    (Code::EnginesDiffer, "engine.rs"),
+    (Code::FileConflict, "init.rs"),
+    (Code::ManagerDiffers, "update.rs"),
+    (Code::MissingCrd, "engine.rs"),
+    (Code::NoGit, "init.rs"),
+    (Code::NotFetched, "create_api.rs"),
+    (Code::Syntax, "any_project.rs"),
+    (Code::Unformatted, "tidy.rs"),
+];
+
+#[test]
+fn the_message_of_every_code_is_tested() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    for code in Code::ALL {
+        let elsewhere = ELSEWHERE.iter().find(|(other, _)| other == code);
+        let tested = match elsewhere {
+            Some((_, file)) => {
+                let text = std::fs::read_to_string(root.join("it").join(file)).unwrap();
+                text.contains(&format!("[{code}]")) || text.contains(&format!("\"code\": \"{code}\""))
+            }
+            None => root.join(format!("fixtures/diagnostics/{code}.stderr")).exists(),
+        };
+        assert!(tested, "no test shows a message of `{code}`");
+    }
 }

@@ -277,6 +277,11 @@ error[hidden-resource]: a macro derives `CustomResource`, and what it declares i
         assert!(project.sandbox.read(CRD).contains("format: uint8\n"));
         std::fs::remove_file(project.sandbox.path(CRD)).unwrap();
     }
+    list("api::Thing");
+    for (paths, count) in [("src/lib.rs", 0), ("src/api.rs", 1)] {
+        let out = project.generate(&format!("--engine compiled --stdout --paths {paths}")).success().out();
+        assert_eq!(out.matches("kind: CustomResourceDefinition").count(), count, "{out}");
+    }
     list("not a path");
     let said = project.generate("--engine compiled").code(1).err();
     assert_data_eq!(
@@ -292,6 +297,78 @@ error[compile-failed]: `not a path` is not the path of a type
 
 "#]]
     );
+}
+
+/// One module for each reason to refuse: the source says why, the compiler answers, and `auto` gives its answer.
+#[test]
+fn what_the_source_refuses_the_compiler_answers() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/refused");
+    let mut modules: Vec<(String, String)> = folder
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), std::fs::read_to_string(path).unwrap()))
+        .collect();
+    modules.sort();
+    let lib: String = modules.iter().map(|(name, _)| format!("pub mod {name};\n")).collect();
+    let paths: Vec<String> = modules.iter().map(|(name, _)| format!("src/{name}.rs")).collect();
+    let rewriter = "[package]\nname = \"rewriter\"\nedition = \"2024\"\n\n[lib]\nproc-macro = true\n";
+    let rewrite = "use proc_macro::TokenStream;\n\n#[proc_macro_attribute]\npub fn rewrite(_: TokenStream, item: TokenStream) -> \
+                   TokenStream {\n    item.to_string().replace(\"Option < String >\", \"Option<i32>\").replace(\"Option<String>\", \
+                   \"Option<i32>\").parse().unwrap()\n}\n";
+    let mut files =
+        vec![("src/lib.rs", lib.as_str()), ("rewriter/Cargo.toml", rewriter), ("rewriter/src/lib.rs", rewrite)];
+    files.extend(paths.iter().map(String::as_str).zip(modules.iter().map(|(_, text)| text.as_str())));
+    let depend = |manifest: &mut DocumentMut| manifest["dependencies"]["rewriter"]["path"] = value("rewriter");
+    let project = Project::new("engine-refused", depend, &files);
+
+    let report: serde_json::Value =
+        serde_json::from_str(&project.generate("--engine static -o json").code(1).out()).unwrap();
+    let errors = report["diagnostics"].as_array().unwrap().iter().filter(|found| found["severity"] == "error");
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let mut refused: Vec<(String, String)> =
+        errors.clone().map(|found| (text(&found["file"]), text(&found["code"]))).collect();
+    refused.sort();
+    refused.dedup();
+    let expected: Vec<_> = modules.iter().map(|(name, _)| (format!("src/{name}.rs"), name.replace('_', "-"))).collect();
+    assert_eq!(refused, expected);
+
+    let auto = project.generate("--stdout").success();
+    let compiled = project.generate("--stdout --engine compiled").success();
+    assert_data_eq!(auto.out(), compiled.out());
+    assert_eq!(auto.out().matches("kind: CustomResourceDefinition").count(), modules.len());
+    // An answer that only the compiler has.
+    assert!(auto.out().contains("format: int32\n                    nullable: true\n"), "{}", auto.out());
+    let why = auto.err();
+    assert!(why.contains(&format!("because {} things need the compiler:\n", errors.clone().count())), "{why}");
+    for error in errors.take(5) {
+        let reason = format!("{} [{}]\n", text(&error["message"]), text(&error["code"]));
+        assert!(why.contains(&reason), "{why}");
+    }
+}
+
+/// Packages of one name in two workspaces with one target folder. What cargo builds it takes for new when it is younger than the
+/// sources, so those of both are made before.
+#[test]
+fn packages_of_one_name_are_told_apart() {
+    let file = |field: &str| resource("Thing", &format!("{TRANSFORMED}    {field}: i32,\n")) + NOTE + "fn main() {}\n";
+    let files = ["first", "second"].map(file);
+    let first = Project::new("engine-twin", |_| {}, &[("src/main.rs", &files[0])]);
+    let second = Sandbox::lasting("engine-twin-elsewhere", &[("src/main.rs", &files[1])]);
+    for name in ["Cargo.toml", "Cargo.lock"] {
+        second.file(name, &first.sandbox.read(name));
+    }
+    let ask = |sandbox: &Sandbox| {
+        let mut command = sandbox.command("generate crds --stdout");
+        command.env("CARGO_TARGET_DIR", generated::target()).env_remove("RUSTFLAGS").env("CARGO_TERM_COLOR", "never");
+        sandbox.finish("", &mut command).success().out()
+    };
+    for _ in 0..2 {
+        for (sandbox, field) in [(&first.sandbox, "first"), (&second, "second")] {
+            let out = ask(sandbox);
+            assert!(out.contains(&format!("- {field}\n")), "{out}");
+        }
+    }
 }
 
 #[test]
@@ -388,10 +465,10 @@ fn types_that_can_not_answer() {
     {
       "code": "not-structural",
       "severity": "error",
-      "message": "kube can't make a structural schema of a type in `Chosen`: its variants give the property `type` different schemas",
+      "message": "kube can't make a structural schema of `Choice`: its variants give the property `type` different schemas",
       "file": "src/lib.rs",
-      "line": 8,
-      "column": 12,
+      "line": 13,
+      "column": 10,
       "help": "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types"
     },
     {

@@ -1,0 +1,121 @@
+//! What a CRD says of itself: its group and names, labels and annotations.
+
+use serde_json::Value;
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::manifest::crd::{self, Crd};
+use crate::project::name::{dns_1035_label, dns_1123_subdomain};
+
+/// Groups of the Kubernetes project, and what they need.
+const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
+const APPROVAL: &str = "api-approved.kubernetes.io";
+
+/// The greatest size of all annotations together, in bytes.
+const ANNOTATIONS: usize = 262_144;
+
+pub(super) fn check(crd: &Crd) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    let mut say = |message: String, help: Option<String>| {
+        let mut diagnostic = Diagnostic::new(Code::InvalidName, format!("{message}: kind `{}`", crd.kind()));
+        diagnostic.help = help;
+        found.push(diagnostic.at(crd.origin().cloned()));
+    };
+    for Problem { message, help } in wrong_names(crd) {
+        say(message, help);
+    }
+    for (message, help) in wrong_metadata(crd) {
+        say(message, Some(help));
+    }
+    found
+}
+
+fn wrong_names(crd: &Crd) -> Vec<Problem> {
+    let group = crd::group(&crd.value);
+    let names = &crd.value["spec"]["names"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let list = |key: &str| names[key].as_array().into_iter().flatten().map(text).collect::<Vec<_>>();
+    let mut results = vec![
+        dns_1123_subdomain("group", group),
+        dns_1035_label("plural", &text(&names["plural"])),
+        dns_1035_label("kind in lower case", &crd.kind().to_lowercase()),
+    ];
+    results.extend(list("shortNames").iter().map(|name| dns_1035_label("short name", name)));
+    results.extend(list("categories").iter().map(|name| dns_1035_label("category", name)));
+    results.extend(crd.versions().map(|(name, _)| dns_1035_label("version", name)));
+    // The server fills in what is empty.
+    let singular = text(&names["singular"]);
+    if !singular.is_empty() {
+        results.push(dns_1035_label("singular", &singular));
+    }
+    let list_kind = text(&names["listKind"]);
+    if !list_kind.is_empty() {
+        results.push(dns_1035_label("list kind in lower case", &list_kind.to_lowercase()));
+    }
+    if list_kind == crd.kind() {
+        results.push(Err(Problem::new("the kind and the kind of lists have the same name")));
+    }
+    let mut wrong: Vec<Problem> = results.into_iter().filter_map(Result::err).collect();
+    if !group.contains('.') {
+        let problem = Problem::new(format!("the group `{group}` has no dot"));
+        wrong.push(problem.help("use a domain of yours, such as `cache.example.com`"));
+    }
+    let whole = format!("{}.{group}", text(&names["plural"]));
+    if wrong.is_empty() {
+        wrong.extend(dns_1123_subdomain("name of the CRD", &whole).err());
+    }
+    wrong
+}
+
+fn wrong_metadata(crd: &Crd) -> Vec<(String, String)> {
+    let pairs = |key: &str| {
+        let pairs = crd.value["metadata"][key].as_object().into_iter().flatten();
+        pairs.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect::<Vec<_>>()
+    };
+    let (labels, annotations) = (pairs("labels"), pairs("annotations"));
+    let mut wrong = Vec::new();
+    for (key, value) in &labels {
+        if !is_qualified(key) || !(value.is_empty() || is_name(value)) {
+            let help = "letters, digits, `-`, `_` and `.`, at most 63, with a letter or digit at both ends; keys may have a domain \
+                        and `/` in front";
+            wrong.push((format!("`{key}: {value}` is no label"), help.to_owned()));
+        }
+    }
+    for (key, _) in annotations.iter().filter(|(key, _)| !is_qualified(&key.to_lowercase())) {
+        let help = "use a name of letters, digits, `-`, `_` and `.`, with a domain and `/` in front";
+        wrong.push((format!("`{key}` is no key of an annotation"), help.to_owned()));
+    }
+    let size: usize = annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
+    if size > ANNOTATIONS {
+        wrong.push((format!("the annotations have {size} bytes"), format!("all together have at most {ANNOTATIONS}")));
+    }
+    let group = crd::group(&crd.value);
+    if PROTECTED.iter().any(|protected| group == *protected || group.ends_with(&format!(".{protected}"))) {
+        let approval = annotations.iter().find(|(key, _)| key == APPROVAL).map_or("", |(_, value)| value);
+        let is_url = approval
+            .split_once("://")
+            .is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.starts_with(['/', '?']) && !rest.is_empty());
+        if !approval.starts_with("unapproved") && !is_url {
+            let help = format!(
+                "use a group of yours; or add `annotation(\"{APPROVAL}\", \"…\")` with the URL of the approval, or `unapproved` and why"
+            );
+            wrong.push((format!("the group `{group}` is protected, and there is no `{APPROVAL}`"), help));
+        }
+    }
+    wrong
+}
+
+/// `example.com/name` or `name`.
+fn is_qualified(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((domain, name)) => dns_1123_subdomain("domain", domain).is_ok() && is_name(name),
+        None => is_name(key),
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let is_end = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
+    text.len() <= 63
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter))
+        && is_end(text.chars().next())
+        && is_end(text.chars().last())
+}

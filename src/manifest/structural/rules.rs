@@ -1,0 +1,122 @@
+//! `x-kubernetes-validations`: what can be said of rules without compiling their expressions.
+
+use serde_json::{Map, Value};
+
+use super::{Check, Context, field_path};
+use crate::diagnostic::Code;
+use crate::manifest::schema::Path;
+
+/// Reasons that a rule may give.
+const REASONS: [&str; 4] = ["FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"];
+
+impl Check<'_> {
+    pub(super) fn rules(&mut self, schema: &Map<String, Value>, path: &Path, context: Context) {
+        let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
+        for rule in rules.into_iter().flatten().filter_map(Value::as_object) {
+            let text = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default();
+            let expression = text("rule");
+            for (what, help) in wrong(rule) {
+                self.say(Code::ValidationRule, path, &what, help);
+            }
+            let uses_old = mentions(expression, "oldSelf");
+            if uses_old && !context.correlated {
+                let what =
+                    format!("the rule `{expression}` uses `oldSelf` inside of a list whose items have no old value");
+                let help =
+                    "put the rule on the struct around the list, or let keys tell the items apart: `ListMerge::Map(…)`";
+                self.say(Code::ValidationRule, path, &what, help);
+            }
+            if !uses_old && rule.get("optionalOldSelf").is_some_and(|optional| !optional.is_null()) {
+                let what = format!("the rule `{expression}` does not use `oldSelf`, which it says is optional");
+                self.say(Code::ValidationRule, path, &what, "remove `optional_old_self`, or compare with `oldSelf`");
+            }
+            let field = text("fieldPath");
+            if !field.is_empty()
+                && let Err(why) = field_path::follow(schema, field, true)
+            {
+                let what = format!("the `fieldPath` `{field}` of a rule leads nowhere, {why}");
+                self.say(
+                    Code::ValidationRule,
+                    path,
+                    &what,
+                    "write the way from the rule to the field: `.ports['http']`",
+                );
+            }
+        }
+    }
+}
+
+/// What is wrong with the texts of a rule, and what to do.
+fn wrong(rule: &Map<String, Value>) -> Vec<(String, &'static str)> {
+    let text = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default();
+    let expression = text("rule").trim();
+    let mut wrong = Vec::new();
+    if expression.is_empty() {
+        wrong.push(("a rule is empty".to_owned(), "write an expression of CEL, or remove the rule"));
+    }
+    for key in ["message", "messageExpression", "fieldPath"] {
+        if !text(key).is_empty() && text(key).trim().is_empty() {
+            wrong
+                .push((format!("the `{key}` of the rule `{expression}` is blank"), "write something, or leave it out"));
+        }
+    }
+    let breaks = |text: &str| text.contains(['\n', '\r']);
+    if breaks(text("message").trim()) || breaks(text("fieldPath")) {
+        wrong.push((format!("a text of the rule `{expression}` has a line break"), "write it in one line"));
+    }
+    if breaks(expression) && text("message").trim().is_empty() {
+        wrong.push((
+            "a rule of several lines has no message".to_owned(),
+            "add `.message(\"…\")`, or write the rule in one line",
+        ));
+    }
+    if let Some(reason) = rule.get("reason").and_then(Value::as_str).filter(|reason| !REASONS.contains(reason)) {
+        wrong.push((format!("`{reason}` is no reason of a rule"), "use one of `kube::core::Reason`"));
+    }
+    wrong
+}
+
+/// Whether an expression of CEL has an identifier, outside of its texts.
+fn mentions(expression: &str, name: &str) -> bool {
+    let mut letters = expression.chars().peekable();
+    let mut word = String::new();
+    while let Some(letter) = letters.next() {
+        if letter == '_' || letter.is_ascii_alphanumeric() {
+            word.push(letter);
+            continue;
+        }
+        if word == name {
+            return true;
+        }
+        word.clear();
+        if letter == '"' || letter == '\'' {
+            while let Some(inside) = letters.next() {
+                match inside {
+                    '\\' => drop(letters.next()),
+                    end if end == letter => break,
+                    _ => {}
+                }
+            }
+        }
+    }
+    word == name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mentions;
+
+    #[test]
+    fn identifiers_are_no_texts_and_no_parts_of_words() {
+        for (expression, expected) in [
+            ("self == oldSelf", true),
+            ("oldSelf.a == self.a", true),
+            ("self != 'oldSelf'", false),
+            (r#"self != "a\"oldSelf" && self.x"#, false),
+            ("self.myoldSelf", false),
+            ("has(oldSelf)", true),
+        ] {
+            assert_eq!(mentions(expression, "oldSelf"), expected, "{expression}");
+        }
+    }
+}

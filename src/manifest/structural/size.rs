@@ -1,0 +1,64 @@
+//! Whether client-side apply can keep a CRD.
+
+use serde_json::Value;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::manifest::crd::Crd;
+use crate::manifest::schema::{Path, Step};
+
+/// The annotation in which `kubectl apply` keeps the last object it applied is an annotation like others: all of an object
+/// together have at most this many bytes.
+const APPLY_LIMIT: usize = 262_144;
+
+pub(super) fn check(crd: &Crd) -> Option<Diagnostic> {
+    let size = crd.value.to_string().len();
+    if size <= APPLY_LIMIT {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for (version, value) in crd.versions() {
+        if let Some(schema) = value.pointer("/schema/openAPIV3Schema") {
+            subtrees(schema, version, Path::default(), &mut parts);
+        }
+    }
+    parts.sort_by(|one, other| {
+        other.size.cmp(&one.size).then_with(|| (one.version, &one.path).cmp(&(other.version, &other.path)))
+    });
+    let biggest: Vec<String> =
+        parts.iter().take(3).map(|Part { size, version, path }| format!("`{version}.{path}` {size}")).collect();
+    let message = format!(
+        "`{}` has {size} bytes as JSON, and `kubectl apply` keeps at most {APPLY_LIMIT} in an annotation; the biggest parts: {}",
+        crd.file_name,
+        biggest.join(", ")
+    );
+    let place = parts.first().and_then(|part| crd.place(part.version, &part.path)).or(crd.origin());
+    Some(
+        Diagnostic::new(Code::CrdSize, message)
+            .at(place.cloned())
+            .help("apply it with `--server-side`, or leave descriptions out with `--max-desc-len 0`"),
+    )
+}
+
+/// A part of a CRD, and how many bytes it is as JSON.
+struct Part<'a> {
+    size: usize,
+    version: &'a str,
+    path: Path,
+}
+
+/// The parts of a schema, those that hold more than half of the limit split into theirs.
+fn subtrees<'a>(schema: &Value, version: &'a str, path: Path, out: &mut Vec<Part<'a>>) {
+    let size = schema.to_string().len();
+    let mut inner: Vec<(&Value, Path)> = Vec::new();
+    for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        inner.push((field, path.field(name)));
+    }
+    inner.extend(schema.get("items").map(|items| (items, path.then(Step::Items))));
+    inner.extend(schema.get("additionalProperties").map(|values| (values, path.then(Step::Values))));
+    if size * 2 <= APPLY_LIMIT || inner.is_empty() {
+        return out.push(Part { size, version, path });
+    }
+    for (schema, path) in inner {
+        subtrees(schema, version, path, out);
+    }
+}

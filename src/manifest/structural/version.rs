@@ -1,0 +1,129 @@
+//! What stands beside the schema of a version: columns, subresources, selectable fields, the warning of a deprecated version.
+
+use serde_json::Value;
+
+use super::{Check, field_path};
+use crate::diagnostic::Code;
+use crate::manifest::schema::Path;
+
+/// Types of the columns of `kubectl get`.
+const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+
+/// Formats of the columns of `kubectl get`.
+const COLUMN_FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+
+/// How many fields of a version can be selected.
+const MAX_SELECTABLE: usize = 8;
+
+/// The greatest length of the warning of a deprecated version, in bytes.
+const MAX_WARNING: usize = 256;
+
+impl Check<'_> {
+    pub(super) fn version(&mut self, version: &Value) {
+        self.columns(version);
+        self.scale(version);
+        self.selectable(version);
+        self.deprecation(version);
+    }
+
+    fn about(&mut self, code: Code, what: &str, help: &str) {
+        self.say(code, &Path::default(), what, help);
+    }
+
+    fn columns(&mut self, version: &Value) {
+        for column in version["additionalPrinterColumns"].as_array().into_iter().flatten() {
+            let text = |key: &str| column[key].as_str().unwrap_or_default();
+            let (name, kind, path) = (text("name"), text("type"), text("jsonPath"));
+            if name.is_empty() {
+                self.about(Code::PrinterColumn, &format!("the column of `{path}` has no name"), "add `name = \"…\"`");
+            }
+            if !COLUMN_TYPES.contains(&kind) {
+                let help = format!("its type is one of `{}`", COLUMN_TYPES.join("`, `"));
+                self.about(Code::PrinterColumn, &format!("the column `{name}` has the type `{kind}`"), &help);
+            }
+            let format = text("format");
+            if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
+                let help = format!("its format is one of `{}`", COLUMN_FORMATS.join("`, `"));
+                self.about(Code::PrinterColumn, &format!("the column `{name}` has the format `{format}`"), &help);
+            }
+            if !path.starts_with('.') {
+                let what = format!("the `json_path` `{path}` of the column `{name}` does not begin with `.`");
+                self.about(Code::PrinterColumn, &what, "write the way from the object to the value: `.spec.size`");
+            }
+        }
+    }
+
+    fn scale(&mut self, version: &Value) {
+        let Some(scale) = version.pointer("/subresources/scale") else { return };
+        for (key, roots, optional) in [
+            ("specReplicasPath", &[".spec."][..], false),
+            ("statusReplicasPath", &[".status."], false),
+            ("labelSelectorPath", &[".spec.", ".status."], true),
+        ] {
+            let path = scale[key].as_str().unwrap_or_default();
+            let fine = roots.iter().any(|root| path.starts_with(root)) || (optional && path.is_empty());
+            if !fine {
+                let roots: Vec<String> = roots.iter().map(|root| format!("`{root}`")).collect();
+                let what = format!("`{key}` is `{path}`, which does not begin with {}", roots.join(" or "));
+                self.about(Code::ScalePath, &what, "write the way from the object to the field: `.spec.replicas`");
+            }
+        }
+    }
+
+    fn selectable(&mut self, version: &Value) {
+        let Some(schema) = version.pointer("/schema/openAPIV3Schema").and_then(Value::as_object) else { return };
+        let mut seen: Vec<Vec<String>> = Vec::new();
+        for field in version["selectableFields"].as_array().into_iter().flatten() {
+            let path = field["jsonPath"].as_str().unwrap_or_default();
+            let names = match field_path::follow(schema, path, false) {
+                Ok((names, found)) => {
+                    let kind = found.and_then(|found| found.get("type")).and_then(Value::as_str).unwrap_or_default();
+                    let scalar = ["string", "boolean", "integer"].contains(&kind);
+                    if !scalar || names.first().is_some_and(|first| first == "metadata") {
+                        let help = "select a field of type string, boolean or integer that is not in `metadata`";
+                        self.about(Code::SelectableField, &format!("`{path}` can't be selected"), help);
+                    }
+                    names
+                }
+                Err(why) => {
+                    let what = format!("the selectable field `{path}` does not exist, {why}");
+                    self.about(
+                        Code::SelectableField,
+                        &what,
+                        "write the way from the object to the field: `.spec.color`",
+                    );
+                    continue;
+                }
+            };
+            if seen.contains(&names) {
+                self.about(Code::SelectableField, &format!("`{path}` is selectable twice"), "name it once");
+            } else {
+                seen.push(names);
+            }
+        }
+        if seen.len() > MAX_SELECTABLE {
+            let what = format!("{} fields are selectable", seen.len());
+            self.about(Code::SelectableField, &what, &format!("choose at most {MAX_SELECTABLE}"));
+        }
+    }
+
+    fn deprecation(&mut self, version: &Value) {
+        let Some(warning) = version["deprecationWarning"].as_str() else { return };
+        let what = if version["deprecated"] != true {
+            "a version that is not deprecated has a warning"
+        } else if warning.is_empty() {
+            "the warning of a deprecated version is empty"
+        } else if warning.len() > MAX_WARNING {
+            "the warning of a deprecated version is longer than 256 bytes"
+        } else if warning.chars().any(char::is_control) {
+            "the warning of a deprecated version has a control character"
+        } else {
+            return;
+        };
+        self.about(
+            Code::DeprecationWarning,
+            what,
+            "write one short line in `deprecated = \"…\"`, or only `deprecated`",
+        );
+    }
+}
