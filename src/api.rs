@@ -3,12 +3,14 @@
 mod attribute;
 mod container;
 mod dependency;
+mod flow;
 mod json;
 mod kube_attr;
 mod outside;
 mod rule;
 mod schema_code;
 mod schemars_attr;
+mod std_method;
 mod types;
 mod value;
 

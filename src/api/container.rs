@@ -653,7 +653,7 @@ impl Types<'_> {
         };
         let written = value.and_then(|value| {
             if let Some(path) = field.attrs.skip_serializing_if()
-                && self.test_path(scope, path, &value)?
+                && self.test_path(scope, path, &value, ty)?
             {
                 return Ok(None);
             }

@@ -206,7 +206,10 @@ impl Types<'_> {
             return Ok(true);
         }
         match field.attrs.skip_serializing_if() {
-            Some(path) => self.test_path(scope, path, value),
+            Some(path) => {
+                let ty = self.ty(scope, field.ty);
+                self.test_path(scope, path, value, ty)
+            }
             None => Ok(false),
         }
     }

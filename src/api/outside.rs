@@ -8,16 +8,20 @@ use std::rc::Rc;
 
 use proc_macro2::Span;
 use serde_json::{Map, Value};
+use syn::spanned::Spanned as _;
+use syn::{ExprStruct, Member};
 
 use crate::diagnostic::Code;
+use crate::schema::k8s::{FEATURE, VERSION};
 use crate::schema::known;
 use crate::schema::{Type, TypeId};
-use crate::source::Resolution;
+use crate::source::{GeneratedType, Resolution};
 
 use super::container::Use;
 use super::dependency::{self, K8s};
 use super::schema_code::ByHand;
 use super::types::{Info, Refusal, Scope, Types};
+use super::value::{Env, Val};
 
 /// Where code of k8s-openapi is evaluated.
 #[derive(Debug, Clone)]
@@ -47,6 +51,7 @@ impl Outside {
                 Resolution::Foreign(parts)
             }
             ["std", ..] => Resolution::Foreign(parts),
+            ["Option"] => Resolution::Foreign(["std", "option", "Option"].map(str::to_owned).to_vec()),
             [name @ ("bool" | "i32" | "i64" | "f64" | "str")] => Resolution::Primitive((*name).to_owned()),
             _ => Resolution::Unresolved(format!("cannot find `{}`", parts.join("::"))),
         }
@@ -127,6 +132,78 @@ impl Types<'_> {
         self.generated_default(&ty.dir, &ty.path)
     }
 
+    /// The folder of the types that code in a scope means.
+    fn k8s_sources(&self, scope: &Scope) -> Option<Rc<PathBuf>> {
+        match (&scope.outside, dependency::k8s(self.tree, scope.module)) {
+            (Some(outside), _) => Some(Rc::clone(&outside.dir)),
+            (None, K8s::Source(dir)) => Some(dir),
+            (None, K8s::Linked) => {
+                self.tree.generated_modules("k8s-openapi", &VERSION.parse().ok()?, FEATURE).map(Rc::new)
+            }
+            (None, K8s::Unknown(_)) => None,
+        }
+    }
+
+    /// `T::default()` of a linked type of k8s-openapi, from the sources of the same version.
+    pub(super) fn linked_default(&self, scope: &Scope, path: &str) -> Option<Value> {
+        let path: Vec<String> = path.strip_prefix("k8s_openapi::")?.split("::").map(str::to_owned).collect();
+        self.generated_default(&self.k8s_sources(scope)?, &path)
+    }
+
+    /// `KIND`, `API_VERSION` and the like of a resource of Kubernetes.
+    pub(super) fn outside_constant(&self, scope: &Scope, path: &[String]) -> Option<String> {
+        let ([krate, of @ ..], constant) = path.split_last().map(|(last, of)| (of, last))? else { return None };
+        if krate != "k8s_openapi" {
+            return None;
+        }
+        let dir = self.k8s_sources(scope)?;
+        self.tree.generated_type(&dir, of)?.constants.get(constant).cloned()
+    }
+
+    /// A struct of k8s-openapi that is written out, as serde writes it: fields that are `None` are left out.
+    pub(super) fn outside_literal(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        literal: &ExprStruct,
+        canonical: &[String],
+    ) -> Result<Val, Refusal> {
+        let Some(dir) = self.k8s_sources(scope) else { return self.no(scope, literal) };
+        let found = self.tree.generated_type(&dir, &canonical[1..]);
+        let Some(item) = found.as_ref().and_then(|found| found.item.as_ref()) else { return self.no(scope, literal) };
+        let outside = Scope { outside: Some(Outside { at: literal.span(), dir }), ..Scope::module(scope.module) };
+        let id = self.k8s_type(&outside, literal.span(), canonical);
+        let rest = match &literal.rest {
+            Some(rest) => match self.eval(scope, env, rest, Some(id))? {
+                Val::Json(Value::Object(rest)) => Some(rest),
+                _ => return self.no(scope, rest),
+            },
+            None => None,
+        };
+        let mut object = found.as_ref().map(|found| head(found)).unwrap_or_default();
+        for field in &item.fields {
+            let name = field.ident.as_ref();
+            let key = name.and_then(|name| found.as_ref()?.keys.get(&name.to_string()));
+            let Some(key) = key else { return self.no(scope, literal) };
+            let given = literal
+                .fields
+                .iter()
+                .find(|given| matches!(&given.member, Member::Named(member) if Some(member) == name));
+            match (given, &rest) {
+                (Some(given), _) => {
+                    let ty = self.ty(&outside, &field.ty);
+                    match self.eval(scope, env, &given.expr, Some(ty))? {
+                        Val::None => {}
+                        value => drop(object.insert(key.clone(), self.json(scope, &given.expr, &value)?)),
+                    }
+                }
+                (None, Some(rest)) => object.extend(rest.get(key).map(|value| (key.clone(), value.clone()))),
+                (None, None) => return self.no(scope, literal),
+            }
+        }
+        Ok(Val::Json(Value::Object(object)))
+    }
+
     fn generated_default(&self, dir: &Rc<PathBuf>, path: &[String]) -> Option<Value> {
         match path.join("::").as_str() {
             "apimachinery::pkg::api::resource::Quantity" => return Some("".into()),
@@ -134,7 +211,7 @@ impl Types<'_> {
             _ => {}
         }
         let found = self.tree.generated_type(dir, path)?;
-        let mut object = Map::new();
+        let mut object = head(&found);
         for field in &found.item.as_ref()?.fields {
             let syn::Type::Path(ty) = &field.ty else { return None };
             let parts: Vec<String> = ty.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
@@ -159,12 +236,18 @@ impl Types<'_> {
     }
 }
 
+/// What serde writes of a resource beside its fields: `apiVersion` and `kind`.
+fn head(found: &GeneratedType) -> Map<String, Value> {
+    let keys = [("apiVersion", "API_VERSION"), ("kind", "KIND")];
+    let written = |(key, constant): (&str, &str)| Some((key.to_owned(), found.constants.get(constant)?.clone().into()));
+    keys.into_iter().filter_map(written).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
 
     use crate::schema;
-    use crate::schema::k8s::{FEATURE, VERSION};
     use crate::source::SourceTree;
 
     use super::*;

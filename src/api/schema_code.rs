@@ -396,7 +396,7 @@ impl Types<'_> {
     pub(super) fn statement(&mut self, scope: &Scope, env: &mut Env, own: &Own, expr: &Expr) -> Eval<()> {
         match expr {
             Expr::MethodCall(call) => self.edit(scope, env, own, call),
-            Expr::If(branch) if branch.else_branch.is_none() => {
+            Expr::If(branch) if branch.else_branch.is_none() && self.looks_into_schema(env, &branch.cond) => {
                 let Expr::Let(condition) = &*branch.cond else { return self.no(scope, expr) };
                 let name = match &*condition.pat {
                     Pat::TupleStruct(some) if some.path.is_ident("Some") && some.elems.len() == 1 => &some.elems[0],
@@ -426,8 +426,31 @@ impl Types<'_> {
                 }
                 Ok(())
             }
+            Expr::If(branch) => {
+                let bound = self.condition(scope, env, &branch.cond)?;
+                match (bound, &branch.else_branch) {
+                    (Some(bound), _) => {
+                        let body = syn::ExprBlock { attrs: Vec::new(), label: None, block: branch.then_branch.clone() };
+                        self.run_with(scope, env, own, bound, &Expr::Block(body))
+                    }
+                    (None, Some((_, other))) => self.run_with(scope, env, own, Env::new(), other),
+                    (None, None) => Ok(()),
+                }
+            }
+            Expr::Match(choice) => {
+                let (bound, body) = self.arm(scope, env, choice)?;
+                self.run_with(scope, env, own, bound, body)
+            }
+            Expr::ForLoop(each) => self.each(scope, env, own, each),
+            Expr::Block(block) if block.label.is_none() => self.run(scope, env, own, &block.block.stmts),
+            Expr::Assign(assign) => self.assign(scope, env, own, assign),
             expr => self.no(scope, expr),
         }
+    }
+
+    /// `if let Some(name) = …` of a place in a schema that a variable holds.
+    fn looks_into_schema(&self, env: &Env, condition: &Expr) -> bool {
+        matches!(condition, Expr::Let(condition) if self.optional_place(env, &condition.expr).is_some())
     }
 
     fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Own, call: &ExprMethodCall) -> Eval<()> {
@@ -435,20 +458,24 @@ impl Types<'_> {
         let method = call.method.to_string();
         if let Expr::Path(path) = &*call.receiver
             && let Some(name) = path.path.get_ident().map(ToString::to_string)
-            && let Some(Val::Map(entries)) = env.get(&name)
+            && let Some(collection @ (Val::Map(_) | Val::Seq(_))) = env.get(&name)
             && own.contains(&name)
         {
-            return match (method.as_str(), arguments.as_slice()) {
-                ("insert", [key, value]) => {
-                    let mut entries = entries.clone();
+            let changed = match (method.as_str(), arguments.as_slice(), collection.clone()) {
+                ("insert", [key, value], Val::Map(mut entries)) => {
                     let (key, value) = (self.definite(scope, env, key)?, self.definite(scope, env, value)?);
                     entries.retain(|(other, _)| *other != key);
                     entries.push((key, value));
-                    env.insert(name, Val::Map(entries));
-                    Ok(())
+                    Val::Map(entries)
                 }
-                _ => self.no(scope, call),
+                ("push", [item], Val::Seq(mut items)) => {
+                    items.push(self.definite(scope, env, item)?);
+                    Val::Seq(items)
+                }
+                _ => return self.no(scope, call),
             };
+            env.insert(name, changed);
+            return Ok(());
         }
         let Some(place) = self.object(env, &call.receiver).filter(|place| own.contains(&place.variable)) else {
             return self.no(scope, call);
@@ -488,7 +515,13 @@ impl Types<'_> {
     /// A value whose type is not left to inference.
     fn definite(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval {
         match self.eval(scope, env, expr, None)? {
-            value @ (Val::Str(_) | Val::Bool(_) | Val::Char(_)) => Ok(value),
+            value @ (Val::Str(_)
+            | Val::Bool(_)
+            | Val::Char(_)
+            | Val::Json(_)
+            | Val::Recipe(_)
+            | Val::Struct(..)
+            | Val::Variant(..)) => Ok(value),
             _ => self.no(scope, expr),
         }
     }

@@ -4,6 +4,7 @@
 //! no answer, but every number is checked against the type that it has.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use quote::ToTokens;
 use serde_json::{Map, Value};
@@ -17,6 +18,7 @@ use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId, recipe};
 use crate::source::{ItemRef, Namespace, Resolution};
 
+use super::flow::{is_statement, with};
 use super::json;
 use super::schema_code::{Own, Place, is_json_function};
 use super::types::{Info, Refusal, Scope, Types};
@@ -52,7 +54,7 @@ pub(super) enum Val {
 
 impl Val {
     /// How much there is to copy.
-    fn weight(&self) -> usize {
+    pub(super) fn weight(&self) -> usize {
         match self {
             Val::Unit
             | Val::Bool(_)
@@ -122,7 +124,7 @@ impl Types<'_> {
 
     /// Takes the cost of evaluating `what` from the budget: each call may double the work, so that a few lines of code
     /// would run for years, or fill the memory.
-    fn spend(&mut self, scope: &Scope, what: &impl ToTokens, cost: usize) -> Eval<()> {
+    pub(super) fn spend(&mut self, scope: &Scope, what: &impl ToTokens, cost: usize) -> Eval<()> {
         let left = self.budget.checked_sub(cost);
         self.budget = left.unwrap_or_default();
         if left.is_some() { Ok(()) } else { self.no(scope, what) }
@@ -178,13 +180,18 @@ impl Types<'_> {
                 Ok(if values.is_empty() { Val::Unit } else { Val::Seq(values) })
             }
             Expr::Macro(call) => self.macro_call(scope, env, expr, &call.mac, ty),
-            Expr::If(branch) if !matches!(*branch.cond, Expr::Let(_)) => {
-                match (self.eval(scope, env, &branch.cond, None)?, &branch.else_branch) {
-                    (Val::Bool(true), Some(_)) => self.block(scope, env, &branch.then_branch, ty),
-                    (Val::Bool(false), Some((_, other))) => self.eval(scope, env, other, ty),
-                    _ => self.no(scope, expr),
+            Expr::If(branch) => {
+                let Some((_, other)) = &branch.else_branch else { return self.no(scope, expr) };
+                match self.condition(scope, env, &branch.cond)? {
+                    Some(bound) => self.block(scope, &with(env, &bound), &branch.then_branch, ty),
+                    None => self.eval(scope, env, other, ty),
                 }
             }
+            Expr::Match(choice) => {
+                let (bound, body) = self.arm(scope, env, choice)?;
+                self.eval(scope, &with(env, &bound), body, ty)
+            }
+            Expr::Field(access) => self.member_value(scope, env, access),
             _ => self.no(scope, expr),
         }
     }
@@ -251,7 +258,7 @@ impl Types<'_> {
                         return self.no(scope, local);
                     }
                 }
-                Stmt::Expr(expr, semicolon) if semicolon.is_some() || matches!(expr, Expr::If(_)) => {
+                Stmt::Expr(expr, semicolon) if semicolon.is_some() || is_statement(expr) => {
                     self.statement(scope, &mut env, &own, expr)?;
                 }
                 stmt => return self.no(scope, stmt),
@@ -268,7 +275,7 @@ impl Types<'_> {
     }
 
     /// Binds `let name = …;`, and returns the name.
-    fn local(&mut self, scope: &Scope, env: &mut Env, local: &syn::Local) -> Eval<String> {
+    pub(super) fn local(&mut self, scope: &Scope, env: &mut Env, local: &syn::Local) -> Eval<String> {
         let (pat, ty) = match &local.pat {
             Pat::Type(typed) => (&*typed.pat, Some(self.ty(scope, &typed.ty))),
             // Without its type a number may be of any width.
@@ -284,8 +291,9 @@ impl Types<'_> {
         };
         let known = match &value {
             Val::Int(_) | Val::F32(_) | Val::F64(_) => ty.is_some(),
-            Val::Json(_) | Val::Recipe(_) | Val::Map(_) => true,
-            _ => name.mutability.is_none(),
+            Val::Seq(_) if name.mutability.is_some() => self.grows(scope, &init.expr, ty),
+            // What changes a variable is a statement, and those are all known.
+            _ => true,
         };
         if !known {
             return self.no(scope, local);
@@ -325,9 +333,10 @@ impl Types<'_> {
         let left = self.eval(scope, env, left, ty)?;
         let right = self.eval(scope, env, right, ty)?;
         let value = match (op, left, right) {
-            // Only values whose `PartialEq` is that of the language: a user's type may have its own.
-            (BinOp::Eq(_), left, right) => equal(&left, &right).map(Val::Bool),
-            (BinOp::Ne(_), left, right) => equal(&left, &right).map(|equal| Val::Bool(!equal)),
+            // Only values whose `PartialEq` is that of the language or derived: a user's type may have its own.
+            (BinOp::Eq(_), left, right) => self.equal(&left, &right).map(Val::Bool),
+            (BinOp::Ne(_), left, right) => self.equal(&left, &right).map(|equal| Val::Bool(!equal)),
+            (BinOp::Add(_), Val::Str(left), Val::Str(right)) => Some(Val::Str(left + &right)),
             (BinOp::And(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left && right)),
             (BinOp::Or(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left || right)),
             (op, Val::Int(left), Val::Int(right)) => match op {
@@ -377,6 +386,10 @@ impl Types<'_> {
                 }
                 self.associated_const(id, &name).unwrap_or_else(|| self.no(scope, expr))
             }
+            Some(Target::Foreign(path)) if path[0] == "k8s_openapi" => match self.outside_constant(scope, &path) {
+                Some(text) => Ok(Val::Str(text)),
+                None => self.no(scope, expr),
+            },
             Some(Target::Foreign(path)) => match path.join("::").as_str() {
                 "std::option::Option::None" => Ok(Val::None),
                 "std::f64::consts::PI" => self.no(scope, expr),
@@ -467,16 +480,48 @@ impl Types<'_> {
         result
     }
 
-    fn variant(&self, id: TypeId, name: &str) -> Option<(usize, &Fields)> {
+    pub(super) fn variant(&self, id: TypeId, name: &str) -> Option<(usize, &Fields)> {
         let Item::Enum(item) = self.tree.item(self.user(id)?.item) else { return None };
         let position = item.variants.iter().position(|variant| variant.ident == name)?;
         Some((position, &item.variants[position].fields))
     }
 
-    fn shape(&self, id: TypeId) -> Option<&Fields> {
+    pub(super) fn shape(&self, id: TypeId) -> Option<&Fields> {
         match self.tree.item(self.user(id)?.item) {
             Item::Struct(item) => Some(&item.fields),
             _ => None,
+        }
+    }
+
+    /// Whether two values are equal, where `PartialEq` is that of the language or derived.
+    pub(super) fn equal(&self, left: &Val, right: &Val) -> Option<bool> {
+        let all = |left: &[Val], right: &[Val]| {
+            let pairs = left.iter().zip(right).map(|(left, right)| self.equal(left, right));
+            let equal: Option<Vec<bool>> = pairs.collect();
+            equal.map(|equal| left.len() == right.len() && equal.into_iter().all(|equal| equal))
+        };
+        let derived = |id: TypeId| {
+            let user = self.user(id);
+            user.is_some_and(|user| self.derives_trait(user.item, "std::cmp::PartialEq"))
+        };
+        match (left, right) {
+            (Val::F64(left), Val::F64(right)) => Some(left.total_cmp(right).is_eq() || (*left == 0.0 && *right == 0.0)),
+            (Val::F32(_) | Val::F64(_), _) | (_, Val::F32(_) | Val::F64(_)) => None,
+            (Val::Some(left), Val::Some(right)) => self.equal(left, right),
+            (Val::Some(_), Val::None) | (Val::None, Val::Some(_)) => Some(false),
+            (Val::Seq(left), Val::Seq(right)) => all(left, right),
+            (Val::Map(left), Val::Map(right)) if left.is_empty() || right.is_empty() => {
+                Some(left.is_empty() && right.is_empty())
+            }
+            (Val::Struct(id, left), Val::Struct(other, right)) if id == other && derived(*id) => all(left, right),
+            (Val::Variant(id, index, left), Val::Variant(other, position, right)) if id == other && derived(*id) => {
+                if index == position {
+                    all(left, right)
+                } else {
+                    Some(false)
+                }
+            }
+            (left, right) => (plain(left) && plain(right)).then(|| left == right),
         }
     }
 
@@ -517,6 +562,9 @@ impl Types<'_> {
     fn struct_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct) -> Eval {
         let resolved = match self.resolve(scope, &literal.path) {
             Resolution::Member(item, name) => self.item_type(scope, item).map(|id| Target::Member(id, name)),
+            Resolution::Foreign(path) if path[0] == "k8s_openapi" => {
+                return self.outside_literal(scope, env, literal, &path);
+            }
             Resolution::Local(_) => {
                 let path = syn::TypePath { attrs: Vec::new(), qself: None, path: literal.path.clone() };
                 let id = match scope.this {
@@ -586,6 +634,9 @@ impl Types<'_> {
             };
         }
         let arguments: Vec<&Expr> = call.args.iter().collect();
+        if let Some(id) = generic_default(scope, &function.path).filter(|_| arguments.is_empty()) {
+            return self.default_of(scope, call, id);
+        }
         match self.value_path(scope, &function.path) {
             Some(Target::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, &arguments, ty),
             Some(Target::Itself(id)) => match self.shape(id).cloned() {
@@ -604,21 +655,47 @@ impl Types<'_> {
                     _ => None,
                 });
                 match found {
-                    Some(((sig, block), inner)) => self.function(scope, env, call, (&sig, &block, &inner), &arguments),
+                    Some(((sig, block), inner)) => {
+                        let inner = self.turbofish(scope, &function.path, &sig, inner);
+                        self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
+                    }
                     None if name == "default" && arguments.is_empty() => self.default_of(scope, call, id),
                     None => self.no(scope, call),
                 }
             }
             Some(Target::Item(item)) => match self.tree.item(item) {
-                Item::Fn(function) if self.tree.unknown_cfg(item).is_none() => {
-                    let (sig, block) = (function.sig.clone(), function.block.clone());
+                Item::Fn(found) if self.tree.unknown_cfg(item).is_none() => {
+                    let (sig, block) = (found.sig.clone(), found.block.clone());
                     let inner = Scope::module(self.tree.module(item));
-                    self.function(scope, env, call, (&sig, &block, &inner), &arguments)
+                    let inner = self.turbofish(scope, &function.path, &sig, inner);
+                    self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
                 }
                 _ => self.no(scope, call),
             },
             None => self.no(scope, call),
         }
+    }
+
+    /// The scope of a generic function with the types that `path::<A, B>` gives it.
+    fn turbofish(&mut self, scope: &Scope, path: &Path, sig: &syn::Signature, inner: Scope) -> Scope {
+        let Some(syn::PathArguments::AngleBracketed(list)) = path.segments.last().map(|last| &last.arguments) else {
+            return inner;
+        };
+        let given: Vec<&syn::Type> = list
+            .args
+            .iter()
+            .filter_map(|argument| if let syn::GenericArgument::Type(ty) = argument { Some(ty) } else { None })
+            .filter(|ty| !matches!(ty, syn::Type::Infer(_)))
+            .collect();
+        let parameters: Vec<String> = sig.generics.type_params().map(|param| param.ident.to_string()).collect();
+        if given.len() != parameters.len() || sig.generics.const_params().next().is_some() {
+            return inner;
+        }
+        let mut generics = (*inner.generics).clone();
+        for (name, ty) in parameters.into_iter().zip(given) {
+            generics.insert(name, self.ty(scope, ty));
+        }
+        Scope { generics: Rc::new(generics), ..inner }
     }
 
     fn constructor(
@@ -643,14 +720,16 @@ impl Types<'_> {
         env: &Env,
         call: &impl ToTokens,
         (sig, block, inner): (&syn::Signature, &Block, &Scope),
+        receiver: Option<Val>,
         arguments: &[&Expr],
     ) -> Eval {
-        let mut values = Vec::new();
-        let plain = sig.generics.type_params().next().is_none() && sig.asyncness.is_none();
-        if !plain || sig.inputs.len() != arguments.len() {
+        let bound = sig.generics.type_params().all(|param| inner.generics.contains_key(&param.ident.to_string()));
+        let taken = usize::from(receiver.is_some());
+        let mut values: Vec<Val> = receiver.into_iter().collect();
+        if !bound || sig.asyncness.is_some() || sig.inputs.len() != arguments.len() + taken {
             return self.no(scope, call);
         }
-        for (input, argument) in sig.inputs.iter().zip(arguments) {
+        for (input, argument) in sig.inputs.iter().skip(taken).zip(arguments) {
             let FnArg::Typed(input) = input else { return self.no(scope, call) };
             let ty = self.ty(inner, &input.ty);
             values.push(self.eval(scope, env, argument, Some(ty))?);
@@ -770,7 +849,8 @@ impl Types<'_> {
                 Ok(Val::Map(entries))
             }
             ("k8s_openapi::apimachinery::pkg::api::resource", "Quantity", [value]) => {
-                match self.eval(scope, env, value, None)? {
+                let text = self.primitive("std::string::String");
+                match self.eval(scope, env, value, text)? {
                     Val::Str(text) => Ok(Val::Json(text.into())),
                     _ => self.no(scope, call),
                 }
@@ -792,6 +872,7 @@ impl Types<'_> {
                         self.default_of(scope, call, ty)
                     }
                     (Some(_), _) => self.default_of(scope, call, id),
+                    (None, _) if matches!(self.info(id), Info::Outside(_)) => self.default_of(scope, call, id),
                     (None, _) => self.no(scope, call),
                 }
             }
@@ -819,35 +900,30 @@ impl Types<'_> {
         if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
             return Ok(value);
         }
-        if let (Val::Struct(id, _) | Val::Variant(id, ..), true) = (&receiver, call.args.is_empty()) {
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        if let Val::Struct(id, _) | Val::Variant(id, ..) = &receiver {
             let id = *id;
             let found = self.inherent(id, |item| match item {
                 ImplItem::Fn(item) if item.sig.ident == method => Some((item.sig.clone(), item.block.clone())),
                 _ => None,
             });
+            let clones = method == "clone" && arguments.is_empty() && self.derives_clone(id);
             return match found {
-                Some(((sig, block), inner)) => self.invoke(scope, call, (&sig, &block, &inner), vec![receiver]),
+                Some(((sig, block), inner)) => {
+                    self.function(scope, env, call, (&sig, &block, &inner), Some(receiver), &arguments)
+                }
+                None if clones => Ok(receiver),
                 None => self.no(scope, call),
             };
         }
-        if !call.args.is_empty() {
-            return self.no(scope, call);
+        match self.std_method(scope, env, call, (receiver, &method, &arguments), ty)? {
+            Some(value) => Ok(value),
+            None => self.no(scope, call),
         }
-        let value = match (method.as_str(), receiver) {
-            ("to_string" | "to_owned", Val::Str(text)) => Val::Str(text),
-            // Into what, only the type says.
-            ("into", Val::Str(text)) if self.is_text(ty) => Val::Str(text),
-            ("into", value) if self.is_json(ty) && value.is_simple() => value,
-            ("len", Val::Str(text)) => Val::Int(i128::try_from(text.len()).unwrap_or_default()),
-            ("to_string", Val::Int(value)) => Val::Str(value.to_string()),
-            ("to_string", Val::Bool(value)) => Val::Str(value.to_string()),
-            ("clone", value) if plain(&value) => value,
-            (name, value) => match test(name, &value) {
-                Some(answer) => Val::Bool(answer),
-                None => return self.no(scope, call),
-            },
-        };
-        Ok(value)
+    }
+
+    fn derives_clone(&self, id: TypeId) -> bool {
+        self.user(id).is_some_and(|user| self.derives_trait(user.item, "std::clone::Clone"))
     }
 
     fn macro_call(&mut self, scope: &Scope, env: &Env, expr: &Expr, mac: &syn::Macro, ty: Option<TypeId>) -> Eval {
@@ -903,7 +979,10 @@ impl Types<'_> {
                 path if in_range(0, path).is_some() => Ok(Val::Int(0)),
                 _ => match known.default {
                     Some(default) => Ok(Val::Json(default())),
-                    None => self.no(scope, at),
+                    None => match self.linked_default(scope, known.path) {
+                        Some(default) => Ok(Val::Json(default)),
+                        None => self.no(scope, at),
+                    },
                 },
             };
         }
@@ -964,8 +1043,8 @@ impl Types<'_> {
         self.call(scope, &Env::new(), &call, Some(ty))
     }
 
-    /// Whether `path(&value)` is true, as `#[serde(skip_serializing_if = "path")]` calls it.
-    pub(super) fn test_path(&mut self, scope: &Scope, path: &syn::ExprPath, value: &Val) -> Eval<bool> {
+    /// Whether `path(&value)` is true, as `#[serde(skip_serializing_if = "path")]` calls it with a field of type `ty`.
+    pub(super) fn test_path(&mut self, scope: &Scope, path: &syn::ExprPath, value: &Val, ty: TypeId) -> Eval<bool> {
         if path.qself.is_some() {
             return self.no(scope, path);
         }
@@ -980,11 +1059,11 @@ impl Types<'_> {
             Some(Target::Item(item)) => {
                 let tree = self.tree;
                 let Item::Fn(function) = tree.item(item) else { return self.no(scope, path) };
-                let generics = function.sig.generics.type_params().next().is_some();
                 let inner = Scope::module(tree.module(item));
-                if generics || tree.unknown_cfg(item).is_some() {
+                let Some(inner) = inferred(&function.sig, inner, ty).filter(|_| tree.unknown_cfg(item).is_none())
+                else {
                     return self.no(scope, path);
-                }
+                };
                 match self.invoke(scope, path, (&function.sig, &function.block, &inner), vec![value.clone()])? {
                     Val::Bool(answer) => Some(answer),
                     _ => None,
@@ -1019,15 +1098,15 @@ pub(super) enum Target {
     Foreign(Vec<String>),
 }
 
-const LISTS: [&str; 5] = [
+pub(super) const LISTS: [&str; 5] = [
     "std::vec::Vec",
     "std::collections::VecDeque",
     "std::collections::LinkedList",
     "std::collections::BinaryHeap",
     "smallvec::SmallVec",
 ];
-const SETS: [&str; 3] = ["std::collections::BTreeSet", "std::collections::HashSet", "indexmap::IndexSet"];
-const MAPS: [&str; 3] = ["std::collections::BTreeMap", "std::collections::HashMap", "indexmap::IndexMap"];
+pub(super) const SETS: [&str; 3] = ["std::collections::BTreeSet", "std::collections::HashSet", "indexmap::IndexSet"];
+pub(super) const MAPS: [&str; 3] = ["std::collections::BTreeMap", "std::collections::HashMap", "indexmap::IndexMap"];
 /// Crates whose `is_empty`, `is_none` and the like are those of std.
 const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
 const POINTERS: [&str; 3] = ["std::boxed::Box", "std::rc::Rc", "std::sync::Arc"];
@@ -1043,8 +1122,35 @@ pub(super) fn owner_type(path: &syn::Path) -> Option<syn::Type> {
     Some(syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path }))
 }
 
+/// The scope of `fn name<T>(value: &T)` when it is called with a value of a type, and of a function without parameters.
+fn inferred(sig: &syn::Signature, inner: Scope, ty: TypeId) -> Option<Scope> {
+    let mut parameters = sig.generics.params.iter().filter(|param| !matches!(param, syn::GenericParam::Lifetime(_)));
+    match (parameters.next(), parameters.next()) {
+        (None, _) => Some(inner),
+        (Some(syn::GenericParam::Type(param)), None) => {
+            let Some(FnArg::Typed(input)) = sig.inputs.first() else { return None };
+            let syn::Type::Reference(reference) = &*input.ty else { return None };
+            let syn::Type::Path(path) = &*reference.elem else { return None };
+            let generics = BTreeMap::from([(param.ident.to_string(), ty)]);
+            path.path.is_ident(&param.ident).then(|| Scope { generics: Rc::new(generics), ..inner })
+        }
+        _ => None,
+    }
+}
+
+/// The type argument of which `T::default` is the default.
+fn generic_default(scope: &Scope, path: &Path) -> Option<TypeId> {
+    let mut segments = path.segments.iter();
+    match (segments.next(), segments.next(), segments.next()) {
+        (Some(of), Some(function), None) if function.ident == "default" => {
+            scope.generics.get(&of.ident.to_string()).copied()
+        }
+        _ => None,
+    }
+}
+
 /// `is_empty`, `is_none` and `is_some` of std types.
-fn test(name: &str, value: &Val) -> Option<bool> {
+pub(super) fn test(name: &str, value: &Val) -> Option<bool> {
     match (name, value) {
         ("is_none", Val::None) | ("is_some", Val::Some(_)) => Some(true),
         ("is_none", Val::Some(_)) | ("is_some", Val::None) => Some(false),
@@ -1056,16 +1162,8 @@ fn test(name: &str, value: &Val) -> Option<bool> {
     }
 }
 
-fn equal(left: &Val, right: &Val) -> Option<bool> {
-    match (left, right) {
-        (Val::F64(left), Val::F64(right)) => Some(left.total_cmp(right).is_eq() || (*left == 0.0 && *right == 0.0)),
-        (Val::F32(_) | Val::F64(_), _) | (_, Val::F32(_) | Val::F64(_)) => None,
-        (left, right) => (plain(left) && plain(right)).then(|| left == right),
-    }
-}
-
 /// No float, and no type of the user, whose `Clone` or `PartialEq` may be anything, is inside.
-fn plain(value: &Val) -> bool {
+pub(super) fn plain(value: &Val) -> bool {
     match value {
         Val::Unit | Val::Bool(_) | Val::Int(_) | Val::Char(_) | Val::Str(_) | Val::None => true,
         Val::Some(inner) => plain(inner),
@@ -1082,7 +1180,7 @@ fn plain(value: &Val) -> bool {
     }
 }
 
-fn sorted(values: Vec<Val>) -> Option<Vec<Val>> {
+pub(super) fn sorted(values: Vec<Val>) -> Option<Vec<Val>> {
     if values.len() < 2 {
         return Some(values);
     }

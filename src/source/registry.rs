@@ -93,6 +93,8 @@ pub struct GeneratedType {
     pub item: Option<ItemStruct>,
     /// The keys that `impl Serialize` writes, by field.
     pub keys: BTreeMap<String, String>,
+    /// The texts of `impl Resource`, such as `KIND`.
+    pub constants: BTreeMap<String, String>,
 }
 
 /// The names that `impl Resource` gives a type of k8s-openapi in the API.
@@ -189,15 +191,29 @@ fn read_generated(dir: &Path, path: &[String]) -> Option<GeneratedType> {
     };
     let declared = item(&format!("pub struct {name} {{")).filter(|(at, _)| derives_default(*at));
     let serialize = item(&format!("impl crate::serde::Serialize for {name} {{")).map_or("", |(_, text)| text);
+    let mut optional = None;
     let keys = serialize.lines().filter_map(|line| {
-        let call = line.trim().strip_prefix("crate::serde::ser::SerializeStruct::serialize_field(&mut state, \"")?;
+        let line = line.trim();
+        if let Some(field) = line.strip_prefix("if let Some(value) = &self.") {
+            optional = field.strip_suffix(" {");
+        }
+        let call = line.strip_prefix("crate::serde::ser::SerializeStruct::serialize_field(&mut state, \"")?;
         let (key, value) = call.split_once("\", ")?;
-        let field = value.strip_prefix("&self.")?.strip_suffix(")?;")?;
+        let field = match value.strip_suffix(")?;")? {
+            "value" => optional.take()?,
+            value => value.strip_prefix("&self.")?,
+        };
         Some((field.to_owned(), key.to_owned()))
+    });
+    let resource = item(&format!("impl crate::Resource for {name} {{")).map_or("", |(_, text)| text);
+    let constants = resource.lines().filter_map(|line| {
+        let (name, value) = line.trim().strip_prefix("const ")?.split_once(": &'static str = ")?;
+        Some((name.to_owned(), syn::parse_str::<syn::LitStr>(value.strip_suffix(';')?).ok()?.value()))
     });
     Some(GeneratedType {
         schema: syn::parse_str(schema).ok()?,
         item: declared.and_then(|(_, text)| syn::parse_str(text).ok()),
         keys: keys.collect(),
+        constants: constants.collect(),
     })
 }
