@@ -5,6 +5,7 @@
 //! schemars 1, which is what the schemas are those of.
 
 mod adapt;
+mod compile;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,11 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use memcached_sdk::api;
-use memcached_sdk::diagnostic::Code;
+use memcached_sdk::diagnostic::{Code, Diagnostic};
 use memcached_sdk::manifest::crd;
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use proc_macro2::{TokenStream, TokenTree};
+use serde_json::Value;
 use toml_edit::{DocumentMut, Item};
+
+use adapt::Declarations;
 
 /// What was found in one repository.
 #[derive(Default)]
@@ -28,8 +32,8 @@ struct Found {
     /// Those that were found by reading.
     seen: usize,
     accepted: usize,
-    /// Why the others are refused, by code.
-    reasons: BTreeMap<&'static str, usize>,
+    /// Why the others are refused: for each code, the resources or the places.
+    reasons: BTreeMap<&'static str, BTreeSet<String>>,
     /// One is declared where it is not read, and that was said.
     hidden: bool,
 }
@@ -49,74 +53,110 @@ fn checkouts(work: &str) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// The declarations of all packages as one crate: what the compiler says of them, and what is read.
+/// The declarations of all packages, adapted: what the compiler says of them, and what is read.
 #[test]
 #[ignore = "needs CORPUS, a folder of repositories: make corpus"]
 fn public_operators_equal_the_compiled() {
-    let mut modules = Vec::new();
-    let mut names = Vec::new();
+    let (mut crates, mut names) = (Vec::new(), Vec::new());
     for (name, checkout) in checkouts("corpus-compiled") {
         for package in packages(&checkout) {
             let pending = pending(&checkout).0;
-            let Ok((mut tree, _)) = SourceTree::load_with(&package, &FeatureSelection::default(), &pending) else {
+            let loaded = SourceTree::load_with(&package, &FeatureSelection::default(), &pending);
+            let Ok((mut tree, _)) = loaded else { continue };
+            if in_text(&tree) == 0 {
                 continue;
-            };
+            }
             let _ = tree.read_all();
-            if in_text(&tree) > 0 {
-                modules.push(adapt::Module::new(&format!("c{}", modules.len()), &tree));
+            for declarations in Declarations::of(&tree, &name) {
+                println!("{} has {} resources", declarations.name, declarations.resources());
+                crates.push(declarations);
                 names.push(name.clone());
             }
         }
     }
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/foreign");
-    let text = |path: &str| std::fs::read_to_string(fixture.join(path)).unwrap();
-    let manifest: String =
-        text("Cargo.toml").lines().filter(|line| !line.starts_with("parts")).map(|line| format!("{line}\n")).collect();
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("corpus-crate");
-    let compiled = adapt::compile(&folder, &manifest, &text("Cargo.lock"), &mut modules);
+    let workspace = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("corpus-workspace");
+    let compiled = compile::all(&workspace, &mut crates);
+    let mut table: BTreeMap<&str, Judged> = BTreeMap::new();
+    for (position, declarations) in crates.iter().enumerate() {
+        for (what, why) in &compiled.gone[position] {
+            println!("{}: without `{what}`: {why}", declarations.name);
+        }
+        let judged = table.entry(&names[position]).or_default();
+        judge(&workspace.join(&declarations.name), declarations, &compiled.crds[position], judged);
+    }
+    let wrong: String = table.values().flat_map(|judged| judged.wrong.iter().map(String::as_str)).collect();
+    assert!(wrong.is_empty(), "{wrong}");
+    let equal: usize = table.values().map(|judged| judged.equal).sum();
+    assert!(equal >= 60, "only {equal} CRDs were compared");
+    documented("compiled", &table_of_compiled(&table));
+}
 
-    let loaded = SourceTree::load_with(&folder, &FeatureSelection::default(), &Pending::default());
+fn table_of_compiled(table: &BTreeMap<&str, Judged>) -> String {
+    let mut text = "| repository | compile | equal | both panic | refused |\n|---|---|---|---|---|\n".to_owned();
+    for (name, Judged { compiled, equal, panic, reasons, .. }) in table {
+        let list = listed(reasons.iter().map(|(code, all)| (*code, all.len())));
+        writeln!(text, "| {name} | {compiled} | {equal} | {panic} | {list} |").unwrap();
+    }
+    text
+}
+
+/// What the comparison of one repository with the compiler gave.
+#[derive(Default)]
+struct Judged {
+    equal: usize,
+    /// `crd()` panics, and so it was said.
+    panic: usize,
+    /// Those that compile.
+    compiled: usize,
+    /// Why some of them are refused: for each code, the resources.
+    reasons: BTreeMap<&'static str, BTreeSet<String>>,
+    /// The differences.
+    wrong: Vec<String>,
+}
+
+impl Judged {
+    fn refuse(&mut self, key: &str, diagnostic: &Diagnostic) {
+        println!("{key}: {} [{}]", diagnostic.message, diagnostic.code);
+        self.reasons.entry(diagnostic.code.as_str()).or_default().insert(key.to_owned());
+    }
+}
+
+/// Reads a crate of adapted declarations, and compares every resource that is accepted.
+fn judge(folder: &Path, declarations: &Declarations, compiled: &BTreeMap<String, Value>, judged: &mut Judged) {
+    let (_, places) = declarations.write();
+    let loaded = SourceTree::load_with(folder, &FeatureSelection::default(), &Pending::default());
     let (mut tree, _) = loaded.unwrap();
     let ((apis, diagnostics), _) = tree.settle(api::all);
-    let mut table: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
-    let mut wrong = String::new();
     let mut read = BTreeSet::new();
     for api in &apis {
-        let module = api.origin.path.trim_start_matches("src/").trim_end_matches(".rs");
-        let row = table.entry(&names[module[1..].parse::<usize>().unwrap()]).or_default();
-        let same = |key: &str| key.starts_with(&format!("{module}::")) && key.ends_with(&format!("::{}", api.root));
-        let candidates: Vec<_> = compiled.iter().filter(|(key, _)| same(key)).collect();
-        read.extend(candidates.iter().map(|(key, _)| (*key).clone()));
+        let key = compile::resource(declarations, &places, api.origin.range.start).unwrap();
         let said = crd::single(api);
-        let equal = candidates.iter().any(|(_, value)| match &said {
-            Ok(said) => !value.is_null() && crd::canonical((*value).clone()) == *said,
-            Err(_) => value.is_null(),
-        });
-        match (equal, &said) {
-            (true, Ok(_)) => row[0] += 1,
-            (true, Err(_)) => row[1] += 1,
-            (false, said) => {
-                row[3] += 1;
-                writeln!(wrong, "{module} {}: {:?}\n{:?}", api.root, said, candidates).unwrap();
+        match (&compiled[&key], &said) {
+            (Value::Null, Err(diagnostic)) if diagnostic.code == Code::NotStructural => judged.panic += 1,
+            (_, Err(diagnostic)) if diagnostic.code != Code::NotStructural => {
+                judged.refuse(&key, diagnostic);
+                continue;
+            }
+            (value, Ok(said)) if !value.is_null() && crd::canonical(value.clone()) == *said => judged.equal += 1,
+            (value, said) => {
+                let lines = |value: &Value| serde_json::to_string_pretty(value).unwrap();
+                let compiled =
+                    if value.is_null() { "panics".to_owned() } else { lines(&crd::canonical(value.clone())) };
+                let read = said.as_ref().map_or_else(|diagnostic| diagnostic.message.clone(), lines);
+                let diff = similar::TextDiff::from_lines(&compiled, &read).unified_diff().to_string();
+                judged.wrong.push(format!("{key}: compiled - and read + differ\n{diff}"));
             }
         }
+        read.insert(key);
     }
+    judged.compiled += compiled.len();
     for key in compiled.keys().filter(|key| !read.contains(*key)) {
-        let module = key.split("::").next().unwrap();
-        table.entry(&names[module[1..].parse::<usize>().unwrap()]).or_default()[2] += 1;
-        println!("refused: {} {key}", names[module[1..].parse::<usize>().unwrap()]);
+        let kind = key.rsplit("::").next().unwrap();
+        let of = |found: &&Diagnostic| resource(&found.message).is_none_or(|named| named == kind);
+        let of: Vec<_> = diagnostics.iter().filter(of).collect();
+        assert!(!of.is_empty(), "{key} is left out in silence: {}", diagnostics.render(false));
+        of.into_iter().for_each(|diagnostic| judged.refuse(key, diagnostic));
     }
-    println!("| repository | equal | both panic | refused | wrong |\n|---|---|---|---|---|");
-    for (name, [equal, panic, refused, wrong]) in &table {
-        println!("| {name} | {equal} | {panic} | {refused} | {wrong} |");
-    }
-    for diagnostic in &diagnostics {
-        let origin = diagnostic.origin.as_ref().map(|origin| origin.path.to_string()).unwrap_or_default();
-        println!("{origin}: {} [{}]", diagnostic.message, diagnostic.code);
-    }
-    assert!(wrong.is_empty(), "{wrong}");
-    let equal: usize = table.values().map(|row| row[0]).sum();
-    assert!(equal >= 60, "only {equal} CRDs were compared");
 }
 
 #[test]
@@ -132,7 +172,6 @@ fn public_operators_are_read() {
             table.insert(name, found);
         }
     }
-    print(&table);
     let current = table.values().filter(|found| found.current);
     let (accepted, all) = current.fold((0, 0), |(accepted, all), found| (accepted + found.accepted, all + found.seen));
     println!("on schemars 1: {accepted} of {all} accepted");
@@ -141,15 +180,43 @@ fn public_operators_are_read() {
         assert!(same, "{name}: {} resources are found, the text derives {}", found.seen, found.derives);
     }
     assert!(accepted * 10 >= all * 9, "{accepted} of {all} types on schemars 1 are accepted, less than 90 %");
+    documented("read", &table_of_read(&table));
 }
 
-fn print(table: &BTreeMap<String, Found>) {
-    println!("| repository | schemars 1 | derives | found | accepted | findings |\n|---|---|---|---|---|---|");
-    for (name, found) in table {
-        let reasons: Vec<String> = found.reasons.iter().map(|(code, count)| format!("{code} {count}")).collect();
-        let Found { derives, seen, accepted, .. } = found;
-        let current = if found.current { "yes" } else { "" };
-        println!("| {name} | {current} | {derives} | {seen} | {accepted} | {} |", reasons.join(", "));
+fn table_of_read(table: &BTreeMap<String, Found>) -> String {
+    let mut text = "| repository | schemars 1 | derives | accepted | refused |\n|---|---|---|---|---|\n".to_owned();
+    for (name, Found { current, derives, accepted, reasons, .. }) in table {
+        let current = if *current { "yes" } else { "" };
+        let list = listed(reasons.iter().map(|(code, all)| (*code, all.len())));
+        writeln!(text, "| {name} | {current} | {derives} | {accepted} | {list} |").unwrap();
+    }
+    text
+}
+
+fn listed<'a>(counts: impl Iterator<Item = (&'a str, usize)>) -> String {
+    counts.map(|(code, count)| format!("{code} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The kind in `…, in `Kind.spec.field``.
+fn resource(message: &str) -> Option<String> {
+    let path = message.rsplit_once(", in `")?.1.strip_suffix('`')?;
+    Some(path.split('.').next()?.to_owned())
+}
+
+/// The page has this table, or is given it with `SNAPSHOTS=overwrite`.
+#[allow(clippy::disallowed_methods)]
+fn documented(name: &str, table: &str) {
+    println!("{table}");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/static-crds.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let begin = format!("<!-- {name} -->\n");
+    let (before, rest) = text.split_once(&begin).unwrap();
+    let (_, after) = rest.split_once("<!-- end -->").unwrap();
+    let made = format!("{before}{begin}{table}<!-- end -->{after}");
+    if std::env::var("SNAPSHOTS").is_ok_and(|action| action == "overwrite") {
+        std::fs::write(path, made).unwrap();
+    } else {
+        assert_eq!(text, made, "`SNAPSHOTS=overwrite make corpus` writes the table of this corpus");
     }
 }
 
@@ -187,17 +254,43 @@ fn read(package: &Path, checkout: &Path, found: &mut Found) {
     count_kinds(&mut tree, found);
 }
 
-/// The manifests of a repository after its move, and whether it is on schemars 1 by itself.
+/// The files of a repository that change by its move, and whether it is on schemars 1 by itself.
 fn pending(checkout: &Path) -> (Pending, bool) {
     let (mut pending, mut any) = (Pending::default(), false);
-    for entry in walkdir::WalkDir::new(checkout).into_iter().flatten().filter(|entry| entry.file_name() == "Cargo.toml")
-    {
-        let text = std::fs::read_to_string(entry.path()).unwrap();
-        let (text, current) = adapted(&text);
-        any |= current;
-        pending.insert(entry.path(), text);
+    for entry in walkdir::WalkDir::new(checkout).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
+        let name = entry.file_name().to_string_lossy();
+        let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
+        if name == "Cargo.toml" {
+            let (text, current) = adapted(&text);
+            any |= current;
+            pending.insert(entry.path(), text);
+        } else if name.ends_with(".rs") && text.contains("schemars") {
+            pending.insert(entry.path(), moved(&text));
+        }
     }
     (pending, any)
+}
+
+/// A source whose names of schemars 0.8 are those of schemars 1, as far as the same thing has another path.
+fn moved(text: &str) -> String {
+    let old = ["gen::", "r#gen::", "schema::"];
+    let mut made = String::new();
+    let mut parts = text.split("schemars::");
+    made.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        made.push_str("schemars::");
+        if let Some(rest) = old.iter().find_map(|name| part.strip_prefix(name)) {
+            made.push_str(rest);
+        } else if let Some((group, rest)) = part.strip_prefix('{').and_then(|part| part.split_once(';')) {
+            let words = old.iter().fold(group.to_owned(), |group, name| {
+                group.replace(&format!(" {name}"), " ").replace(&format!("{{{name}"), "{")
+            });
+            made.push_str(&format!("{{{};{rest}", words.strip_prefix(old[0]).unwrap_or(&words)));
+        } else {
+            made.push_str(part);
+        }
+    }
+    made
 }
 
 fn count_kinds(tree: &mut SourceTree, found: &mut Found) {
@@ -206,23 +299,24 @@ fn count_kinds(tree: &mut SourceTree, found: &mut Found) {
     found.derives += in_text(tree);
     found.seen += seen;
     let mut good = 0;
-    let mut reasons: Vec<_> =
+    let mut refused: Vec<_> =
         diagnostics.iter().filter(|diagnostic| diagnostic.code != Code::DependencyVersion).cloned().collect();
     for api in &apis {
         match crd::single(api) {
             Ok(_) => good += 1,
             // `crd()` panics, too.
             Err(diagnostic) if diagnostic.code == Code::NotStructural => good += 1,
-            Err(diagnostic) => reasons.push(diagnostic),
+            Err(diagnostic) => refused.push(diagnostic),
         }
     }
     found.accepted += good;
-    for diagnostic in reasons {
+    for diagnostic in refused {
         let origin = diagnostic.origin.as_ref();
         let place = origin.map(|origin| format!("{}:{}", origin.path, origin.line_column().0)).unwrap_or_default();
         found.hidden |= diagnostic.code == Code::HiddenResource;
         if seen > good || diagnostic.code == Code::HiddenResource {
-            *found.reasons.entry(diagnostic.code.as_str()).or_default() += 1;
+            let named = resource(&diagnostic.message).unwrap_or_else(|| place.clone());
+            found.reasons.entry(diagnostic.code.as_str()).or_default().insert(named);
             println!("{place}: {} [{}]", diagnostic.message, diagnostic.code);
         }
     }

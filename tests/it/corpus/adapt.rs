@@ -1,19 +1,16 @@
-//! The types of public operators as one crate that compiles: what does not is taken out item by item.
+//! The declarations that custom resources of a public operator reach, moved to kube 5 and schemars 1.
 //!
-//! Only declarations are kept, imports one by one, derives and attributes that the schema depends on. rustc says which
-//! items do not compile without the rest of their project (or with kube 5); they go, and rustc is asked again.
+//! What is kept is decided by names alone: an item stays when something that stays mentions its name. So a name that
+//! is looked up wrongly by the engine that is judged still meets the compiler's answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::ops::Range;
 
-use memcached_sdk::source::SourceTree;
+use memcached_sdk::source::{ItemRef, ModuleId, SourceTree};
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
-use quote::ToTokens as _;
-use serde_json::Value;
-use syn::{Attribute, ImplItem, Item, UseTree};
-
-use crate::generated;
+use quote::{ToTokens as _, quote};
+use syn::{Attribute, Item, UseTree};
 
 /// Derives that are kept: of std, of serde, and those that make a schema.
 const DERIVES: [&str; 14] = [
@@ -32,8 +29,11 @@ const DERIVES: [&str; 14] = [
     "CustomResource",
     "KubeSchema",
 ];
-const ATTRIBUTES: [&str; 7] = ["doc", "serde", "schemars", "kube", "x_kube", "default", "deprecated"];
-const TRAITS: [&str; 14] = [
+/// Attributes that a schema depends on.
+const ATTRIBUTES: [&str; 11] =
+    ["doc", "serde", "schemars", "validate", "kube", "x_kube", "default", "deprecated", "cfg", "cfg_attr", "derive"];
+/// Traits that a schema or a default value may depend on.
+const TRAITS: [&str; 16] = [
     "Default",
     "JsonSchema",
     "Serialize",
@@ -48,155 +48,183 @@ const TRAITS: [&str; 14] = [
     "Ord",
     "PartialOrd",
     "Clone",
+    "Deref",
+    "AsRef",
 ];
-const ROUNDS: usize = 40;
 
-/// The module of an item, its position there, and its place in the text.
-type Found = (Vec<String>, usize, std::ops::Range<usize>);
+/// The path of a module below the root of its crate.
+pub(super) type Path = Vec<String>;
 
-/// The declarations of one package, by the path of their module.
-pub(super) struct Module {
-    name: String,
-    items: BTreeMap<Vec<String>, Vec<String>>,
+/// An item, an import of one name, or one associated item of a type.
+pub(super) struct Unit {
+    /// Nothing once it was taken out.
+    pub(super) text: String,
+    /// What it is called in a report.
+    pub(super) name: String,
+    /// It is a `use`.
+    pub(super) import: bool,
+    /// Names of which one must be mentioned, each, before it is needed.
+    provides: Vec<String>,
+    mentions: BTreeSet<String>,
+    /// The type that a derive of `CustomResource` generates.
+    pub(super) root: Option<String>,
 }
 
-impl Module {
-    /// Takes the declarations out of a package.
-    pub(super) fn new(name: &str, tree: &SourceTree) -> Self {
-        let mut items: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
-        for item in tree.items().filter(|item| tree.unknown_cfg(*item).is_none()) {
-            let path = tree.module_path(tree.module(item));
-            let list = items.entry(path[1..].to_vec()).or_default();
-            list.extend(declarations(tree.item(item)).into_iter().map(|tokens| rebase(tokens, name).to_string()));
+/// The declarations of one target of a package.
+pub(super) struct Declarations {
+    /// Of the crate.
+    pub(super) name: String,
+    pub(super) units: BTreeMap<Path, Vec<Unit>>,
+    /// The features of the package, and those that are on by default.
+    pub(super) features: String,
+}
+
+/// Where a unit stands in the text that was written.
+pub(super) struct Place {
+    pub(super) module: Path,
+    pub(super) index: usize,
+    pub(super) range: Range<usize>,
+}
+
+impl Declarations {
+    /// For each target of the package with custom resources that no target before it has: what these need.
+    pub(super) fn of(tree: &SourceTree, repository: &str) -> Vec<Self> {
+        let slug: String =
+            repository.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '_' }).collect();
+        let mut seen = BTreeSet::new();
+        let mut all = Vec::new();
+        for root in tree.roots().filter(|root| tree.is_own(*root)) {
+            let mut units: BTreeMap<Path, Vec<Unit>> = BTreeMap::new();
+            let mut fresh = false;
+            for item in tree.items().filter(|item| root_of(tree, tree.module(*item)) == root) {
+                let path = tree.module_path(tree.module(item))[1..].to_vec();
+                let kept = units.entry(path).or_default();
+                for unit in taken(tree, item) {
+                    if unit.root.is_some() {
+                        fresh |= seen.insert((tree.module_file(tree.module(item)).to_path_buf(), unit.root.clone()));
+                    }
+                    kept.push(unit);
+                }
+            }
+            if fresh {
+                prune(&mut units);
+                let package = tree.manifest().name.replace('-', "_");
+                let name = format!("{slug}_{package}_{}", all.len()).to_lowercase();
+                all.push(Self { name, units, features: features(tree) });
+            }
         }
-        Self { name: name.to_owned(), items }
+        all
     }
 
-    /// The text, the place of each item in it, and the keys of the custom resources.
-    fn write(&self) -> (String, Vec<Found>) {
-        let (mut text, mut places) = (String::new(), Vec::new());
+    /// How many custom resources are there.
+    pub(super) fn resources(&self) -> usize {
+        self.units.values().flatten().filter(|unit| unit.root.is_some() && !unit.text.is_empty()).count()
+    }
+
+    /// The text of the crate, and where each unit stands in it.
+    pub(super) fn write(&self) -> (String, Vec<Place>) {
+        let (mut text, mut places) = ("#![allow(warnings)]\n".to_owned(), Vec::new());
         let all: BTreeSet<&[String]> =
-            self.items.keys().flat_map(|path| (0..=path.len()).map(|length| &path[..length])).collect();
+            self.units.keys().flat_map(|path| (0..=path.len()).map(|length| &path[..length])).collect();
         self.module(&[], &all, &mut text, &mut places);
         (text, places)
     }
 
-    fn module(&self, path: &[String], all: &BTreeSet<&[String]>, text: &mut String, places: &mut Vec<Found>) {
-        let mut roots = Vec::new();
-        for (index, item) in self.items.get(path).into_iter().flatten().enumerate() {
+    /// Writes a module: its units, a function that names its resources and those of the modules in it, and these.
+    fn module(&self, path: &[String], all: &BTreeSet<&[String]>, text: &mut String, places: &mut Vec<Place>) {
+        let units = self.units.get(path).map_or(&[][..], Vec::as_slice);
+        for (index, unit) in units.iter().enumerate().filter(|(_, unit)| !unit.text.is_empty()) {
             let start = text.len();
-            text.push_str(item);
-            if !item.is_empty() {
-                places.push((path.to_vec(), index, start..text.len()));
-                text.push('\n');
-            }
-            roots.extend(root(item));
+            text.push_str(&unit.text);
+            places.push(Place { module: path.to_vec(), index, range: start..text.len() });
+            text.push('\n');
         }
-        text.push_str("pub fn crds_of_module(add: &mut dyn FnMut(&str, fn() -> serde_json::Value)) {\n");
-        for root in &roots {
-            let key = [std::slice::from_ref(&self.name), path, std::slice::from_ref(root)].concat().join("::");
-            writeln!(
-                text,
-                "    add({key:?}, || serde_json::to_value(<{root} as ::kube::CustomResourceExt>::crd()).unwrap());"
-            )
-            .unwrap();
+        text.push_str("pub fn crds_of_module(add: &mut dyn FnMut(&str, fn() -> ::serde_json::Value)) {\n");
+        for root in units.iter().filter(|unit| !unit.text.is_empty()).filter_map(|unit| unit.root.as_ref()) {
+            let key = key(path, root);
+            let crd = format!("<{root} as ::kube::CustomResourceExt>::crd()");
+            writeln!(text, "    add({key:?}, || ::serde_json::to_value({crd}).unwrap());").unwrap();
+        }
+        let children: Vec<_> =
+            all.iter().filter(|child| child.len() == path.len() + 1 && child.starts_with(path)).collect();
+        for child in &children {
+            writeln!(text, "    {}::crds_of_module(add);", raw(&child[path.len()])).unwrap();
         }
         text.push_str("}\n");
-        for child in all.iter().filter(|child| child.len() == path.len() + 1 && child.starts_with(path)) {
+        for child in children {
             writeln!(text, "pub mod {} {{", raw(&child[path.len()])).unwrap();
             self.module(child, all, text, places);
             text.push_str("}\n");
         }
     }
+}
 
-    fn calls(&self) -> String {
-        let all: BTreeSet<&[String]> =
-            self.items.keys().flat_map(|path| (0..=path.len()).map(|length| &path[..length])).collect();
-        let path = |path: &[String]| path.iter().map(|part| raw(part) + "::").collect::<String>();
-        all.iter().map(|of| format!("    {}::{}crds_of_module(add);\n", self.name, path(of))).collect()
-    }
+/// The name of a custom resource among those of its crate.
+pub(super) fn key(module: &[String], root: &str) -> String {
+    [module, &[root.to_owned()]].concat().join("::")
 }
 
 fn raw(name: &str) -> String {
     if syn::parse_str::<Ident>(name).is_ok() { name.to_owned() } else { format!("r#{name}") }
 }
 
-/// Writes the crate, takes out what does not compile, and returns what `crd()` says: nothing for a panic.
-pub(super) fn compile(folder: &Path, manifest: &str, lock: &str, modules: &mut [Module]) -> BTreeMap<String, Value> {
-    std::fs::create_dir_all(folder.join("src")).unwrap();
-    std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-    std::fs::write(folder.join("Cargo.lock"), lock).unwrap();
-    let mut main = "#![allow(warnings)]\n".to_owned();
-    modules.iter().for_each(|module| writeln!(main, "mod {};", module.name).unwrap());
-    main.push_str("fn all(add: &mut dyn FnMut(&str, fn() -> serde_json::Value)) {\n");
-    modules.iter().for_each(|module| main.push_str(&module.calls()));
-    main.push_str(
-        "}\nfn main() {\n    std::panic::set_hook(Box::new(|_| {}));\n    let mut crds = serde_json::Map::new();\n    \
-         all(&mut |key, crd| drop(crds.insert(key.to_owned(), std::panic::catch_unwind(crd).unwrap_or_default())));\n    \
-         println!(\"{}\", serde_json::to_string(&crds).unwrap());\n}\n",
-    );
-    std::fs::write(folder.join("src/main.rs"), main).unwrap();
-    for round in 0..ROUNDS {
-        let mut places = BTreeMap::new();
-        for (index, module) in modules.iter().enumerate() {
-            let (text, found) = module.write();
-            let path = format!("src/{}.rs", module.name);
-            std::fs::write(folder.join(&path), text).unwrap();
-            places.insert(path, (index, found));
-        }
-        let output = generated::cargo(folder, &["check", "--message-format=json", "--quiet"]).output().unwrap();
-        let mut gone = BTreeSet::new();
-        for line in String::from_utf8_lossy(&output.stdout).lines() {
-            let message: Value = serde_json::from_str(line).unwrap();
-            if message["message"]["level"] == "error" {
-                blame(&message["message"], &places, &mut gone);
+fn root_of(tree: &SourceTree, module: ModuleId) -> ModuleId {
+    tree.parent(module).map_or(module, |parent| root_of(tree, parent))
+}
+
+/// `[features]` without what they switch on in other packages.
+fn features(tree: &SourceTree) -> String {
+    let manifest = tree.manifest();
+    let mut text = "[features]\n".to_owned();
+    for name in manifest.features.keys().filter(|name| *name != "default") {
+        writeln!(text, "{name:?} = []").unwrap();
+    }
+    let active = manifest.active_features.iter().filter(|name| *name != "default");
+    let active: Vec<_> = active.filter(|name| manifest.features.contains_key(*name)).collect();
+    writeln!(text, "default = {active:?}").unwrap();
+    text
+}
+
+/// Takes out what no custom resource leads to.
+fn prune(units: &mut BTreeMap<Path, Vec<Unit>>) {
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    let mut kept = BTreeSet::new();
+    loop {
+        let before = kept.len();
+        for (path, list) in units.iter() {
+            for (index, unit) in list.iter().enumerate() {
+                let needed = unit.root.is_some() || unit.provides.iter().all(|name| named.contains(name));
+                if needed && kept.insert((path.clone(), index)) {
+                    named.extend(unit.mentions.iter().cloned());
+                }
             }
         }
-        println!("round {round}: {} items are taken out", gone.len());
-        if output.status.success() {
-            let output = generated::cargo(folder, &["run", "--quiet"]).output().unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            return serde_json::from_slice(&output.stdout).unwrap();
-        }
-        assert!(!gone.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-        for (module, path, index) in gone {
-            modules[module].items.get_mut(&path).unwrap()[index].clear();
+        if kept.len() == before {
+            break;
         }
     }
-    panic!("the crate does not compile after {ROUNDS} rounds");
+    for (path, list) in units.iter_mut() {
+        let mut index = 0;
+        list.retain(|_| {
+            index += 1;
+            kept.contains(&(path.clone(), index - 1))
+        });
+    }
+    units.retain(|_, list| !list.is_empty());
 }
 
-type Places = BTreeMap<String, (usize, Vec<Found>)>;
-
-/// The items that an error of rustc is in.
-fn blame(message: &Value, places: &Places, gone: &mut BTreeSet<(usize, Vec<String>, usize)>) {
-    let before = gone.len();
-    for span in message["spans"].as_array().into_iter().flatten().filter(|span| span["is_primary"] == true) {
-        let mut span = span;
-        while span["expansion"].is_object() && !places.contains_key(span["file_name"].as_str().unwrap_or_default()) {
-            span = &span["expansion"]["span"];
-        }
-        let Some((module, items)) = places.get(span["file_name"].as_str().unwrap_or_default()) else { continue };
-        let at = usize::try_from(span["byte_start"].as_u64().unwrap()).unwrap();
-        let found = items.iter().find(|(_, _, range)| range.contains(&at));
-        gone.extend(found.map(|(path, index, _)| (*module, path.clone(), *index)));
-    }
-    if gone.len() == before {
-        for child in message["children"].as_array().into_iter().flatten() {
-            blame(child, places, gone);
-        }
-    }
-}
-
-/// What of an item is kept, one import at a time.
-fn declarations(item: &Item) -> Vec<TokenStream> {
-    let mut item = item.clone();
+/// What of an item is kept: one import or associated item at a time.
+fn taken(tree: &SourceTree, item: ItemRef) -> Vec<Unit> {
+    let mut item = tree.item(item).clone();
     match &mut item {
         Item::Use(found) => {
             let mut all = Vec::new();
-            let colon = found.leading_colon;
             imports(&found.tree, &TokenStream::new(), &mut all);
-            return all.into_iter().map(|path| quote::quote!(pub use #colon #path;)).collect();
+            let (vis, colon) = (&found.vis, found.leading_colon);
+            return all
+                .into_iter()
+                .map(|(name, path)| Unit::new(quote!(#vis use #colon #path;), name.into_iter().collect(), true))
+                .collect();
         }
         Item::Struct(found) => {
             clean(&mut found.attrs);
@@ -212,45 +240,135 @@ fn declarations(item: &Item) -> Vec<TokenStream> {
         Item::Type(found) => clean(&mut found.attrs),
         Item::Const(found) => clean(&mut found.attrs),
         Item::Static(found) => clean(&mut found.attrs),
+        Item::Trait(found) => clean(&mut found.attrs),
         Item::Fn(found) if found.sig.asyncness.is_none() => clean(&mut found.attrs),
-        Item::Impl(found) => {
-            clean(&mut found.attrs);
-            match &found.trait_ {
-                Some((path, _)) => {
-                    let name = path.segments.last().unwrap().ident.to_string();
-                    if !TRAITS.contains(&name.as_str()) {
-                        return Vec::new();
-                    }
-                }
-                None => found.items.retain(|item| match item {
-                    ImplItem::Const(_) => true,
-                    ImplItem::Fn(function) => {
-                        function.sig.asyncness.is_none()
-                            && !matches!(function.sig.inputs.first(), Some(syn::FnArg::Receiver(_)))
-                    }
-                    _ => false,
-                }),
-            }
-        }
+        Item::Impl(found) => return associated(found),
         _ => return Vec::new(),
     }
-    vec![item.to_token_stream()]
+    let name = match &item {
+        Item::Struct(item) => &item.ident,
+        Item::Enum(item) => &item.ident,
+        Item::Type(item) => &item.ident,
+        Item::Const(item) => &item.ident,
+        Item::Static(item) => &item.ident,
+        Item::Trait(item) => &item.ident,
+        Item::Fn(item) => &item.sig.ident,
+        _ => return Vec::new(),
+    };
+    let name = name.to_string();
+    let root = root(&item);
+    let mut unit = Unit::new(item.to_token_stream(), vec![name], false);
+    unit.root = root;
+    vec![unit]
 }
 
-fn imports(tree: &UseTree, before: &TokenStream, all: &mut Vec<TokenStream>) {
+/// A trait impl as a whole, an inherent one item by item.
+fn associated(block: &syn::ItemImpl) -> Vec<Unit> {
+    let mut block = block.clone();
+    clean(&mut block.attrs);
+    let syn::Type::Path(of) = &*block.self_ty else { return Vec::new() };
+    let of = of.path.segments.last().unwrap().ident.to_string();
+    if let Some((path, _)) = &block.trait_ {
+        let name = path.segments.last().unwrap().ident.to_string();
+        let kept = TRAITS.contains(&name.as_str());
+        return if kept { vec![Unit::new(block.to_token_stream(), vec![of], false)] } else { Vec::new() };
+    }
+    let named = block.items.iter().filter_map(|item| match item {
+        syn::ImplItem::Const(found) => Some((item, found.ident.to_string())),
+        syn::ImplItem::Fn(found) if found.sig.asyncness.is_none() => Some((item, found.sig.ident.to_string())),
+        _ => None,
+    });
+    let single = |item: &syn::ImplItem| syn::ItemImpl { items: vec![item.clone()], ..block.clone() };
+    named.map(|(item, name)| Unit::new(single(item).to_token_stream(), vec![of.clone(), name], false)).collect()
+}
+
+impl Unit {
+    fn new(tokens: TokenStream, provides: Vec<String>, import: bool) -> Self {
+        let tokens = moved(tokens);
+        let mut mentions = BTreeSet::new();
+        mention(tokens.clone(), &mut mentions);
+        let text = tokens.to_string();
+        let name = if import { text.clone() } else { provides.join("::") };
+        Self { text, name, import, provides, mentions, root: None }
+    }
+}
+
+/// The imports of one name each, with the name; a glob has none.
+fn imports(tree: &UseTree, before: &TokenStream, all: &mut Vec<(Option<String>, TokenStream)>) {
     match tree {
         UseTree::Path(path) => {
             let ident = &path.ident;
-            imports(&path.tree, &quote::quote!(#before #ident ::), all);
+            imports(&path.tree, &quote!(#before #ident ::), all);
         }
         UseTree::Group(group) => group.items.iter().for_each(|tree| imports(tree, before, all)),
-        UseTree::Name(name) if name.ident == "self" => all.push(quote::quote!(#before {self})),
-        tree => all.push(quote::quote!(#before #tree)),
+        UseTree::Name(name) if name.ident == "self" => {
+            let last = before.clone().into_iter().filter_map(|token| match token {
+                TokenTree::Ident(ident) => Some(ident.to_string()),
+                _ => None,
+            });
+            all.push((last.last(), quote!(#before {self})));
+        }
+        UseTree::Name(name) => all.push((Some(name.ident.to_string()), quote!(#before #tree))),
+        // Of `as _` only the methods are used, which are not mentioned by its name.
+        UseTree::Rename(name) if name.rename == "_" => all.push((None, quote!(#before #tree))),
+        UseTree::Rename(name) => all.push((Some(name.rename.to_string()), quote!(#before #tree))),
+        UseTree::Glob(_) => all.push((None, quote!(#before #tree))),
     }
+}
+
+/// All names in the tokens, and in texts that are paths.
+fn mention(tokens: TokenStream, all: &mut BTreeSet<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => mention(group.stream(), all),
+            TokenTree::Ident(ident) => drop(all.insert(ident.to_string())),
+            TokenTree::Literal(literal) => {
+                if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string())
+                    && text.value().len() < 200
+                    && let Ok(inner) = text.value().parse::<TokenStream>()
+                {
+                    mention(inner, all);
+                }
+            }
+            TokenTree::Punct(_) => {}
+        }
+    }
+}
+
+/// Names of schemars 0.8 that have moved in schemars 1.
+fn moved(tokens: TokenStream) -> TokenStream {
+    let mut all: Vec<TokenTree> = Vec::new();
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), moved(group.stream()));
+                inner.set_span(group.span());
+                all.push(inner.into());
+            }
+            TokenTree::Ident(ident)
+                if ["gen", "r#gen", "schema"].iter().any(|name| ident == name)
+                    && ends_with(&all, "schemars")
+                    && matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == ':') =>
+            {
+                tokens.next();
+                tokens.next();
+            }
+            token => all.push(token),
+        }
+    }
+    all.into_iter().collect()
+}
+
+/// The tokens end with `name::`.
+fn ends_with(tokens: &[TokenTree], name: &str) -> bool {
+    let colon = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':');
+    matches!(tokens, [.., TokenTree::Ident(ident), first, second] if ident == name && colon(first) && colon(second))
 }
 
 /// Keeps the attributes that a schema depends on, and the derives that are there.
 fn clean(attributes: &mut Vec<Attribute>) {
+    attributes.retain(|attribute| ATTRIBUTES.iter().any(|name| attribute.path().is_ident(name)));
     for attribute in attributes.iter_mut().filter(|attribute| attribute.path().is_ident("derive")) {
         let mut kept = Vec::new();
         let _ = attribute.parse_nested_meta(|meta| {
@@ -262,44 +380,17 @@ fn clean(attributes: &mut Vec<Attribute>) {
         });
         *attribute = syn::parse_quote!(#[derive(#(#kept),*)]);
     }
-    attributes.retain(|attribute| {
-        attribute.path().is_ident("derive") || ATTRIBUTES.iter().any(|name| attribute.path().is_ident(name))
-    });
-}
-
-/// `crate::x` as `crate::name::x`.
-fn rebase(tokens: TokenStream, name: &str) -> TokenStream {
-    let mut all = Vec::new();
-    for token in tokens {
-        match token {
-            TokenTree::Group(group) => {
-                all.push(TokenTree::Group(Group::new(group.delimiter(), rebase(group.stream(), name))));
-            }
-            TokenTree::Ident(ident) if ident == "crate" => {
-                let name = Ident::new(name, ident.span());
-                all.extend(quote::quote!(crate :: #name));
-            }
-            TokenTree::Literal(literal) => {
-                let text = literal.to_string();
-                let moved = text.strip_prefix("\"crate::").map(|rest| format!("\"crate::{name}::{rest}"));
-                all.push(TokenTree::Literal(moved.map_or(literal, |text| text.parse().unwrap())));
-            }
-            token => all.push(token),
-        }
-    }
-    all.into_iter().collect()
 }
 
 /// The type that the derive of a custom resource generates.
-fn root(item: &str) -> Option<String> {
-    let item = syn::parse_str::<Item>(item).ok()?;
-    let attributes = match &item {
+fn root(item: &Item) -> Option<String> {
+    let attributes = match item {
         Item::Struct(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,
         _ => return None,
     };
-    let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
-    if !derives.into_iter().any(|attribute| attribute.to_token_stream().to_string().contains("CustomResource")) {
+    let mut derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
+    if !derives.any(|attribute| attribute.to_token_stream().to_string().contains("CustomResource")) {
         return None;
     }
     let (mut kind, mut root) = (None, None);
