@@ -11,7 +11,7 @@ use toml_edit::{Document, Item};
 
 use super::cfg::CfgSet;
 use super::files::Pending;
-use super::manifest::{CargoManifest, FeatureSelection, get};
+use super::manifest::{CargoManifest, FeatureSelection, crate_name, get};
 use super::module::Sources;
 
 /// The folder with the sources of one version of a package; `workspace` is where cargo looks for its configuration.
@@ -78,9 +78,31 @@ impl Sources {
         let manifest = CargoManifest::read(dir, &shown, &selection, &Pending::default(), Some(lock)).ok()?;
         let features = manifest.active_features.clone();
         let all_read = lock.dependents(name, version).all(|dependent| read.contains(dependent));
-        let maybe = manifest.features.keys().filter(|feature| !all_read && !features.contains(*feature)).cloned();
+        let off = impossible(&manifest);
+        let open = |feature: &&String| !all_read && !features.contains(*feature) && !off.contains(*feature);
+        let maybe = manifest.features.keys().filter(open).cloned();
         let cfg = CfgSet { maybe: maybe.collect(), features };
         Some((manifest, cfg))
+    }
+}
+
+/// The features that nobody has switched on: the lock file lacks a package that they bring.
+fn impossible(manifest: &CargoManifest) -> BTreeSet<String> {
+    let mut off = BTreeSet::new();
+    loop {
+        let before = off.len();
+        for (feature, entries) in &manifest.features {
+            let absent = entries.iter().any(|entry| match entry.strip_prefix("dep:") {
+                Some(name) => manifest.dependencies.get(&crate_name(name)).is_some_and(|found| found.locked.is_none()),
+                None => off.contains(entry),
+            });
+            if absent {
+                off.insert(feature.clone());
+            }
+        }
+        if off.len() == before {
+            return off;
+        }
     }
 }
 
@@ -216,4 +238,31 @@ fn read_generated(dir: &Path, path: &[String]) -> Option<GeneratedType> {
         keys: keys.collect(),
         constants: constants.collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::lock::Lock;
+
+    #[test]
+    #[allow(clippy::disallowed_methods)]
+    fn a_feature_is_off_when_the_package_that_it_brings_is_not_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = "[package]\nname = \"net\"\nversion = \"1.0.0\"\n[features]\nold = [\"dep:old\"]\n\
+                        new = [\"dep:new\"]\nalias = [\"old\"]\nplain = []\n[dependencies]\n\
+                        old = { package = \"schemars\", version = \"0.8\", optional = true }\n\
+                        new = { package = \"schemars\", version = \"1\", optional = true }\n";
+        std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+        let lock = Lock::parse(
+            "[[package]]\nname = \"net\"\nversion = \"1.0.0\"\nsource = \"registry+r\"\n\
+             dependencies = [\n \"schemars\",\n]\n\n\
+             [[package]]\nname = \"schemars\"\nversion = \"1.2.3\"\nsource = \"registry+r\"\n",
+        )
+        .map(Rc::new);
+        let selection = FeatureSelection { no_default: true, ..FeatureSelection::default() };
+        let manifest =
+            CargoManifest::read(folder.path(), "Cargo.toml", &selection, &Pending::default(), lock.as_ref()).unwrap();
+        assert_eq!(impossible(&manifest), BTreeSet::from(["alias", "old"].map(str::to_owned)));
+    }
 }

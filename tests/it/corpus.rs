@@ -84,6 +84,7 @@ fn public_operators_equal_the_compiled() {
         let judged = table.entry(&names[position]).or_default();
         judge(&workspace.join(&declarations.name), declarations, &compiled.crds[position], judged);
     }
+    println!("{}", table_of_compiled(&table));
     let wrong: String = table.values().flat_map(|judged| judged.wrong.iter().map(String::as_str)).collect();
     assert!(wrong.is_empty(), "{wrong}");
     let equal: usize = table.values().map(|judged| judged.equal).sum();
@@ -172,6 +173,7 @@ fn public_operators_are_read() {
             table.insert(name, found);
         }
     }
+    println!("{}", table_of_read(&table));
     let current = table.values().filter(|found| found.current);
     let (accepted, all) = current.fold((0, 0), |(accepted, all), found| (accepted + found.accepted, all + found.seen));
     println!("on schemars 1: {accepted} of {all} accepted");
@@ -206,7 +208,6 @@ fn resource(message: &str) -> Option<String> {
 /// The page has this table, or is given it with `SNAPSHOTS=overwrite`.
 #[allow(clippy::disallowed_methods)]
 fn documented(name: &str, table: &str) {
-    println!("{table}");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/static-crds.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let begin = format!("<!-- {name} -->\n");

@@ -72,7 +72,9 @@ pub(super) fn all(workspace: &Path, crates: &mut [Declarations]) -> Compiled {
     }
     let output = generated::cargo(workspace, &["run", "--quiet", "--package=dump"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Compiled { crds: serde_json::from_slice(&output.stdout).unwrap(), gone }
+    // Schemas that are made by code may print something first.
+    let text = String::from_utf8_lossy(&output.stdout);
+    Compiled { crds: serde_json::from_str(text.lines().last().unwrap()).unwrap(), gone }
 }
 
 /// What a unit is remembered by.
