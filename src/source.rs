@@ -564,7 +564,8 @@ impl SourceTree {
             found.retain(|comment| file.text[comment.range.clone()].contains(word));
             let said: usize = found.iter().map(|found| file.text[found.range.clone()].matches(word).count()).sum();
             // Only a parser knows what cfg switches off, and whether a string that holds the word is one.
-            if file.text.contains("cfg") || said < file.text.matches(word).count() {
+            let conditional = file.text.contains("cfg") || file.text.contains("test]");
+            if conditional || said < file.text.matches(word).count() {
                 let id = FileId(index(position));
                 self.sources.want_file(id);
             }
@@ -994,6 +995,10 @@ struct S {
 #[cfg(unix)]
 mod unix {
     // four
+}
+#[test]
+fn t() {
+    // no
 }
 "#,
         );

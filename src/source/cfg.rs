@@ -91,6 +91,9 @@ impl CfgSet {
 
     /// Evaluates the `cfg`s in `attrs` together, removes the decided ones and expands `cfg_attr`.
     pub fn apply(&self, attrs: &mut Vec<Attribute>) -> Cfg {
+        if attrs.iter().any(is_test) {
+            return Cfg::Off;
+        }
         if !has_cfg(attrs) {
             return Cfg::On;
         }
@@ -223,6 +226,11 @@ impl CfgSet {
 
 fn has_cfg(attrs: &[Attribute]) -> bool {
     attrs.iter().any(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
+}
+
+/// `#[test]`, `#[tokio::test]` and the like: only test builds have such a function.
+fn is_test(attr: &Attribute) -> bool {
+    attr.path().segments.last().is_some_and(|last| last.ident == "test")
 }
 
 /// `Meta` in a `cfg_attr`, where it may be wrapped as `unsafe(…)`.

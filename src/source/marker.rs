@@ -171,8 +171,25 @@ impl SourceTree {
         for comment in self.comments("kubebuilder:") {
             markers.extend(read(&comment, &mut diagnostics));
         }
+        // The first part of the name is misspelt.
+        for comment in self.comments(":rbac:").filter(|comment| !comment.text.contains("kubebuilder:")) {
+            if let Some(misspelt) = misspelt(&comment) {
+                diagnostics.push(misspelt);
+            }
+        }
         (markers, diagnostics)
     }
+}
+
+/// A finding about a marker whose name is nearly `kubebuilder:rbac`.
+fn misspelt(comment: &Comment) -> Option<Diagnostic> {
+    let text = comment.text.trim().strip_prefix('+')?;
+    let (name, _) = text.split_once(":rbac:")?;
+    let end = comment.origin.range.end;
+    let origin = Origin { range: end - comment.text.trim_start().len()..end, ..comment.origin.clone() };
+    nearest(name.trim(), ["kubebuilder"].into_iter())?;
+    let message = format!("unknown marker `+{}:rbac`", name.trim());
+    Some(Diagnostic::new(Code::UnknownMarker, message).help("did you mean `+kubebuilder:rbac`?").at(origin))
 }
 
 /// The marker in a comment, if it is one.
@@ -224,14 +241,18 @@ fn unknown<'a>(anonymous: &'a str, name: &str) -> Diagnostic {
         let message = format!("marker `+{}` has no meaning in Rust source", anonymous.trim());
         return Diagnostic::new(Code::UnknownMarker, message).help(*instead);
     }
-    let message = format!("unknown marker `+{}`", anonymous.trim());
+    let message = format!("unknown marker `+{anonymous}`");
     let diagnostic = Diagnostic::new(Code::UnknownMarker, message);
+    if anonymous.starts_with(char::is_whitespace) {
+        return diagnostic.help("a marker has no blank behind its `+`");
+    }
     let names = MARKERS.iter().map(|marker| marker.name);
     let cut = |name: &&'a str| name.rsplit_once(':').map(|(name, _)| name).filter(|name| name.contains(':'));
-    let mut prefixes = std::iter::successors(Some(anonymous.trim()), cut);
+    let word = anonymous.split_whitespace().next();
+    let mut prefixes = std::iter::successors(Some(anonymous.trim()), cut).chain(word);
     let near = prefixes.find_map(|name| nearest(name, names.clone()));
     match near {
-        Some(near) if anonymous.trim() == near || anonymous.trim().starts_with(&format!("{near}:")) => {
+        Some(near) if anonymous.strip_prefix(near).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)) => {
             diagnostic.help(match MARKERS.iter().find(|marker| marker.name == near) {
                 Some(marker) => format!("the form is `{}`", form(marker)),
                 None => format!("write `+{near}`"),
@@ -331,6 +352,9 @@ mod tests {
             (" +kubebuilder:rbac:verbs=get,verb=list", "32: unknown argument \"verb\"; did you mean `verbs`?".to_string()),
             (" +kubebuilder:rbac:verbs get", format!("4: unknown marker `+kubebuilder:rbac:verbs get`; {form}")),
             (" +kubebuilder:rabc:verbs=get", "4: unknown marker `+kubebuilder:rabc:verbs`; did you mean `+kubebuilder:rbac`?".to_string()),
+            (" +kubebuilder:rbac verbs=get", format!("4: unknown marker `+kubebuilder:rbac verbs`; {form}")),
+            (" + kubebuilder:rbac:verbs=get", "4: unknown marker `+ kubebuilder:rbac:verbs`; a marker has no blank behind its `+`".to_string()),
+            (" +kubebuilder:rbac:verbs=get,list", "36: expected equals, got \"\"; separate the items of a list with `;`, and arguments with `,`".to_string()),
             (" +kubebuilder:rbac:verbs", format!("4: unknown marker `+kubebuilder:rbac:verbs`; {form}")),
             (" +kubebuilder:rbac", format!("4: missing argument \"verbs\"; {form}")),
             (
