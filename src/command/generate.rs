@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use self::output::{Header, Output};
 use super::{Outcome, Usage, apply, update};
+use crate::api;
 use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, Mendable, OutputFormat};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::engine;
@@ -19,7 +20,7 @@ use crate::manifest::rbac::{self, Roles};
 use crate::manifest::{description, structural};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
-use crate::source::{FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree};
+use crate::source::{CustomResource, FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree};
 use crate::term::{Term, Verbosity};
 
 /// What to generate, and from what.
@@ -203,15 +204,20 @@ fn generate(
         manifests.crds = Some(crds(trees, options, found, say));
     }
     if options.what.rbac() {
+        let mut scope = scope;
         let mut markers = Vec::new();
         for tree in trees {
             let ((of_package, diagnostics), read) = tree.settle(rbac::markers);
             markers.extend(of_package);
             found.extend(diagnostics);
             found.extend(read);
+            if let Some(scope) = scope.as_mut().filter(|scope| scope.confined_to.is_some()) {
+                let (kinds, read) = tree.settle(cluster_wide);
+                scope.cluster_wide.extend(kinds);
+                found.extend(read);
+            }
         }
-        if let Some(mut scope) = scope {
-            scope.cluster_wide.extend(manifests.crds.iter().flatten().filter_map(cluster_wide));
+        if let Some(scope) = scope {
             let (confined, findings) = scope.confine(markers, &options.role_name);
             markers = confined;
             found.extend(findings);
@@ -278,8 +284,13 @@ fn scope(draft: &Draft, project: &Project) -> Result<Scope> {
     Ok(Scope { own, prefix, confined_to, cluster_wide })
 }
 
-/// Group and plural of a custom kind that is in no namespace.
-fn cluster_wide(crd: &Crd) -> Option<(String, String)> {
-    let text = |pointer| crd.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    (text("/spec/scope") == "Cluster").then(|| (text("/spec/group"), text("/spec/names/plural")))
+/// Group and plural of the kinds that the source puts into no namespace. What is wrong with kinds is said of their CRDs.
+fn cluster_wide(tree: &SourceTree) -> Vec<(String, String)> {
+    let (declared, _) = api::declared(tree);
+    let kinds = declared.into_iter().filter_map(|declared| tree.custom_resource(declared.item));
+    let named = |kind: CustomResource| {
+        let plural = kind.plural.unwrap_or_else(|| api::plural(&kind.kind.to_lowercase()));
+        (kind.group, plural)
+    };
+    kinds.filter(|kind| !kind.namespaced).map(named).collect()
 }

@@ -207,12 +207,14 @@ fn what_is_in_no_namespace_is_not_kept_from_a_confined_operator_in_silence() {
          // +kubebuilder:rbac:groups=cache.example.com,resources=clusters,verbs=get\n\
          // +kubebuilder:rbac:urls=/metrics,verbs=get\n\
          // +kubebuilder:rbac:groups=core,resources=nodes,verbs=list,roleName=node-reader\n\
-         // +kubebuilder:rbac:groups=core,resources=secrets,verbs=get,namespace=other\n",
+         // +kubebuilder:rbac:groups=core,resources=secrets,verbs=get,namespace=other\n\
+         #[derive(kube::CustomResource, serde::Deserialize, serde::Serialize, schemars::JsonSchema, Clone, Debug)]\n\
+         #[kube(group = \"cache.example.com\", version = \"v1\", kind = \"Cluster\")]\n\
+         pub struct ClusterSpec {}\n",
     );
     sandbox.replace("src/main.rs", "use std::process::ExitCode;", "mod more;\nuse std::process::ExitCode;");
-    let api = "create api --group cache --version v1alpha1 --kind Cluster --namespaced=false --controller=false";
-    sandbox.run(&format!("{api} --make=false")).success();
     let run = sandbox.run("generate").success();
+    sandbox.run("generate rbac --check").success();
     snapbox::assert_data_eq!(
         run.err(),
         str![[r#"
