@@ -574,6 +574,27 @@ impl SourceTree {
         })
     }
 
+    /// What is in `/* */` comments of the package's own active source and begins a line, after blanks and `*`, with `word`.
+    pub fn lines_of_blocks(&self, word: &str) -> impl Iterator<Item = Origin> {
+        let files = self.sources.files.iter().filter(|file| file.own && self.is_wanted(&file.disk));
+        files.filter(move |file| file.text.contains("/*") && file.text.contains(word)).flat_map(move |file| {
+            let mut found = Vec::new();
+            for block in comment::blocks(&file.text).into_iter().filter(|block| file.is_active(block.start)) {
+                let mut start = block.start + 1;
+                for line in file.text[start..block.end].split_inclusive('\n') {
+                    let text = line.trim_start_matches(['*', ' ', '\t']);
+                    let shown = text.trim_end_matches(['/', '*', ' ', '\t', '\r', '\n']);
+                    if text.starts_with(word) {
+                        let at = start + line.len() - text.len();
+                        found.push(file.origin(at..at + shown.len()));
+                    }
+                    start += line.len();
+                }
+            }
+            found
+        })
+    }
+
     /// The files that were read, of path dependencies too.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.sources.files.iter().map(|file| file.disk.as_path())

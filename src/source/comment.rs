@@ -68,6 +68,19 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     found
 }
 
+/// The `/* */` comments of a Rust text, in order.
+pub(super) fn blocks(text: &str) -> Vec<Range<usize>> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        let (_, length) = piece(&text.as_bytes()[at..]);
+        if text.as_bytes()[at..].starts_with(b"/*") {
+            found.push(at..at + length);
+        }
+        at += length;
+    }
+    found
+}
+
 /// The words, literals and single characters of a Rust text with their places; no comments and no white space.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;

@@ -171,6 +171,10 @@ impl SourceTree {
         for comment in self.comments("kubebuilder:") {
             markers.extend(read(&comment, &mut diagnostics));
         }
+        for origin in self.lines_of_blocks("+kubebuilder:rbac:") {
+            let message = "a marker in a comment with `/*` is not read";
+            diagnostics.push(Diagnostic::new(Code::UnknownMarker, message).help("begin its line with `//`").at(origin));
+        }
         // The first part of the name is misspelt.
         for comment in self.comments(":rbac:").filter(|comment| !comment.text.contains("kubebuilder:")) {
             if let Some(misspelt) = misspelt(&comment) {

@@ -9,7 +9,7 @@ use super::RbacMarker;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::project::builtin::{self, Builtin};
 use crate::project::name;
-use crate::source::marker::nearest;
+use crate::source::marker::{distance, nearest};
 
 /// What the server makes of requests about resources.
 const REQUEST_VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
@@ -293,7 +293,8 @@ impl<'a> Check<'a> {
         let kind = here.iter().find(|builtin| builtin.kind.to_lowercase() == lower || builtin.plural == lower);
         let near = kind.map(|builtin| builtin.plural).or_else(|| {
             let elsewhere = BUILTINS.iter().any(|builtin| builtin.plural == plural);
-            nearest(&lower, here.iter().map(|builtin| builtin.plural)).filter(|_| !elsewhere)
+            let near = nearest(&lower, here.iter().map(|builtin| builtin.plural));
+            near.filter(|near| !elsewhere && distance(&lower, near) <= 2)
         });
         let elsewhere = BUILTINS.iter().find(|builtin| builtin.plural == lower);
         let help = match (near, elsewhere) {
@@ -352,7 +353,7 @@ fn is_misspelt(word: &str, meant: &str) -> bool {
         chars.sort_unstable();
         chars
     };
-    crate::source::marker::distance(word, meant) == 1 || sorted(word) == sorted(meant)
+    distance(word, meant) == 1 || sorted(word) == sorted(meant)
 }
 
 /// What to write instead of what can't be a group.
