@@ -37,20 +37,20 @@ pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Diagnostics) {
 
 /// Tokens that may be calls of an `Api`.
 fn speaks_of_api(tokens: TokenStream) -> bool {
-    let mut dot = false;
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => {
-            dot = false;
-            speaks_of_api(group.stream())
+    let mut before = (' ', false);
+    tokens.into_iter().any(|token| {
+        let (punct, api) = std::mem::replace(&mut before, (' ', false));
+        match token {
+            TokenTree::Group(group) => speaks_of_api(group.stream()),
+            TokenTree::Ident(ident) => {
+                before.1 = ident == "Api" && punct != ':';
+                punct == '.' && table::is_telling(&ident.to_string())
+            }
+            TokenTree::Punct(punct) => {
+                before = (punct.as_char(), false);
+                api && punct.as_char() == ':'
+            }
+            TokenTree::Literal(_) => false,
         }
-        TokenTree::Ident(ident) => {
-            let method = std::mem::take(&mut dot) && table::is_telling(&ident.to_string());
-            method || ident == "Api"
-        }
-        TokenTree::Punct(punct) => {
-            dot = punct.as_char() == '.';
-            false
-        }
-        TokenTree::Literal(_) => false,
     })
 }

@@ -6,6 +6,7 @@
 
 mod adapt;
 mod compile;
+mod derived;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -10,7 +10,6 @@ use crate::source::{ItemRef, Namespace, Resolution};
 
 use super::index::{FunctionId, Owner};
 use super::lower::{Scope, is_kube};
-use super::manager;
 use super::read::{DEREFS, Frame, HELP, Place, Reader};
 use super::table::{self, Answer, Sub};
 use super::types::{Gvk, Inferred, Reach, Ty};
@@ -88,8 +87,12 @@ impl Reader<'_> {
         if !explicit.is_empty() {
             let types: Vec<Ty> = signature.parameters.iter().map(|(ty, _)| ty.clone()).collect();
             let receiver = signature.scope.itself.clone();
-            let output = self.run(signature, receiver, &types);
-            return Ty::Function(Rc::new(output));
+            return Ty::Function(Rc::new(self.enter(signature, receiver, types)));
+        }
+        if signature.scope.generics.is_empty() {
+            let types: Vec<Ty> = signature.parameters.iter().map(|(ty, _)| ty.clone()).collect();
+            let receiver = signature.scope.itself.clone();
+            return Ty::Function(Rc::new(self.run(signature, receiver, &types)));
         }
         Ty::Function(Rc::new(self.inferred.resolve(&output)))
     }
@@ -110,21 +113,19 @@ impl Reader<'_> {
 
     /// The value of an associated constant.
     fn constant(&mut self, ty: &Ty, name: &str) -> Option<Ty> {
-        let tree = self.tree;
         let (Ty::Item(of, _) | Ty::Root(of)) = ty else { return None };
-        for item in tree.all_items() {
-            let Item::Impl(block) = tree.item(item) else { continue };
+        for (module, block) in self.index.constants.get(name).cloned().unwrap_or_default() {
             let found = block.items.iter().find_map(|found| match found {
                 syn::ImplItem::Const(found) if found.ident == name => Some(found),
                 _ => None,
             });
             let Some(found) = found else { continue };
-            let mut scope = Scope::new(tree.module(item));
-            scope.generics = self.bind_generics(&scope, &block.generics, &[]);
-            match self.lower(&scope, &block.self_ty) {
+            match self.implemented(module, block) {
                 Ty::Item(other, _) | Ty::Root(other) if other == *of => {}
                 _ => continue,
             }
+            let mut scope = Scope::new(module);
+            scope.generics = self.bind_generics(&scope, &block.generics, &[]);
             scope.itself = Some(ty.clone());
             let declared = self.lower(&scope, &found.ty);
             let mut frame = Frame::of(scope);
@@ -273,8 +274,28 @@ impl Reader<'_> {
     fn argument(&mut self, frame: &mut Frame, expr: &Expr, wanted: &Ty, inputs: &[Ty]) -> Ty {
         match expr {
             Expr::Closure(closure) => self.closure(frame, closure, inputs, wanted),
+            Expr::Path(path) if !inputs.is_empty() => match self.callee(frame, path) {
+                Callee::Free(id) => {
+                    let explicit = self.turbofish(&frame.scope.clone(), &path.path);
+                    self.passed(id, &explicit, inputs)
+                }
+                _ => self.expr(frame, expr, wanted),
+            },
             expr => self.expr(frame, expr, wanted),
         }
+    }
+
+    /// A function that will be called with `inputs`.
+    fn passed(&mut self, id: FunctionId, explicit: &[Ty], inputs: &[Ty]) -> Ty {
+        let mut signature = self.signature(id, None, true);
+        self.explicit(&mut signature.scope, id, explicit);
+        let mut types = Vec::new();
+        for (position, (ty, _)) in signature.parameters.iter().enumerate() {
+            let given = inputs.get(position).unwrap_or(&Ty::Unknown);
+            self.inferred.unify(ty, given);
+            types.push(self.inferred.resolve(ty).refine(&self.inferred.resolve(given)));
+        }
+        Ty::Function(Rc::new(self.enter(signature, None, types)))
     }
 
     fn explicit(&mut self, scope: &mut Scope, id: FunctionId, explicit: &[Ty]) {
@@ -317,9 +338,39 @@ impl Reader<'_> {
             types.push(self.inferred.resolve(&ty).refine(&self.inferred.resolve(&found)));
         }
         self.inferred.unify(&output, expected);
+        self.dispatch(id, receiver.as_ref(), explicit, &types, &output);
         let types: Vec<Ty> = types.iter().map(|ty| self.inferred.resolve(ty)).collect();
         let receiver = receiver.or_else(|| signature.scope.itself.clone());
-        self.run(signature, receiver, &types)
+        self.enter(signature, receiver, types)
+    }
+
+    /// A method that only a trait is known of: each implementation may be meant. What it does without type arguments
+    /// is known from running it by itself.
+    fn dispatch(&mut self, id: FunctionId, receiver: Option<&Ty>, explicit: &[Ty], arguments: &[Ty], output: &Ty) {
+        let function = self.index.get(id).clone();
+        let Some(Owner::Trait(_, of)) = function.owner else { return };
+        let generic = function.signature.generics.type_params().next().is_some();
+        let of_any = matches!(receiver, Some(Ty::Param(_) | Ty::Item(..)) | None);
+        if !generic || !of_any {
+            return;
+        }
+        for other in self.index.methods(&function.name()).to_vec() {
+            let implementation = self.index.get(other).clone();
+            let Some(Owner::Impl(block, Some(implemented))) = implementation.owner else { continue };
+            if implemented != of || self.is_running(other) {
+                continue;
+            }
+            let itself = self.implemented(implementation.module, block);
+            let mut signature = self.signature(other, Some(itself.clone()), true);
+            self.explicit(&mut signature.scope, other, explicit);
+            let mut types = Vec::new();
+            for ((ty, _), given) in signature.parameters.iter().zip(arguments) {
+                self.inferred.unify(ty, given);
+                types.push(self.inferred.resolve(ty).refine(&self.inferred.resolve(given)));
+            }
+            self.inferred.unify(&signature.output, output);
+            self.enter(signature, Some(itself), types);
+        }
     }
 
     fn construct(
@@ -384,7 +435,7 @@ impl Reader<'_> {
             }
         }
         if let Ty::Item(item, _) = ty
-            && let Some(of) = manager::type_name(self.tree, *item)
+            && let Some(of) = self.manager_type_name(*item)
         {
             self.arguments_of(frame, arguments);
             self.inferred.unify(ty, expected);
@@ -587,8 +638,15 @@ impl Reader<'_> {
             }
             let known = table::FUNCTIONS.iter().find(|known| known.name == name && known.arguments == arguments.len());
             if let Some(known) = known {
-                // The closure of `finalizer` is given the object.
-                self.arguments_of(frame, arguments);
+                for expr in arguments.exprs.clone() {
+                    // The closure of `finalizer` is given an event with the object.
+                    let kind = match arguments.types.first() {
+                        Some(Ty::Api(kind, _)) => (**kind).clone(),
+                        _ => Ty::Unknown,
+                    };
+                    let ty = self.argument(frame, expr, &Ty::Unknown, &[kind]);
+                    arguments.types.push(self.inferred.resolve(&ty));
+                }
                 let api = arguments.get(known.api);
                 let streaming = arguments.exprs.iter().any(|expr| says(expr, "streaming_lists"));
                 let verbs = if streaming && known.verbs == table::WATCH { &["watch"][..] } else { known.verbs };
@@ -677,7 +735,7 @@ impl Reader<'_> {
             return answer;
         }
         if let Ty::Item(item, parts) = &receiver
-            && let Some(of) = manager::type_name(self.tree, *item)
+            && let Some(of) = self.manager_type_name(*item)
         {
             let (item, parts) = (*item, parts.clone());
             return self.manager_method(frame, place, (&of, item, &parts), name, explicit, arguments, expected);
@@ -752,6 +810,7 @@ impl Reader<'_> {
             Sub::Named(sub) => Some(sub.to_owned()),
             Sub::First => {
                 if let Ty::Text(sub) = self.inferred.resolve(&arguments.get(0)) {
+                    self.clear(place);
                     Some(sub.to_string())
                 } else {
                     let message =
@@ -764,8 +823,10 @@ impl Reader<'_> {
         let mut verbs = method.verbs.to_vec();
         if table::CREATING.contains(&name) {
             match self.inferred.resolve(&arguments.get(2)) {
-                Ty::Patch { apply: true } => verbs.push("create"),
-                Ty::Patch { apply: false } => {}
+                Ty::Patch { apply } => {
+                    self.clear(place);
+                    verbs.extend(apply.then_some("create"));
+                }
                 _ => {
                     let message = format!("`Api::{name}`: whether this is a server-side apply could not be followed");
                     self.doubt(place, message, "for a server-side apply name the verb `create` in a marker");
@@ -855,6 +916,14 @@ impl Reader<'_> {
                 self.watch(place, arguments, &format!("Controller::{name}::<{{}}>"));
                 Some(ty)
             }
+            ("Controller", "run") => {
+                let kind = parts.first().cloned().unwrap_or(Ty::Unknown);
+                for expr in arguments.exprs.clone() {
+                    let ty = self.argument(frame, expr, &Ty::Unknown, std::slice::from_ref(&kind));
+                    arguments.types.push(self.inferred.resolve(&ty));
+                }
+                Some(Ty::many(Ty::Unknown))
+            }
             ("Recorder", "publish") => {
                 self.arguments_of(frame, arguments);
                 let reach = BTreeSet::from([Reach::Some]);
@@ -866,7 +935,10 @@ impl Reader<'_> {
             ("Client", _) if table::SEND.contains(&name) => {
                 self.arguments_of(frame, arguments);
                 match arguments.get(0) {
-                    Ty::Request { verb, path } if !path.is_empty() => self.sent(place, &verb, &path, name),
+                    Ty::Request { verb, path } if !path.is_empty() => {
+                        self.clear(place);
+                        self.sent(place, &verb, &path, name);
+                    }
                     _ => {
                         let message =
                             format!("`Client::{name}`: the path of the request is not spelled out in the source");
@@ -998,13 +1070,9 @@ impl Reader<'_> {
     /// A type of the manager by its name.
     fn manager_type(&mut self, near: ItemRef, name: &str, arguments: Vec<Ty>) -> Ty {
         let tree = self.tree;
-        let krate = tree.module_path(tree.module(near))[0].clone();
-        let found = tree.all_items().find(|item| {
-            matches!(tree.item(*item), Item::Struct(found) if found.ident == name)
-                && manager::is_inside(tree, tree.module(*item))
-                && tree.module_path(tree.module(*item))[0] == krate
-        });
-        found.map_or(Ty::Unknown, |item| Ty::Item(item, arguments))
+        let krate = |item: ItemRef| tree.module_path(tree.module(item)).swap_remove(0);
+        let found = self.managers().find(|(item, known)| *known == name && krate(*item) == krate(near));
+        found.map_or(Ty::Unknown, |(item, _)| Ty::Item(item, arguments))
     }
 
     /// The function that a method of a type is.
@@ -1015,14 +1083,12 @@ impl Reader<'_> {
         for id in ids {
             let function = self.index.get(id).clone();
             match function.owner {
+                Some(Owner::Impl(..)) if matches!(ty, Ty::Param(_) | Ty::Unknown | Ty::Infer(_)) => {}
                 Some(Owner::Impl(block, of)) => {
-                    let mut scope = Scope::new(function.module);
-                    scope.generics = self.bind_generics(&scope, &block.generics, &[]);
-                    let lowered = self.lower(&scope, &block.self_ty);
+                    let lowered = self.implemented(function.module, block);
                     match (&lowered, ty) {
-                        (_, Ty::Unknown | Ty::Infer(_)) => {}
-                        (Ty::Infer(_), _) if of.is_some() => blanket = blanket.or(Some(id)),
-                        (Ty::Infer(_) | Ty::Unknown, _) => {}
+                        (Ty::Param(_), _) if of.is_some() => blanket = blanket.or(Some(id)),
+                        (Ty::Param(_) | Ty::Unknown, _) => {}
                         _ if self.may_be(&lowered, ty) => return Some(id),
                         _ => {}
                     }
@@ -1047,10 +1113,8 @@ impl Reader<'_> {
     fn implements(&mut self, ty: &Ty, of: ItemRef) -> bool {
         let blocks = self.index.implementations.get(&of).cloned().unwrap_or_default();
         blocks.into_iter().any(|(module, block)| {
-            let mut scope = Scope::new(module);
-            scope.generics = self.bind_generics(&scope, &block.generics, &[]);
-            let lowered = self.lower(&scope, &block.self_ty);
-            matches!(lowered, Ty::Infer(_)) || self.may_be(&lowered, ty)
+            let lowered = self.implemented(module, block);
+            self.may_be(&lowered, ty)
         })
     }
 

@@ -197,12 +197,17 @@ impl Reader<'_> {
                     _ => None,
                 },
                 _ => match (path.segments.first(), &frame.scope.itself) {
-                    (Some(first), Some(Ty::Item(item, _))) if first.ident == "Self" => Some((*item, Some(last))),
+                    (Some(first), Some(Ty::Item(item, _))) if first.ident == "Self" => {
+                        Some((*item, Some(last.clone())))
+                    }
                     _ => None,
                 },
             },
         };
-        let Some((item, variant)) = item else { return Ty::Unknown };
+        let Some((item, variant)) = item else {
+            // An event of a finalizer or watcher holds the object.
+            return if EVENTS.contains(&last.as_str()) { known } else { Ty::Unknown };
+        };
         let owner = match &known {
             Ty::Item(of, arguments) if *of == item => Ty::Item(item, arguments.clone()),
             Ty::Root(of) if *of == item => return self.field(&known, field),
@@ -570,12 +575,13 @@ impl Reader<'_> {
     /// What `Deref` makes of a type of the tree.
     pub(super) fn deref(&mut self, ty: &Ty) -> Option<Ty> {
         for (module, block) in self.index.derefs.clone() {
-            let mut scope = Scope::new(module);
-            scope.generics = self.bind_generics(&scope, &block.generics, &[]);
-            let of = self.lower(&scope, &block.self_ty);
+            let of = self.implemented(module, block);
             if !self.may_be(&of, ty) {
                 continue;
             }
+            let mut scope = Scope::new(module);
+            scope.generics = self.bind_generics(&scope, &block.generics, &[]);
+            let of = self.lower(&scope, &block.self_ty);
             self.inferred.unify(&of, ty);
             scope.itself = Some(ty.clone());
             let target = block.items.iter().find_map(|item| match item {
@@ -588,6 +594,10 @@ impl Reader<'_> {
         None
     }
 }
+
+/// The variants of events of kube that hold an object.
+const EVENTS: &[&str] =
+    &["Added", "Applied", "Apply", "Cleanup", "Delete", "Deleted", "InitApply", "Modified", "Restarted"];
 
 /// The resource that the fields of a `GroupVersionKind` or `ApiResource` spell out.
 fn spelled(fields: &BTreeMap<String, Ty>) -> Option<Ty> {

@@ -59,6 +59,10 @@ pub(super) struct Index<'a> {
     pub(super) implementations: BTreeMap<ItemRef, Vec<(ModuleId, &'a ItemImpl)>>,
     /// The `impl Deref` blocks.
     pub(super) derefs: Vec<(ModuleId, &'a ItemImpl)>,
+    /// The `impl Resource` blocks.
+    pub(super) resources: Vec<(ModuleId, &'a ItemImpl)>,
+    /// The `impl` blocks that have a constant of this name.
+    pub(super) constants: BTreeMap<String, Vec<(ModuleId, &'a ItemImpl)>>,
 }
 
 impl<'a> Index<'a> {
@@ -98,16 +102,24 @@ impl<'a> Index<'a> {
                     of = Some(item);
                     self.implementations.entry(item).or_default().push((module, block));
                 }
-                _ if path.segments.last().is_some_and(|last| last.ident == "Deref") => {
-                    self.derefs.push((module, block));
+                _ => match path.segments.last().map(|last| last.ident.to_string()).as_deref() {
+                    Some("Deref") => self.derefs.push((module, block)),
+                    Some("Resource") => self.resources.push((module, block)),
+                    _ => {}
+                },
+            }
+        }
+        for item in &block.items {
+            match item {
+                ImplItem::Fn(method) => {
+                    let owner = Some(Owner::Impl(block, of));
+                    self.add_method(Function { module, signature: &method.sig, block: Some(&method.block), owner });
+                }
+                ImplItem::Const(found) => {
+                    self.constants.entry(found.ident.to_string()).or_default().push((module, block));
                 }
                 _ => {}
             }
-        }
-        for method in &block.items {
-            let ImplItem::Fn(method) = method else { continue };
-            let owner = Some(Owner::Impl(block, of));
-            self.add_method(Function { module, signature: &method.sig, block: Some(&method.block), owner });
         }
     }
 

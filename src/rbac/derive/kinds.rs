@@ -1,9 +1,10 @@
 //! Which resource of the API a Rust type is.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::project::builtin;
-use crate::source::SourceTree;
+use crate::project::builtin::{self, Builtin};
+use crate::source::{ItemRef, SourceTree};
 
 use super::types::{Gvk, Ty};
 
@@ -23,6 +24,8 @@ pub(super) struct Resource {
 pub(super) struct Kinds<'a> {
     tree: &'a SourceTree,
     generated: Option<PathBuf>,
+    builtins: Vec<Builtin>,
+    declared: BTreeMap<ItemRef, Resource>,
 }
 
 impl<'a> Kinds<'a> {
@@ -38,7 +41,7 @@ impl<'a> Kinds<'a> {
             let feature = feature.map_or("latest", String::as_str);
             tree.generated_modules("k8s-openapi", &version, feature)
         });
-        Self { tree, generated }
+        Self { tree, generated, builtins: builtin::all(), declared: BTreeMap::new() }
     }
 
     /// The resources that a type stands for: several when the source names several.
@@ -58,6 +61,7 @@ impl<'a> Kinds<'a> {
                     name: found.root,
                 }])
             }
+            Ty::Item(item, _) => Some(vec![self.declared.get(item)?.clone()]),
             Ty::Dynamic(kinds) => Some(kinds.iter().map(spelled).collect()),
             _ => None,
         }
@@ -75,8 +79,14 @@ impl<'a> Kinds<'a> {
         let (module, _) = path.rsplit_once("::")?;
         let (unversioned, _) = module.rsplit_once("::")?;
         let same = |module: &str| module.rsplit_once("::").is_some_and(|(other, _)| other == unversioned);
-        let all = builtin::all();
-        let found = all.iter().find(|known| known.kind == name && same(known.module))?;
+        if let Some((group, _, plural, namespaced)) = REVIEWS
+            .iter()
+            .find(|review| review.1 == name && unversioned.ends_with(review.0.split('.').next().unwrap_or_default()))
+        {
+            let (group, plural) = ((*group).to_owned(), (*plural).to_owned());
+            return Some(Resource { group, plural, namespaced: Some(*namespaced), name });
+        }
+        let found = self.builtins.iter().find(|known| known.kind == name && same(known.module))?;
         Some(Resource {
             group: found.group.to_owned(),
             plural: found.plural.to_owned(),
@@ -84,7 +94,22 @@ impl<'a> Kinds<'a> {
             name,
         })
     }
+
+    /// Notes that the tree says by hand what resource a type is.
+    pub(super) fn declare(&mut self, item: ItemRef, resource: Resource) {
+        self.declared.insert(item, resource);
+    }
 }
+
+/// Resources that can only be created, so that no controller watches them: group, kind, plural and scope.
+const REVIEWS: &[(&str, &str, &str, bool)] = &[
+    ("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", false),
+    ("authentication.k8s.io", "TokenReview", "tokenreviews", false),
+    ("authorization.k8s.io", "LocalSubjectAccessReview", "localsubjectaccessreviews", true),
+    ("authorization.k8s.io", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false),
+    ("authorization.k8s.io", "SelfSubjectRulesReview", "selfsubjectrulesreviews", false),
+    ("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews", false),
+];
 
 fn spelled(kind: &Gvk) -> Resource {
     let computed = || crate::api::plural(&kind.kind.to_lowercase());

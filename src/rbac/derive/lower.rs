@@ -29,6 +29,9 @@ impl Scope {
 /// Crates whose types are one set of names.
 const KUBE: [&str; 5] = ["kube", "kube_client", "kube_core", "kube_runtime", "kube_derive"];
 
+/// The front of the path of a type that is declared nowhere, such as one that a macro makes.
+pub(super) const UNFOUND: &str = "?::";
+
 /// Types that are not told from what is in them: the last part of their path.
 const TRANSPARENT: &[&str] = &[
     "Arc",
@@ -194,6 +197,9 @@ impl Reader<'_> {
             },
             Resolution::Foreign(path) => self.lower_foreign(&path, arguments),
             Resolution::Primitive(name) => Ty::foreign(&name),
+            Resolution::Unresolved(_) if path.segments.len() == 1 && name.starts_with(char::is_uppercase) => {
+                Ty::Foreign(format!("{UNFOUND}{name}").into(), arguments)
+            }
             Resolution::Unresolved(_) => Ty::Unknown,
         }
     }

@@ -1,5 +1,7 @@
 //! The manager of generated projects, which is known by what it offers and not read.
 
+use std::collections::BTreeMap;
+
 use syn::Item;
 
 use crate::source::{ItemRef, ModuleId, SourceTree};
@@ -13,12 +15,15 @@ pub(super) fn is_inside(tree: &SourceTree, module: ModuleId) -> bool {
     path.get(1).is_some_and(|name| name == "manager") && tree.module_text(module).0.starts_with(HEADER)
 }
 
-/// The name of a type of the manager.
-pub(super) fn type_name(tree: &SourceTree, item: ItemRef) -> Option<String> {
-    match tree.item(item) {
-        Item::Struct(found) if is_inside(tree, tree.module(item)) => Some(found.ident.to_string()),
+/// The types of the manager by name.
+pub(super) fn types(tree: &SourceTree) -> BTreeMap<ItemRef, String> {
+    let named = |item: ItemRef| match tree.item(item) {
+        Item::Struct(found) if matches!(found.ident.to_string().as_str(), "Manager" | "Controller" | "Objects") => {
+            is_inside(tree, tree.module(item)).then(|| (item, found.ident.to_string()))
+        }
         _ => None,
-    }
+    };
+    tree.all_items().filter_map(named).collect()
 }
 
 /// The role that generated projects have for a call of the manager, besides that of their markers.

@@ -10,7 +10,7 @@ use crate::source::{ItemRef, ModuleId, SourceTree};
 
 use super::index::{Function, FunctionId, Index, Owner};
 use super::kinds::{Kinds, Resource};
-use super::lower::{Scope, bounds_of};
+use super::lower::{Scope, UNFOUND, bounds_of};
 use super::manager;
 use super::types::{Generics, Inferred, Reach, Ty};
 
@@ -66,6 +66,14 @@ pub(super) struct Signature {
     pub(super) output: Ty,
 }
 
+/// A call that waits until the rest of the caller says what its type arguments are.
+#[derive(Debug)]
+struct Later {
+    signature: Signature,
+    receiver: Option<Ty>,
+    arguments: Vec<Ty>,
+}
+
 /// The state of a function that is being run.
 #[derive(Debug)]
 pub(super) struct Frame {
@@ -93,6 +101,9 @@ pub(super) struct Reader<'a> {
     pub(super) kinds: Kinds<'a>,
     pub(super) index: Index<'a>,
     pub(super) inferred: Inferred,
+    /// The types of `impl` blocks, with their parameters open; by where the block is in memory.
+    blocks: BTreeMap<usize, Ty>,
+    managers: BTreeMap<ItemRef, String>,
     /// How deep an alias, a constant or `Deref` is followed.
     pub(super) depth: usize,
     fields: BTreeMap<(ItemRef, String), Ty>,
@@ -100,8 +111,12 @@ pub(super) struct Reader<'a> {
     runs: BTreeMap<Run, Ty>,
     counts: BTreeMap<FunctionId, usize>,
     stack: Vec<FunctionId>,
+    /// Calls whose type arguments are not known yet.
+    later: Vec<Later>,
     found: Vec<Found>,
     doubts: Vec<(Place, String, &'static str)>,
+    /// Where some run left no doubt.
+    clear: BTreeSet<(ModuleId, usize)>,
     urls: Vec<(Place, String, String, String)>,
 }
 
@@ -112,33 +127,119 @@ impl<'a> Reader<'a> {
             kinds: Kinds::new(tree),
             index: Index::new(tree, |module| manager::is_inside(tree, module)),
             inferred: Inferred::default(),
+            blocks: BTreeMap::new(),
+            managers: manager::types(tree),
             depth: 0,
             fields: BTreeMap::new(),
             learned: false,
             runs: BTreeMap::new(),
             counts: BTreeMap::new(),
             stack: Vec::new(),
+            later: Vec::new(),
             found: Vec::new(),
             doubts: Vec::new(),
+            clear: BTreeSet::new(),
             urls: Vec::new(),
         }
     }
 
     /// Runs everything until the fields of structs hold what is put into them anywhere.
     pub(super) fn read(&mut self) {
+        self.declared_resources();
         for _ in 0..PASSES {
             self.learned = false;
             self.runs.clear();
             self.counts.clear();
             self.found.clear();
             self.doubts.clear();
+            self.clear.clear();
             self.urls.clear();
             for id in self.index.ids() {
                 self.by_itself(id);
             }
             self.default_methods();
+            self.macros();
+            self.run_later(0);
             if !self.learned {
                 break;
+            }
+        }
+    }
+
+    /// The type that an `impl` block is for; its parameters fit anything.
+    pub(super) fn implemented(&mut self, module: ModuleId, block: &syn::ItemImpl) -> Ty {
+        let key = std::ptr::from_ref(block).addr();
+        if let Some(known) = self.blocks.get(&key) {
+            return known.clone();
+        }
+        let mut scope = Scope::new(module);
+        for parameter in block.generics.type_params() {
+            let name = parameter.ident.to_string();
+            scope.generics.insert(name.clone(), Ty::Param(name.as_str().into()));
+        }
+        let ty = self.lower(&scope, &block.self_ty);
+        self.blocks.insert(key, ty.clone());
+        ty
+    }
+
+    /// A run of this function has not come to its end.
+    pub(super) fn is_running(&self, id: FunctionId) -> bool {
+        self.stack.contains(&id)
+    }
+
+    /// The types of the manager.
+    pub(super) fn managers(&self) -> impl Iterator<Item = (ItemRef, &str)> {
+        self.managers.iter().map(|(item, name)| (*item, name.as_str()))
+    }
+
+    /// The type of the manager that an item is.
+    pub(super) fn manager_type_name(&self, item: ItemRef) -> Option<String> {
+        self.managers.get(&item).cloned()
+    }
+
+    /// Types that say by hand what resource they are: `impl Resource`, of kube or of k8s-openapi.
+    fn declared_resources(&mut self) {
+        for (module, block) in self.index.resources.clone() {
+            let Ty::Item(item, _) = self.implemented(module, block) else { continue };
+            let mut texts = BTreeMap::new();
+            let mut namespaced = None;
+            for part in &block.items {
+                let mut frame = Frame::of(Scope::new(module));
+                let (name, value) = match part {
+                    syn::ImplItem::Const(found) => (&found.ident, self.expr(&mut frame, &found.expr, &Ty::Unknown)),
+                    syn::ImplItem::Fn(found) => (&found.sig.ident, self.block(&mut frame, &found.block, &Ty::Unknown)),
+                    syn::ImplItem::Type(found) if found.ident == "Scope" => {
+                        let text = quote::ToTokens::to_token_stream(&found.ty).to_string();
+                        namespaced = Some(text.contains("NamespaceResourceScope"));
+                        continue;
+                    }
+                    _ => continue,
+                };
+                if let Ty::Text(text) = self.inferred.resolve(&value) {
+                    texts.insert(name.to_string(), text.to_string());
+                }
+            }
+            let mut text = |names: [&str; 2]| names.iter().find_map(|name| texts.remove(*name));
+            let (Some(group), Some(kind)) = (text(["GROUP", "group"]), text(["KIND", "kind"])) else { continue };
+            let plural = text(["URL_PATH_SEGMENT", "plural"]);
+            let plural = plural.unwrap_or_else(|| crate::api::plural(&kind.to_lowercase()));
+            self.kinds.declare(item, Resource { group, plural, namespaced, name: kind });
+        }
+    }
+
+    /// Macros of the package that speak of requests: what they expand to is not read.
+    fn macros(&mut self) {
+        let tree = self.tree;
+        for item in tree.items() {
+            let module = tree.module(item);
+            if let syn::Item::Macro(found) = tree.item(item)
+                && super::speaks_of_api(found.mac.tokens.clone())
+                && !manager::is_inside(tree, module)
+            {
+                let name = found.ident.as_ref().or(found.mac.path.segments.last().map(|last| &last.ident));
+                let name = name.map(ToString::to_string).unwrap_or_default();
+                let place = Place { module, span: syn::spanned::Spanned::span(&found.mac.path) };
+                self.doubt(place, format!("the macro `{name}!` may make requests, and is not read"), HELP);
             }
         }
     }
@@ -170,9 +271,7 @@ impl<'a> Reader<'a> {
                 if own {
                     continue;
                 }
-                let mut scope = Scope::new(module);
-                scope.generics = self.parameters(&scope, &[&block.generics], false);
-                let itself = self.lower(&scope, &block.self_ty);
+                let itself = self.implemented(module, block);
                 let signature = self.signature(id, Some(itself.clone()), true);
                 let arguments: Vec<Ty> = signature.parameters.iter().map(|(ty, _)| ty.clone()).collect();
                 self.run(signature, Some(itself), &arguments);
@@ -242,6 +341,25 @@ impl<'a> Reader<'a> {
         Signature { id, scope, parameters, output }
     }
 
+    /// What a call returns. Where its type arguments are still open, it is run when the caller has come to its end.
+    pub(super) fn enter(&mut self, signature: Signature, receiver: Option<Ty>, arguments: Vec<Ty>) -> Ty {
+        let open = |ty: &Ty| self.inferred.resolve(ty).any(&|part| matches!(part, Ty::Infer(_)));
+        if signature.scope.generics.values().any(open) {
+            let output = self.inferred.resolve(&signature.output);
+            self.later.push(Later { signature, receiver, arguments });
+            return output;
+        }
+        self.run(signature, receiver, &arguments)
+    }
+
+    /// Runs what waits since `start`.
+    fn run_later(&mut self, start: usize) {
+        while self.later.len() > start {
+            let Later { signature, receiver, arguments } = self.later.remove(start);
+            self.run(signature, receiver, &arguments);
+        }
+    }
+
     /// What a call returns; the requests of the function are those of the call.
     pub(super) fn run(&mut self, signature: Signature, receiver: Option<Ty>, arguments: &[Ty]) -> Ty {
         let Signature { id, mut scope, output, .. } = signature;
@@ -252,7 +370,10 @@ impl<'a> Reader<'a> {
         };
         let output = self.inferred.resolve(&output);
         let Some(block) = function.block else { return output };
-        for ty in scope.generics.values_mut() {
+        for (name, ty) in &mut scope.generics {
+            if let open @ Ty::Infer(_) = self.inferred.resolve(ty) {
+                self.inferred.unify(&open, &Ty::Param(name.as_str().into()));
+            }
             *ty = closed(self, ty);
         }
         scope.itself = receiver.or(scope.itself).map(|ty| closed(self, &ty));
@@ -293,8 +414,12 @@ impl<'a> Reader<'a> {
         if let Some(itself) = frame.scope.itself.clone() {
             frame.locals[0].insert("self".to_owned(), itself);
         }
+        let start = self.later.len();
         let value = self.block(&mut frame, block, &output);
+        self.run_later(start);
         self.stack.pop();
+        self.inferred.unify(&output, &value);
+        self.inferred.unify(&output, &frame.returned);
         let value = self.inferred.resolve(&value.join(&frame.returned));
         let result = output.refine(&value);
         self.runs.insert(key, value);
@@ -363,13 +488,20 @@ impl<'a> Reader<'a> {
         self.doubts.push((place, message, help));
     }
 
+    /// Notes that what a function does here can be told when it is called: that it can't be told without a call is no
+    /// news.
+    pub(super) fn clear(&mut self, place: Place) {
+        self.clear.insert((place.module, place.span.byte_range().start));
+    }
+
     /// The answer, in the order of the source.
     pub(super) fn finish(self) -> (Vec<Usage>, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let warn = |origin: Origin, message: String, help: &str| {
             Diagnostic::new(Code::RbacNotFollowed, message).at(origin).help(help)
         };
-        for (place, message, help) in &self.doubts {
+        let cleared = |place: &Place| self.clear.contains(&(place.module, place.span.byte_range().start));
+        for (place, message, help) in self.doubts.iter().filter(|(place, ..)| !cleared(place)) {
             diagnostics.push(warn(self.tree.origin(place.module, place.span), message.clone(), help));
         }
         let mut known: BTreeMap<(String, usize, usize, Permission), Answer> = BTreeMap::new();
@@ -404,7 +536,7 @@ impl<'a> Reader<'a> {
         }
         for (place, (origin, why, call)) in open {
             if !answered.contains(&place) {
-                let call = call.replace("<{}>", "");
+                let call = call.replace("::<{}>", "").replace("<{}>", "");
                 diagnostics.push(warn(origin, format!("`{call}`: {why}"), HELP));
             }
         }
@@ -435,6 +567,10 @@ impl<'a> Reader<'a> {
         match kind {
             Ty::Param(name) => {
                 format!("the kind is the type parameter `{name}`, and no call that says what it is was found")
+            }
+            Ty::Foreign(path, _) if path.starts_with(UNFOUND) => {
+                let name = &path[UNFOUND.len()..];
+                format!("the type `{name}` is not found; a macro that is not read may declare it")
             }
             Ty::Foreign(path, _) if path.ends_with("DynamicObject") => {
                 "the kind is not spelled out in the source".to_owned()

@@ -1,0 +1,112 @@
+//! Permissions derived from public operators, beside what a person found out by reading them.
+//!
+//! `tests/fixtures/rbac-derive/OWNER+NAME.tsv` was written before the tool was run on the operator: facts, and no code
+//! of theirs. A kind `?` is known only when the operator runs, and has to be said.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use memcached_sdk::diagnostic::Diagnostics;
+use memcached_sdk::rbac::derive;
+use memcached_sdk::rbac::{Scope, Target, Usage};
+use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
+
+/// Verb, resource, scope, `file:line`.
+type Row = [String; 4];
+
+#[test]
+#[ignore = "needs CORPUS, a folder of repositories: make corpus"]
+fn permissions_of_public_operators_are_derived() {
+    let checkouts = super::checkouts("corpus-derived");
+    let mut table =
+        "| operator | needed | found | invented | kind not in the source | said | other doubts |\n|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    let mut wrong = String::new();
+    let (mut needed, mut found, mut invented, mut operators) = (0, 0, 0, 0);
+    for path in truths() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let name = path.file_stem().unwrap().to_str().unwrap().replace('+', "/");
+        let (_, checkout) = checkouts
+            .iter()
+            .find(|(repository, _)| *repository == name)
+            .unwrap_or_else(|| panic!("corpus absent: {name} is not in CORPUS"));
+        let package = text.lines().find_map(|line| line.strip_prefix("# package\t")).unwrap();
+        let (truth, open): (BTreeSet<Row>, BTreeSet<Row>) = rows(&text).partition(|row| row[1] != "?");
+        let (usages, doubts) = read(checkout, &checkout.join(package));
+        let derived: BTreeSet<Row> = usages.iter().map(row).collect();
+        let doubts: BTreeSet<String> = doubts.iter().map(|doubt| place(doubt.origin.as_ref().unwrap())).collect();
+        let said = open.iter().filter(|row| doubts.contains(&row[3])).count();
+        let missing: Vec<_> = truth.difference(&derived).collect();
+        let extra: Vec<_> = derived.difference(&truth).collect();
+        let other: Vec<_> = doubts.iter().filter(|doubt| !open.iter().any(|row| row[3] == **doubt)).collect();
+        for (what, rows) in [("missing", &missing), ("invented", &extra)] {
+            for row in rows {
+                writeln!(wrong, "{name}: {what} {}", row.join(" ")).unwrap();
+            }
+        }
+        for doubt in &other {
+            writeln!(wrong, "{name}: doubt at {doubt}").unwrap();
+        }
+        let share = (truth.len() - missing.len()) * 100 / truth.len();
+        writeln!(
+            table,
+            "| {name} | {} | {share} % | {} | {} | {said} | {} |",
+            truth.len(),
+            extra.len(),
+            open.len(),
+            other.len()
+        )
+        .unwrap();
+        assert_eq!(said, open.len(), "{name}: a kind that is not in the source is passed over\n{wrong}");
+        needed += truth.len();
+        found += truth.len() - missing.len();
+        invented += extra.len();
+        operators += 1;
+    }
+    println!("{table}\n{wrong}");
+    assert!(operators >= 8, "only {operators} operators");
+    assert_eq!(invented, 0, "permissions that are not needed");
+    assert!(found * 100 >= needed * 95, "{found} of {needed}");
+}
+
+fn truths() -> Vec<std::path::PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rbac-derive");
+    let mut paths: Vec<_> = dir.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "tsv"));
+    paths.sort();
+    paths
+}
+
+fn rows(text: &str) -> impl Iterator<Item = Row> {
+    text.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let parts: Vec<String> = line.split('\t').map(str::to_owned).collect();
+        parts.try_into().unwrap_or_else(|parts| panic!("{parts:?}"))
+    })
+}
+
+fn row(usage: &Usage) -> Row {
+    let target = match &usage.permission.target {
+        Target::Resource { group, resource, .. } if group.is_empty() => resource.clone(),
+        Target::Resource { group, resource, .. } => format!("{group}/{resource}"),
+        Target::Url(url) => url.clone(),
+    };
+    let scope = match usage.scope {
+        Scope::Cluster => "cluster",
+        Scope::Own => "own",
+        Scope::Namespace(_) => "namespace",
+        Scope::Namespaced => "namespaced",
+    };
+    [usage.permission.verb.clone(), target, scope.to_owned(), place(&usage.origin)]
+}
+
+fn place(origin: &memcached_sdk::diagnostic::Origin) -> String {
+    format!("{}:{}", origin.path, origin.line_column().0)
+}
+
+fn read(root: &Path, package: &Path) -> (Vec<Usage>, Diagnostics) {
+    let (mut tree, _) =
+        SourceTree::load_below(root, package, &FeatureSelection::default(), &Pending::default()).unwrap();
+    let ((usages, doubts), _) = tree.settle(derive::uses);
+    (usages, doubts)
+}
