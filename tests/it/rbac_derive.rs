@@ -9,6 +9,8 @@ use memcached_sdk::rbac::derive::{self, propose};
 use memcached_sdk::rbac::{Scope, Target, Usage};
 use memcached_sdk::source::SourceTree;
 
+use crate::sandbox::Sandbox;
+
 /// Each `tests/fixtures/rbac-derive/<case>.rs` uses what `<case>.txt` says.
 #[test]
 fn fixtures() {
@@ -19,7 +21,7 @@ fn fixtures() {
         snapbox::assert_data_eq!(show(&usages, &diagnostics), expected);
         count += 1;
     }
-    assert!(count >= 1, "only {count} fixtures");
+    assert!(count >= 6, "only {count} fixtures");
 }
 
 fn cases() -> Vec<PathBuf> {
@@ -135,4 +137,161 @@ fn the_sample_uses_what_its_roles_allow() {
         derived.dedup();
         assert_eq!(verbs, derived, "{name}");
     }
+}
+
+const LEASES: &str = "\
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use kube::{Api, Client};
+
+async fn run(client: Client, namespace: &str) {
+    let leases: Api<Lease> = Api::default_namespaced(client.clone());
+    leases.get(\"a\").await;
+    Api::<Secret>::namespaced(client.clone(), \"vault\").get(\"a\").await;
+    Api::<Pod>::namespaced(client.clone(), namespace).list(&lp).await;
+    Api::<Pod>::all(client.clone()).logs(\"a\", &lp).await;
+    anything().delete_collection(&dp, &lp).await;
+}
+
+fn main() {}
+";
+
+fn package() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("Cargo.toml", MANIFEST).file("Cargo.lock", LOCK).file("src/main.rs", LEASES);
+    sandbox
+}
+
+#[test]
+fn roles_are_printed() {
+    let warning = "\
+warning[rbac-not-followed]: `delete_collection` looks like a request, but its receiver could not be followed
+  --> src/main.rs:11:16
+   |
+11 |     anything().delete_collection(&dp, &lp).await;
+   |                ^^^^^^^^^^^^^^^^^
+   |
+   = help: name its permissions in a `+kubebuilder:rbac` marker
+";
+    let roles = "\
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: reader
+rules:
+- apiGroups:
+  - \"\"
+  resources:
+  - pods
+  verbs:
+  - list
+- apiGroups:
+  - \"\"
+  resources:
+  - pods/log
+  verbs:
+  - get
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: reader
+  namespace: system
+rules:
+- apiGroups:
+  - coordination.k8s.io
+  resources:
+  - leases
+  verbs:
+  - get
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: reader
+  namespace: vault
+rules:
+- apiGroups:
+  - \"\"
+  resources:
+  - secrets
+  verbs:
+  - get
+";
+    let sandbox = package();
+    let before = sandbox.files();
+    sandbox.run("rbac derive --role-name reader").success().stdout(roles).stderr(warning);
+    let markers = "\
+// +kubebuilder:rbac:groups=core,resources=pods,verbs=list
+// +kubebuilder:rbac:groups=core,resources=pods/log,verbs=get
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get,namespace=system
+// +kubebuilder:rbac:groups=core,resources=secrets,verbs=get,namespace=vault
+";
+    sandbox.run("rbac derive --format markers").success().stdout(markers).stderr(warning);
+    assert_eq!(sandbox.files(), before);
+}
+
+/// The markers that are proposed say what the roles say.
+#[test]
+fn markers_make_the_roles() {
+    let sandbox = package();
+    let markers = sandbox.run("rbac derive --format markers").success().out();
+    let roles = sandbox.run("rbac derive").success().out();
+    sandbox.file("src/main.rs", &format!("{markers}fn main() {{}}\n"));
+    sandbox.run("generate rbac --stdout").success().stdout(roles);
+}
+
+#[test]
+fn calls_are_explained() {
+    let sandbox = package();
+    for (rule, expected) in [
+        (
+            "get leases",
+            "src/main.rs:7:12: get leases.coordination.k8s.io in the namespace of the operator: Api<Lease>::get\n",
+        ),
+        ("secrets", "src/main.rs:8:56: get secrets in the namespace `vault`: Api<Secret>::get\n"),
+        (
+            "+kubebuilder:rbac:groups=core,resources=pods;pods/log,verbs=*",
+            "src/main.rs:9:55: list pods in any namespace: Api<Pod>::list\n\
+             src/main.rs:10:37: get pods/log cluster-wide: Api<Pod>::logs\n",
+        ),
+        ("watch", ""),
+    ] {
+        let run = sandbox.run(&format!("rbac explain {rule}")).success();
+        assert_eq!(run.out(), expected, "{rule}");
+        assert_eq!(run.err().contains("nothing in the code is known to use it"), expected.is_empty(), "{rule}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&sandbox.run("rbac explain leases -o json").success().out()).unwrap();
+    let expected = serde_json::json!([{
+        "call": "Api<Lease>::get", "column": 12, "file": "src/main.rs", "group": "coordination.k8s.io", "line": 7,
+        "resource": "leases", "scope": "own", "verb": "get",
+    }]);
+    assert_eq!(json["uses"], expected);
+    assert_eq!(json["diagnostics"][0]["code"], "rbac-not-followed");
+    let wrong = sandbox.run("rbac explain patch the pods").code(2);
+    assert!(wrong.err().contains("`patch the pods` is no rule"), "{wrong}");
+    let wrong = sandbox.run("rbac explain group=apps").code(2);
+    assert!(wrong.err().contains("`group=apps` is no argument of a marker"), "{wrong}");
+}
+
+/// A package that depends on another one of its workspace uses what the functions use that it calls, and no more.
+#[test]
+fn functions_of_other_packages_count_where_they_are_called() {
+    let sandbox = Sandbox::new();
+    let helper = "use k8s_openapi::api::core::v1::{Node, Pod};\nuse kube::{Api, Client};\n\
+                  pub async fn pods(client: Client) {\n    Api::<Pod>::all(client).list(&lp).await;\n}\n\
+                  pub async fn nodes(client: Client) {\n    Api::<Node>::all(client).list(&lp).await;\n}\n";
+    sandbox
+        .file("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"op\", \"common\"]\n")
+        .file("op/Cargo.toml", &format!("{}common = {{ path = \"../common\" }}\n", MANIFEST))
+        .file("op/src/main.rs", "fn main() {\n    common::pods(client());\n}\n")
+        .file("common/Cargo.toml", &MANIFEST.replace("\"op\"", "\"common\""))
+        .file("common/src/lib.rs", helper);
+    let pods = "common/src/lib.rs:4:29: list pods cluster-wide: Api<Pod>::list\n";
+    let nodes = "common/src/lib.rs:7:30: list nodes cluster-wide: Api<Node>::list\n";
+    sandbox.run("rbac explain list -p op").success().stdout(pods);
+    sandbox.run("rbac explain list --workspace").success().stdout(format!("{pods}{nodes}"));
+    sandbox.run("rbac explain list --workspace --paths op").success().stdout("");
 }

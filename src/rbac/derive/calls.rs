@@ -822,15 +822,12 @@ impl Reader<'_> {
         };
         let mut verbs = method.verbs.to_vec();
         if table::CREATING.contains(&name) {
-            match self.inferred.resolve(&arguments.get(2)) {
-                Ty::Patch { apply } => {
-                    self.clear(place);
-                    verbs.extend(apply.then_some("create"));
-                }
-                _ => {
-                    let message = format!("`Api::{name}`: whether this is a server-side apply could not be followed");
-                    self.doubt(place, message, "for a server-side apply name the verb `create` in a marker");
-                }
+            if let Ty::Patch { apply } = self.inferred.resolve(&arguments.get(2)) {
+                self.clear(place);
+                verbs.extend(apply.then_some("create"));
+            } else {
+                let message = format!("`Api::{name}`: whether this is a server-side apply could not be followed");
+                self.doubt(place, message, "for a server-side apply name the verb `create` in a marker");
             }
         }
         self.request(place, (kind, reach), &verbs, sub.as_deref(), &call);
