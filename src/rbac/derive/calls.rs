@@ -72,6 +72,7 @@ impl Reader<'_> {
                     _ => Ty::Unknown,
                 }
             }
+            Callee::Foreign(path) if path.last().is_some_and(|last| last == "None") => Ty::Never,
             Callee::Foreign(_) | Callee::Unknown => Ty::Unknown,
         }
     }
@@ -630,7 +631,11 @@ impl Reader<'_> {
                 None => Ty::Unknown,
             };
         }
-        if is_kube(path) || path[0] == "kube_runtime" {
+        if path[0] == "std" && name == "Err" {
+            self.arguments_of(frame, arguments);
+            return Ty::Never;
+        }
+        if is_kube(path) {
             let of = path.len().checked_sub(2).map(|at| path[at].as_str()).unwrap_or_default();
             if of.starts_with(char::is_uppercase) {
                 let ty = self.lower_foreign(&path[..path.len() - 1], Vec::new());
@@ -1198,8 +1203,9 @@ fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, name: &str, ar
         ("fold" | "try_fold", _) if is_many => first().join(&returned()),
         ("map" | "and_then" | "then" | "map_ok" | "is_some_and" | "map_or" | "map_or_else", _) => returned(),
         ("unwrap_or" | "unwrap_or_default" | "unwrap_or_else" | "or_else" | "or" | "get_or_init", other) => {
-            let value = called(arguments.first());
-            if matches!(other, Ty::Unknown) { value } else { other.join(&value) }
+            // Without an argument another value of the type.
+            let value = arguments.first().map_or(Ty::Unknown, |value| called(Some(value)));
+            if matches!(name, "get_or_init") { value } else { other.join(&value) }
         }
         ("set", other) => {
             inferred.unify(other, &first());

@@ -63,7 +63,7 @@ impl Reader<'_> {
                     if last && semicolon.is_none() {
                         value = found;
                     } else if last && diverges(inner) {
-                        value = Ty::Unknown;
+                        value = Ty::Never;
                     }
                 }
                 Stmt::Macro(call) => {
@@ -102,7 +102,10 @@ impl Reader<'_> {
             Pat::Type(pattern) => self.lower(&frame.scope.clone(), &pattern.ty),
             _ => Ty::Unknown,
         };
-        let mut value = declared.clone();
+        let mut value = match &local.pat {
+            Pat::Type(_) => declared.clone(),
+            _ => Ty::Never,
+        };
         if let Some(init) = &local.init {
             let found = self.expr(frame, &init.expr, &declared);
             self.inferred.unify(&declared, &found);
@@ -374,7 +377,7 @@ impl Reader<'_> {
         let none = &Ty::Unknown;
         match expr {
             Expr::Async(inner) => {
-                let returned = std::mem::replace(&mut frame.returned, Ty::Unknown);
+                let returned = std::mem::replace(&mut frame.returned, Ty::Never);
                 let output = std::mem::replace(&mut frame.output, expected.clone());
                 let value = self.block(frame, &inner.block, expected);
                 frame.output = output;
@@ -383,7 +386,7 @@ impl Reader<'_> {
             Expr::If(inner) => self.if_(frame, inner, expected),
             Expr::Match(inner) => {
                 let scrutinee = self.expr(frame, &inner.expr, none);
-                let mut value = Ty::Unknown;
+                let mut value = Ty::Never;
                 for arm in &inner.arms {
                     frame.enter();
                     self.bind(frame, &arm.pat, &scrutinee);
@@ -426,14 +429,15 @@ impl Reader<'_> {
                     let found = self.expr(frame, value, &output);
                     frame.returned = frame.returned.join(&self.inferred.resolve(&found));
                 }
-                Ty::Unknown
+                Ty::Never
             }
             Expr::Break(inner) => {
                 if let Some(value) = &inner.expr {
                     self.expr(frame, value, none);
                 }
-                Ty::Unknown
+                Ty::Never
             }
+            Expr::Continue(_) => Ty::Never,
             Expr::Yield(inner) => {
                 if let Some(value) = &inner.expr {
                     self.expr(frame, value, none);
@@ -446,7 +450,7 @@ impl Reader<'_> {
 
     /// A collection of expressions.
     pub(super) fn many<'e>(&mut self, frame: &mut Frame, parts: impl Iterator<Item = &'e Expr>, wanted: &Ty) -> Ty {
-        let mut element = Ty::Unknown;
+        let mut element = Ty::Never;
         for part in parts {
             let found = self.expr(frame, part, wanted);
             element = element.join(&self.inferred.resolve(&found));
@@ -466,7 +470,11 @@ impl Reader<'_> {
             Stmt::Expr(last, _) => diverges(last),
             _ => false,
         });
-        if ends { other } else { then.join(&other) }
+        match (ends, diverges(otherwise)) {
+            (true, _) => other,
+            (_, true) => then,
+            _ => then.join(&other),
+        }
     }
 
     fn assign(&mut self, frame: &mut Frame, inner: &syn::ExprAssign) -> Ty {
@@ -477,12 +485,8 @@ impl Reader<'_> {
         match &*inner.left {
             Expr::Path(path) => {
                 if let Some(name) = path.path.get_ident() {
-                    let known = self.inferred.resolve(&declared);
                     // What was there before may be there still, when this is one of two branches.
-                    let joined = match known {
-                        Ty::Text(_) => known.join(&value),
-                        known => known.refine(&value).join(&value),
-                    };
+                    let joined = self.inferred.resolve(&declared).join(&value);
                     frame.assign(&name.to_string(), joined);
                 }
             }
@@ -558,7 +562,7 @@ impl Reader<'_> {
             syn::ReturnType::Default => wanted,
             output @ syn::ReturnType::Type(..) => self.lower_return(&frame.scope.clone(), output),
         };
-        let returned = std::mem::replace(&mut frame.returned, Ty::Unknown);
+        let returned = std::mem::replace(&mut frame.returned, Ty::Never);
         let output = std::mem::replace(&mut frame.output, declared.clone());
         frame.enter();
         for (position, pattern) in closure.inputs.iter().enumerate() {

@@ -81,11 +81,12 @@ impl Reader<'_> {
     /// What a well-known macro makes of its arguments.
     fn expanded(&self, name: &str, types: Vec<Ty>) -> Ty {
         match (name, types.as_slice()) {
-            ("vec", _) => Ty::many(types.iter().fold(Ty::Unknown, |all, ty| all.join(&self.inferred.resolve(ty)))),
+            ("vec", _) => Ty::many(types.iter().fold(Ty::Never, |all, ty| all.join(&self.inferred.resolve(ty)))),
             ("join" | "try_join", _) => Ty::Tuple(types),
             ("pin" | "dbg", [one]) => one.clone(),
             ("format", [one @ Ty::Text(text)]) if !text.contains('{') => one.clone(),
             ("format", _) => Ty::foreign("std::string::String"),
+            ("panic" | "bail" | "unreachable" | "todo" | "unimplemented", _) => Ty::Never,
             _ => Ty::Unknown,
         }
     }

@@ -86,13 +86,7 @@ pub(super) struct Frame {
 
 impl Frame {
     pub(super) fn of(scope: Scope) -> Self {
-        Self {
-            scope,
-            locals: vec![BTreeMap::new()],
-            nested: BTreeMap::new(),
-            output: Ty::Unknown,
-            returned: Ty::Unknown,
-        }
+        Self { scope, locals: vec![BTreeMap::new()], nested: BTreeMap::new(), output: Ty::Unknown, returned: Ty::Never }
     }
 }
 

@@ -14,6 +14,8 @@ use crate::source::ItemRef;
 pub(super) enum Ty {
     /// Anything.
     Unknown,
+    /// Nothing: no value comes from there.
+    Never,
     /// A type that is still to be inferred.
     Infer(u32),
     /// A type parameter of a function or `impl` that is read without a call.
@@ -149,8 +151,8 @@ impl Ty {
             declared.iter().zip(values).map(|(declared, value)| declared.refine(value)).collect()
         };
         match (self, value) {
-            (_, Self::Unknown) => self.clone(),
-            (Self::Unknown | Self::Infer(_), _) => value.clone(),
+            (_, Self::Unknown | Self::Never) => self.clone(),
+            (Self::Unknown | Self::Never | Self::Infer(_), _) => value.clone(),
             (declared, value) if value.is_value() && !matches!(declared, Self::Item(..) | Self::Api(..)) => {
                 value.clone()
             }
@@ -177,15 +179,34 @@ impl Ty {
         }
     }
 
+    /// The type of a value that may also be another one: what only this value says is no longer known.
+    pub(super) fn general(&self) -> Self {
+        match self {
+            Self::Text(_) | Self::OwnNamespace => Self::foreign("std::string::String"),
+            Self::Dynamic(_) => Self::foreign("kube::ApiResource"),
+            Self::Request { .. } => Self::foreign("http::Request"),
+            Self::Patch { apply: false } => Self::foreign("kube::Patch"),
+            Self::Api(kind, reach) => match &**kind {
+                Self::Dynamic(_) => Self::Api(Rc::new(Self::foreign("kube::DynamicObject")), reach.clone()),
+                _ => self.clone(),
+            },
+            other => other.clone(),
+        }
+    }
+
     /// One type for a value that comes from two places.
     pub(super) fn join(&self, other: &Self) -> Self {
         match (self, other) {
             (one, other) if one == other => one.clone(),
-            (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.clone(),
+            (Self::Never, other) | (other, Self::Never) => other.clone(),
+            (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.general(),
             (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
             (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
             (Self::Text(_), Self::Text(_)) => Self::foreign("std::string::String"),
+            (Self::Dynamic(_), other) | (other, Self::Dynamic(_)) => other.clone(),
+            (one @ (Self::Text(_) | Self::OwnNamespace), Self::Foreign(..)) => one.general(),
             (Self::Text(_) | Self::OwnNamespace, other) => other.clone(),
+            (Self::Patch { apply: false }, other) => other.clone(),
             (Self::Api(one, reach), Self::Api(other, more)) => {
                 Self::Api(Rc::new(one.join(other)), reach.union(more).cloned().collect())
             }
@@ -238,11 +259,16 @@ impl Inferred {
 
     fn learn(&mut self, one: &Ty, other: &Ty) {
         match (one, other) {
-            (Ty::Unknown, _) | (_, Ty::Unknown) => {}
+            (Ty::Unknown | Ty::Never, _) | (_, Ty::Unknown | Ty::Never) => {}
             (Ty::Infer(id), known) | (known, Ty::Infer(id)) => {
                 let circular = known.any(&|part| matches!(part, Ty::Infer(other) if other == id));
+                // A type is learnt, not the one string that happened to have it.
+                let known = match known {
+                    Ty::Text(_) | Ty::OwnNamespace | Ty::Request { .. } => known.general(),
+                    known => known.clone(),
+                };
                 if !circular && let Some(slot) = self.0.get_mut(*id as usize) {
-                    *slot = Some(known.clone());
+                    *slot = Some(known);
                 }
             }
             (Ty::Item(a, one), Ty::Item(b, other)) if a == b => self.learn_each(one, other),
