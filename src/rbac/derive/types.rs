@@ -203,10 +203,9 @@ impl Ty {
             (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
             (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
             (Self::Text(_), Self::Text(_)) => Self::foreign("std::string::String"),
-            (Self::Dynamic(_), other) | (other, Self::Dynamic(_)) => other.clone(),
             (one @ (Self::Text(_) | Self::OwnNamespace), Self::Foreign(..)) => one.general(),
-            (Self::Text(_) | Self::OwnNamespace, other) => other.clone(),
-            (Self::Patch { apply: false }, other) => other.clone(),
+            (Self::Dynamic(_) | Self::Text(_) | Self::OwnNamespace | Self::Patch { apply: false }, other)
+            | (other, Self::Dynamic(_)) => other.clone(),
             (Self::Api(one, reach), Self::Api(other, more)) => {
                 Self::Api(Rc::new(one.join(other)), reach.union(more).cloned().collect())
             }
