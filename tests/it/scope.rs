@@ -188,6 +188,28 @@ fn the_list_in_project_is_the_switch() {
     assert_eq!(overlay(&sandbox), ["config/namespaces/role_binding.yaml"]);
 }
 
+/// A ClusterRole is bound in `config/rbac`; what a marker limits to a namespace is not left without a binding.
+#[test]
+fn a_namespace_in_a_marker_is_granted_in_any_scope() {
+    let sandbox = project("");
+    let marker = "// +kubebuilder:rbac:groups=core,resources=secrets,verbs=get,namespace=";
+    sandbox.file("src/more.rs", &format!("{marker}demo-system\n{marker}vault\n"));
+    sandbox.replace("src/main.rs", "use std::process::ExitCode;", "mod more;\nuse std::process::ExitCode;");
+    sandbox.run("generate").success();
+    assert!(!sandbox.read("config/rbac/role.yaml").contains("secrets"));
+    for file in ["role", "role_binding"] {
+        let text = sandbox.read(&format!("config/namespaces/{file}.yaml"));
+        let namespaces: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("  namespace: ")).collect();
+        let expected = if file == "role" {
+            ["demo-system", "vault"].to_vec()
+        } else {
+            ["demo-system", "demo-system", "vault", "demo-system"].to_vec()
+        };
+        assert_eq!(namespaces, expected, "{text}");
+    }
+    assert!(!sandbox.path("config/namespaces/manager_namespaces_patch.yaml").exists());
+}
+
 #[test]
 fn names_are_those_that_kustomize_gives() {
     let sandbox = project("--namespaces a");

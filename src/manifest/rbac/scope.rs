@@ -26,9 +26,9 @@ pub struct Scope {
 /// The roles of an operator by where they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placed {
-    /// Cluster-wide and in the own namespace; kustomize gives them the prefix and the namespace.
+    /// Cluster-wide and, where that is what is bound, in the own namespace; kustomize gives them prefix and namespace.
     pub inside: Vec<Value>,
-    /// The Roles in other namespaces.
+    /// The other Roles.
     pub roles: Vec<Value>,
     /// The bindings of those that have the default name.
     pub bindings: Vec<Value>,
@@ -93,9 +93,10 @@ impl Scope {
     /// Sorts roles by where they are. The role that the binding in `config/rbac` names is there even when it allows nothing.
     pub fn place(&self, documents: Vec<Value>, default_name: &str) -> Placed {
         let mut placed = Placed::default();
+        let home = if self.confined_to.is_some() { self.own.as_str() } else { "" };
         for mut role in documents {
             let namespace = namespace(&role).to_owned();
-            if namespace.is_empty() || namespace == self.own {
+            if namespace.is_empty() || namespace == home {
                 placed.inside.push(role);
                 continue;
             }
@@ -106,7 +107,6 @@ impl Scope {
             role["metadata"]["name"] = json!(format!("{}{name}", self.prefix));
             placed.roles.push(role);
         }
-        let home = if self.confined_to.is_some() { self.own.as_str() } else { "" };
         let nothing = document("", default_name, Rules::default());
         placed.inside.retain(|role| *role != nothing);
         if !placed.inside.iter().any(|role| role["metadata"]["name"] == default_name && namespace(role) == home) {
