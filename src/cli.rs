@@ -408,6 +408,10 @@ pub enum RbacCommand {
     Derive(DeriveArgs),
     /// List the calls that use a permission
     Explain(ExplainArgs),
+    /// Compare the declared permissions with those that the code uses
+    Lint(LintArgs),
+    /// Compare the declared permissions with what an operator has requested
+    Verify(VerifyArgs),
 }
 
 /// `rbac derive`
@@ -448,6 +452,59 @@ pub struct ExplainArgs {
     /// The code to read.
     #[command(flatten)]
     pub code: CodeArgs,
+}
+
+/// `rbac lint`
+///
+/// Declared are the markers, and the roles of config/ that are bound to the operator's ServiceAccount; with --role those in
+/// the files instead. A finding can be allowed by a comment before it, which must say why:
+/// `// memcached-sdk:allow(rbac-excess): reason`. The exit code is 1 if there are findings.
+#[derive(Debug, Clone, Args)]
+#[command(about = "Compare the declared permissions with those that the code uses")]
+pub struct LintArgs {
+    /// Add markers for what is used and not declared; nothing is removed
+    #[arg(long, conflicts_with = "role")]
+    pub fix: bool,
+    /// A file with roles that are written by hand, and perhaps their bindings; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub role: Vec<PathBuf>,
+    /// The features of the crate.
+    #[command(flatten)]
+    pub features: FeatureArgs,
+    /// Where the code is.
+    #[command(flatten)]
+    pub packages: PackageArgs,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// `rbac verify`
+///
+/// Reads an audit log of the API server, one JSON object a line, as `--audit-log-path` writes it with a policy of level Metadata
+/// or higher. What was refused to the operator is missing; a permission that no request has used is reported, too. The exit
+/// code is 1 if there are findings.
+#[derive(Debug, Clone, Args)]
+#[command(about = "Compare the declared permissions with what an operator has requested")]
+pub struct VerifyArgs {
+    /// The audit log; - for standard input
+    #[arg(long, value_name = "FILE")]
+    pub audit_log: PathBuf,
+    /// Who the operator is: NAMESPACE/NAME of its ServiceAccount, or the full name of a user
+    #[arg(long, value_name = "USER")]
+    pub user: String,
+    /// A file with roles that are written by hand, and perhaps their bindings; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub role: Vec<PathBuf>,
+    /// The features of the crate.
+    #[command(flatten)]
+    pub features: FeatureArgs,
+    /// Where the code is.
+    #[command(flatten)]
+    pub packages: PackageArgs,
+    /// The format of the report
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: OutputFormat,
 }
 
 /// Code that is read, and how the answer is printed.

@@ -33,6 +33,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Create(CreateCommand::Api(args)) => args.write.clone(),
         Command::Generate(args) => args.write.clone(),
         Command::Update(args) => args.write.clone(),
+        Command::Rbac(RbacCommand::Lint(args)) => args.write.clone(),
+        Command::Rbac(RbacCommand::Verify(args)) => WriteArgs { output: args.output, ..WriteArgs::default() },
         Command::Rbac(
             RbacCommand::Derive(DeriveArgs { code, .. }) | RbacCommand::Explain(ExplainArgs { code, .. }),
         ) => {
@@ -56,6 +58,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Create(CreateCommand::Api(args)) => create_api::run(&args, &mut term),
         Command::Generate(args) => generate::run(&args, &mut term),
         Command::Rbac(RbacCommand::Derive(args)) => rbac::derive(&args, &mut term),
+        Command::Rbac(RbacCommand::Lint(args)) => rbac::lint(&args, &mut term),
+        Command::Rbac(RbacCommand::Verify(args)) => rbac::verify(&args, &mut term),
         Command::Rbac(RbacCommand::Explain(args)) => rbac::explain(&args, &mut term),
         Command::Update(args) => update::run(&args, &mut term),
         Command::Completion(args) => print(&completion::script(&args), &mut term),
@@ -64,7 +68,7 @@ pub fn run(cli: Cli) -> ExitCode {
     let done = done.or_else(|error| fail(error, &write, &mut term));
     ExitCode::from(match done {
         Ok(Outcome::Done) => 0,
-        Ok(Outcome::Failed) | Err(_) => 1,
+        Ok(Outcome::Failed | Outcome::Found) | Err(_) => 1,
         Ok(Outcome::Misused) => 2,
         Ok(Outcome::Differs) => 3,
     })
@@ -97,6 +101,8 @@ enum Outcome {
     Done,
     /// The source has errors; they were shown and nothing was written.
     Failed,
+    /// A check has findings; they were shown.
+    Found,
     /// The command line asks for what can't be.
     Misused,
     /// `--check`: it is not.

@@ -154,6 +154,7 @@ macro_rules! codes {
 codes! {
     ArrayItems = "array-items", Error, "An array has no schema for all of its items, such as that of a tuple";
     AttributeMacro = "attribute-macro", Error, "An attribute macro may rewrite a type before its schema is derived";
+    AuditLine = "audit-line", Warning, "A line of an audit log that is no event";
     CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
     CompileFailed = "compile-failed", Error, "The compiler could not be asked for a CRD";
     CrdPanic = "crd-panic", Error, "`crd()` of a compiled type panics";
@@ -184,9 +185,19 @@ codes! {
     NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
     Pattern = "pattern", Error, "A regular expression that Go, and so the API server, can't compile";
     PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
+    RbacAllow = "rbac-allow", Warning, "A comment that allows a finding says no reason, or there is no such finding";
+    RbacEscalation = "rbac-escalation", Warning, "A permission to get other permissions: `bind`, `escalate` or `impersonate`";
+    RbacExcess = "rbac-excess", Warning, "A permission that the code does not use";
+    RbacMissing = "rbac-missing", Error, "A permission that the operator needs and that nothing declares";
     RbacNotFollowed = "rbac-not-followed", Warning, "A call may make a request that could not be derived from the code";
     RbacRule = "rbac-rule", Warning, "A permission that the API server refuses, or that no request can match";
+    RbacScope = "rbac-scope", Warning, "A permission in all namespaces that the code uses in one";
+    RbacSecrets = "rbac-secrets", Warning, "A permission for the Secrets of all namespaces";
+    RbacUnproven = "rbac-unproven", Note, "A permission that no call uses which could be followed, while others could not";
+    RbacUnused = "rbac-unused", Warning, "A permission that no request in an audit log has used";
+    RbacWildcard = "rbac-wildcard", Warning, "A permission with `*`, which allows what nobody has thought of";
     RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
+    RequestForbidden = "request-forbidden", Warning, "A request of the operator was refused, and not for lack of a permission";
     ScalePath = "scale-path", Error, "A path of the scale subresource that the API server refuses";
     SchemaCode = "schema-code", Error, "A schema is made by code of the user";
     SchemaSize = "schema-size", Error, "A schema is too large for any API server";

@@ -3,7 +3,11 @@
 //! Markers are what is declared (see [`crate::manifest::rbac`]); the rooms below say what the code uses and what an
 //! operator has requested, and compare.
 
+pub mod allow;
+pub mod audit;
+pub mod declared;
 pub mod derive;
+pub mod lint;
 mod rule;
 mod usage;
 

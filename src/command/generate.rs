@@ -271,7 +271,7 @@ fn list(manifests: &Manifests, term: &mut Term) {
 }
 
 /// Where the project's operator works. Its namespace and the prefix of its names are what kustomize gives it.
-fn scope(draft: &Draft, project: &Project) -> Result<Scope> {
+pub(super) fn scope(draft: &Draft, project: &Project) -> Result<Scope> {
     let text = draft.read(&RelPath::new("config/default/kustomization.yaml")?)?;
     let kustomization: Option<Value> = text.and_then(|text| serde_yaml::from_str(&text).ok());
     let said = |key: &str| kustomization.as_ref().map(|value| value[key].as_str().unwrap_or_default().to_owned());

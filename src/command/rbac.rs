@@ -1,5 +1,8 @@
 //! `rbac`: the source → the permissions that it uses.
 
+mod lint;
+mod verify;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -8,21 +11,26 @@ use serde_json::{Value, json};
 
 use super::generate::features;
 use super::{Outcome, Usage as Misuse};
-use crate::cli::{CodeArgs, DataFormat, DeriveArgs, DeriveFormat, ExplainArgs};
+use crate::cli::{DataFormat, DeriveArgs, DeriveFormat, ExplainArgs, FeatureArgs, PackageArgs};
 use crate::diagnostic::{Diagnostics, Problem};
+use crate::manifest::rbac::{self as manifest, RbacMarker};
 use crate::manifest::yaml;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
+use crate::rbac::allow::{self, Allow};
 use crate::rbac::derive::{self, propose};
 use crate::rbac::{PolicyRule, Scope, Target, Usage};
 use crate::source::{PackageSelection, Packages, Pending, SourceTree};
 use crate::term::Term;
 
+pub(super) use self::lint::run as lint;
+pub(super) use self::verify::run as verify;
+
 /// The namespace of an operator that has no PROJECT file: what kustomizations replace.
 const NAMESPACE: &str = "system";
 
 pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
-    let code = Code::read(&args.code)?;
+    let code = Code::read(&args.code.features, &args.code.packages)?.below(&args.code.packages)?;
     if code.found.has_errors() {
         return code.failed(args.code.output, term);
     }
@@ -44,7 +52,7 @@ pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
 
 pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
     let rule = rule(&args.rule.join(" ")).map_err(Misuse)?;
-    let code = Code::read(&args.code)?;
+    let code = Code::read(&args.code.features, &args.code.packages)?.below(&args.code.packages)?;
     if code.found.has_errors() {
         return code.failed(args.code.output, term);
     }
@@ -61,48 +69,79 @@ pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What the code uses.
+/// What the code uses and says.
 struct Code {
-    usages: Vec<Usage>,
-    found: Diagnostics,
+    root: PathBuf,
+    project: Option<Project>,
     /// Where the operator runs.
     namespace: String,
+    usages: Vec<Usage>,
+    found: Diagnostics,
+    markers: Vec<RbacMarker>,
+    /// What is wrong with the markers.
+    of_markers: Diagnostics,
+    allows: Vec<Allow>,
 }
 
 impl Code {
-    fn read(args: &CodeArgs) -> Result<Self> {
+    fn read(features_of: &FeatureArgs, args: &PackageArgs) -> Result<Self> {
         let selection = PackageSelection {
-            manifest_path: args.packages.manifest_path.clone(),
-            packages: args.packages.package.clone(),
-            workspace: args.packages.workspace,
+            manifest_path: args.manifest_path.clone(),
+            packages: args.package.clone(),
+            workspace: args.workspace,
         };
         let packages = Packages::find(Path::new("."), &selection)?;
-        let selections = packages.features(&features(&args.features)).map_err(Misuse)?;
+        let selections = packages.features(&features(features_of)).map_err(Misuse)?;
         let project = Draft::open(&packages.root).read(&RelPath::new(RECORD)?)?;
         let project = project.map(|text| Project::parse(&text)).transpose()?;
-        let namespace = project.map_or_else(|| NAMESPACE.to_owned(), |project| format!("{}-system", project.name));
-        let (mut usages, mut found) = (Vec::new(), Diagnostics::default());
+        let namespace =
+            project.as_ref().map_or_else(|| NAMESPACE.to_owned(), |project| format!("{}-system", project.name));
+        let mut code = Self {
+            root: std::path::absolute(&packages.root)?,
+            project,
+            namespace,
+            usages: Vec::new(),
+            found: Diagnostics::default(),
+            markers: Vec::new(),
+            of_markers: Diagnostics::default(),
+            allows: Vec::new(),
+        };
         for (member, features) in packages.members.iter().zip(&selections) {
             let (mut tree, wrong) = SourceTree::load_below(&packages.root, &member.dir, features, &Pending::default())?;
-            found.extend(wrong);
-            let ((of_package, diagnostics), read) = tree.settle(derive::uses);
-            usages.extend(of_package);
-            found.extend(diagnostics);
-            found.extend(read);
+            code.found.extend(wrong);
+            code.add(&mut tree);
         }
-        let paths: Vec<PathBuf> = args.packages.paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
-        let root = std::path::absolute(&packages.root)?;
-        usages.retain(|usage| {
-            paths.is_empty() || paths.iter().any(|path| root.join(&*usage.origin.path).starts_with(path))
-        });
         // Packages that depend on one another have calls in common.
         let mut seen = BTreeSet::new();
-        usages.retain(|usage| {
+        code.usages.retain(|usage| {
             let Usage { permission, scope, origin, .. } = usage;
             seen.insert((permission.clone(), scope.clone(), origin.path.clone(), origin.range.start))
         });
-        found.sort();
-        Ok(Self { usages, found, namespace })
+        code.found.sort();
+        Ok(code)
+    }
+
+    fn add(&mut self, tree: &mut SourceTree) {
+        let ((usages, diagnostics), read) = tree.settle(derive::uses);
+        self.usages.extend(usages);
+        self.found.extend(diagnostics);
+        self.found.extend(read);
+        let ((markers, diagnostics), read) = tree.settle(manifest::markers);
+        self.markers.extend(markers);
+        self.of_markers.extend(diagnostics);
+        self.found.extend(read);
+        let (comments, read) = tree.settle(|tree| tree.comments(allow::WORD).collect::<Vec<_>>());
+        self.allows.extend(comments.iter().filter_map(|comment| Allow::read(&comment.text, &comment.origin)));
+        self.found.extend(read);
+    }
+
+    /// Only the calls in files and folders that the command line names, if it names any.
+    fn below(mut self, args: &PackageArgs) -> Result<Self> {
+        let paths: Vec<PathBuf> = args.paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
+        let wanted =
+            |path: &str| paths.is_empty() || paths.iter().any(|wanted| self.root.join(path).starts_with(wanted));
+        self.usages.retain(|usage| wanted(&usage.origin.path));
+        Ok(self)
     }
 
     fn failed(&self, output: DataFormat, term: &mut Term) -> Result<Outcome> {
@@ -163,10 +202,7 @@ fn object(usage: &Usage) -> Value {
 /// `file:line:column: permission, where: call`
 fn line(usage: &Usage) -> String {
     let (line, column) = usage.origin.line_column();
-    let target = match &usage.permission.target {
-        Target::Resource { group, resource, .. } => name(group, resource),
-        Target::Url(url) => url.clone(),
-    };
+    let target = &usage.permission.target;
     let place = match &usage.scope {
         Scope::Cluster => "cluster-wide".to_owned(),
         Scope::Own => "in the namespace of the operator".to_owned(),
@@ -175,15 +211,6 @@ fn line(usage: &Usage) -> String {
     };
     let (verb, call, path) = (&usage.permission.verb, &usage.call, &usage.origin.path);
     format!("{path}:{line}:{column}: {verb} {target} {place}: {call}\n")
-}
-
-/// `deployments.apps/scale`, as kubectl has it.
-fn name(group: &str, resource: &str) -> String {
-    let (plural, sub) = match resource.split_once('/') {
-        Some((plural, sub)) => (plural, format!("/{sub}")),
-        None => (resource, String::new()),
-    };
-    if group.is_empty() { format!("{plural}{sub}") } else { format!("{plural}.{group}{sub}") }
 }
 
 /// The rule that somebody asks about; what is left out stands for everything.

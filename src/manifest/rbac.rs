@@ -13,6 +13,7 @@ use crate::source::SourceTree;
 use crate::source::marker::Marker;
 
 mod check;
+pub(crate) use self::check::is_cluster_wide;
 pub mod scope;
 
 /// The name of the role of the operator, unless a marker or a flag says another one.
@@ -166,7 +167,7 @@ impl FromIterator<PolicyRule> for Rules {
 
 impl RbacMarker {
     /// A rule for each resource, or one for the URLs.
-    fn rules(&self) -> impl Iterator<Item = PolicyRule> {
+    pub fn rules(&self) -> impl Iterator<Item = PolicyRule> {
         let groups = self.groups.iter().map(|group| if group == "core" { "" } else { group });
         let rule = PolicyRule {
             groups: groups.map(str::to_string).collect(),

@@ -35,6 +35,13 @@ pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Diagnostics) {
     reader.finish()
 }
 
+/// The verbs that a call may need which was not followed; `None` if it may be any.
+pub(super) fn verbs_of_doubt(message: &str) -> Option<Vec<&'static str>> {
+    let call = message.split('`').nth(1)?;
+    let method = call.rsplit([':', '.']).next()?.split(['<', '(']).next()?;
+    Some(table::verbs(method)).filter(|verbs| !verbs.is_empty())
+}
+
 /// Tokens that may be calls of an `Api`.
 fn speaks_of_api(tokens: TokenStream) -> bool {
     let mut before = (' ', false);

@@ -1,5 +1,7 @@
 //! A rule of a role, and whether it allows something, as the API server's RBAC authorizer decides.
 
+use std::fmt;
+
 use serde_json::{Map, Value, json};
 
 /// One rule of a role; empty lists are absent in the manifest.
@@ -48,6 +50,18 @@ impl Target {
     /// All objects of a resource.
     pub fn resource(group: &str, resource: &str) -> Self {
         Self::Resource { group: group.to_owned(), resource: resource.to_owned(), name: None }
+    }
+}
+
+impl fmt::Display for Target {
+    /// `deployments.apps/scale`, as kubectl has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (group, resource) = match self {
+            Self::Resource { group, resource, .. } => (group, resource),
+            Self::Url(url) => return f.write_str(url),
+        };
+        let (plural, sub) = resource.split_at(resource.find('/').unwrap_or(resource.len()));
+        if group.is_empty() { write!(f, "{plural}{sub}") } else { write!(f, "{plural}.{group}{sub}") }
     }
 }
 

@@ -37,6 +37,7 @@ mod projects;
 mod random;
 mod rbac;
 mod rbac_derive;
+mod rbac_lint;
 mod rbac_server;
 mod reading;
 mod resolve;

@@ -32,7 +32,7 @@ fn cases() -> Vec<PathBuf> {
     paths
 }
 
-const MANIFEST: &str = "\
+pub(crate) const MANIFEST: &str = "\
 [package]
 name = \"op\"
 version = \"0.1.0\"
@@ -45,7 +45,7 @@ helper = \"1\"
 tokio = \"1\"
 ";
 
-const LOCK: &str = "\
+pub(crate) const LOCK: &str = "\
 version = 4
 [[package]]
 name = \"helper\"

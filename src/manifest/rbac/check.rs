@@ -320,7 +320,7 @@ impl<'a> Check<'a> {
 }
 
 /// Whether a resource is known, in each of the groups that have it, to be in no namespace.
-pub(super) fn is_cluster_wide(groups: &[String], plural: &str) -> bool {
+pub(crate) fn is_cluster_wide(groups: &[String], plural: &str) -> bool {
     let in_groups = |group: &str| groups.iter().any(|had| core(had) == group);
     let mut found = BUILTINS.iter().filter(|builtin| builtin.plural == plural && in_groups(builtin.group)).peekable();
     let review = REVIEWS.iter().any(|(group, name)| *name == plural && in_groups(group));

@@ -118,6 +118,14 @@ pub(super) const CREATING: &[&str] = &["patch", "patch_metadata"];
 /// `commit` of an `Entry`, kube-client/src/api/entry.rs: a new object is created, another one replaced.
 pub(super) const COMMIT: &[&str] = &["create", "update"];
 
+/// The verbs that a call of a method may need; none if the name does not tell.
+pub(super) fn verbs(method: &str) -> Vec<&'static str> {
+    let methods = METHODS.iter().filter(|known| known.name == method).flat_map(|known| known.verbs);
+    let functions = FUNCTIONS.iter().filter(|known| known.name == method).flat_map(|known| known.verbs);
+    let created = CREATING.contains(&method).then_some("create");
+    methods.chain(functions).copied().chain(created).collect()
+}
+
 /// Methods that nothing but an `Api` has: worth a word on a receiver that could not be followed.
 pub(super) fn is_telling(name: &str) -> bool {
     let plain = ["get_opt", "get_with", "get_metadata", "get_status", "get_scale", "get_resize", "list_metadata"];

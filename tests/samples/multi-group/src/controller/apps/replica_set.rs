@@ -28,6 +28,7 @@ pub fn register(manager: &mut Manager) {
 }
 
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Does what there is to do about the object. Safe to call at any time, any number of times.
 pub async fn reconcile(object: Arc<ReplicaSet>, context: Arc<Context>) -> Result<Action> {

@@ -37,6 +37,7 @@ pub fn register(manager: &mut Manager) {
 
 // +kubebuilder:rbac:groups=sea-creatures.example.org,resources=humpbackwhalemigrationobservations,verbs=list;watch
 // +kubebuilder:rbac:groups=sea-creatures.example.org,resources=humpbackwhalemigrationobservations/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Brings the cluster to the state that the object asks for. Safe to call at any time, any number of times.
 pub async fn reconcile(

@@ -34,6 +34,7 @@ pub fn register(manager: &mut Manager) {
 
 // +kubebuilder:rbac:groups=ship.example.org,resources=frigates,verbs=list;watch
 // +kubebuilder:rbac:groups=ship.example.org,resources=frigates/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Brings the cluster to the state that the object asks for. Safe to call at any time, any number of times.
 pub async fn reconcile(object: Arc<Frigate>, context: Arc<Context>) -> Result<Action> {

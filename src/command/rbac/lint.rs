@@ -1,0 +1,201 @@
+//! `rbac lint`: what is declared beside what the code uses.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::super::{Outcome, Report, Usage as Misuse, apply};
+use super::Code;
+use crate::cli::{LintArgs, OutputFormat, WriteArgs};
+use crate::command::generate::scope;
+use crate::diagnostic::{self, Diagnostics, Origin, Problem, Severity};
+use crate::manifest::rbac::ROLE;
+use crate::plan::{Draft, RelPath};
+use crate::rbac::allow::{self, Allow};
+use crate::rbac::declared::{Grant, Home, Manifests};
+use crate::rbac::lint::{Comparison, Missing, fix};
+use crate::rbac::{Permission, Target};
+use crate::term::{Term, Verbosity};
+
+pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcome> {
+    let WriteArgs { dry_run, diff, check, force, .. } = args.write;
+    if !args.fix && (dry_run || diff || check || force) {
+        let problem = Problem::new("`--dry-run`, `--diff`, `--check` and `--force` are for `--fix`");
+        return Err(Misuse(problem.help("without `--fix` nothing is written")).into());
+    }
+    let mut code = Code::read(&args.features, &args.packages)?;
+    if code.found.has_errors() || code.of_markers.has_errors() {
+        let mut found = code.found;
+        found.extend(code.of_markers);
+        return report(Outcome::Failed, found).show(&args.write, term);
+    }
+    let declared = Declared::read(&code, &args.role)?;
+    code.allows.extend(declared.allows);
+    let comparison = Comparison {
+        usages: &code.usages,
+        doubts: &code.found,
+        grants: &declared.grants,
+        optional: &declared.optional,
+        waived: &declared.waived,
+        home: &declared.home,
+        by_hand: !args.role.is_empty(),
+    };
+    let mut missing = comparison.missing();
+    // A marker that nothing can bind is a finding of its own.
+    missing.retain(|missing| declared.found.is_empty() || !missing.is_in(&code.markers));
+    let (fixed, left) = if args.fix { fixable(&missing, &code) } else { (Vec::new(), missing.clone()) };
+    let mut found = comparison.findings(&left);
+    if args.role.is_empty() {
+        found.extend(code.of_markers.clone());
+    }
+    found.extend(code.found.clone());
+    found.extend(declared.found);
+    let mut found = allow::apply(&found, &mut code.allows);
+    found = only_in(&found, &code, &args.packages.paths)?;
+    found.sort();
+    let failed = found.iter().any(is_finding);
+    if args.fix {
+        let mut report = write(&code, &fixed, &args.write)?;
+        if failed && report.outcome == Outcome::Done {
+            report.outcome = Outcome::Found;
+        }
+        return Report { diagnostics: found, ..report }.show(&args.write, term);
+    }
+    let outcome = if failed { Outcome::Found } else { Outcome::Done };
+    if args.write.output != OutputFormat::Text {
+        return report(outcome, found).show(&args.write, term);
+    }
+    term.diagnostics(&found);
+    if term.verbosity() > Verbosity::Quiet {
+        term.status(&summary(&found));
+    }
+    Ok(outcome)
+}
+
+pub(super) fn report(outcome: Outcome, diagnostics: Diagnostics) -> Report {
+    Report { outcome, changes: Vec::new(), diagnostics, next: String::new() }
+}
+
+/// What the exit code tells of. That a call could not be followed is no fault of the permissions.
+fn is_finding(found: &diagnostic::Diagnostic) -> bool {
+    found.code.severity() < Severity::Note && found.code != diagnostic::Code::RbacNotFollowed
+}
+
+fn summary(found: &Diagnostics) -> String {
+    match found.iter().filter(|found| is_finding(found)).count() {
+        0 => "the declared permissions are those that the code uses".to_owned(),
+        1 => "1 finding".to_owned(),
+        count => format!("{count} findings"),
+    }
+}
+
+/// What is declared, and what is known about it.
+#[derive(Default)]
+pub(super) struct Declared {
+    pub(super) grants: Vec<Grant>,
+    optional: Vec<Permission>,
+    waived: Vec<&'static str>,
+    pub(super) home: Home,
+    allows: Vec<Allow>,
+    /// Markers that nothing can bind.
+    found: Diagnostics,
+}
+
+impl Declared {
+    pub(super) fn read(code: &Code, files: &[PathBuf]) -> Result<Self> {
+        if !files.is_empty() {
+            let home = Home::default();
+            let manifests = Manifests::of_files(&code.root, files)?;
+            let grants = manifests.grants(&home, &BTreeSet::new());
+            let allows = allows(&grants);
+            return Ok(Self { grants, home, allows, ..Self::default() });
+        }
+        let Some(project) = &code.project else {
+            let home = Home::default();
+            let grants = Manifests::default().of_markers(&code.markers, &home);
+            return Ok(Self { grants, home, ..Self::default() });
+        };
+        let scope = scope(&Draft::open(&code.root), project)?;
+        let (markers, found) = scope.confine(code.markers.clone(), ROLE);
+        let confined = scope.confined_to.unwrap_or_default();
+        let home = Home { namespace: Some(scope.own), confined, cluster_wide: scope.cluster_wide };
+        let manifests = Manifests::of_project(&code.root)?;
+        let names = code.markers.iter().map(|marker| marker.role_name.as_str()).filter(|name| !name.is_empty());
+        let names: BTreeSet<&str> = names.chain([ROLE]).collect();
+        let prefixed = names.iter().map(|name| format!("{}{name}", scope.prefix));
+        let generated: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).chain(prefixed).collect();
+        let mut grants = manifests.of_markers(&markers, &home);
+        grants.extend(manifests.grants(&home, &generated));
+        let allows = allows(&grants);
+        let elects = code.usages.iter().any(|usage| usage.role == Some(ELECTION));
+        let optional = if elects { leader_for_life() } else { Vec::new() };
+        Ok(Self { grants, optional, waived: waived(&manifests), home, allows, found })
+    }
+}
+
+const ELECTION: &str = "leader-election-role";
+const METRICS: &str = "metrics-auth-role";
+
+/// What the manager does not need with the flags that config/ sets.
+fn waived(manifests: &Manifests) -> Vec<&'static str> {
+    let elects = manifests.has_flag("--leader-elect") && !manifests.binds("leader-for-life-role");
+    let asks = manifests.has_flag("--metrics-bind-address") && !manifests.has_flag("--metrics-secure=false");
+    [(ELECTION, elects), (METRICS, asks)].into_iter().filter(|(_, needed)| !needed).map(|(role, _)| role).collect()
+}
+
+/// What an election for life needs, see `templates/init/config/components/leader-for-life`.
+fn leader_for_life() -> Vec<Permission> {
+    let permission =
+        |(resource, verb): (&str, &str)| Permission { target: Target::resource("", resource), verb: verb.to_owned() };
+    let needed =
+        [("configmaps", "get"), ("configmaps", "create"), ("pods", "get"), ("pods", "delete"), ("nodes", "get")];
+    needed.into_iter().map(permission).collect()
+}
+
+/// The comments in the files of roles.
+fn allows(grants: &[Grant]) -> Vec<Allow> {
+    let mut files: BTreeMap<&str, &Origin> = BTreeMap::new();
+    for grant in grants.iter().filter(|grant| grant.role.is_some()) {
+        files.insert(&grant.origin.path, &grant.origin);
+    }
+    files.values().flat_map(|file| Allow::in_yaml(file)).collect()
+}
+
+/// What `--fix` adds markers for, and what it can't: the file is not one of the project, a role has it, or a comment allows
+/// that it is missing.
+fn fixable(missing: &[Missing], code: &Code) -> (Vec<Missing>, Vec<Missing>) {
+    let fixable = |missing: &Missing| {
+        missing.role.is_none() && RelPath::new(&*missing.origin.path).is_ok() && !is_allowed(missing, &code.allows)
+    };
+    missing.iter().cloned().partition(fixable)
+}
+
+fn is_allowed(missing: &Missing, allows: &[Allow]) -> bool {
+    allows.iter().any(|allow| allow.allows(diagnostic::Code::RbacMissing, &missing.origin))
+}
+
+/// Adds the markers.
+fn write(code: &Code, missing: &[Missing], args: &WriteArgs) -> Result<Report> {
+    let mut draft = Draft::open(&code.root);
+    let mut files: BTreeMap<&str, Vec<&Missing>> = BTreeMap::new();
+    for missing in missing {
+        files.entry(&missing.origin.path).or_default().push(missing);
+    }
+    for (path, of_file) in files {
+        draft.edit(&RelPath::new(path)?, |text| fix::insert(text, &of_file))?;
+    }
+    let mut report = apply(draft, Diagnostics::default(), args)?;
+    if report.is_written(args) && !missing.is_empty() {
+        "Next, run `memcached-sdk generate` to write the roles.".clone_into(&mut report.next);
+    }
+    Ok(report)
+}
+
+/// The findings in files and folders that the command line names, if it names any.
+fn only_in(found: &Diagnostics, code: &Code, paths: &[PathBuf]) -> Result<Diagnostics> {
+    let paths: Vec<PathBuf> = paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
+    let wanted = |path: &str| paths.is_empty() || paths.iter().any(|wanted| code.root.join(path).starts_with(wanted));
+    let is_wanted = |found: &&diagnostic::Diagnostic| found.origin.as_ref().is_none_or(|origin| wanted(&origin.path));
+    Ok(found.iter().filter(is_wanted).cloned().collect())
+}

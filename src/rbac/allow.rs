@@ -1,0 +1,113 @@
+//! Comments that allow a finding: `// memcached-sdk:allow(rbac-excess): reason`, in YAML with `#`.
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+
+/// What such a comment says.
+pub const WORD: &str = "memcached-sdk:allow";
+
+/// A comment that allows findings.
+#[derive(Debug, Clone)]
+pub struct Allow {
+    codes: Vec<String>,
+    reason: String,
+    origin: Origin,
+    used: bool,
+}
+
+impl Allow {
+    /// The comment with this text after its slashes or its `#`, if it is one.
+    pub fn read(text: &str, origin: &Origin) -> Option<Self> {
+        let rest = text.trim().strip_prefix(WORD)?;
+        let (codes, reason) = match rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+            Some((codes, rest)) => (codes, rest.strip_prefix(':').unwrap_or_default()),
+            None => ("", ""),
+        };
+        let codes = codes.split(',').map(|code| code.trim().to_owned()).filter(|code| !code.is_empty()).collect();
+        Some(Self { codes, reason: reason.trim().to_owned(), origin: origin.clone(), used: false })
+    }
+
+    /// Those in a YAML file.
+    pub fn in_yaml(file: &Origin) -> Vec<Self> {
+        let mut all = Vec::new();
+        let mut at = 0;
+        for line in file.text.split_inclusive('\n') {
+            let comment = line.find('#').filter(|start| line[start + 1..].trim_start().starts_with(WORD));
+            if let Some(start) = comment {
+                let range = at + start..at + line.trim_end().len();
+                all.extend(Self::read(&line[start + 1..], &Origin { range, ..file.clone() }));
+            }
+            at += line.len();
+        }
+        all
+    }
+
+    /// Whether it says why this finding at this place is right.
+    pub fn allows(&self, code: Code, origin: &Origin) -> bool {
+        !self.reason.is_empty() && self.codes.iter().any(|named| named == code.as_str()) && self.is_beside(origin)
+    }
+
+    /// Whether it is beside what a finding is about: in the same line, or before the statement or the marker.
+    fn is_beside(&self, origin: &Origin) -> bool {
+        if self.origin.path != origin.path {
+            return false;
+        }
+        let (comment, found) = (&self.origin.range, &origin.range);
+        let text = &self.origin.text;
+        if found.start < comment.start {
+            return !text[found.start..comment.start].contains('\n');
+        }
+        let line = text[..comment.start].rfind('\n').map_or(0, |end| end + 1);
+        if !text[line..comment.start].trim().is_empty() {
+            return false;
+        }
+        let between = text.get(comment.end..found.start).unwrap_or_default();
+        let mut lines = between.lines().map(str::trim).filter(|line| !line.is_empty() && *line != "//" && *line != "#");
+        lines.all(|line| match line.strip_prefix("//").or_else(|| line.strip_prefix('#')) {
+            Some(comment) if comment.trim_start().starts_with(WORD) => true,
+            Some(comment) => line.starts_with("#[") || !comment.trim_start().starts_with('+'),
+            None => !line.contains([';', '{', '}']),
+        })
+    }
+
+    /// What is wrong with it.
+    fn check(&self) -> Option<Diagnostic> {
+        let known = |code: &&String| Code::ALL.iter().any(|known| known.as_str() == code.as_str());
+        let form = format!("write `{WORD}(rbac-excess): why it is right`");
+        let wrong = |message: String, help: String| Diagnostic::new(Code::RbacAllow, message).help(help);
+        let diagnostic = if self.codes.is_empty() {
+            wrong("the comment names no code of a finding".to_owned(), form)
+        } else if let Some(code) = self.codes.iter().find(|code| !known(code)) {
+            wrong(format!("there is no finding `{code}`"), "the code of a finding is in brackets".to_owned())
+        } else if self.reason.is_empty() {
+            wrong("the comment says no reason, so it allows nothing".to_owned(), form)
+        } else if !self.used {
+            let codes: Vec<String> = self.codes.iter().map(|code| format!("`{code}`")).collect();
+            wrong(format!("there is no finding {} here", codes.join(", ")), "remove the comment".to_owned())
+        } else {
+            return None;
+        };
+        Some(diagnostic.at(self.origin.clone()))
+    }
+}
+
+/// The findings that no comment allows, and what is wrong with the comments.
+pub fn apply(found: &Diagnostics, allows: &mut [Allow]) -> Diagnostics {
+    let mut left = Diagnostics::default();
+    for diagnostic in found {
+        let mut allowed = false;
+        for (allow, origin) in allows.iter_mut().filter_map(|allow| Some((allow, diagnostic.origin.as_ref()?))) {
+            let allows = allow.allows(diagnostic.code, origin);
+            // What is a note while a call can't be followed is allowed as what it would be.
+            let softened = diagnostic.code == Code::RbacUnproven && allow.allows(Code::RbacExcess, origin);
+            allow.used |= allows || softened;
+            allowed |= allows;
+        }
+        if !allowed {
+            left.push(diagnostic.clone());
+        }
+    }
+    for diagnostic in allows.iter().filter_map(Allow::check) {
+        left.push(diagnostic);
+    }
+    left
+}

@@ -1,0 +1,538 @@
+//! What an operator has requested, as the audit log of the API server tells, beside what is declared.
+//!
+//! The log is read once and line by line; what is kept of it grows with the number of different permissions only.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, Read as _};
+
+use serde::Deserialize;
+
+use super::declared::{Grant, Home, Reach, by_place};
+use super::lint::{atoms, is_seen_in_code, marker, shown};
+use super::{Permission, PolicyRule, Target, Usage};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+
+/// The longest line that is read, in bytes: events hold the objects of requests, and these at most 3 MiB each.
+const LONGEST: u64 = 16 << 20;
+/// How many broken lines are told one by one.
+const BROKEN: usize = 5;
+
+/// What of the log makes a difference.
+#[derive(Debug, Default)]
+pub struct Relevant {
+    namespaces: BTreeSet<String>,
+    names: BTreeSet<String>,
+}
+
+impl Relevant {
+    /// The namespaces and names that rules tell apart.
+    pub fn of(grants: &[Grant], home: &Home) -> Self {
+        let namespaces = grants.iter().filter_map(|grant| match &grant.reach {
+            Reach::Namespace(name) => Some(name.clone()),
+            Reach::Everywhere | Reach::Own => None,
+        });
+        let names = grants.iter().flat_map(|grant| grant.rule.names.iter().cloned());
+        Self { namespaces: namespaces.chain(home.namespace.clone()).collect(), names: names.collect() }
+    }
+}
+
+/// Where a request went.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// All namespaces, or what is in none.
+    Cluster,
+    /// One that rules tell apart.
+    Namespace(String),
+    /// Another one.
+    Other,
+}
+
+/// What the log tells of one user.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// How many events are about requests of the user.
+    pub events: u64,
+    /// Other users, some of them, when there is none.
+    pub others: BTreeSet<String>,
+    /// Allowed; `true` if by the bindings that every cluster has.
+    used: BTreeMap<(Permission, Place), bool>,
+    refused: BTreeMap<(Permission, Place), Refused>,
+    /// Refused by something else than the authorizer: the message, and the first line.
+    otherwise: BTreeMap<String, u64>,
+    broken: Vec<(u64, String)>,
+    more_broken: u64,
+}
+
+#[derive(Debug)]
+struct Refused {
+    count: u64,
+    line: u64,
+}
+
+/// The part of an event that matters: <https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/>.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Event {
+    kind: String,
+    items: Vec<Event>,
+    stage: String,
+    verb: String,
+    #[serde(rename = "requestURI")]
+    request_uri: String,
+    user: User,
+    impersonated_user: Option<User>,
+    object_ref: Option<Object>,
+    response_status: Option<Status>,
+    annotations: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct User {
+    username: String,
+    groups: Option<Vec<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Object {
+    resource: String,
+    namespace: String,
+    name: String,
+    api_group: String,
+    subresource: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    code: u16,
+    message: String,
+}
+
+/// A permission that a request needs besides the one of its verb.
+#[derive(Debug)]
+pub struct Implication {
+    /// When, and which.
+    pub rule: &'static str,
+    /// Who says so.
+    pub source: &'static str,
+    permissions: fn(&Event) -> Vec<Permission>,
+}
+
+/// What requests need besides. One in the name of somebody else needs `impersonate` only, see [`impersonate`]. All others need
+/// what their verb and resource say, and nothing else: a `deletecollection` no `delete`, an eviction `create pods/eviction` and
+/// no `delete pods`, a request of a subresource nothing of the resource.
+pub const IMPLICATIONS: &[Implication] = &[
+    Implication {
+        rule: "an apply or a replacement that was answered 201 has made the object: `create`",
+        source: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#rbac-and-permissions",
+        permissions: |event| match event.verb.as_str() {
+            "patch" | "update" if event.code() == 201 => event.same("create"),
+            _ => Vec::new(),
+        },
+    },
+    Implication {
+        rule: "a watch that begins with all objects stands for `list`, which clients fall back to",
+        source: "https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists",
+        permissions: |event| {
+            let streams = event.request_uri.contains("sendInitialEvents=true");
+            if event.verb == "watch" && streams { event.same("list") } else { Vec::new() }
+        },
+    },
+    Implication {
+        rule: "a websocket to `exec`, `attach` or `portforward` of a pod is opened by `get`: `create`",
+        source: "https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/ (AuthorizePodWebsocketUpgradeCreatePermission)",
+        permissions: |event| {
+            let object = event.object_ref.as_ref().filter(|object| object.resource == "pods");
+            let opens = object.is_some_and(|object| ["attach", "exec", "portforward"].contains(&&*object.subresource));
+            if opens && event.verb == "get" { event.same("create") } else { Vec::new() }
+        },
+    },
+    Implication {
+        rule: "a role or binding that was written may have needed `escalate` or `bind`",
+        source: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping",
+        permissions: |event| {
+            if !event.writes("rbac.authorization.k8s.io", "") {
+                return Vec::new();
+            }
+            let verb = |verb: &'static str| {
+                let resources = ["clusterroles", "roles"].into_iter();
+                resources.map(move |resource| permission("rbac.authorization.k8s.io", resource, verb))
+            };
+            verb("escalate").chain(verb("bind")).collect()
+        },
+    },
+    Implication {
+        rule: "an approved certificate: `approve` of its signer",
+        source: "https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#authorization",
+        permissions: |event| {
+            let approves = event.writes("certificates.k8s.io", "approval");
+            if approves { vec![permission("certificates.k8s.io", "signers", "approve")] } else { Vec::new() }
+        },
+    },
+    Implication {
+        rule: "a signed certificate: `sign` of its signer",
+        source: "https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#authorization",
+        permissions: |event| {
+            let signs = event.writes("certificates.k8s.io", "status");
+            if signs { vec![permission("certificates.k8s.io", "signers", "sign")] } else { Vec::new() }
+        },
+    },
+];
+
+fn permission(group: &str, resource: &str, verb: &str) -> Permission {
+    Permission { target: Target::resource(group, resource), verb: verb.to_owned() }
+}
+
+/// <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation>
+fn impersonate(user: &User) -> Vec<Permission> {
+    let kind = if user.username.starts_with("system:serviceaccount:") { "serviceaccounts" } else { "users" };
+    let groups = user.groups.as_ref().is_some_and(|groups| !groups.is_empty()).then_some("groups");
+    [kind].into_iter().chain(groups).map(|resource| permission("", resource, "impersonate")).collect()
+}
+
+/// What the authorizer said: <https://kubernetes.io/docs/reference/labels-annotations-taints/audit-annotations/>.
+const DECISION: &str = "authorization.k8s.io/decision";
+const REASON: &str = "authorization.k8s.io/reason";
+
+impl Event {
+    fn code(&self) -> u16 {
+        self.response_status.as_ref().map_or(0, |status| status.code)
+    }
+
+    fn annotation(&self, name: &str) -> &str {
+        self.annotations.as_ref().and_then(|all| all.get(name)).map_or("", String::as_str)
+    }
+
+    fn target(&self) -> Target {
+        match &self.object_ref {
+            Some(object) if !object.resource.is_empty() => {
+                let resource = match object.subresource.as_str() {
+                    "" => object.resource.clone(),
+                    sub => format!("{}/{sub}", object.resource),
+                };
+                let name = (!object.name.is_empty()).then(|| object.name.clone());
+                Target::Resource { group: object.api_group.clone(), resource, name }
+            }
+            _ => Target::Url(self.request_uri.split(['?', '#']).next().unwrap_or_default().to_owned()),
+        }
+    }
+
+    fn permission(&self) -> Permission {
+        Permission { target: self.target(), verb: self.verb.to_ascii_lowercase() }
+    }
+
+    /// Another verb of the same object.
+    fn same(&self, verb: &str) -> Vec<Permission> {
+        match self.target() {
+            target @ Target::Resource { .. } => vec![Permission { target, verb: verb.to_owned() }],
+            Target::Url(_) => Vec::new(),
+        }
+    }
+
+    /// An object of a group was written, or its subresource if there is a name.
+    fn writes(&self, group: &str, subresource: &str) -> bool {
+        let object = self.object_ref.as_ref();
+        matches!(self.verb.as_str(), "create" | "patch" | "update")
+            && object.is_some_and(|object| object.api_group == group && object.subresource == subresource)
+    }
+
+    fn place(&self, relevant: &Relevant) -> Place {
+        match self.object_ref.as_ref().map_or("", |object| &object.namespace) {
+            "" => Place::Cluster,
+            name if relevant.namespaces.contains(name) => Place::Namespace(name.to_owned()),
+            _ => Place::Other,
+        }
+    }
+}
+
+/// The full name of a user: `NAMESPACE/NAME` is a service account.
+pub fn user_name(text: &str) -> String {
+    match text.split_once('/') {
+        Some((namespace, name)) if !text.contains(':') => format!("system:serviceaccount:{namespace}:{name}"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The namespace of a service account.
+pub fn namespace_of(user: &str) -> Option<&str> {
+    Some(user.strip_prefix("system:serviceaccount:")?.split_once(':')?.0)
+}
+
+/// Reads a log to its end. An error is one of reading; what is no event is counted.
+pub fn read(mut log: impl BufRead, user: &str, relevant: &Relevant) -> io::Result<Tally> {
+    let mut tally = Tally::default();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if log.by_ref().take(LONGEST).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.len() as u64 == LONGEST && line.last() != Some(&b'\n') {
+            log.skip_until(b'\n')?;
+            tally.broken(number, format!("it is longer than {} MiB", LONGEST >> 20));
+            continue;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match serde_json::from_slice::<Event>(&line) {
+            Ok(event) if event.kind == "Event" => tally.event(&event, number, user, relevant),
+            Ok(list) if list.kind == "EventList" => {
+                list.items.iter().for_each(|event| tally.event(event, number, user, relevant));
+            }
+            Ok(_) => tally.broken(number, "it is not of the kind `Event`".to_owned()),
+            Err(error) => tally.broken(number, error.to_string()),
+        }
+    }
+    Ok(tally)
+}
+
+impl Tally {
+    fn broken(&mut self, line: u64, why: String) {
+        if self.broken.len() < BROKEN {
+            self.broken.push((line, why));
+        } else {
+            self.more_broken += 1;
+        }
+    }
+
+    fn event(&mut self, event: &Event, line: u64, user: &str, relevant: &Relevant) {
+        // Nothing is decided yet.
+        if event.stage == "RequestReceived" {
+            return;
+        }
+        let acting = event.impersonated_user.as_ref().unwrap_or(&event.user);
+        let impersonates = event.impersonated_user.is_some() && event.user.username == user;
+        if acting.username != user && !impersonates {
+            let told = self.events == 0 && self.others.len() < BROKEN && !event.user.username.is_empty();
+            if told && event.user.username.starts_with("system:serviceaccount:") {
+                self.others.insert(event.user.username.clone());
+            }
+            return;
+        }
+        self.events += 1;
+        if impersonates {
+            for permission in event.impersonated_user.iter().flat_map(impersonate) {
+                self.used.insert((permission, Place::Cluster), false);
+            }
+            return;
+        }
+        let place = event.place(relevant);
+        let permission = narrowed(event.permission(), relevant);
+        let decision = event.annotation(DECISION);
+        match (decision, event.code()) {
+            ("forbid", _) | ("", 403) => {
+                let refused = refused_in(event).unwrap_or(permission);
+                self.refuse(narrowed(refused, relevant), place, line);
+            }
+            // Before the authorizer: who it is was not known, or there were too many requests.
+            ("", 0 | 401 | 408 | 429 | 503 | 504) => {}
+            (_, 403) => {
+                self.use_it(permission, place.clone(), event);
+                if let Some(refused) = refused_in(event) {
+                    self.refuse(narrowed(refused, relevant), place, line);
+                } else if self.otherwise.len() < BROKEN {
+                    let message = event.response_status.as_ref().map_or("", |status| &status.message);
+                    self.otherwise.entry(message.to_owned()).or_insert(line);
+                }
+            }
+            _ => {
+                self.use_it(permission, place.clone(), event);
+                let implied = IMPLICATIONS.iter().flat_map(|implication| (implication.permissions)(event));
+                for permission in implied.collect::<Vec<_>>() {
+                    self.use_it(narrowed(permission, relevant), place.clone(), event);
+                }
+            }
+        }
+    }
+
+    fn use_it(&mut self, permission: Permission, place: Place, event: &Event) {
+        let by_system = event.annotation(REASON).contains("Binding \"system:");
+        *self.used.entry((permission, place)).or_insert(true) &= by_system;
+    }
+
+    fn refuse(&mut self, permission: Permission, place: Place, line: u64) {
+        self.refused.entry((permission, place)).or_insert(Refused { count: 0, line }).count += 1;
+    }
+}
+
+/// A name that no rule tells apart is none.
+fn narrowed(mut permission: Permission, relevant: &Relevant) -> Permission {
+    if let Target::Resource { name, .. } = &mut permission.target {
+        *name = name.take().filter(|name| relevant.names.contains(name));
+    }
+    permission
+}
+
+/// What a 403 says that is lacking; an apply that may not `create` is one of a `patch`.
+/// <https://github.com/kubernetes/apiserver/blob/v0.36.0/pkg/endpoints/handlers/responsewriters/errors.go>
+fn refused_in(event: &Event) -> Option<Permission> {
+    let message = &event.response_status.as_ref()?.message;
+    let (verb, rest) = message.split_once(" cannot ")?.1.split_once(" resource \"")?;
+    let (resource, rest) = rest.split_once('"')?;
+    let (group, _) = rest.split_once("in API group \"")?.1.split_once('"')?;
+    let known = verb.chars().all(|char| char.is_ascii_lowercase()) && !resource.is_empty();
+    known.then(|| permission(group, resource, verb))
+}
+
+/// What the log is compared with.
+#[derive(Debug)]
+pub struct Verification<'a> {
+    /// What is declared.
+    pub grants: &'a [Grant],
+    /// What the code uses, for the places of what is missing.
+    pub usages: &'a [Usage],
+    /// Where the operator lives.
+    pub home: &'a Home,
+    /// The path of the log for people.
+    pub log: &'a str,
+    /// The permissions are declared in roles that are written by hand.
+    pub by_hand: bool,
+}
+
+impl Verification<'_> {
+    /// What the operator lacks and what it never used, and what could not be read.
+    pub fn findings(&self, tally: &Tally) -> Diagnostics {
+        let mut found = self.broken(tally);
+        self.missing(tally, &mut found);
+        for (message, line) in &tally.otherwise {
+            let text = format!("{}:{line}: a request was refused, and not for lack of a rule: {message}", self.log);
+            let help = "an admission plugin or the object itself forbids it";
+            found.push(Diagnostic::new(Code::RequestForbidden, text).help(help));
+        }
+        for grants in by_place(self.grants) {
+            found.extend(self.unused(&grants, tally).into_iter().collect());
+        }
+        found.sort();
+        found
+    }
+
+    fn broken(&self, tally: &Tally) -> Diagnostics {
+        let at = || Origin::file(self.log);
+        let each = tally.broken.iter().map(|(line, why)| {
+            Diagnostic::new(Code::AuditLine, format!("line {line} is no audit event: {why}")).at(at())
+        });
+        let more = (tally.more_broken > 0)
+            .then(|| Diagnostic::new(Code::AuditLine, format!("so are {} more lines", tally.more_broken)).at(at()));
+        each.chain(more).map(|broken| broken.help("each line is one JSON object of `audit.k8s.io`")).collect()
+    }
+
+    /// What was refused, and what was allowed by others than the declared rules.
+    fn missing(&self, tally: &Tally, found: &mut Diagnostics) {
+        let mut missing: BTreeMap<(Target, Place), (BTreeSet<&str>, String)> = BTreeMap::new();
+        for ((permission, place), refused) in &tally.refused {
+            let first = match refused.count {
+                1 => format!("refused in {}:{}", self.log, refused.line),
+                count => format!("refused {count} times, first in {}:{}", self.log, refused.line),
+            };
+            let entry = missing.entry((permission.target.clone(), place.clone()));
+            entry.or_insert((BTreeSet::new(), first)).0.insert(&permission.verb);
+        }
+        for ((permission, place), by_system) in &tally.used {
+            if *by_system || is_everybodys(permission) || self.is_granted(permission, place) {
+                continue;
+            }
+            let why = "allowed by something else than the declared rules".to_owned();
+            let entry = missing.entry((permission.target.clone(), place.clone()));
+            entry.or_insert((BTreeSet::new(), why)).0.insert(&permission.verb);
+        }
+        for ((target, place), (verbs, why)) in missing {
+            found.push(self.lacking(&target, &place, &verbs, &why));
+        }
+    }
+
+    fn lacking(&self, target: &Target, place: &Place, verbs: &BTreeSet<&str>, why: &str) -> Diagnostic {
+        let of = |usage: &&Usage| {
+            usage.permission.target.to_string() == target.to_string() && verbs.contains(usage.permission.verb.as_str())
+        };
+        let usage = self.usages.iter().find(of);
+        let all: Vec<&str> = verbs.iter().copied().collect();
+        let namespace = match (usage, place) {
+            (Some(usage), _) => self.home.namespace(&usage.scope),
+            (None, Place::Namespace(name)) if !self.home.confined.is_empty() => name.clone(),
+            (None, _) => String::new(),
+        };
+        let call = usage.map(|usage| format!(" by `{}`", usage.call)).unwrap_or_default();
+        let message = format!("`{} {target}` was requested{call} and {why}", all.join(","));
+        let help = if self.by_hand {
+            format!("add to a role:\n{}", super::lint::rule(target, &all))
+        } else {
+            format!("add the marker, and run `memcached-sdk generate`:\n// {}", marker(target, &namespace, &all))
+        };
+        Diagnostic::new(Code::RbacMissing, message).help(help).at(usage.map(|usage| usage.origin.clone()))
+    }
+
+    fn is_granted(&self, permission: &Permission, place: &Place) -> bool {
+        self.grants.iter().any(|grant| grant.rule.grants(permission) && self.reaches(grant, place))
+    }
+
+    fn reaches(&self, grant: &Grant, place: &Place) -> bool {
+        match (&grant.reach, place) {
+            (Reach::Everywhere, _) => true,
+            (Reach::Own, Place::Namespace(name)) => self.home.namespace.as_ref().is_none_or(|own| own == name),
+            (Reach::Own, Place::Other) => self.home.namespace.is_none(),
+            (Reach::Namespace(one), Place::Namespace(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    /// What of a marker or rule no request used.
+    fn unused(&self, grants: &[&Grant], tally: &Tally) -> Option<Diagnostic> {
+        let mut unused: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for grant in grants {
+            for (target, verb, atom) in atoms(grant) {
+                let implied = ["approve", "bind", "escalate", "impersonate", "sign"].contains(&verb);
+                let used = || {
+                    let mut all = tally.used.keys();
+                    all.any(|(permission, place)| atom.rule.grants(permission) && self.reaches(grant, place))
+                };
+                if (implied || is_seen_in_code(target, verb)) && !used() {
+                    unused.entry(shown(grant, target)).or_default().insert(verb);
+                }
+            }
+        }
+        let first = grants.first().filter(|_| !unused.is_empty())?;
+        let list: Vec<String> = unused
+            .iter()
+            .map(|(target, verbs)| {
+                let verbs: Vec<&str> = verbs.iter().copied().collect();
+                format!("`{} {target}`", verbs.join(","))
+            })
+            .collect();
+        let message = format!("no request in the log used {}", list.join(", "));
+        let help = "let the operator do all that it can while the log is written; remove what is never used";
+        Some(Diagnostic::new(Code::RbacUnused, message).help(help).at(first.origin.clone()))
+    }
+}
+
+/// What every user of a cluster may do, by `system:basic-user`, `system:discovery` and `system:public-info-viewer`.
+/// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles>
+fn is_everybodys(permission: &Permission) -> bool {
+    let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<String>>();
+    let discovery = PolicyRule {
+        urls: list(&[
+            "/api",
+            "/api/*",
+            "/apis",
+            "/apis/*",
+            "/healthz",
+            "/livez",
+            "/openapi",
+            "/openapi/*",
+            "/readyz",
+            "/version",
+            "/version/",
+        ]),
+        verbs: list(&["get"]),
+        ..PolicyRule::default()
+    };
+    let reviews = PolicyRule {
+        groups: list(&["authentication.k8s.io", "authorization.k8s.io"]),
+        resources: list(&["selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews"]),
+        verbs: list(&["create"]),
+        ..PolicyRule::default()
+    };
+    discovery.grants(permission) || reviews.grants(permission)
+}

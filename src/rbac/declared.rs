@@ -1,0 +1,421 @@
+//! What is declared: the rules that are bound to the operator's `ServiceAccount`, each with the place that gives it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Permission, PolicyRule, Scope, Target};
+use crate::diagnostic::{Origin, Problem};
+use crate::manifest::rbac::{self as manifest, RbacMarker};
+
+/// A rule that the operator has.
+#[derive(Debug, Clone)]
+pub struct Grant {
+    /// What it allows.
+    pub rule: PolicyRule,
+    /// Where.
+    pub reach: Reach,
+    /// The marker, or the rule in the file of a role.
+    pub origin: Origin,
+    /// The name of a role that is written by hand; `None` for a marker.
+    pub role: Option<String>,
+}
+
+/// Where a rule holds.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// In all namespaces, and for what is in none.
+    Everywhere,
+    /// In the namespace that the operator itself is in.
+    Own,
+    /// In another one.
+    Namespace(String),
+}
+
+/// Where the operator lives.
+#[derive(Debug, Clone, Default)]
+pub struct Home {
+    /// Its namespace, if that is known.
+    pub namespace: Option<String>,
+    /// The namespaces that it is confined to; none means all.
+    pub confined: Vec<String>,
+    /// Group and plural of the custom kinds that are in no namespace.
+    pub cluster_wide: BTreeSet<(String, String)>,
+}
+
+impl Home {
+    /// The reach of a rule in a namespace; `system` is what kustomizations replace.
+    pub fn reach(&self, namespace: &str) -> Reach {
+        match namespace {
+            "" | "system" => Reach::Own,
+            name if self.namespace.as_deref() == Some(name) => Reach::Own,
+            name => Reach::Namespace(name.to_owned()),
+        }
+    }
+
+    /// The namespace that a marker has to name for a request; empty where the operator works.
+    pub fn namespace(&self, scope: &Scope) -> String {
+        let own = || self.namespace.clone().unwrap_or_else(|| "system".to_owned());
+        let named = match scope {
+            Scope::Cluster | Scope::Namespaced => return String::new(),
+            Scope::Own => own(),
+            Scope::Namespace(name) => name.clone(),
+        };
+        if self.confined == [named.clone()] { String::new() } else { named }
+    }
+
+    fn is_cluster_wide(&self, group: &str, resource: &str) -> bool {
+        let plural = resource.split('/').next().unwrap_or_default().to_owned();
+        let group = group.to_owned();
+        manifest::is_cluster_wide(std::slice::from_ref(&group), &plural) || self.cluster_wide.contains(&(group, plural))
+    }
+}
+
+/// Verbs whose requests have no name of an object, which no rule with names allows.
+const NAMELESS: [&str; 2] = ["create", "deletecollection"];
+
+impl Grant {
+    /// Whether a request of the code is allowed. Which object it is about is not known, nor is a namespace that is chosen
+    /// when the operator runs: for these any rule will do.
+    pub fn allows(&self, permission: &Permission, scope: &Scope, home: &Home) -> bool {
+        self.matches(permission) && self.reaches(permission, scope, home)
+    }
+
+    /// The same wherever it holds.
+    pub fn matches(&self, permission: &Permission) -> bool {
+        let mut rule = self.rule.clone();
+        if !NAMELESS.contains(&permission.verb.as_str()) {
+            rule.names.clear();
+        }
+        rule.grants(permission)
+    }
+
+    fn reaches(&self, permission: &Permission, scope: &Scope, home: &Home) -> bool {
+        match (&self.reach, scope) {
+            (Reach::Everywhere, _) | (_, Scope::Namespaced) | (Reach::Own, Scope::Own) => true,
+            (Reach::Own, Scope::Namespace(name)) => home.namespace.as_ref() == Some(name),
+            (Reach::Namespace(one), Scope::Namespace(other)) => one == other,
+            (Reach::Namespace(_), Scope::Own) => home.namespace.is_none(),
+            (_, Scope::Cluster) => match &permission.target {
+                Target::Resource { group, resource, .. } => {
+                    !home.confined.is_empty() && !home.is_cluster_wide(group, resource)
+                }
+                Target::Url(_) => false,
+            },
+        }
+    }
+}
+
+/// A folder of manifests, or files of somebody else's.
+#[derive(Debug, Default)]
+pub struct Manifests {
+    roles: Vec<Role>,
+    bindings: Vec<Binding>,
+    /// The service accounts of the workloads.
+    accounts: BTreeSet<String>,
+    /// All texts, to look for flags of the operator.
+    texts: Vec<String>,
+    /// Kind and name of what a patch takes away.
+    removed: BTreeSet<(String, String)>,
+}
+
+#[derive(Debug)]
+struct Role {
+    kind: String,
+    name: String,
+    namespace: String,
+    rules: Vec<(PolicyRule, Origin)>,
+}
+
+#[derive(Debug)]
+struct Binding {
+    kind: String,
+    name: String,
+    namespace: String,
+    role: (String, String),
+    /// The service accounts.
+    accounts: Vec<String>,
+}
+
+impl Manifests {
+    /// What `config/default` of the project in `root` applies, or `config/rbac` when there is no such folder.
+    pub fn of_project(root: &Path) -> Result<Self, Problem> {
+        let mut manifests = Self::default();
+        let mut seen = BTreeSet::new();
+        for folder in ["config/default", "config/rbac"] {
+            if manifests.texts.is_empty() {
+                manifests.kustomization(root, &root.join(folder), &mut seen)?;
+            }
+        }
+        Ok(manifests)
+    }
+
+    /// These files.
+    pub fn of_files(root: &Path, files: &[PathBuf]) -> Result<Self, Problem> {
+        let mut manifests = Self::default();
+        for file in files {
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", file.display())))?;
+            manifests.add(&shown(root, file), &text)?;
+        }
+        if manifests.roles.is_empty() {
+            let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
+            return Err(Problem::new(format!("there is no role in {}", names.join(", ")))
+                .help("name files with a `Role` or `ClusterRole`; templates have to be rendered first"));
+        }
+        Ok(manifests)
+    }
+
+    fn kustomization(&mut self, root: &Path, folder: &Path, seen: &mut BTreeSet<PathBuf>) -> Result<(), Problem> {
+        if !seen.insert(folder.to_path_buf()) {
+            return Ok(());
+        }
+        let Ok(text) = std::fs::read_to_string(folder.join("kustomization.yaml")) else { return Ok(()) };
+        let shown_path = shown(root, &folder.join("kustomization.yaml"));
+        let value: Value = serde_yaml::from_str(&text).map_err(|error| invalid(&shown_path, &error.to_string()))?;
+        let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
+        for entry in list("resources").iter().chain(&list("components")).filter_map(Value::as_str) {
+            let path = crate::source::clean(&folder.join(entry));
+            if path.is_dir() {
+                self.kustomization(root, &path, seen)?;
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                self.add(&shown(root, &path), &text)?;
+            }
+        }
+        for patch in list("patches") {
+            let text = match (patch["patch"].as_str(), patch["path"].as_str()) {
+                (Some(text), _) => text.to_owned(),
+                (None, Some(path)) => std::fs::read_to_string(folder.join(path)).unwrap_or_default(),
+                (None, None) => continue,
+            };
+            let removed = serde_yaml::from_str::<Value>(&text).ok().filter(|value| value["$patch"] == "delete");
+            self.removed.extend(removed.map(|value| (string(&value["kind"]), string(&value["metadata"]["name"]))));
+            self.texts.push(text);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &str, text: &str) -> Result<(), Problem> {
+        let whole: Arc<str> = text.into();
+        for range in documents(text) {
+            let document: Value = match serde_yaml::from_str(&text[range.clone()]) {
+                Ok(value) => value,
+                Err(error) => return Err(invalid(path, &error.to_string())),
+            };
+            let items = document["items"].as_array().filter(|_| string(&document["kind"]).ends_with("List"));
+            let start = range.start + text[range.clone()].find("kind:").unwrap_or(0);
+            let origin = Origin { path: path.into(), text: whole.clone(), range: start..start };
+            if let Some(items) = items {
+                for item in items {
+                    self.object(item, &[], &origin);
+                }
+            } else {
+                let places = rules(&text[range.clone()]).into_iter();
+                let places: Vec<_> = places.map(|rule| rule.start + range.start..rule.end + range.start).collect();
+                self.object(&document, &places, &origin);
+            }
+        }
+        self.texts.push(text.to_owned());
+        Ok(())
+    }
+
+    /// `places` are those of the rules, if they could be told.
+    fn object(&mut self, object: &Value, places: &[Range<usize>], origin: &Origin) {
+        let (kind, metadata) = (string(&object["kind"]), &object["metadata"]);
+        let (name, namespace) = (string(&metadata["name"]), string(&metadata["namespace"]));
+        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        match kind.as_str() {
+            "Role" | "ClusterRole" => {
+                let rules = list(&object["rules"]);
+                let known = places.len() == rules.len();
+                let place = |index: usize| if known { places[index].clone() } else { origin.range.clone() };
+                let read = |(index, rule): (usize, &Value)| {
+                    (PolicyRule::from_json(rule), Origin { range: place(index), ..origin.clone() })
+                };
+                let rules = rules.iter().enumerate().map(read).collect();
+                self.roles.push(Role { kind, name, namespace, rules });
+            }
+            "RoleBinding" | "ClusterRoleBinding" => {
+                let subjects = list(&object["subjects"]);
+                let accounts = subjects.iter().filter(|subject| subject["kind"] == "ServiceAccount");
+                let accounts = accounts.map(|subject| string(&subject["name"])).collect();
+                let role = (string(&object["roleRef"]["kind"]), string(&object["roleRef"]["name"]));
+                self.bindings.push(Binding { kind, name, namespace, role, accounts });
+            }
+            "Deployment" | "StatefulSet" | "DaemonSet" => {
+                let account = &object["spec"]["template"]["spec"]["serviceAccountName"];
+                self.accounts.extend(account.as_str().map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a flag of the operator is set somewhere.
+    pub fn has_flag(&self, flag: &str) -> bool {
+        let set = |text: &String| text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(flag));
+        self.texts.iter().any(set)
+    }
+
+    /// Whether a role of this name is bound to the operator.
+    pub fn binds(&self, role: &str) -> bool {
+        self.bindings.iter().any(|binding| binding.role.1 == role && self.is_of_operator(binding))
+    }
+
+    fn is_of_operator(&self, binding: &Binding) -> bool {
+        !self.removed.contains(&(binding.kind.clone(), binding.name.clone()))
+            && binding.accounts.iter().any(|account| self.accounts.is_empty() || self.accounts.contains(account))
+    }
+
+    /// Where a role is bound to the operator.
+    fn reaches(&self, role: (&str, &str), home: &Home) -> Vec<Reach> {
+        let of_role = |binding: &&Binding| (binding.role.0.as_str(), binding.role.1.as_str()) == role;
+        let mut reaches: Vec<Reach> = self
+            .bindings
+            .iter()
+            .filter(|binding| of_role(binding) && self.is_of_operator(binding))
+            .map(|binding| match binding.kind.as_str() {
+                "ClusterRoleBinding" => Reach::Everywhere,
+                _ => home.reach(&binding.namespace),
+            })
+            .collect();
+        reaches.sort();
+        reaches.dedup();
+        reaches
+    }
+
+    /// The rules of the roles that are bound to the operator. When the files bind nothing, all roles count. Those named in
+    /// `generated` stand in markers.
+    pub fn grants(&self, home: &Home, generated: &BTreeSet<String>) -> Vec<Grant> {
+        let mut grants = Vec::new();
+        for role in &self.roles {
+            let removed = self.removed.contains(&(role.kind.clone(), role.name.clone()));
+            if removed || generated.contains(&role.name) {
+                continue;
+            }
+            let reaches = match (self.bindings.is_empty(), role.kind.as_str()) {
+                (true, "ClusterRole") => vec![Reach::Everywhere],
+                (true, _) => vec![home.reach(&role.namespace)],
+                (false, kind) => self.reaches((kind, &role.name), home),
+            };
+            for reach in reaches {
+                for (rule, origin) in &role.rules {
+                    let role = Some(role.name.clone());
+                    grants.push(Grant { rule: rule.clone(), reach: reach.clone(), origin: origin.clone(), role });
+                }
+            }
+        }
+        grants
+    }
+
+    /// What markers declare. Roles that markers name are other people's unless a binding says that they are the operator's.
+    pub fn of_markers(&self, markers: &[RbacMarker], home: &Home) -> Vec<Grant> {
+        let mut grants = Vec::new();
+        for marker in markers {
+            if !marker.role_name.is_empty() && !self.bindings.is_empty() && !self.binds(&marker.role_name) {
+                continue;
+            }
+            let name = if marker.role_name.is_empty() { manifest::ROLE } else { &marker.role_name };
+            let reaches = match marker.namespace.as_str() {
+                "" => Some(self.reaches(("ClusterRole", name), home)).filter(|reaches| !reaches.is_empty()),
+                namespace => Some(vec![home.reach(namespace)]),
+            };
+            // Nothing binds the ClusterRole of an operator that is confined.
+            let unbound = if home.confined.is_empty() { vec![Reach::Everywhere] } else { Vec::new() };
+            for reach in reaches.unwrap_or(unbound) {
+                for rule in marker.rules() {
+                    grants.push(Grant { rule, reach: reach.clone(), origin: marker.origin.clone(), role: None });
+                }
+            }
+        }
+        grants
+    }
+}
+
+/// Grants by their place, in the order of the source.
+pub(super) fn by_place(grants: &[Grant]) -> Vec<Vec<&Grant>> {
+    let mut places: BTreeMap<(&str, usize, usize), Vec<&Grant>> = BTreeMap::new();
+    for grant in grants {
+        let range = &grant.origin.range;
+        places.entry((&grant.origin.path, range.start, range.end)).or_default().push(grant);
+    }
+    places.into_values().collect()
+}
+
+impl PolicyRule {
+    /// As a manifest has it; what is no list of strings is empty.
+    pub fn from_json(rule: &Value) -> Self {
+        let list = |key: &str| {
+            let items = rule[key].as_array().into_iter().flatten();
+            items.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        Self {
+            groups: list("apiGroups"),
+            resources: list("resources"),
+            names: list("resourceNames"),
+            urls: list("nonResourceURLs"),
+            verbs: list("verbs"),
+        }
+    }
+}
+
+fn string(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn shown(root: &Path, path: &Path) -> String {
+    let absolute =
+        |path: &Path| crate::source::clean(&std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()));
+    crate::source::relative(&absolute(path), &absolute(root)).to_string_lossy().replace('\\', "/")
+}
+
+fn invalid(path: &str, error: &str) -> Problem {
+    let error = error.lines().next().unwrap_or_default();
+    Problem::new(format!("`{path}` is no YAML: {error}")).help("render templates first, and name the result")
+}
+
+/// The documents of a YAML file that are not empty.
+fn documents(text: &str) -> Vec<Range<usize>> {
+    let mut all = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        if line.trim_end() == "---" || line.starts_with("--- ") {
+            all.push(start..at);
+            start = at + line.len();
+        }
+        at += line.len();
+    }
+    all.push(start..at);
+    let says = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    all.retain(|range| text[range.clone()].lines().any(says));
+    all
+}
+
+/// The items below `rules:`, in a document that is written in block style.
+fn rules(document: &str) -> Vec<Range<usize>> {
+    let (mut found, mut indent): (Vec<Range<usize>>, Option<usize>) = (Vec::new(), None);
+    let (mut inside, mut at) = (false, 0);
+    for line in document.split_inclusive('\n') {
+        let body = line.trim();
+        let column = line.len() - line.trim_start().len();
+        let (start, end) = (at + column, at + line.trim_end().len());
+        at += line.len();
+        if body.is_empty() || body.starts_with('#') {
+            continue;
+        }
+        let item = body == "-" || body.starts_with("- ");
+        if column == 0 && !item {
+            inside = body.trim_end_matches(char::is_whitespace) == "rules:";
+            continue;
+        }
+        if inside && item && indent.is_none_or(|indent| indent == column) {
+            indent = Some(column);
+            found.push(start..end);
+        } else if inside && let Some(last) = found.last_mut() {
+            last.end = end;
+        }
+    }
+    found
+}

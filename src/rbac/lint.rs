@@ -1,0 +1,392 @@
+//! Declared permissions beside those that the code uses.
+//!
+//! Nobody is told to remove what may be used: as long as a call could not be followed, an excess that the call may explain
+//! is a note.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use super::declared::{Grant, Home, Reach, by_place};
+use super::{Permission, PolicyRule, Scope, Target, Usage, derive};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::manifest::rbac::RbacMarker;
+
+pub mod fix;
+
+/// What is compared.
+#[derive(Debug)]
+pub struct Comparison<'a> {
+    /// What the code uses.
+    pub usages: &'a [Usage],
+    /// What could not be followed.
+    pub doubts: &'a Diagnostics,
+    /// What is declared.
+    pub grants: &'a [Grant],
+    /// What the operator may use besides, when it runs with other flags.
+    pub optional: &'a [Permission],
+    /// The roles of generated projects that are not needed with the flags of this one.
+    pub waived: &'a [&'static str],
+    /// Where the operator lives.
+    pub home: &'a Home,
+    /// The permissions are declared in roles that are written by hand.
+    pub by_hand: bool,
+}
+
+/// A permission that nothing declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// What it is about.
+    pub target: Target,
+    /// What is done, sorted.
+    pub verbs: BTreeSet<String>,
+    /// The namespace that a marker has to name; empty for all.
+    pub namespace: String,
+    /// The first call that needs it.
+    pub origin: Origin,
+    /// Its name.
+    pub call: String,
+    /// The role of generated projects that has it.
+    pub role: Option<&'static str>,
+}
+
+impl Missing {
+    /// The marker that declares it.
+    pub fn marker(&self) -> String {
+        let verbs: Vec<&str> = self.verbs.iter().map(String::as_str).collect();
+        marker(&self.target, &self.namespace, &verbs)
+    }
+
+    /// Whether markers name it, wherever they hold.
+    pub fn is_in(&self, markers: &[RbacMarker]) -> bool {
+        let rules: Vec<PolicyRule> = markers.iter().flat_map(RbacMarker::rules).collect();
+        self.verbs.iter().all(|verb| {
+            let permission = Permission { target: self.target.clone(), verb: verb.clone() };
+            rules.iter().any(|rule| rule.grants(&permission))
+        })
+    }
+
+    fn diagnostic(&self, by_hand: bool) -> Diagnostic {
+        let verbs: Vec<&str> = self.verbs.iter().map(String::as_str).collect();
+        let what = format!("`{} {}`", verbs.join(","), self.target);
+        let message = format!("`{}` needs {what}, which nothing declares", self.call);
+        let help = match self.role {
+            Some(role) => format!("bind the role `{role}` of config/rbac in its kustomization.yaml again"),
+            None if by_hand => format!("add to a role:\n{}", rule(&self.target, &verbs)),
+            None => format!("add the marker, or run `memcached-sdk rbac lint --fix`:\n// {}", self.marker()),
+        };
+        Diagnostic::new(Code::RbacMissing, message).help(help).at(self.origin.clone())
+    }
+}
+
+/// `+kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list`, in the order of our scaffolds.
+pub fn marker(target: &Target, namespace: &str, verbs: &[&str]) -> String {
+    let mut text = "+kubebuilder:rbac:".to_owned();
+    match target {
+        Target::Resource { group, resource, .. } => {
+            let group = if group.is_empty() { "\"\"" } else { group };
+            let _ = write!(text, "groups={group},resources={resource}");
+        }
+        Target::Url(url) => {
+            let _ = write!(text, "urls={url}");
+        }
+    }
+    if !namespace.is_empty() {
+        let _ = write!(text, ",namespace={namespace}");
+    }
+    format!("{text},verbs={}", verbs.join(";"))
+}
+
+/// The same as a rule of a role.
+pub(super) fn rule(target: &Target, verbs: &[&str]) -> String {
+    let verbs = verbs.join(", ");
+    match target {
+        Target::Resource { group, resource, .. } => {
+            format!("- apiGroups: [\"{group}\"]\n  resources: [{resource}]\n  verbs: [{verbs}]")
+        }
+        Target::Url(url) => format!("- nonResourceURLs: [{url}]\n  verbs: [{verbs}]"),
+    }
+}
+
+impl Comparison<'_> {
+    /// What is needed and not declared, in the order of the calls.
+    pub fn missing(&self) -> Vec<Missing> {
+        let mut seen = BTreeSet::new();
+        let mut all: BTreeMap<_, Missing> = BTreeMap::new();
+        for usage in self.usages {
+            if usage.role.is_some_and(|role| self.waived.contains(&role)) {
+                continue;
+            }
+            if self.grants.iter().any(|grant| grant.allows(&usage.permission, &usage.scope, self.home)) {
+                continue;
+            }
+            let namespace = self.home.namespace(&usage.scope);
+            if !seen.insert((&usage.permission, namespace.clone())) {
+                continue;
+            }
+            let Permission { target, verb } = &usage.permission;
+            let place = (&usage.origin.path, usage.origin.range.start);
+            let missing = all.entry((place, target, namespace.clone())).or_insert_with(|| Missing {
+                target: target.clone(),
+                verbs: BTreeSet::new(),
+                namespace,
+                origin: usage.origin.clone(),
+                call: usage.call.clone(),
+                role: usage.role,
+            });
+            missing.verbs.insert(verb.clone());
+        }
+        all.into_values().collect()
+    }
+
+    /// All findings; those about what is missing only for what is given.
+    pub fn findings(&self, missing: &[Missing]) -> Diagnostics {
+        let mut found: Diagnostics = missing.iter().map(|missing| missing.diagnostic(self.by_hand)).collect();
+        for grants in by_place(self.grants) {
+            self.excess(&grants, &mut found);
+            self.wildcards(&grants, &mut found);
+            self.scope(&grants, &mut found);
+            secrets(&grants, &mut found);
+            escalation(&grants, &mut found);
+        }
+        found.sort();
+        found
+    }
+
+    fn is_used(&self, rule: &Grant) -> bool {
+        let used = self.usages.iter().map(|usage| &usage.permission);
+        used.chain(self.optional).any(|permission| rule.matches(permission))
+    }
+
+    /// What of a marker or rule no call uses.
+    fn excess(&self, grants: &[&Grant], found: &mut Diagnostics) {
+        let mut unused: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        let mut used = false;
+        for grant in grants {
+            for (target, verb, atom) in atoms(grant) {
+                if !is_seen_in_code(target, verb) || self.is_used(&atom) {
+                    used = true;
+                } else {
+                    let verbs = unused.entry(shown(grant, target)).or_default();
+                    verbs.extend((!verbs.contains(&verb)).then_some(verb));
+                }
+            }
+        }
+        let Some(first) = grants.first().filter(|_| !unused.is_empty()) else { return };
+        let list: Vec<String> =
+            unused.iter().map(|(target, verbs)| format!("`{} {target}`", verbs.join(","))).collect();
+        let list = list.join(", ");
+        let verbs: BTreeSet<&str> = unused.values().flatten().copied().collect();
+        let diagnostic = match self.excuse(&verbs) {
+            Some(why) => Diagnostic::new(Code::RbacUnproven, format!("no call that could be followed uses {list}"))
+                .help(format!("{why}, so look before you remove it")),
+            None => Diagnostic::new(Code::RbacExcess, format!("nothing in the code uses {list}")).help(
+                match (&first.role, used) {
+                    (None, false) => {
+                        "remove the marker, or say who needs it: `// memcached-sdk:allow(rbac-excess): reason`"
+                    }
+                    (None, true) => {
+                        "remove it from the marker, or say who needs it: `// memcached-sdk:allow(rbac-excess): reason`"
+                    }
+                    (Some(_), _) => {
+                        "remove it from the role, or say who needs it: `# memcached-sdk:allow(rbac-excess): reason`"
+                    }
+                },
+            ),
+        };
+        found.push(diagnostic.at(first.origin.clone()));
+    }
+
+    /// Why something may be used all the same.
+    fn excuse(&self, verbs: &BTreeSet<&str>) -> Option<String> {
+        let writes_roles = self.usages.iter().find(|usage| writes_roles(&usage.permission));
+        if let Some(usage) = writes_roles {
+            let (line, _) = usage.origin.line_column();
+            let place = format!("{}:{line}", usage.origin.path);
+            return Some(format!(
+                "`{}` in {place} writes roles, which may give only what the operator has",
+                usage.call
+            ));
+        }
+        let explains = |doubt: &&Diagnostic| {
+            derive::verbs_of_doubt(&doubt.message)
+                .is_none_or(|may| verbs.contains("*") || may.iter().any(|verb| verbs.contains(verb)))
+        };
+        let doubt = self.doubts.iter().filter(|doubt| doubt.code == Code::RbacNotFollowed).find(explains)?;
+        let place = doubt.origin.as_ref().map(|origin| format!(" in {}:{}", origin.path, origin.line_column().0));
+        Some(format!("a call{} was not followed and may use it", place.unwrap_or_default()))
+    }
+
+    fn wildcards(&self, grants: &[&Grant], found: &mut Diagnostics) {
+        let Some(first) = grants.first() else { return };
+        let in_list = |list: fn(&PolicyRule) -> &Vec<String>| {
+            grants.iter().any(|grant| list(&grant.rule).iter().any(|item| item == "*" || item.starts_with("*/")))
+        };
+        let lists: Vec<&str> = [
+            ("groups", in_list(|rule| &rule.groups)),
+            ("resources", in_list(|rule| &rule.resources)),
+            ("urls", grants.iter().any(|grant| grant.rule.urls.iter().any(|url| url == "*" || url == "/*"))),
+            ("verbs", in_list(|rule| &rule.verbs)),
+        ]
+        .into_iter()
+        .filter_map(|(name, has)| has.then_some(name))
+        .collect();
+        if lists.is_empty() {
+            return;
+        }
+        let names: Vec<String> = lists.iter().map(|name| format!("`{name}`")).collect();
+        let message = format!("`*` in {} allows what is added to the API later, too", names.join(" and "));
+        found.push(Diagnostic::new(Code::RbacWildcard, message).help(self.instead(grants)).at(first.origin.clone()));
+    }
+
+    /// What the code uses of it.
+    fn instead(&self, grants: &[&Grant]) -> String {
+        let mut used: BTreeMap<(&Target, String), BTreeSet<&str>> = BTreeMap::new();
+        for usage in self.usages.iter().filter(|usage| usage.role.is_none()) {
+            if grants.iter().any(|grant| grant.matches(&usage.permission)) {
+                let namespace = self.home.namespace(&usage.scope);
+                used.entry((&usage.permission.target, namespace)).or_default().insert(&usage.permission.verb);
+            }
+        }
+        if used.is_empty() {
+            return "name what the operator needs".to_owned();
+        }
+        let lines = used.iter().map(|((target, namespace), verbs)| {
+            let verbs: Vec<&str> = verbs.iter().copied().collect();
+            let line =
+                if self.by_hand { rule(target, &verbs) } else { format!("// {}", marker(target, namespace, &verbs)) };
+            format!("\n{line}")
+        });
+        format!("the calls that could be followed use:{}", lines.collect::<String>())
+    }
+
+    /// What holds everywhere, and is used in known namespaces only.
+    fn scope(&self, grants: &[&Grant], found: &mut Diagnostics) {
+        let mut narrow: BTreeSet<(String, String)> = BTreeSet::new();
+        for grant in grants.iter().filter(|grant| grant.reach == Reach::Everywhere && self.home.confined.is_empty()) {
+            let uses: Vec<&Usage> = self.usages.iter().filter(|usage| grant.matches(&usage.permission)).collect();
+            let wide = |usage: &&Usage| matches!(usage.scope, Scope::Cluster | Scope::Namespaced);
+            if uses.iter().any(wide) || self.optional.iter().any(|permission| grant.matches(permission)) {
+                continue;
+            }
+            narrow.extend(
+                uses.iter().map(|usage| (usage.permission.target.to_string(), self.home.namespace(&usage.scope))),
+            );
+        }
+        let verbs = grants.iter().flat_map(|grant| &grant.rule.verbs).map(String::as_str).collect();
+        let (Some(first), false) = (grants.first(), narrow.is_empty()) else { return };
+        if self.excuse(&verbs).is_some() {
+            return;
+        }
+        let targets: BTreeSet<String> = narrow.iter().map(|(target, _)| format!("`{target}`")).collect();
+        let namespaces: BTreeSet<String> = narrow.iter().map(|(_, namespace)| format!("`{namespace}`")).collect();
+        let [targets, namespaces] = [targets, namespaces].map(|set| Vec::from_iter(set).join(", "));
+        let message = format!("{targets} may be used in all namespaces, and the code uses it in {namespaces} only");
+        let help = match &first.role {
+            None => "name the namespace in the marker, and bind the Role that it makes there",
+            Some(_) => "make it a Role in that namespace, and bind it there",
+        };
+        found.push(Diagnostic::new(Code::RbacScope, message).help(help).at(first.origin.clone()));
+    }
+}
+
+/// Each target and verb of a rule, with the rule that allows this alone.
+pub(super) fn atoms(grant: &Grant) -> Vec<(&str, &str, Grant)> {
+    let rule = &grant.rule;
+    let mut atoms = Vec::new();
+    let resources = rule.resources.iter().map(|resource| (resource, false));
+    for (target, is_url) in resources.chain(rule.urls.iter().map(|url| (url, true))) {
+        for verb in &rule.verbs {
+            let mut atom = PolicyRule { verbs: vec![verb.clone()], ..PolicyRule::default() };
+            if is_url {
+                atom.urls = vec![target.clone()];
+            } else {
+                (atom.groups, atom.names) = (rule.groups.clone(), rule.names.clone());
+                atom.resources = vec![target.clone()];
+            }
+            atoms.push((target.as_str(), verb.as_str(), Grant { rule: atom, ..grant.clone() }));
+        }
+    }
+    atoms
+}
+
+/// Verbs of requests; others, such as `use` and `bind`, are asked about by parts of Kubernetes.
+/// <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>
+const REQUESTS: [&str; 13] = [
+    "*",
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "head",
+    "list",
+    "options",
+    "patch",
+    "post",
+    "put",
+    "update",
+    "watch",
+];
+
+/// Whether a use of it is a request that the code makes. `finalizers` is no subresource that can be requested: the admission
+/// plugin `OwnerReferencesPermissionEnforcement` asks for it when an owner is set.
+/// <https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#ownerreferencespermissionenforcement>
+pub(super) fn is_seen_in_code(target: &str, verb: &str) -> bool {
+    REQUESTS.contains(&verb) && !target.ends_with("/finalizers")
+}
+
+/// `deployments.apps`, when the rule has one group.
+pub(super) fn shown(grant: &Grant, target: &str) -> String {
+    match grant.rule.groups.as_slice() {
+        [group] if group != "*" => Target::resource(group, target).to_string(),
+        _ => target.to_owned(),
+    }
+}
+
+/// The API server lets nobody write a role that allows more than what they may do themselves.
+/// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping>
+fn writes_roles(permission: &Permission) -> bool {
+    const KINDS: [&str; 4] = ["clusterrolebindings", "clusterroles", "rolebindings", "roles"];
+    let writes = matches!(permission.verb.as_str(), "create" | "patch" | "update");
+    writes
+        && matches!(&permission.target, Target::Resource { group, resource, .. }
+            if group == "rbac.authorization.k8s.io" && KINDS.contains(&resource.as_str()))
+}
+
+fn secrets(grants: &[&Grant], found: &mut Diagnostics) {
+    let is_core = |rule: &PolicyRule| rule.groups.iter().any(|group| group.is_empty() || group == "*");
+    let all = |rule: &PolicyRule| rule.resources.iter().any(|resource| resource == "secrets" || resource == "*");
+    let wide = |grant: &&&Grant| {
+        let rule = &grant.rule;
+        grant.reach == Reach::Everywhere && is_core(rule) && all(rule) && rule.names.is_empty()
+    };
+    let Some(first) = grants.iter().find(wide) else { return };
+    let verbs: BTreeSet<&str> =
+        grants.iter().filter(wide).flat_map(|grant| &grant.rule.verbs).map(String::as_str).collect();
+    let message = format!("`{} secrets` in all namespaces", Vec::from_iter(verbs).join(","));
+    let help = "whoever takes over the operator has every password of the cluster: name the namespaces or the Secrets, or say \
+                why not: `memcached-sdk:allow(rbac-secrets): reason`";
+    found.push(Diagnostic::new(Code::RbacSecrets, message).help(help).at(first.origin.clone()));
+}
+
+fn escalation(grants: &[&Grant], found: &mut Diagnostics) {
+    let mut verbs = BTreeSet::new();
+    for grant in grants.iter().filter(|grant| grant.rule.names.is_empty()) {
+        let rule = &grant.rule;
+        let about = |names: &[&str]| rule.resources.iter().any(|resource| names.contains(&resource.as_str()));
+        let all = rule.verbs.iter().any(|verb| verb == "*");
+        verbs.extend(
+            rule.verbs.iter().filter_map(|verb| ["bind", "escalate", "impersonate"].into_iter().find(|it| it == verb)),
+        );
+        if all && about(&["clusterroles", "roles"]) {
+            verbs.extend(["bind", "escalate"]);
+        }
+        if all && about(&["groups", "serviceaccounts", "users"]) {
+            verbs.insert("impersonate");
+        }
+    }
+    let Some(first) = grants.first().filter(|_| !verbs.is_empty()) else { return };
+    let list: Vec<String> = verbs.iter().map(|verb| format!("`{verb}`")).collect();
+    let message = format!("{} gives the operator permissions that no rule names", list.join(", "));
+    let help = "remove it, limit it by `resourceNames`, or say why it is needed: `memcached-sdk:allow(rbac-escalation): reason`";
+    found.push(Diagnostic::new(Code::RbacEscalation, message).help(help).at(first.origin.clone()));
+}

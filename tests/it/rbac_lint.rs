@@ -1,0 +1,178 @@
+//! Declared permissions beside used ones: a fixture for each kind of finding, and what the commands scaffold.
+
+use std::path::{Path, PathBuf};
+
+use snapbox::data::DataFormat;
+use snapbox::{Assert, Data};
+
+use crate::rbac_derive::{LOCK, MANIFEST};
+use crate::sandbox::Sandbox;
+
+fn fixtures() -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rbac-lint");
+    let mut paths: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    paths.sort();
+    paths
+}
+
+fn package(main: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.file("Cargo.toml", MANIFEST).file("Cargo.lock", LOCK).file("src/main.rs", main);
+    sandbox
+}
+
+fn assert_file(actual: &str, path: &Path) {
+    Assert::new().action_env("SNAPSHOTS").eq(actual, Data::read_from(path, Some(DataFormat::Text)));
+}
+
+/// Each `tests/fixtures/rbac-lint/<case>.rs`, with the roles of `<case>.yaml` if there are any, has the findings of
+/// `<case>.stderr`; `--fix` makes `<case>.diff` of it, and what is missing then is what no marker can give.
+#[test]
+fn each_fixture_has_its_findings() {
+    let mut count = 0;
+    for path in fixtures() {
+        let sandbox = package(&std::fs::read_to_string(&path).unwrap());
+        let roles = path.with_extension("yaml");
+        if roles.exists() {
+            sandbox.file("roles.yaml", &std::fs::read_to_string(roles).unwrap());
+            let run = sandbox.run("rbac lint -v --role roles.yaml");
+            assert_file(&run.err(), &path.with_extension("stderr"));
+            assert_eq!(run.exit_code(), Some(1), "{run}");
+        } else {
+            let run = sandbox.run("rbac lint -v");
+            assert_file(&run.err(), &path.with_extension("stderr"));
+            assert_eq!(run.exit_code(), Some(1), "{run}");
+            fixed(&sandbox, &path);
+        }
+        count += 1;
+    }
+    assert!(count >= 6, "only {count} fixtures");
+}
+
+fn fixed(sandbox: &Sandbox, path: &Path) {
+    let before = sandbox.files();
+    let run = sandbox.run("rbac lint --fix --dry-run --diff");
+    assert_file(&run.out(), &path.with_extension("diff"));
+    assert_eq!(sandbox.files(), before, "a dry run writes nothing");
+    let run = sandbox.run("rbac lint --fix -o json");
+    let once = sandbox.files();
+    assert!(!run.out().contains("rbac-missing"), "{run}");
+    let run = sandbox.run("rbac lint --fix --check");
+    assert_ne!(run.exit_code(), Some(3), "the second run changes something: {run}");
+    assert_eq!(sandbox.files(), once);
+    let run = sandbox.run("rbac lint -o json");
+    assert!(!run.out().contains("\"rbac-missing\""), "{run}");
+}
+
+/// What the commands write has no finding, whatever they were asked for.
+#[test]
+fn scaffolds_have_no_finding() {
+    let apis = [
+        "--group cache --version v1alpha1 --kind Memcached --image memcached:1.6 --image-container-port 11211",
+        "--group cache --version v1 --kind Plain --namespaced=false",
+        "--group apps --version v1 --kind Deployment --resource=false",
+        "--version v1 --group core --kind Pod --resource=false",
+        "--group rbac.authorization.k8s.io --version v1 --kind ClusterRole --resource=false",
+    ];
+    for flags in ["", "--namespaced", "--multigroup"] {
+        let sandbox = Sandbox::project(flags);
+        sandbox.run("rbac lint").success();
+        for api in apis {
+            if flags == "--namespaced" && (api.ends_with("--namespaced=false") || api.contains("ClusterRole")) {
+                continue;
+            }
+            sandbox.run(&format!("create api {api} --force")).success();
+        }
+        sandbox.run("rbac lint").success().stderr("the declared permissions are those that the code uses\n");
+        sandbox.run("rbac lint --fix --check").success();
+    }
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
+    for sample in std::fs::read_dir(samples).unwrap().map(|entry| entry.unwrap().path()) {
+        let sandbox = Sandbox::new();
+        let run = sandbox.finish("rbac lint", sandbox.command("rbac lint").current_dir(&sample));
+        run.success().stderr("the declared permissions are those that the code uses\n");
+    }
+}
+
+/// Each change of a scaffolded project to what its files declare is found, where it was made.
+#[test]
+fn what_config_binds_counts() {
+    let kustomization = "config/rbac/kustomization.yaml";
+    let default = "config/default/kustomization.yaml";
+    for (path, from, to, expected) in [
+        (kustomization, "- leader_election_role_binding.yaml\n", "", "src/main.rs rbac-missing"),
+        (kustomization, "- metrics_auth_role.yaml\n", "", "src/main.rs rbac-missing"),
+        // What is not bound is nobody's business.
+        ("config/rbac/metrics_reader_role.yaml", "  - get\n", "  - get\n  - post\n", ""),
+        (
+            "config/rbac/leader_election_role.yaml",
+            "  - get\n",
+            "  - get\n  - list\n",
+            "config/rbac/leader_election_role.yaml rbac-excess",
+        ),
+        (
+            default,
+            "#components:\n#- ../components/leader-for-life\n",
+            "components:\n- ../components/leader-for-life\n",
+            "",
+        ),
+        // Without the metrics endpoint nobody asks who scrapes.
+        (default, "- path: manager_metrics_patch.yaml\n  target:\n    kind: Deployment\n", "  []\n", ""),
+    ] {
+        let sandbox = Sandbox::project("");
+        sandbox.run("create api --group cache --version v1 --kind Memcached --image memcached").success();
+        sandbox.replace(path, from, to);
+        let run = sandbox.run("rbac lint -o json");
+        let report: serde_json::Value = serde_json::from_str(&run.out()).unwrap();
+        let found = report["diagnostics"].as_array().unwrap().iter();
+        let mut found: Vec<String> = found
+            .filter(|found| found["severity"] != "note" && found["code"] != "rbac-not-followed")
+            .map(|found| format!("{} {}", found["file"].as_str().unwrap_or("-"), found["code"].as_str().unwrap()))
+            .collect();
+        found.dedup();
+        assert_eq!(found.join(", "), expected, "{path}: {from:?}\n{run}");
+        assert_eq!(run.exit_code(), Some(i32::from(!expected.is_empty())), "{run}");
+    }
+}
+
+#[test]
+fn the_report_has_a_format_for_programs() {
+    let sandbox = package("fn main() {}\n// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get\n");
+    let run = sandbox.run("rbac lint -o sarif").code(1);
+    let log: serde_json::Value = serde_json::from_str(&run.out()).unwrap();
+    assert_eq!(log["runs"][0]["results"][0]["ruleId"], "rbac-excess", "{log:#}");
+    assert_eq!(log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"], 2);
+    sandbox.run("rbac lint --check").code(2);
+    sandbox.run("rbac lint --fix --role roles.yaml").code(2);
+    sandbox.run("rbac lint --role missing.yaml").code(1);
+    sandbox.file("chart.yaml", "{{ if .Values.rbac }}\nkind: Role\n").run("rbac lint --role chart.yaml").code(1);
+}
+
+/// Each `tests/fixtures/rbac-verify/<case>.log` gives `<case>.stderr` for the operator beside it.
+#[test]
+fn each_audit_log_has_its_findings() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rbac-verify");
+    let sandbox = package(&std::fs::read_to_string(dir.join("operator.rs")).unwrap());
+    let mut count = 0;
+    for log in std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()) {
+        if log.extension().is_none_or(|extension| extension != "log") {
+            continue;
+        }
+        let name = log.file_name().unwrap().to_str().unwrap();
+        std::fs::copy(&log, sandbox.path(name)).unwrap();
+        let run = sandbox.run(&format!("rbac verify --audit-log {name} --user operators/operator"));
+        assert_file(&run.err(), &log.with_extension("stderr"));
+        let clean = ["clean.log", "list.log"].contains(&name);
+        assert_eq!(run.exit_code(), Some(i32::from(!clean)), "{run}");
+        let full = format!("rbac verify --audit-log {name} --user system:serviceaccount:operators:operator");
+        assert_eq!(sandbox.run(&full).err(), run.err(), "the same user by its full name");
+        count += 1;
+    }
+    assert!(count >= 7, "only {count} logs");
+    let run = sandbox.run("rbac verify --audit-log clean.log --user operators/somebody").code(1);
+    assert!(run.err().contains("has no request of `system:serviceaccount:operators:somebody`"), "{run}");
+    std::fs::write(sandbox.path("log.gz"), [0x1f, 0x8b, 8]).unwrap();
+    let run = sandbox.run("rbac verify --audit-log log.gz --user operators/operator").code(1);
+    assert!(run.err().contains("gunzip"), "{run}");
+}
