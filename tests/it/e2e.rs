@@ -2,6 +2,7 @@
 //! under a ServiceAccount that has the generated roles and nothing else.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use crate::cluster::Cluster;
 use crate::control_plane::audit::{self, Request};
 use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::generated::{ACCOUNT, Project, SYSTEM};
+use crate::sandbox::{Run, Sandbox};
 use crate::{http, wait};
 
 mod life;
@@ -25,6 +27,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 struct World {
     operator: Option<Process>,
     probes: u16,
+    metrics: u16,
     plane: ControlPlane,
     project: &'static Project,
 }
@@ -36,17 +39,23 @@ impl World {
         let plane = ControlPlane::start();
         project.deploy(&plane.admin);
         plane.admin.run(&["create", "namespace", NAMESPACE]);
-        let [probes] = free_ports();
-        Self { operator: None, probes, plane, project }
+        let [probes, metrics] = free_ports();
+        Self { operator: None, probes, metrics, plane, project }
     }
 
+    /// With everything switched on that `config/default` switches on.
     fn start_operator(&mut self) {
         let account = self.plane.service_account(SYSTEM, ACCOUNT);
         let env = [
             ("KUBECONFIG".to_owned(), account.kubeconfig().display().to_string()),
             ("MEMCACHED_IMAGE".to_owned(), "localhost/memcached:1.6.18".to_owned()),
         ];
-        let args = [format!("--health-probe-bind-address=127.0.0.1:{}", self.probes)];
+        let args = [
+            format!("--health-probe-bind-address=127.0.0.1:{}", self.probes),
+            format!("--metrics-bind-address=127.0.0.1:{}", self.metrics),
+            "--leader-elect".to_owned(),
+            format!("--leader-election-namespace={SYSTEM}"),
+        ];
         let operator = Process::start(self.plane.dir(), self.project.binary(), &args, &env);
         self.plane.admin.show_log(operator.log());
         self.operator = Some(operator);
@@ -172,6 +181,17 @@ impl World {
         requests.into_iter().filter(|request| request.user == IDENTITY).collect()
     }
 
+    /// What `rbac verify` says in a project about what the operator has asked for.
+    fn verify(&self, project: &Path) -> Run {
+        let sandbox = Sandbox::new();
+        // The last line may be half-written.
+        let text = std::fs::read_to_string(self.plane.audit_log()).unwrap();
+        sandbox.file("audit.log", &text[..=text.rfind('\n').unwrap()]);
+        let log = sandbox.path("audit.log").display().to_string();
+        let arguments = format!("rbac verify --audit-log {log} --user {SYSTEM}/{ACCOUNT}");
+        sandbox.finish(&arguments, sandbox.command(&arguments).current_dir(project))
+    }
+
     /// Waits until the operator has written nothing for some seconds: how many requests it has made.
     fn wait_until_at_rest(&self) -> usize {
         let quiet = Duration::from_secs(5);
@@ -230,6 +250,7 @@ fn from_the_command_to_garbage_collection() {
     a_killed_operator_catches_up(&mut world);
     an_idle_operator_writes_nothing(&mut world);
     deletion_finishes(&world);
+    metrics_are_scraped(&world);
     every_request_was_allowed_and_every_rule_was_used(&world);
     assert_eq!(world.operator().terminate(), Some(0));
 }
@@ -478,20 +499,38 @@ fn every_request_was_allowed_and_every_rule_was_used(world: &World) {
         .collect();
     assert!(strangers.is_empty(), "{strangers:?}");
 
-    let role = world.kubectl().get(&["clusterrole", ROLE]).unwrap();
-    let mut unused = Vec::new();
-    for rule in role["rules"].as_array().unwrap() {
-        for resource in rule["resources"].as_array().unwrap() {
-            for verb in rule["verbs"].as_array().unwrap() {
-                // Creating by server-side apply is a `patch` that asks for `create`, too; an event repeated is a `patch`.
-                let implied = verb == "create" || (resource == "events" && verb == "patch");
-                if !implied && !requests.iter().any(|request| request.verb == *verb && request.resource == *resource) {
-                    unused.push(format!("{verb} {resource}"));
-                }
-            }
+    world.verify(&world.project.path("")).success();
+    a_wrong_marker_is_found(world);
+}
+
+/// The counter-check: a permission too many, and one too few.
+fn a_wrong_marker_is_found(world: &World) {
+    let controller = "src/controller/memcached.rs";
+    for (from, to, expected) in [
+        ("resources=pods,verbs=list", "resources=pods,verbs=delete;list", "no request in the log used `delete pods`"),
+        (
+            "resources=services,verbs=create;list",
+            "resources=services,verbs=list",
+            "`create services` was requested by `Objects<Service>::apply` and allowed by something else",
+        ),
+    ] {
+        let project = Sandbox::new();
+        for (path, text) in crate::sandbox::files(&world.project.path("")) {
+            project.file(&path, &text);
         }
+        project.replace(controller, from, to);
+        let run = world.verify(project.root()).code(1);
+        assert!(run.err().contains(expected) && run.err().ends_with(": 1 finding\n"), "{run}");
     }
-    assert_eq!(unused, Vec::<String>::new(), "granted, and never used");
+}
+
+fn metrics_are_scraped(world: &World) {
+    world.run(&["create", "serviceaccount", "prometheus"]);
+    let role = "--clusterrole=memcached-operator-metrics-reader";
+    let account = format!("--serviceaccount={NAMESPACE}:prometheus");
+    world.run(&["create", "clusterrolebinding", "prometheus", role, &account]);
+    let user = json!({ "token": world.run(&["create", "token", "prometheus"]).trim() });
+    world.kubectl().wait("the metrics", LIMIT, || world.kubectl().scrape(world.metrics, &user));
 }
 
 /// The counter-check of `every_request_was_allowed_and_every_rule_was_used`.
@@ -515,6 +554,8 @@ fn a_rule_taken_from_the_role_is_a_refusal_that_is_found() {
         let refused = forbidden(&requests);
         if refused.iter().any(|request| request.resource == "services") { Ok(()) } else { Err(format!("{refused:?}")) }
     });
+    let run = world.verify(&world.project.path("")).code(1);
+    assert!(run.err().contains("services` was requested by `Manager::objects::<Service>` and refused"), "{run}");
 }
 
 /// A replica that stands by, whose writes are not sent, serves metrics as every other.
