@@ -1,0 +1,472 @@
+//! Calls of kube and of other crates: where requests are made.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use syn::Expr;
+
+use super::super::lower::is_kube;
+use super::super::read::{Frame, HELP, Place, Reader};
+use super::super::table::{self, Answer, Sub};
+use super::super::types::{Gvk, Reach, Ty};
+use super::Arguments;
+
+impl Reader<'_> {
+    /// `Api::all(client)` and its like.
+    pub(super) fn api_constructor(&mut self, kind: &Rc<Ty>, name: &str, arguments: &Arguments<'_>) -> Option<Ty> {
+        let reach = match (name, arguments.len()) {
+            ("all", 1) | ("all_with", 2) | ("dynamic", 3) => Reach::All,
+            ("namespaced", 2) | ("namespaced_with", 3) => reach_of(&arguments.get(1)),
+            ("default_namespaced", 1) | ("default_namespaced_with", 2) => Reach::Own,
+            _ => return None,
+        };
+        let dynamic = match name {
+            "all_with" | "default_namespaced_with" | "dynamic" => arguments.get(1),
+            "namespaced_with" => arguments.get(2),
+            _ => Ty::Unknown,
+        };
+        let kind = match self.inferred.resolve(&dynamic) {
+            spelled @ Ty::Dynamic(_) => {
+                let declared = self.inferred.resolve(kind);
+                match declared {
+                    Ty::Foreign(path, _) if path.ends_with("DynamicObject") => spelled,
+                    Ty::Infer(_) | Ty::Unknown => {
+                        self.inferred.unify(kind, &Ty::foreign("kube::DynamicObject"));
+                        spelled
+                    }
+                    other => other,
+                }
+            }
+            _ => (**kind).clone(),
+        };
+        Some(Ty::Api(Rc::new(kind), BTreeSet::from([reach])))
+    }
+
+    /// A kind as a value.
+    pub(super) fn dynamic(&self, kind: &Ty) -> Option<Ty> {
+        let resources = self.kinds.resources(&self.inferred.resolve(kind))?;
+        let spelled = resources.into_iter().map(|found| Gvk {
+            group: found.group.into(),
+            kind: found.name.into(),
+            plural: Some(found.plural.into()),
+        });
+        Some(Ty::Dynamic(spelled.collect()))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a call is all of this")]
+    pub(super) fn kube_associated(
+        &mut self,
+        place: Place,
+        of: &str,
+        parts: &[Ty],
+        name: &str,
+        explicit: &[Ty],
+        arguments: &Arguments<'_>,
+        expected: &Ty,
+    ) -> Option<Ty> {
+        let text = |position: usize| match arguments.get(position) {
+            Ty::Text(text) => Some(text),
+            _ => None,
+        };
+        match (of, name) {
+            ("Patch", "Apply") => Some(Ty::Patch { apply: true }),
+            ("Patch", "Merge" | "Json" | "Strategic") => Some(Ty::Patch { apply: false }),
+            ("GroupVersionKind", "gvk") => {
+                let kind = Gvk { group: text(0)?, kind: text(2)?, plural: None };
+                Some(Ty::Dynamic(BTreeSet::from([kind])))
+            }
+            ("ApiResource", "from_gvk") => Some(arguments.get(0)),
+            ("ApiResource", "from_gvk_with_plural") => match (arguments.get(0), text(1)) {
+                (Ty::Dynamic(kinds), Some(plural)) => {
+                    let with = |kind: Gvk| Gvk { plural: Some(plural.clone()), ..kind };
+                    Some(Ty::Dynamic(kinds.into_iter().map(with).collect()))
+                }
+                _ => Some(Ty::Unknown),
+            },
+            ("ApiResource", "erase") => self.dynamic(explicit.first()?),
+            ("Controller", "new" | "new_with") => {
+                let kind = match arguments.get(0) {
+                    Ty::Api(kind, _) => (*kind).clone(),
+                    _ => Ty::Unknown,
+                };
+                self.watch(place, arguments, "Controller<{}>::new");
+                Some(Ty::Foreign("kube::Controller".into(), vec![kind]))
+            }
+            ("Controller", _) => Some(Ty::Foreign("kube::Controller".into(), parts.to_vec())),
+            ("Request", "new") => None,
+            (_, "default" | "new") => {
+                let made = Ty::Foreign(format!("kube::{of}").into(), parts.to_vec());
+                self.inferred.unify(&made, expected);
+                Some(made)
+            }
+            _ => None,
+        }
+    }
+
+    /// The list and watch of an `Api` that is given first.
+    pub(super) fn watch(&mut self, place: Place, arguments: &Arguments<'_>, call: &str) {
+        let streaming = arguments.exprs.iter().any(|expr| says(expr, "streaming_lists"));
+        let verbs = if streaming { &["watch"][..] } else { table::WATCH };
+        self.with_api(place, &arguments.get(0), verbs, call);
+    }
+
+    pub(super) fn with_api(&mut self, place: Place, api: &Ty, verbs: &[&str], call: &str) {
+        match self.inferred.resolve(api) {
+            Ty::Api(kind, reach) => self.request(place, (&kind, &reach), verbs, None, call),
+            _ => self.request(place, (&Ty::Unknown, &BTreeSet::new()), verbs, None, call),
+        }
+    }
+
+    pub(super) fn election(&mut self, place: Place, namespace: &Ty, call: &str) {
+        let reach = BTreeSet::from([match reach_of(namespace) {
+            Reach::Some => Reach::Own,
+            reach => reach,
+        }]);
+        let verbs = &["create", "get", "patch"];
+        self.request(place, (&Ty::foreign(table::LEASE), &reach), verbs, None, call);
+    }
+
+    /// A function of another crate.
+    pub(super) fn foreign_call(
+        &mut self,
+        frame: &mut Frame,
+        place: Place,
+        path: &[String],
+        explicit: &[Ty],
+        arguments: &mut Arguments<'_>,
+        expected: &Ty,
+    ) -> Ty {
+        let name = path.last().map(String::as_str).unwrap_or_default();
+        if path[0] == "std" && matches!(name, "Some" | "Ok") {
+            return match arguments.exprs.first() {
+                Some(inner) => self.expr(frame, inner, expected),
+                None => Ty::Unknown,
+            };
+        }
+        if path[0] == "std" && name == "Err" {
+            self.arguments_of(frame, arguments);
+            return Ty::Never;
+        }
+        if is_kube(path) {
+            let of = path.len().checked_sub(2).map(|at| path[at].as_str()).unwrap_or_default();
+            if of.starts_with(char::is_uppercase) {
+                let ty = self.lower_foreign(&path[..path.len() - 1], Vec::new());
+                return self.associated(frame, place, &ty, name, explicit, arguments, expected);
+            }
+            let known = table::FUNCTIONS.iter().find(|known| known.name == name && known.arguments == arguments.len());
+            if let Some(known) = known {
+                for expr in arguments.exprs.clone() {
+                    // The closure of `finalizer` is given an event with the object.
+                    let kind = match arguments.types.first() {
+                        Some(Ty::Api(kind, _)) => (**kind).clone(),
+                        _ => Ty::Unknown,
+                    };
+                    let ty = self.argument(frame, expr, &Ty::Unknown, &[kind]);
+                    arguments.types.push(self.inferred.resolve(&ty));
+                }
+                let api = arguments.get(known.api);
+                let streaming = arguments.exprs.iter().any(|expr| says(expr, "streaming_lists"));
+                let verbs = if streaming && known.verbs == table::WATCH { &["watch"][..] } else { known.verbs };
+                self.with_api(place, &api, verbs, &format!("{name}::<{{}}>"));
+                return match (name, self.inferred.resolve(&api)) {
+                    ("watcher" | "metadata_watcher" | "watch_object", Ty::Api(kind, _)) => Ty::Many(kind),
+                    _ => Ty::Unknown,
+                };
+            }
+            self.arguments_of(frame, arguments);
+            return match name {
+                "reflector" | "applied_objects" | "touched_objects" => arguments.get(1),
+                _ => Ty::Unknown,
+            };
+        }
+        self.arguments_of(frame, arguments);
+        if path[0] == "std" || path[0] == "tokio" || path[0] == "futures" || path[0] == "futures_util" {
+            return match name {
+                "join_all" | "try_join_all" | "iter" | "select_all" => arguments.get(0),
+                "spawn" | "timeout" | "pin" | "take" | "replace" | "Owned" | "Borrowed" | "ready" | "block_on"
+                | "block_in_place" => {
+                    let position = usize::from(name == "timeout");
+                    match arguments.get(position) {
+                        Ty::Function(output) => (*output).clone(),
+                        ty => ty,
+                    }
+                }
+                "join" | "try_join" | "zip" => Ty::Tuple(arguments.types.clone()),
+                _ => Ty::Unknown,
+            };
+        }
+        if path[0] == "serde_json" || path[0] == "serde_yaml" {
+            return explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
+        }
+        self.handed(place, name, Some(&path[0]), arguments);
+        Ty::Unknown
+    }
+
+    /// Says that a crate that knows kube is given an `Api` or a client: what it does with it is not read.
+    pub(super) fn handed(&mut self, place: Place, name: &str, krate: Option<&str>, arguments: &Arguments<'_>) {
+        let Some(krate) = krate else { return };
+        if is_kube(&[krate.to_owned()]) || !self.tree.knows_kube(krate) {
+            return;
+        }
+        let given = |test: &dyn Fn(&Ty) -> bool| arguments.types.iter().any(|ty| ty.any(&|part| test(part)));
+        if given(&|ty| matches!(ty, Ty::Api(..)) || ty.is_kube("Client")) {
+            let message = format!("`{name}` of the crate `{krate}` may make requests, and is not read");
+            self.doubt(place, message, HELP);
+        }
+    }
+
+    /// A method of `Api`, with its arguments still to be looked at.
+    pub(super) fn api_call(
+        &mut self,
+        frame: &mut Frame,
+        place: Place,
+        receiver: &Ty,
+        name: &str,
+        arguments: &mut Arguments<'_>,
+    ) -> Option<Ty> {
+        let known = table::METHODS.iter().any(|method| method.name == name && method.arguments == arguments.len());
+        if known {
+            self.arguments_of(frame, arguments);
+            return self.api_method(frame, place, receiver, name, arguments);
+        }
+        let Ty::Api(kind, reach) = receiver else { return None };
+        let reach = match (name, arguments.len()) {
+            ("constrain", 1) => {
+                self.arguments_of(frame, arguments);
+                BTreeSet::from([reach_of(&arguments.get(0))])
+            }
+            ("unconstrain", 0) => BTreeSet::from([Reach::All]),
+            ("constrain_default", 0) => BTreeSet::from([Reach::Own]),
+            ("into_client", 0) => return Some(Ty::foreign("kube::Client")),
+            ("namespace" | "resource_url", 0) => return Some(Ty::Unknown),
+            ("clone", 0) => reach.clone(),
+            _ => return None,
+        };
+        Some(Ty::Api(kind.clone(), reach))
+    }
+
+    /// A method of `Api`, and what it requests.
+    pub(super) fn api_method(
+        &mut self,
+        frame: &mut Frame,
+        place: Place,
+        receiver: &Ty,
+        name: &str,
+        arguments: &mut Arguments<'_>,
+    ) -> Option<Ty> {
+        let method = table::METHODS.iter().find(|method| method.name == name && method.arguments == arguments.len())?;
+        self.arguments_of(frame, arguments);
+        let Ty::Api(kind, reach) = receiver else { return None };
+        if matches!(name, "create" | "replace") {
+            let data = arguments.get(arguments.len() - 1);
+            self.inferred.unify(kind, &data);
+        }
+        let call = format!("Api<{{}}>::{name}");
+        let sub = match method.sub {
+            Sub::None => None,
+            Sub::Named(sub) => Some(sub.to_owned()),
+            Sub::First => {
+                if let Ty::Text(sub) = self.inferred.resolve(&arguments.get(0)) {
+                    self.clear(place);
+                    Some(sub.to_string())
+                } else {
+                    let message =
+                        format!("`Api::{name}`: the name of the subresource is not spelled out in the source");
+                    self.doubt(place, message, HELP);
+                    return Some((**kind).clone());
+                }
+            }
+        };
+        let mut verbs = method.verbs.to_vec();
+        if table::CREATING.contains(&name) {
+            if let Ty::Patch { apply } = self.inferred.resolve(&arguments.get(2)) {
+                self.clear(place);
+                verbs.extend(apply.then_some("create"));
+            } else {
+                let message = format!("`Api::{name}`: whether this is a server-side apply could not be followed");
+                self.doubt(place, message, "for a server-side apply name the verb `create` in a marker");
+            }
+        }
+        self.request(place, (kind, reach), &verbs, sub.as_deref(), &call);
+        Some(match method.answer {
+            Answer::Object => match &**kind {
+                Ty::Dynamic(_) => Ty::foreign("kube::DynamicObject"),
+                kind => kind.clone(),
+            },
+            Answer::Objects => Ty::Many(kind.clone()),
+            Answer::Entry => Ty::Foreign("kube::Entry".into(), vec![receiver.clone()]),
+            Answer::Other => Ty::Unknown,
+        })
+    }
+
+    /// A method of a type of kube.
+    #[expect(clippy::too_many_arguments, reason = "a call is all of this")]
+    pub(super) fn kube_method(
+        &mut self,
+        frame: &mut Frame,
+        place: Place,
+        (of, parts): (&str, &[Ty]),
+        name: &str,
+        explicit: &[Ty],
+        arguments: &mut Arguments<'_>,
+        expected: &Ty,
+    ) -> Option<Ty> {
+        let ty = Ty::Foreign(format!("kube::{of}").into(), parts.to_vec());
+        match (of, name) {
+            ("Controller", _) if table::CONTROLLER.contains(&(name, arguments.len())) => {
+                self.arguments_of(frame, arguments);
+                self.watch(place, arguments, &format!("Controller::{name}::<{{}}>"));
+                Some(ty)
+            }
+            ("Controller", "run") => {
+                let kind = parts.first().cloned().unwrap_or(Ty::Unknown);
+                for expr in arguments.exprs.clone() {
+                    let ty = self.argument(frame, expr, &Ty::Unknown, std::slice::from_ref(&kind));
+                    arguments.types.push(self.inferred.resolve(&ty));
+                }
+                Some(Ty::many(Ty::Unknown))
+            }
+            ("Recorder", "publish") => {
+                self.arguments_of(frame, arguments);
+                let reach = BTreeSet::from([Reach::Some]);
+                let verbs = table::publish(arguments.len());
+                self.request(place, (&Ty::foreign(table::EVENT), &reach), verbs, None, "Recorder::publish");
+                Some(Ty::Tuple(Vec::new()))
+            }
+            ("Client", "default_namespace") => Some(Ty::OwnNamespace),
+            ("Client", _) if table::SEND.contains(&name) => {
+                self.arguments_of(frame, arguments);
+                match arguments.get(0) {
+                    Ty::Request { verb, path } if !path.is_empty() => {
+                        self.clear(place);
+                        self.sent(place, &verb, &path, name);
+                    }
+                    _ => {
+                        let message =
+                            format!("`Client::{name}`: the path of the request is not spelled out in the source");
+                        self.doubt(place, message, HELP);
+                    }
+                }
+                Some(explicit.first().cloned().unwrap_or(Ty::Unknown))
+            }
+            ("Client", _) => {
+                let (_, _, verb) = table::CLIENT.iter().find(|known| known.0 == name && known.1 == arguments.len())?;
+                self.arguments_of(frame, arguments);
+                let kind = explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
+                let answer = if name == "list" { Ty::many(kind.clone()) } else { kind.clone() };
+                self.inferred.unify(&answer, expected);
+                let cluster = matches!(arguments.get(1), Ty::Foreign(path, _) if &*path == "kube::Cluster");
+                let reach = BTreeSet::from([if cluster { Reach::All } else { Reach::Some }]);
+                self.request(place, (&kind, &reach), &[verb], None, &format!("Client::{name}::<{{}}>"));
+                Some(answer)
+            }
+            ("Entry", "commit") => {
+                if let Some(Ty::Api(kind, reach)) = parts.first() {
+                    let (kind, reach) = (kind.clone(), reach.clone());
+                    self.request(place, (&kind, &reach), table::COMMIT, None, "Api<{}>::entry.commit");
+                }
+                None
+            }
+            ("Discovery" | "ApiGroup", _) => {
+                self.arguments_of(frame, arguments);
+                Some(if matches!(name, "run" | "run_aggregated" | "filter" | "exclude") { ty } else { Ty::Unknown })
+            }
+            _ => None,
+        }
+    }
+
+    /// A request with a path: what the API server makes of it.
+    pub(super) fn sent(&mut self, place: Place, method: &str, path: &str, call: &str) {
+        let call = format!("Client::{call}");
+        let Some((group, resource, named, namespace)) = resource_of(path) else {
+            let path = path.split('?').next().unwrap_or_default();
+            return self.request_url(place, path, method, &call);
+        };
+        let verb = match (method, named) {
+            ("get", false) if path.contains("watch=true") || path.contains("watch=1") => "watch",
+            ("get", false) => "list",
+            ("get", true) => "get",
+            ("post", _) => "create",
+            ("put", _) => "update",
+            ("delete", false) => "deletecollection",
+            (method, _) => method,
+        };
+        let (plural, sub) = resource.split_once('/').map_or((&*resource, None), |(plural, sub)| (plural, Some(sub)));
+        let kind = Gvk { group: group.as_str().into(), kind: plural.into(), plural: Some(plural.into()) };
+        let reach = match namespace {
+            None => Reach::All,
+            Some(name) => reach_of(&Ty::text(&name)),
+        };
+        let kind = Ty::Dynamic(BTreeSet::from([kind]));
+        self.request(place, (&kind, &BTreeSet::from([reach])), &[verb], sub, &call);
+    }
+}
+
+pub(super) fn request_builder(receiver: &Ty, name: &str, arguments: &Arguments<'_>) -> Ty {
+    let Ty::Request { verb, path } = receiver else { return Ty::Unknown };
+    match (name, arguments.get(0)) {
+        ("uri", Ty::Text(path)) => Ty::Request { verb: verb.clone(), path },
+        ("method", Ty::Text(method)) => Ty::Request { verb: method.to_lowercase().into(), path: path.clone() },
+        ("uri", _) => Ty::foreign("http::Request"),
+        _ => receiver.clone(),
+    }
+}
+
+/// Where the requests of `Api::namespaced` with this namespace go.
+pub(super) fn reach_of(namespace: &Ty) -> Reach {
+    match namespace {
+        Ty::Text(name) => Reach::Named(name.clone()),
+        Ty::OwnNamespace => Reach::Own,
+        _ => Reach::Some,
+    }
+}
+
+/// The expression speaks of a name.
+pub(super) fn says(expr: &Expr, name: &str) -> bool {
+    fn tokens(stream: proc_macro2::TokenStream, name: &str) -> bool {
+        stream.into_iter().any(|token| match token {
+            proc_macro2::TokenTree::Group(group) => tokens(group.stream(), name),
+            proc_macro2::TokenTree::Ident(ident) => ident == name,
+            _ => false,
+        })
+    }
+    tokens(quote::ToTokens::to_token_stream(expr), name)
+}
+
+/// `http::Request::get("/path")` and its like.
+pub(super) fn http(name: &str, arguments: &Arguments<'_>) -> Option<Ty> {
+    let path = match arguments.types.first() {
+        Some(Ty::Text(path)) => path.clone(),
+        None => "".into(),
+        Some(_) => return None,
+    };
+    match name {
+        "get" | "post" | "put" | "patch" | "delete" => Some(Ty::Request { verb: name.into(), path }),
+        "builder" => Some(Ty::Request { verb: "get".into(), path }),
+        _ => None,
+    }
+}
+
+/// Group, resource with subresource, whether an object is named, and the namespace of a path of the API.
+pub(super) fn resource_of(path: &str) -> Option<(String, String, bool, Option<String>)> {
+    let path = path.split('?').next().unwrap_or_default().trim_matches('/');
+    let parts: Vec<&str> = path.split('/').collect();
+    let (group, rest) = match parts.as_slice() {
+        ["api", _, rest @ ..] => ("", rest),
+        ["apis", group, _, rest @ ..] => (*group, rest),
+        _ => return None,
+    };
+    let (namespace, rest) = match rest {
+        ["namespaces", name, rest @ ..] if !rest.is_empty() && !matches!(rest, ["status" | "finalize"]) => {
+            (Some((*name).to_owned()), rest)
+        }
+        rest => (None, rest),
+    };
+    let (resource, named) = match rest {
+        [resource] => ((*resource).to_owned(), false),
+        [resource, _] => ((*resource).to_owned(), true),
+        [resource, _, sub, ..] => (format!("{resource}/{sub}"), true),
+        [] => return None,
+    };
+    Some((group.to_owned(), resource, named, namespace))
+}

@@ -1,0 +1,197 @@
+//! Methods of std, and of types that are not read: only what becomes of the values in them.
+
+use super::super::read::Reader;
+use super::super::types::{Inferred, Ty};
+use super::Arguments;
+
+impl Reader<'_> {
+    /// `Arc::new(x)` is `x`, and so is `String::from(x)`.
+    pub(super) fn wrapped(&mut self, ty: &Ty, name: &str, arguments: &Arguments<'_>) -> Ty {
+        match (name, arguments.types.first()) {
+            (
+                "new" | "from" | "pin" | "clone" | "Borrowed" | "Owned" | "Some" | "Ok" | "from_ref" | "new_with",
+                Some(inner),
+            ) => {
+                self.inferred.unify(ty, inner);
+                ty.refine(inner)
+            }
+            _ => self.inferred.resolve(ty),
+        }
+    }
+
+    /// What a function of a type that is not read returns: the type itself, if its name says so.
+    pub(super) fn made(&self, ty: &Ty, name: &str) -> Ty {
+        let makes = ["new", "default", "from", "try_from", "try_default", "try_new", "build"];
+        let known =
+            makes.contains(&name) || ["with_", "from_", "new_", "try_"].iter().any(|start| name.starts_with(start));
+        if known { self.inferred.resolve(ty) } else { Ty::Unknown }
+    }
+}
+
+/// What methods of the standard library and of iterators and streams return.
+pub(super) fn standard(
+    inferred: &mut Inferred,
+    receiver: &Ty,
+    element: &Ty,
+    name: &str,
+    arguments: &[Ty],
+) -> Option<Ty> {
+    let first = || arguments.first().cloned().unwrap_or(Ty::Unknown);
+    let called = |ty: Option<&Ty>| match ty {
+        Some(Ty::Function(output)) => (**output).clone(),
+        Some(value) => value.clone(),
+        None => Ty::Unknown,
+    };
+    let returned = || match arguments.last() {
+        Some(Ty::Function(output)) => (**output).clone(),
+        _ => Ty::Unknown,
+    };
+    let is_many = matches!(receiver, Ty::Many(_) | Ty::Map(_));
+    Some(match (name, receiver) {
+        ("iter" | "into_iter" | "iter_mut" | "drain" | "by_ref", Ty::Map(_)) => Ty::many(element.clone()),
+        ("values" | "values_mut" | "into_values", Ty::Map(value)) => Ty::Many(value.clone()),
+        ("keys" | "into_keys", Ty::Map(_)) => Ty::many(Ty::Unknown),
+        ("get" | "get_mut" | "remove" | "insert" | "entry" | "or_insert_with" | "or_default", Ty::Map(value)) => {
+            if name == "insert" {
+                inferred.unify(value, arguments.get(1).unwrap_or(&Ty::Unknown));
+            }
+            (**value).clone()
+        }
+        (_, Ty::Many(element)) if ONE.contains(&name) => (**element).clone(),
+        ("push" | "insert" | "push_back" | "send" | "spawn", Ty::Many(element)) => {
+            inferred.unify(element, &called(arguments.first()));
+            Ty::Unknown
+        }
+        ("enumerate", Ty::Many(element)) => Ty::many(Ty::Tuple(vec![Ty::foreign("usize"), (**element).clone()])),
+        ("zip", Ty::Many(element)) => match first() {
+            Ty::Many(other) => Ty::many(Ty::Tuple(vec![(**element).clone(), (*other).clone()])),
+            _ => Ty::many(Ty::Tuple(vec![(**element).clone(), Ty::Unknown])),
+        },
+        ("map" | "filter_map" | "then" | "map_while" | "flat_map" | "map_ok" | "and_then" | "try_filter_map", _)
+            if is_many =>
+        {
+            match returned() {
+                Ty::Many(element) if name == "flat_map" => Ty::Many(element),
+                returned => Ty::many(returned),
+            }
+        }
+        ("fold" | "try_fold", _) if is_many => first().join(&returned()),
+        ("map" | "and_then" | "then" | "map_ok" | "is_some_and" | "map_or" | "map_or_else", _) => returned(),
+        ("unwrap_or" | "unwrap_or_default" | "unwrap_or_else" | "or_else" | "or" | "get_or_init", other) => {
+            // Without an argument another value of the type.
+            let value = arguments.first().map_or(Ty::Unknown, |value| called(Some(value)));
+            if matches!(name, "get_or_init") { value } else { other.join(&value) }
+        }
+        ("set", other) => {
+            inferred.unify(other, &first());
+            other.clone()
+        }
+        ("data" | "name" | "kind", _) => Ty::Unknown,
+        ("to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim" | "to_lowercase", Ty::Text(_)) => {
+            receiver.clone()
+        }
+        (_, Ty::Text(_) | Ty::OwnNamespace) if !arguments.is_empty() => Ty::Unknown,
+        _ => return None,
+    })
+}
+
+/// Methods that take one out of many.
+pub(super) const ONE: &[&str] = &[
+    "find",
+    "first",
+    "first_mut",
+    "get",
+    "get_mut",
+    "join_next",
+    "last",
+    "last_mut",
+    "max_by_key",
+    "min_by_key",
+    "next",
+    "nth",
+    "peek",
+    "pop",
+    "pop_back",
+    "pop_front",
+    "recv",
+    "reduce",
+    "remove",
+    "select_next_some",
+    "swap_remove",
+    "try_next",
+    "try_recv",
+];
+
+/// Methods that return what they are called on, as far as it matters.
+pub(super) const IDENTITY: &[&str] = &[
+    "abortable",
+    "as_deref",
+    "as_mut",
+    "as_ref",
+    "as_slice",
+    "backoff",
+    "borrow",
+    "borrow_mut",
+    "boxed",
+    "buffer_unordered",
+    "by_ref",
+    "chain",
+    "cloned",
+    "clone",
+    "collect",
+    "context",
+    "copied",
+    "default_backoff",
+    "deref",
+    "expect",
+    "filter",
+    "get_mut",
+    "in_current_span",
+    "inspect",
+    "inspect_err",
+    "instrument",
+    "into",
+    "into_inner",
+    "into_iter",
+    "into_stream",
+    "iter",
+    "iter_mut",
+    "load",
+    "load_full",
+    "lock",
+    "map_err",
+    "ok",
+    "ok_or",
+    "ok_or_else",
+    "peekable",
+    "read",
+    "rev",
+    "shared",
+    "skip",
+    "stream",
+    "take",
+    "timeout",
+    "to_owned",
+    "to_vec",
+    "try_collect",
+    "try_filter",
+    "try_into",
+    "unwrap",
+    "with_context",
+    "wrap_err",
+    "wrap_err_with",
+    "write",
+    "into_future",
+    "get_ref",
+    "unwrap_unchecked",
+    "try_lock",
+    "subscribe",
+    "retain",
+    "concat",
+    "flatten",
+    "applied_objects",
+    "touched_objects",
+    "reflect",
+    "modify",
+    "predicate_filter",
+];
