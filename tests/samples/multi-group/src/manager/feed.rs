@@ -25,6 +25,9 @@ use super::selector::Selects;
 /// How long a watch that was stopped waits; doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+/// How many objects a listing gets at a time: a page is read as a whole, with all that the cache does not keep, and the
+/// memory for it is not given back.
+const PAGE: u32 = 50;
 
 /// What a cache knows of one of its watches.
 pub(super) struct Feed<K> {
@@ -173,7 +176,7 @@ impl<K: Object> Cache<K> {
         config: watcher::Config,
         report: &(impl Fn(Invalid) + Sync),
     ) -> Progress {
-        let mut events = pin!(watcher(api, config).default_backoff());
+        let mut events = pin!(watcher(api, config.page_size(PAGE)).default_backoff());
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
