@@ -23,6 +23,12 @@ test-e2e: tools ## The operator as a pod on the cluster of KUBECONFIG: memcached
 corpus: tools ## Read the custom resources of public operators: CORPUS names a folder of their repositories.
 	@tests/levels corpus
 
+.PHONY: differential
+differential: tools ## 10,000 random custom resources, read and compiled, an hour; run again, it goes on after the last 500.
+	@mkdir -p target/differential
+	PROPERTY_RESOURCES=$${PROPERTY_RESOURCES:-10000} PROPERTY_RESULTS=$${PROPERTY_RESULTS:-target/differential/results.jsonl} \
+	  $(CARGO) test --test it -- --nocapture property::random
+
 .PHONY: sim
 sim: tools ## A million steps of the simulated leader election per seed; SIMULATION_STEPS and SIMULATION_SEED change it.
 	SIMULATION_STEPS=$${SIMULATION_STEPS:-1000000} $(CARGO) test --test it -- --nocapture simulation::never

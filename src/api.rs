@@ -21,8 +21,9 @@ use darling::FromDeriveInput as _;
 use darling::util::Override;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta};
+use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta, Token};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::schema::known;
@@ -426,9 +427,7 @@ fn root_type(
             SynMeta::NameValue(pair) if pair.path.is_ident("doc") => described.docs.push(pair.value.clone()),
             // `KubeSchema` does not hand it on.
             meta if meta.path().is_ident("deprecated") => described.deprecated = !validated,
-            meta if ["allow", "warn", "deny", "expect", "must_use", "non_exhaustive", "doc", "repr"]
-                .iter()
-                .any(|name| meta.path().is_ident(name)) => {}
+            meta if is_inert(meta) => {}
             meta => {
                 let message = format!("the attribute `{}` on the generated type is not read", meta.to_token_stream());
                 types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
@@ -460,6 +459,22 @@ fn root_type(
         validated: validated.then(|| Validated { rules, fields: Vec::new() }),
     };
     Some(types.add_described(container))
+}
+
+/// The attribute has no influence on a schema, nor has what it would bring in under a `cfg`.
+fn is_inert(meta: &SynMeta) -> bool {
+    if let SynMeta::List(list) = meta
+        && list.path.is_ident("cfg_attr")
+    {
+        let parser = Punctuated::<SynMeta, Token![,]>::parse_terminated;
+        let parts = list.parse_args_with(parser).unwrap_or_default();
+        // Other text than that of `#[doc = "…"]` is for rustdoc.
+        let read = |part: &SynMeta| matches!(part, SynMeta::NameValue(_)) || !is_inert(part);
+        return !parts.is_empty() && !parts.iter().skip(1).any(read);
+    }
+    ["allow", "warn", "deny", "expect", "must_use", "non_exhaustive", "doc", "repr"]
+        .iter()
+        .any(|name| meta.path().is_ident(name))
 }
 
 fn field(name: &str, ty: TypeId) -> Field {

@@ -1,5 +1,6 @@
 //! A struct or enum of the user → [`Container`]: serde's names, the attributes of schemars, defaults evaluated.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use proc_macro2::Span;
@@ -15,7 +16,7 @@ use crate::diagnostic::{Code, Origin};
 use crate::schema::{
     Bounds, Constraints, Container, Field, Meta, Shape, Tag, Type, TypeId, Unknown, Validated, Variant, VariantData,
 };
-use crate::source::{ModuleId, Resolution};
+use crate::source::{ItemRef, ModuleId, Resolution};
 
 use super::attribute::{effective, literal};
 use super::kube_attr::{KubeSchemaAttrs, KubeSchemaFieldAttrs};
@@ -678,21 +679,27 @@ impl Types<'_> {
         if scope.generics.is_empty() {
             return Provable::Yes;
         }
-        let used: Vec<&String> =
-            scope.generics.keys().filter(|name| mentions(field.ty.to_token_stream(), name)).collect();
         let generics = scope.this.and_then(|this| self.user(this)).and_then(|user| generics(self.tree.item(user.item)));
         let Some(generics) = generics.filter(|_| field.attrs.serialize_with().is_none()) else {
             return Provable::Unknown;
         };
-        if used.is_empty() {
-            return if mentions(field.ty.to_token_stream(), "Self") { Provable::Unknown } else { Provable::Yes };
+        let mut parameters = Parameters::new();
+        for param in &generics.params {
+            let (name, bound) = match param {
+                syn::GenericParam::Type(param) => {
+                    let name = param.ident.to_string();
+                    let bound = self.bound_by_serialize(scope, generics, &name);
+                    (name, bound)
+                }
+                syn::GenericParam::Const(param) => (param.ident.to_string(), Some(true)),
+                syn::GenericParam::Lifetime(_) => continue,
+            };
+            parameters.insert(name, bound);
         }
-        let all: Option<Vec<bool>> = used.iter().map(|name| self.bound_by_serialize(scope, generics, name)).collect();
-        match all {
-            Some(bound) if bound.iter().all(|bound| *bound) => Provable::Yes,
-            // A list or a map of something can be written exactly when the thing can.
-            Some(bound) if !bound.contains(&true) && self.follows_arguments(scope, field.ty) => Provable::No,
-            _ => Provable::Unknown,
+        match self.is_written(scope, &parameters, field.ty) {
+            Some(true) => Provable::Yes,
+            Some(false) => Provable::No,
+            None => Provable::Unknown,
         }
     }
 
@@ -726,29 +733,108 @@ impl Types<'_> {
         Some(found)
     }
 
-    /// The type is a parameter, or made of types of std that can be written exactly when their arguments can.
-    fn follows_arguments(&self, scope: &Scope, ty: &SynType) -> bool {
-        let SynType::Path(path) = ty else { return false };
-        if path.qself.is_some() {
-            return false;
+    /// Whether a type implements `Serialize` for all arguments that the bounds of its parameters allow.
+    fn is_written(&self, scope: &Scope, parameters: &Parameters, ty: &SynType) -> Option<bool> {
+        let tokens = ty.to_token_stream();
+        if mentions(tokens.clone(), "Self") {
+            return None;
         }
-        if path.path.get_ident().is_some_and(|ident| scope.generics.contains_key(&ident.to_string())) {
-            return true;
+        if !parameters.keys().any(|name| mentions(tokens.clone(), name)) {
+            return Some(true);
         }
-        let known = match self.resolve(scope, &path.path) {
-            Resolution::Foreign(path) => path.join("::"),
-            _ => return false,
+        let all = |types: &mut dyn Iterator<Item = &SynType>| {
+            let found: Vec<Option<bool>> = types.map(|ty| self.is_written(scope, parameters, ty)).collect();
+            all_written(&found)
         };
-        let transparent = ["std::option::Option", "std::boxed::Box", "std::vec::Vec", "std::collections::BTreeMap"];
-        let Some(syn::PathArguments::AngleBracketed(list)) = path.path.segments.last().map(|last| &last.arguments)
-        else {
-            return false;
+        let path = match ty {
+            SynType::Paren(inner) => return self.is_written(scope, parameters, &inner.elem),
+            SynType::Group(inner) => return self.is_written(scope, parameters, &inner.elem),
+            SynType::Reference(inner) => return self.is_written(scope, parameters, &inner.elem),
+            SynType::Array(inner) => return self.is_written(scope, parameters, &inner.elem),
+            SynType::Slice(inner) => return self.is_written(scope, parameters, &inner.elem),
+            SynType::Tuple(tuple) => return all(&mut tuple.elems.iter()),
+            SynType::Path(path) if path.qself.is_none() => &path.path,
+            _ => return None,
         };
-        transparent.contains(&known.as_str())
-            && list.args.iter().any(|argument| match argument {
-                syn::GenericArgument::Type(ty) => self.follows_arguments(scope, ty),
-                _ => false,
-            })
+        if let Some(bound) = path.get_ident().and_then(|ident| parameters.get(&ident.to_string())) {
+            return *bound;
+        }
+        let mut arguments = Vec::new();
+        if let Some(syn::PathArguments::AngleBracketed(list)) = path.segments.last().map(|last| &last.arguments) {
+            for argument in &list.args {
+                match argument {
+                    syn::GenericArgument::Type(ty) => arguments.push(ty),
+                    syn::GenericArgument::Const(_) | syn::GenericArgument::Lifetime(_) => {}
+                    _ => return None,
+                }
+            }
+        }
+        match self.resolve(scope, path) {
+            Resolution::Foreign(path) if path.join("::") == "std::marker::PhantomData" => Some(true),
+            Resolution::Foreign(path) if FOLLOW_ARGUMENTS.contains(&path.join("::").as_str()) => {
+                all(&mut arguments.into_iter())
+            }
+            Resolution::Local(item) => {
+                let found = arguments.into_iter().map(|ty| self.is_written(scope, parameters, ty)).collect();
+                self.is_item_written(item, found)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same of a type of the user, by what is known of its type arguments.
+    fn is_item_written(&self, item: ItemRef, arguments: Vec<Option<bool>>) -> Option<bool> {
+        let of = self.tree.item(item);
+        let declared = match of {
+            Item::Type(alias) => &alias.generics,
+            of => generics(of)?,
+        };
+        let names: Vec<String> = declared.type_params().map(|param| param.ident.to_string()).collect();
+        if names.len() != arguments.len() || declared.const_params().next().is_some() {
+            return None;
+        }
+        let parameters: Parameters = names.iter().cloned().zip(arguments).collect();
+        if let Item::Type(alias) = of {
+            return self.is_written(&Scope::module(self.tree.module(item)), &parameters, &alias.ty);
+        }
+        let input = self.derive_input(item).filter(|_| self.derives_trait(item, "serde::Serialize"))?;
+        let errors = Ctxt::new();
+        let dummy = syn::Ident::new("__private", Span::call_site());
+        let container = ast::Container::from_ast(&errors, &input, SerdeDerive::Serialize, &dummy);
+        errors.check().ok()?;
+        let container = container?;
+        let attrs = &container.attrs;
+        let own_bound = |field: &ast::Field<'_>| field.attrs.ser_bound().is_some();
+        let special = |variant: &ast::Variant<'_>| {
+            variant.attrs.skip_serializing()
+                || variant.attrs.serialize_with().is_some()
+                || variant.attrs.ser_bound().is_some()
+        };
+        if attrs.ser_bound().is_some()
+            || attrs.type_into().is_some()
+            || attrs.remote().is_some()
+            || container.data.all_fields().any(own_bound)
+            || matches!(&container.data, Data::Enum(variants) if variants.iter().any(special))
+        {
+            return None;
+        }
+        // serde bounds each parameter that a field which is written mentions, but for those of `PhantomData`.
+        let written = container
+            .data
+            .all_fields()
+            .filter(|field| !field.attrs.skip_serializing() && field.attrs.serialize_with().is_none());
+        let types: Vec<proc_macro2::TokenStream> = written.map(|field| field.ty.to_token_stream()).collect();
+        let mut needed = Vec::new();
+        for (name, bound) in parameters {
+            let mut mentioning = types.iter().filter(|ty| mentions((*ty).clone(), &name));
+            if mentioning.clone().any(|ty| mentions(ty.clone(), "PhantomData")) {
+                return None;
+            }
+            if mentioning.next().is_some() {
+                needed.push(bound);
+            }
+        }
+        all_written(&needed)
     }
 
     fn with(&mut self, scope: &Scope, with: &With) -> Option<TypeId> {
@@ -878,6 +964,32 @@ enum Provable {
     Yes,
     No,
     Unknown,
+}
+
+/// Whether each type parameter implements `Serialize` for all arguments; `None` is not known.
+type Parameters = BTreeMap<String, Option<bool>>;
+
+/// Types that can be written exactly when their arguments can.
+const FOLLOW_ARGUMENTS: [&str; 11] = [
+    "std::option::Option",
+    "std::boxed::Box",
+    "std::vec::Vec",
+    "std::collections::VecDeque",
+    "std::collections::LinkedList",
+    "std::collections::BTreeSet",
+    "std::collections::HashSet",
+    "std::collections::BTreeMap",
+    "std::collections::HashMap",
+    "std::cmp::Reverse",
+    "std::result::Result",
+];
+
+fn all_written(parts: &[Option<bool>]) -> Option<bool> {
+    if parts.contains(&Some(false)) {
+        Some(false)
+    } else {
+        parts.iter().copied().collect::<Option<Vec<bool>>>().map(|_| true)
+    }
 }
 
 pub(super) fn generics(item: &Item) -> Option<&syn::Generics> {

@@ -114,6 +114,7 @@ fn differs(manifest: &CargoManifest, own: bool) -> Option<Diagnostic> {
         for dependency in manifest.dependency_on(package).filter(|found| own || is_built(manifest, found)) {
             let why = match (&dependency.locked, &dependency.requirement) {
                 (Some(locked), _) if exact && locked.to_string() != known => format!("is locked at {locked}"),
+                (Some(_), _) if exact && !dependency.registry => "does not come from a registry".to_owned(),
                 (Some(locked), _) if !exact && locked.major != KUBE => format!("is locked at {locked}"),
                 (None, Some(requirement)) if !admits(requirement, known) => format!("is asked for as `{requirement}`"),
                 (None, None) => "has no version".to_owned(),
@@ -125,7 +126,12 @@ fn differs(manifest: &CargoManifest, own: bool) -> Option<Diagnostic> {
             return Some(Diagnostic::new(Code::DependencyVersion, message).at(dependency.origin.clone()).help(help));
         }
     }
-    None
+    // `preserve_order` is no matter, since keys are sorted when they are written.
+    let digits = |dependency: &&Dependency| dependency.features.contains("arbitrary_precision");
+    let json = manifest.dependency_on("serde_json").filter(|found| own || is_built(manifest, found)).find(digits)?;
+    let message = "the feature `arbitrary_precision` of serde_json writes the numbers of defaults in another way";
+    let help = "switch it off, or describe the resources with `--engine compiled`";
+    Some(Diagnostic::new(Code::DependencyVersion, message).at(json.origin.clone()).help(help))
 }
 
 /// A dependency of a package that is not the project's own is part of the build: the lock file has it.

@@ -281,24 +281,24 @@ enum Json {
 
 impl Parse for Json {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let mut tokens = TokenStream::new();
-        while !input.is_empty() && !input.peek(syn::Token![,]) {
-            tokens.extend([input.parse::<TokenTree>()?]);
-        }
-        let mut trees = tokens.clone().into_iter();
-        match (trees.next(), trees.next()) {
-            (Some(TokenTree::Ident(ident)), None) if ident == "null" => Ok(Json::Null),
-            (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::Bracket => {
+        let ahead = input.fork();
+        let first: TokenTree = ahead.parse()?;
+        let alone = ahead.is_empty() || ahead.peek(syn::Token![,]);
+        let json = match first {
+            TokenTree::Ident(ident) if alone && ident == "null" => Json::Null,
+            TokenTree::Group(group) if alone && group.delimiter() == Delimiter::Bracket => {
                 let parser = syn::punctuated::Punctuated::<Json, syn::Token![,]>::parse_terminated;
-                Ok(Json::Array(parser.parse2(group.stream())?.into_iter().collect()))
+                Json::Array(parser.parse2(group.stream())?.into_iter().collect())
             }
-            (Some(TokenTree::Group(group)), None) if group.delimiter() == Delimiter::Brace => {
+            TokenTree::Group(group) if alone && group.delimiter() == Delimiter::Brace => {
                 let parser = syn::punctuated::Punctuated::<Entry, syn::Token![,]>::parse_terminated;
                 let entries = parser.parse2(group.stream())?;
-                Ok(Json::Object(entries.into_iter().map(|entry| (entry.key, entry.value)).collect()))
+                Json::Object(entries.into_iter().map(|entry| (entry.key, entry.value)).collect())
             }
-            _ => Ok(Json::Expr(syn::parse2(tokens)?)),
-        }
+            _ => return Ok(Json::Expr(input.parse()?)),
+        };
+        input.parse::<TokenTree>()?;
+        Ok(json)
     }
 }
 

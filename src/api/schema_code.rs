@@ -220,10 +220,14 @@ impl Types<'_> {
     pub(super) fn schema_name_call(&mut self, scope: &Scope, call: &ExprCall) -> Option<String> {
         let Expr::Path(function) = &*call.func else { return None };
         let last = function.path.segments.last()?;
-        if last.ident != "schema_name" || !call.args.is_empty() || function.qself.is_some() {
+        if last.ident != "schema_name" || !call.args.is_empty() {
             return None;
         }
-        let id = self.ty(scope, &owner_type(&function.path)?);
+        let of = match &function.qself {
+            Some(qself) => (*qself.ty).clone(),
+            None => owner_type(&function.path)?,
+        };
+        let id = self.ty(scope, &of);
         if let Some((known, _)) = self.known(id) {
             return known.name();
         }

@@ -15,8 +15,8 @@ use syn::{
 };
 
 use crate::diagnostic::Code;
-use crate::schema::{Recipe, TypeId, recipe};
-use crate::source::{ItemRef, Namespace, Resolution};
+use crate::schema::{Recipe, TypeId, known, recipe};
+use crate::source::{ItemRef, ModuleId, Namespace, Resolution};
 
 use super::flow::{is_statement, with};
 use super::json;
@@ -159,7 +159,7 @@ impl Types<'_> {
                 }
             }
             Expr::Path(path) if path.qself.is_none() => self.path(scope, env, expr, &path.path, ty),
-            Expr::Struct(literal) if literal.qself.is_none() => self.struct_literal(scope, env, literal),
+            Expr::Struct(literal) if literal.qself.is_none() => self.struct_literal(scope, env, literal, ty),
             Expr::Call(call) => self.call(scope, env, call, ty),
             Expr::MethodCall(call) => self.method(scope, env, call, ty),
             Expr::Array(array) => {
@@ -212,7 +212,8 @@ impl Types<'_> {
             Lit::Float(value) => float(value.base10_digits(), value.suffix()),
             Lit::Int(value) if matches!(value.suffix(), "f32" | "f64") => float(value.base10_digits(), value.suffix()),
             Lit::Int(value) => {
-                let number: i128 = value.base10_parse::<u128>().ok().and_then(|number| number.try_into().ok())?;
+                // In an attribute the sign may be part of the literal.
+                let number: i128 = value.base10_parse().ok()?;
                 let number = if negative { -number } else { number };
                 let fits = match value.suffix() {
                     "" if ty.is_some() => self.fits(number, ty)?,
@@ -506,7 +507,9 @@ impl Types<'_> {
         };
         match (left, right) {
             (Val::F64(left), Val::F64(right)) => Some(left.total_cmp(right).is_eq() || (*left == 0.0 && *right == 0.0)),
+            (Val::F32(left), Val::F32(right)) => Some(left.total_cmp(right).is_eq() || (*left == 0.0 && *right == 0.0)),
             (Val::F32(_) | Val::F64(_), _) | (_, Val::F32(_) | Val::F64(_)) => None,
+            (Val::Json(left), Val::Json(right)) => Some(left == right),
             (Val::Some(left), Val::Some(right)) => self.equal(left, right),
             (Val::Some(_), Val::None) | (Val::None, Val::Some(_)) => Some(false),
             (Val::Seq(left), Val::Seq(right)) => all(left, right),
@@ -559,7 +562,7 @@ impl Types<'_> {
         Some(self.deeper(&scope, &item.expr, |types| types.eval(&scope, &Env::new(), &item.expr, Some(ty))))
     }
 
-    fn struct_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct) -> Eval {
+    fn struct_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, expected: Option<TypeId>) -> Eval {
         let resolved = match self.resolve(scope, &literal.path) {
             Resolution::Member(item, name) => self.item_type(scope, item).map(|id| Target::Member(id, name)),
             Resolution::Foreign(path) if path[0] == "k8s_openapi" => {
@@ -567,10 +570,11 @@ impl Types<'_> {
             }
             Resolution::Local(_) => {
                 let path = syn::TypePath { attrs: Vec::new(), qself: None, path: literal.path.clone() };
-                let id = match scope.this {
-                    Some(this) if self.names(scope, &literal.path, this) => this,
-                    _ => self.ty(scope, &syn::Type::Path(path)),
-                };
+                // Arguments that are left out are those of the type that is asked for, or around the code.
+                let bare = literal.path.segments.last().is_some_and(|last| last.arguments.is_none());
+                let inferred = [expected, scope.this].into_iter().flatten();
+                let inferred = inferred.filter(|_| bare).find(|id| self.names(scope, &literal.path, *id));
+                let id = inferred.unwrap_or_else(|| self.ty(scope, &syn::Type::Path(path)));
                 Some(Target::Itself(id))
             }
             _ => self.value_path(scope, &literal.path),
@@ -962,14 +966,28 @@ impl Types<'_> {
                 "char" => Ok(Val::Char('\0')),
                 "f32" => Ok(Val::F32(0.0)),
                 "f64" => Ok(Val::F64(0.0)),
-                "std::string::String" => Ok(Val::Str(String::new())),
+                "std::string::String" | "str" | "std::path::PathBuf" => Ok(Val::Str(String::new())),
                 "std::option::Option" => Ok(Val::None),
                 "std::marker::PhantomData" => Ok(Val::Unit),
                 "serde_json::Value" | "serde_json::value::Value" => Ok(Val::Json(Value::Null)),
                 "serde_json::Map" => Ok(Val::Map(Vec::new())),
                 path if LISTS.contains(&path) || SETS.contains(&path) => Ok(Val::Seq(Vec::new())),
                 path if MAPS.contains(&path) => Ok(Val::Map(Vec::new())),
-                path if POINTERS.contains(&path) => self.default_of(scope, at, arguments[0]),
+                path if POINTERS.contains(&path) || WRAPPERS.contains(&path) => {
+                    self.default_of(scope, at, arguments[0])
+                }
+                "[T]" => Ok(Val::Seq(Vec::new())),
+                "[]" => match known::array_length(known) {
+                    Some(0) => Ok(Val::Seq(Vec::new())),
+                    Some(length) => Ok(Val::Seq(vec![self.default_of(scope, at, arguments[0])?; length])),
+                    None => self.no(scope, at),
+                },
+                "std::time::Duration" => Ok(Val::Json(serde_json::json!({ "secs": 0, "nanos": 0 }))),
+                "std::ops::Range" => {
+                    let end = self.default_of(scope, at, arguments[0])?;
+                    let end = self.json(scope, at, &end)?;
+                    Ok(Val::Json(serde_json::json!({ "start": end, "end": end })))
+                }
                 "()" if arguments.is_empty() => Ok(Val::Unit),
                 "()" => {
                     let values: Eval<Vec<Val>> =
@@ -1060,10 +1078,11 @@ impl Types<'_> {
                 let tree = self.tree;
                 let Item::Fn(function) = tree.item(item) else { return self.no(scope, path) };
                 let inner = Scope::module(tree.module(item));
-                let Some(inner) = inferred(&function.sig, inner, ty).filter(|_| tree.unknown_cfg(item).is_none())
-                else {
+                let generics = self.inferred(tree.module(item), &function.sig, ty);
+                let Some(generics) = generics.filter(|_| tree.unknown_cfg(item).is_none()) else {
                     return self.no(scope, path);
                 };
+                let inner = Scope { generics: Rc::new(generics), ..inner };
                 match self.invoke(scope, path, (&function.sig, &function.block, &inner), vec![value.clone()])? {
                     Val::Bool(answer) => Some(answer),
                     _ => None,
@@ -1083,6 +1102,47 @@ impl Types<'_> {
             _ => None,
         };
         result.map_or_else(|| self.no(scope, path), Ok)
+    }
+
+    /// The type parameters of `fn(&T) -> …` when it is called with a value of type `ty`.
+    fn inferred(&mut self, module: ModuleId, sig: &syn::Signature, ty: TypeId) -> Option<BTreeMap<String, TypeId>> {
+        let mut bound = BTreeMap::new();
+        let names: Vec<String> = sig.generics.type_params().map(|param| param.ident.to_string()).collect();
+        if names.is_empty() {
+            return Some(bound);
+        }
+        let Some(FnArg::Typed(input)) = sig.inputs.first() else { return None };
+        let syn::Type::Reference(input) = &*input.ty else { return None };
+        self.infer(&Scope::module(module), &input.elem, ty, &names, &mut bound);
+        (bound.len() == names.len()).then_some(bound)
+    }
+
+    fn infer(
+        &mut self,
+        scope: &Scope,
+        written: &syn::Type,
+        ty: TypeId,
+        names: &[String],
+        bound: &mut BTreeMap<String, TypeId>,
+    ) {
+        let syn::Type::Path(written) = written else { return };
+        if let Some(name) = written.path.get_ident().map(ToString::to_string).filter(|name| names.contains(name)) {
+            bound.insert(name, ty);
+            return;
+        }
+        let Some((known, arguments)) = self.known(ty) else { return };
+        let Resolution::Foreign(path) = self.resolve(scope, &written.path) else { return };
+        let Some(syn::PathArguments::AngleBracketed(list)) = written.path.segments.last().map(|last| &last.arguments)
+        else {
+            return;
+        };
+        if path.join("::") == known.path {
+            for (argument, ty) in list.args.iter().zip(arguments) {
+                if let syn::GenericArgument::Type(argument) = argument {
+                    self.infer(scope, argument, ty, names, bound);
+                }
+            }
+        }
     }
 }
 
@@ -1110,6 +1170,16 @@ pub(super) const MAPS: [&str; 3] = ["std::collections::BTreeMap", "std::collecti
 /// Crates whose `is_empty`, `is_none` and the like are those of std.
 const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
 const POINTERS: [&str; 3] = ["std::boxed::Box", "std::rc::Rc", "std::sync::Arc"];
+/// Types whose default is that of their argument, and which are written like it.
+const WRAPPERS: [&str; 7] = [
+    "std::borrow::Cow",
+    "std::cell::Cell",
+    "std::cell::RefCell",
+    "std::cmp::Reverse",
+    "std::num::Wrapping",
+    "std::sync::Mutex",
+    "std::sync::RwLock",
+];
 
 /// The type that a path names before its last segment: `Foo` of `Foo::default`.
 pub(super) fn owner_type(path: &syn::Path) -> Option<syn::Type> {
@@ -1120,22 +1190,6 @@ pub(super) fn owner_type(path: &syn::Path) -> Option<syn::Type> {
         return None;
     }
     Some(syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path }))
-}
-
-/// The scope of `fn name<T>(value: &T)` when it is called with a value of a type, and of a function without parameters.
-fn inferred(sig: &syn::Signature, inner: Scope, ty: TypeId) -> Option<Scope> {
-    let mut parameters = sig.generics.params.iter().filter(|param| !matches!(param, syn::GenericParam::Lifetime(_)));
-    match (parameters.next(), parameters.next()) {
-        (None, _) => Some(inner),
-        (Some(syn::GenericParam::Type(param)), None) => {
-            let Some(FnArg::Typed(input)) = sig.inputs.first() else { return None };
-            let syn::Type::Reference(reference) = &*input.ty else { return None };
-            let syn::Type::Path(path) = &*reference.elem else { return None };
-            let generics = BTreeMap::from([(param.ident.to_string(), ty)]);
-            path.path.is_ident(&param.ident).then(|| Scope { generics: Rc::new(generics), ..inner })
-        }
-        _ => None,
-    }
 }
 
 /// The type argument of which `T::default` is the default.
@@ -1236,6 +1290,7 @@ fn range(ty: &str) -> Option<(i128, i128)> {
         "i16" => (i16::MIN.into(), i16::MAX.into()),
         "i32" => (i32::MIN.into(), i32::MAX.into()),
         "i64" | "isize" => (i64::MIN.into(), i64::MAX.into()),
+        "i128" => (i128::MIN, i128::MAX),
         "u8" => (0, u8::MAX.into()),
         "u16" => (0, u16::MAX.into()),
         "u32" => (0, u32::MAX.into()),

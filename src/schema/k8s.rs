@@ -60,151 +60,143 @@ macro_rules! types {
 }
 
 types! { CORE_V1 core_v1 "k8s_openapi::api::core::v1"
-    {
-        AWSElasticBlockStoreVolumeSource AppArmorProfile AttachedVolume AzureDiskVolumeSource
+    {}
+    default {
+        AWSElasticBlockStoreVolumeSource Affinity AppArmorProfile AttachedVolume AzureDiskVolumeSource
         AzureFilePersistentVolumeSource AzureFileVolumeSource Binding CSIPersistentVolumeSource CSIVolumeSource
-        CephFSPersistentVolumeSource CephFSVolumeSource CinderPersistentVolumeSource CinderVolumeSource ClientIPConfig
-        ClusterTrustBundleProjection ComponentCondition ComponentStatus ConfigMap ConfigMapEnvSource
-        ConfigMapKeySelector ConfigMapNodeConfigSource ConfigMapProjection ConfigMapVolumeSource
+        Capabilities CephFSPersistentVolumeSource CephFSVolumeSource CinderPersistentVolumeSource CinderVolumeSource
+        ClientIPConfig ClusterTrustBundleProjection ComponentCondition ComponentStatus ConfigMap ConfigMapEnvSource
+        ConfigMapKeySelector ConfigMapNodeConfigSource ConfigMapProjection ConfigMapVolumeSource Container
         ContainerExtendedResourceRequest ContainerImage ContainerPort ContainerResizePolicy ContainerRestartRule
         ContainerRestartRuleOnExitCodes ContainerState ContainerStateRunning ContainerStateTerminated
         ContainerStateWaiting ContainerStatus ContainerUser DaemonEndpoint DownwardAPIProjection DownwardAPIVolumeFile
-        DownwardAPIVolumeSource EmptyDirVolumeSource EndpointAddress EndpointPort EndpointSubset Endpoints
-        EnvFromSource EnvVarSource EphemeralContainer EphemeralVolumeSource Event EventSeries EventSource ExecAction
+        DownwardAPIVolumeSource EmptyDirVolumeSource EndpointAddress EndpointPort EndpointSubset Endpoints EnvFromSource
+        EnvVar EnvVarSource EphemeralContainer EphemeralVolumeSource Event EventSeries EventSource ExecAction
         FCVolumeSource FileKeySelector FlexPersistentVolumeSource FlexVolumeSource FlockerVolumeSource
         GCEPersistentDiskVolumeSource GRPCAction GitRepoVolumeSource GlusterfsPersistentVolumeSource
-        GlusterfsVolumeSource HTTPGetAction HTTPHeader HostAlias HostIP HostPathVolumeSource
-        ISCSIPersistentVolumeSource ISCSIVolumeSource ImageVolumeSource ImageVolumeStatus KeyToPath Lifecycle
-        LifecycleHandler LimitRange LimitRangeItem LimitRangeSpec LinuxContainerUser LoadBalancerIngress
-        LoadBalancerStatus LocalVolumeSource ModifyVolumeStatus NFSVolumeSource Namespace NamespaceCondition
-        NamespaceSpec NamespaceStatus Node NodeAddress NodeAllocatableResourceClaimStatus NodeCondition
-        NodeConfigSource NodeConfigStatus NodeDaemonEndpoints NodeFeatures NodeRuntimeHandler
-        NodeRuntimeHandlerFeatures NodeSelector NodeSelectorRequirement NodeSelectorTerm NodeSpec NodeStatus
-        NodeSwapStatus NodeSystemInfo ObjectFieldSelector PersistentVolume PersistentVolumeClaim
-        PersistentVolumeClaimCondition PersistentVolumeClaimStatus PersistentVolumeClaimTemplate
-        PersistentVolumeClaimVolumeSource PersistentVolumeSpec PersistentVolumeStatus PhotonPersistentDiskVolumeSource
-        Pod PodAffinityTerm PodCertificateProjection PodCondition PodDNSConfig PodDNSConfigOption
-        PodExtendedResourceClaimStatus PodIP PodOS PodReadinessGate PodResourceClaim PodResourceClaimStatus
-        PodSchedulingGate PodSchedulingGroup PodStatus PodTemplate PortStatus PortworxVolumeSource
-        PreferredSchedulingTerm ProjectedVolumeSource QuobyteVolumeSource RBDPersistentVolumeSource RBDVolumeSource
-        ReplicationController ReplicationControllerCondition ReplicationControllerSpec ReplicationControllerStatus
-        ResourceClaim ResourceFieldSelector ResourceHealth ResourceQuota ResourceQuotaSpec ResourceQuotaStatus
+        GlusterfsVolumeSource HTTPGetAction HTTPHeader HostAlias HostIP HostPathVolumeSource ISCSIPersistentVolumeSource
+        ISCSIVolumeSource ImageVolumeSource ImageVolumeStatus KeyToPath Lifecycle LifecycleHandler LimitRange
+        LimitRangeItem LimitRangeSpec LinuxContainerUser LoadBalancerIngress LoadBalancerStatus LocalObjectReference
+        LocalVolumeSource ModifyVolumeStatus NFSVolumeSource Namespace NamespaceCondition NamespaceSpec NamespaceStatus
+        Node NodeAddress NodeAffinity NodeAllocatableResourceClaimStatus NodeCondition NodeConfigSource NodeConfigStatus
+        NodeDaemonEndpoints NodeFeatures NodeRuntimeHandler NodeRuntimeHandlerFeatures NodeSelector
+        NodeSelectorRequirement NodeSelectorTerm NodeSpec NodeStatus NodeSwapStatus NodeSystemInfo ObjectFieldSelector
+        ObjectReference PersistentVolume PersistentVolumeClaim PersistentVolumeClaimCondition PersistentVolumeClaimSpec
+        PersistentVolumeClaimStatus PersistentVolumeClaimTemplate PersistentVolumeClaimVolumeSource PersistentVolumeSpec
+        PersistentVolumeStatus PhotonPersistentDiskVolumeSource Pod PodAffinity PodAffinityTerm PodAntiAffinity
+        PodCertificateProjection PodCondition PodDNSConfig PodDNSConfigOption PodExtendedResourceClaimStatus PodIP PodOS
+        PodReadinessGate PodResourceClaim PodResourceClaimStatus PodSchedulingGate PodSchedulingGroup PodSecurityContext
+        PodSpec PodStatus PodTemplate PodTemplateSpec PortStatus PortworxVolumeSource PreferredSchedulingTerm Probe
+        ProjectedVolumeSource QuobyteVolumeSource RBDPersistentVolumeSource RBDVolumeSource ReplicationController
+        ReplicationControllerCondition ReplicationControllerSpec ReplicationControllerStatus ResourceClaim
+        ResourceFieldSelector ResourceHealth ResourceQuota ResourceQuotaSpec ResourceQuotaStatus ResourceRequirements
         ResourceStatus SELinuxOptions ScaleIOPersistentVolumeSource ScaleIOVolumeSource ScopeSelector
         ScopedResourceSelectorRequirement SeccompProfile Secret SecretEnvSource SecretKeySelector SecretProjection
-        SecretVolumeSource Service ServiceAccount ServiceAccountTokenProjection ServicePort ServiceSpec ServiceStatus
-        SessionAffinityConfig SleepAction StorageOSPersistentVolumeSource StorageOSVolumeSource Sysctl TCPSocketAction
-        Taint Toleration TopologySelectorLabelRequirement TopologySelectorTerm TopologySpreadConstraint
-        TypedLocalObjectReference TypedObjectReference Volume VolumeDevice VolumeMount VolumeMountStatus
-        VolumeNodeAffinity VolumeProjection VolumeStatus VsphereVirtualDiskVolumeSource WeightedPodAffinityTerm
-        WindowsSecurityContextOptions
-    }
-    default {
-        Affinity Capabilities Container EnvVar LocalObjectReference NodeAffinity ObjectReference
-        PersistentVolumeClaimSpec PodAffinity PodAntiAffinity PodSecurityContext PodSpec PodTemplateSpec Probe
-        ResourceRequirements SecretReference SecurityContext VolumeResourceRequirements
+        SecretReference SecretVolumeSource SecurityContext Service ServiceAccount ServiceAccountTokenProjection
+        ServicePort ServiceSpec ServiceStatus SessionAffinityConfig SleepAction StorageOSPersistentVolumeSource
+        StorageOSVolumeSource Sysctl TCPSocketAction Taint Toleration TopologySelectorLabelRequirement
+        TopologySelectorTerm TopologySpreadConstraint TypedLocalObjectReference TypedObjectReference Volume VolumeDevice
+        VolumeMount VolumeMountStatus VolumeNodeAffinity VolumeProjection VolumeResourceRequirements VolumeStatus
+        VsphereVirtualDiskVolumeSource WeightedPodAffinityTerm WindowsSecurityContextOptions
     }
 }
 
 types! { APPS_V1 apps_v1 "k8s_openapi::api::apps::v1"
-    {
-        ControllerRevision DaemonSet DaemonSetCondition DaemonSetSpec DaemonSetStatus DaemonSetUpdateStrategy
-        Deployment DeploymentCondition DeploymentSpec DeploymentStatus ReplicaSet ReplicaSetCondition ReplicaSetSpec
-        ReplicaSetStatus RollingUpdateDaemonSet RollingUpdateDeployment RollingUpdateStatefulSetStrategy StatefulSet
-        StatefulSetCondition StatefulSetOrdinals StatefulSetPersistentVolumeClaimRetentionPolicy StatefulSetSpec
-        StatefulSetStatus StatefulSetUpdateStrategy
-    }
+    {}
     default {
-        DeploymentStrategy
+        ControllerRevision DaemonSet DaemonSetCondition DaemonSetSpec DaemonSetStatus DaemonSetUpdateStrategy Deployment
+        DeploymentCondition DeploymentSpec DeploymentStatus DeploymentStrategy ReplicaSet ReplicaSetCondition
+        ReplicaSetSpec ReplicaSetStatus RollingUpdateDaemonSet RollingUpdateDeployment RollingUpdateStatefulSetStrategy
+        StatefulSet StatefulSetCondition StatefulSetOrdinals StatefulSetPersistentVolumeClaimRetentionPolicy
+        StatefulSetSpec StatefulSetStatus StatefulSetUpdateStrategy
     }
 }
 
 types! { AUTOSCALING_V1 autoscaling_v1 "k8s_openapi::api::autoscaling::v1"
-    {
+    {}
+    default {
         CrossVersionObjectReference HorizontalPodAutoscaler HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus
         Scale ScaleSpec ScaleStatus
     }
-    default {}
 }
 
 types! { AUTOSCALING_V2 autoscaling_v2 "k8s_openapi::api::autoscaling::v2"
-    {
+    {}
+    default {
         ContainerResourceMetricSource ContainerResourceMetricStatus CrossVersionObjectReference ExternalMetricSource
         ExternalMetricStatus HPAScalingPolicy HPAScalingRules HorizontalPodAutoscaler HorizontalPodAutoscalerBehavior
         HorizontalPodAutoscalerCondition HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus MetricIdentifier
         MetricSpec MetricStatus MetricTarget MetricValueStatus ObjectMetricSource ObjectMetricStatus PodsMetricSource
         PodsMetricStatus ResourceMetricSource ResourceMetricStatus
     }
-    default {}
 }
 
 types! { BATCH_V1 batch_v1 "k8s_openapi::api::batch::v1"
-    {
+    {}
+    default {
         CronJob CronJobSpec CronJobStatus Job JobCondition JobSpec JobStatus JobTemplateSpec PodFailurePolicy
-        PodFailurePolicyOnExitCodesRequirement PodFailurePolicyOnPodConditionsPattern PodFailurePolicyRule
-        SuccessPolicy SuccessPolicyRule UncountedTerminatedPods
+        PodFailurePolicyOnExitCodesRequirement PodFailurePolicyOnPodConditionsPattern PodFailurePolicyRule SuccessPolicy
+        SuccessPolicyRule UncountedTerminatedPods
     }
-    default {}
 }
 
 types! { NETWORKING_V1 networking_v1 "k8s_openapi::api::networking::v1"
-    {
+    {}
+    default {
         HTTPIngressPath HTTPIngressRuleValue IPAddress IPAddressSpec IPBlock Ingress IngressBackend IngressClass
         IngressClassParametersReference IngressClassSpec IngressLoadBalancerIngress IngressLoadBalancerStatus
         IngressPortStatus IngressRule IngressServiceBackend IngressSpec IngressStatus IngressTLS NetworkPolicy
         NetworkPolicyEgressRule NetworkPolicyIngressRule NetworkPolicyPeer NetworkPolicyPort NetworkPolicySpec
         ParentReference ServiceBackendPort ServiceCIDR ServiceCIDRSpec ServiceCIDRStatus
     }
-    default {}
 }
 
 types! { POLICY_V1 policy_v1 "k8s_openapi::api::policy::v1"
-    {
+    {}
+    default {
         Eviction PodDisruptionBudget PodDisruptionBudgetSpec PodDisruptionBudgetStatus
     }
-    default {}
 }
 
 types! { RBAC_V1 rbac_v1 "k8s_openapi::api::rbac::v1"
-    {
+    {}
+    default {
         AggregationRule ClusterRole ClusterRoleBinding PolicyRule Role RoleBinding RoleRef Subject
     }
-    default {}
 }
 
 types! { APIEXTENSIONS_V1 apiextensions_v1 "k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1"
-    {
+    {}
+    default {
         CustomResourceColumnDefinition CustomResourceConversion CustomResourceSubresourceScale
         CustomResourceSubresourceStatus CustomResourceSubresources ExternalDocumentation JSON SelectableField
         ServiceReference ValidationRule WebhookClientConfig WebhookConversion
     }
-    default {}
 }
 
 types! { META_V1 meta_v1 "k8s_openapi::apimachinery::pkg::apis::meta::v1"
     {
-        Condition APIGroup APIGroupList APIResource APIResourceList APIVersions DeleteOptions FieldSelectorRequirement FieldsV1
-        GroupResource GroupVersionForDiscovery LabelSelectorRequirement ListMeta ManagedFieldsEntry MicroTime Patch
-        Preconditions ServerAddressByClientCIDR ShardInfo Status StatusCause StatusDetails Time
+        Condition MicroTime Patch Time
     }
     default {
-        LabelSelector ObjectMeta OwnerReference
+        APIGroup APIGroupList APIResource APIResourceList APIVersions DeleteOptions FieldSelectorRequirement FieldsV1
+        GroupResource GroupVersionForDiscovery LabelSelector LabelSelectorRequirement ListMeta ManagedFieldsEntry
+        ObjectMeta OwnerReference Preconditions ServerAddressByClientCIDR ShardInfo Status StatusCause StatusDetails
     }
 }
 
 types! { RESOURCE resource "k8s_openapi::apimachinery::pkg::api::resource"
-    {
-
-    }
+    {}
     default {
         Quantity
     }
 }
 
 types! { RUNTIME runtime "k8s_openapi::apimachinery::pkg::runtime"
-    {
+    {}
+    default {
         RawExtension
     }
-    default {}
 }
 
 types! { UTIL_INTSTR util_intstr "k8s_openapi::apimachinery::pkg::util::intstr"

@@ -77,6 +77,11 @@ pub fn array(length: usize) -> Option<&'static Known> {
     ARRAYS.get(length)
 }
 
+/// The length of a type of [`array`].
+pub fn array_length(known: &Known) -> Option<usize> {
+    ARRAYS.iter().position(|array| std::ptr::eq(array, known))
+}
+
 /// `[T]`, behind a pointer.
 pub fn slice() -> &'static Known {
     static SLICE: Known = known::<[Slot<0>]>("[T]", 1);

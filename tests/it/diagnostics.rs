@@ -89,6 +89,102 @@ fn every_code_about_types_has_a_file_with_its_message() {
     assert_eq!(named, codes.collect());
 }
 
+/// What a project of these dependencies is refused for, or nothing. Each line of the lock file is a package, with
+/// what it depends on.
+fn refusal(dependencies: &[&str], locked: &[&str]) -> Option<String> {
+    let text = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/diagnostics/dependency-version.rs"),
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    std::fs::create_dir(folder.path().join("src")).unwrap();
+    write("src/lib.rs", text.unwrap());
+    let dependencies = dependencies.join("\n");
+    write("Cargo.toml", format!("[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}\n"));
+    if !locked.is_empty() {
+        let mut lock = "version = 4\n".to_owned();
+        for line in locked {
+            let mut words = line.split_whitespace();
+            let (name, version) = (words.next().unwrap(), words.next().unwrap());
+            lock += &format!("\n[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n");
+            let local = words.clone().next() == Some("local") || name == "x";
+            if !local {
+                lock += "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+            }
+            let of: String = words.filter(|word| *word != "local").map(|word| format!(" \"{word}\",\n")).collect();
+            if !of.is_empty() {
+                lock += &format!("dependencies = [\n{of}]\n");
+            }
+        }
+        write("Cargo.lock", lock.replace('~', " "));
+    }
+    let (_, found) = crd::crds(&SourceTree::load(folder.path()).unwrap().0);
+    let mut found = found.iter();
+    let refused = found.next().map(|diagnostic| {
+        assert_eq!(diagnostic.code, Code::DependencyVersion);
+        assert_eq!(diagnostic.code.severity(), Severity::Error);
+        diagnostic.message.clone()
+    });
+    assert!(found.next().is_none());
+    refused
+}
+
+/// Other versions than those whose derives are reproduced are refused, never read as if they were the same.
+#[test]
+fn projects_on_other_versions_are_refused() {
+    let kube = "kube = { version = \"5\", features = [\"derive\"] }";
+    let serde = "serde = \"1\"";
+    let schemars = "schemars = \"1\"";
+    let usual = &[kube, serde, schemars];
+    let lock = |kube: &'static str, schemars: &'static str| {
+        vec!["x 0.1.0 kube schemars serde serde_json", kube, schemars, "serde 1.0.229", "serde_json 1.0.145 serde"]
+    };
+    assert_eq!(refusal(usual, &[]), None);
+    assert_eq!(refusal(usual, &lock("kube 5.0.0", "schemars 1.2.3")), None);
+    assert_eq!(refusal(usual, &lock("kube 5.1.2", "schemars 1.2.3")), None);
+    let locked = |version: &str| {
+        Some(format!("schemars is locked at {version}, but the schemas made here are those of schemars 1.2.3"))
+    };
+    for (version, line) in [
+        ("1.0.4", "schemars 1.0.4"),
+        ("1.1.0", "schemars 1.1.0"),
+        ("1.2.0", "schemars 1.2.0"),
+        ("1.2.4", "schemars 1.2.4"),
+        ("1.3.0", "schemars 1.3.0"),
+    ] {
+        assert_eq!(refusal(usual, &lock("kube 5.0.0", line)), locked(version));
+        let exactly = format!("schemars = \"={version}\"");
+        let asked =
+            format!("schemars is asked for as `={version}`, but the schemas made here are those of schemars 1.2.3");
+        assert_eq!(refusal(&[kube, serde, &exactly], &[]), Some(asked));
+    }
+    let patched = "schemars does not come from a registry, but the schemas made here are those of schemars 1.2.3";
+    assert_eq!(refusal(usual, &lock("kube 5.0.0", "schemars 1.2.3 local")).as_deref(), Some(patched));
+    let four = "kube = { version = \"4\", features = [\"derive\"] }";
+    let other = "kube is locked at 4.2.0, but the schemas made here are those of kube 5";
+    assert_eq!(refusal(&[four, serde, schemars], &lock("kube 4.2.0", "schemars 1.2.3")).as_deref(), Some(other));
+    let other = "kube is asked for as `4`, but the schemas made here are those of kube 5";
+    assert_eq!(refusal(&[four, serde, schemars], &[]).as_deref(), Some(other));
+
+    // Two of them: which one a derive of the project is of, only its manifest can say.
+    let old = "old = { package = \"schemars\", version = \"0.8\" }";
+    let both = ["x 0.1.0 kube schemars~0.8.22 schemars~1.2.3 serde", "kube 5.0.0", "schemars 0.8.22", "schemars 1.2.3"];
+    assert_eq!(refusal(&[kube, serde, schemars, old], &both), locked("0.8.22"));
+    let of_another =
+        ["x 0.1.0 kube schemars~1.2.3 y", "y 1.0.0 schemars~0.8.22", "kube 5.0.0", "schemars 0.8.22", "schemars 1.2.3"];
+    assert_eq!(refusal(&[kube, serde, schemars, "y = \"1\""], &of_another), None);
+
+    // The order of keys is no matter, but the digits are.
+    let ordered = "serde_json = { version = \"1\", features = [\"preserve_order\"] }";
+    assert_eq!(refusal(&[kube, serde, schemars, ordered], &lock("kube 5.0.0", "schemars 1.2.3")), None);
+    let precise = "serde_json = { version = \"1\", features = [\"arbitrary_precision\"] }";
+    let digits = "the feature `arbitrary_precision` of serde_json writes the numbers of defaults in another way";
+    assert_eq!(
+        refusal(&[kube, serde, schemars, precise], &lock("kube 5.0.0", "schemars 1.2.3")).as_deref(),
+        Some(digits)
+    );
+}
+
 /// The codes that are named in some source files of ours.
 fn used(paths: &[&str]) -> BTreeSet<String> {
     let mut codes = BTreeSet::new();

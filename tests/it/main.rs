@@ -34,6 +34,7 @@ mod node;
 mod oracle;
 mod plan;
 mod projects;
+mod property;
 mod random;
 mod rbac;
 mod rbac_derive;

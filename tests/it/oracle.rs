@@ -22,10 +22,10 @@ const SEED: u64 = 0x006d_656d_6361_6368;
 const EDITS: usize = 48;
 
 /// `module kind` → the CRD, or nothing when `crd()` panics.
-type Crds = BTreeMap<String, Option<Value>>;
+pub(crate) type Crds = BTreeMap<String, Option<Value>>;
 
-struct Module {
-    name: String,
+pub(crate) struct Module {
+    pub(crate) name: String,
     text: String,
     /// Paths of the root types below the module.
     types: Vec<String>,
@@ -34,7 +34,7 @@ struct Module {
 }
 
 impl Module {
-    fn new(name: &str, text: String) -> Self {
+    pub(crate) fn new(name: &str, text: String) -> Self {
         let list = |key: &str| -> Vec<String> {
             text.lines().filter_map(|line| line.strip_prefix(key)).map(str::to_owned).collect()
         };
@@ -89,13 +89,18 @@ fn oracle() -> &'static Oracle {
         for (index, text) in edits::many(&sample, seed(), EDITS).into_iter().enumerate() {
             modules.push(Module::new(&format!("edit_{index:02}"), text));
         }
-        // The Memcached sample's dependencies, features and profile, so that both share one build of each dependency.
-        let sample = std::fs::read_to_string(root.join("tests/samples/memcached-operator/Cargo.toml")).unwrap();
-        let manifest: Vec<&str> = sample.split_inclusive("\n\n").filter(|table| !table.starts_with("[lints")).collect();
-        let manifest = manifest.concat().replacen("\"memcached-operator\"", "\"oracle\"", 1) + "\n[workspace]\n";
-        let lock = std::fs::read_to_string(generated::lock()).unwrap();
-        Oracle::ask("oracle", modules, &[("Cargo.toml", manifest), ("Cargo.lock", lock)])
+        Oracle::ask("oracle", modules, &like_the_sample("oracle"))
     })
+}
+
+/// Manifest and lock file with the Memcached sample's dependencies, features and profile, so that all share one build of
+/// each dependency.
+pub(crate) fn like_the_sample(name: &str) -> [(&'static str, String); 2] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sample = std::fs::read_to_string(root.join("tests/samples/memcached-operator/Cargo.toml")).unwrap();
+    let manifest: Vec<&str> = sample.split_inclusive("\n\n").filter(|table| !table.starts_with("[lints")).collect();
+    let manifest = manifest.concat().replacen("\"memcached-operator\"", &format!("\"{name}\""), 1) + "\n[workspace]\n";
+    [("Cargo.toml", manifest), ("Cargo.lock", std::fs::read_to_string(generated::lock()).unwrap())]
 }
 
 /// Types of other crates and of another Kubernetes version, which have dependencies of their own.
@@ -115,14 +120,14 @@ impl Oracle {
     fn ask(name: &str, modules: Vec<Module>, files: &[(&str, String)]) -> Self {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         write(&folder, &modules, files);
-        let compiled = compile(&folder);
+        let compiled = compile(&folder).unwrap_or_else(|error| panic!("{error}"));
         let (read, findings, rendered) = read(&folder);
         Oracle { modules, compiled, read, findings, rendered }
     }
 }
 
-fn write(folder: &Path, modules: &[Module], given: &[(&str, String)]) {
-    let mut main = String::from("#![allow(dead_code, non_camel_case_types, unused_imports)]\n");
+pub(crate) fn write(folder: &Path, modules: &[Module], given: &[(&str, String)]) {
+    let mut main = String::from("#![allow(deprecated, non_camel_case_types, unused)]\n");
     for module in modules {
         writeln!(main, "mod {};", module.name).unwrap();
     }
@@ -156,14 +161,18 @@ fn write(folder: &Path, modules: &[Module], given: &[(&str, String)]) {
     }
 }
 
-fn compile(folder: &Path) -> Crds {
+/// What the compiler answers, or its errors.
+pub(crate) fn compile(folder: &Path) -> Result<Crds, String> {
     let output = generated::cargo(folder, &["run", "--quiet"]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
     let crds: BTreeMap<String, Value> = serde_json::from_slice(&output.stdout).unwrap();
-    crds.into_iter().map(|(key, crd)| (key, (!crd.is_null()).then(|| crd::canonical(crd)))).collect()
+    Ok(crds.into_iter().map(|(key, crd)| (key, (!crd.is_null()).then(|| crd::canonical(crd)))).collect())
 }
 
-fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
+/// What is read, `module code` of every finding, and all of them as text.
+pub(crate) fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
     let loaded = SourceTree::load_with(folder, &FeatureSelection::default(), &Pending::default());
     let (mut tree, mut diagnostics) = loaded.unwrap();
     let ((apis, found), read) = tree.settle(api::all);
@@ -185,6 +194,14 @@ fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
             .unwrap();
     }
     (crds, findings, rendered)
+}
+
+/// The lines in which two answers differ.
+pub(crate) fn difference(compiled: Option<&Value>, read: Option<&Value>) -> String {
+    let text = |crd: Option<&Value>| {
+        crd.map_or_else(|| "panics\n".to_owned(), |crd| serde_json::to_string_pretty(crd).unwrap())
+    };
+    similar::TextDiff::from_lines(text(compiled), text(read)).unified_diff().to_string()
 }
 
 /// Checks all modules of which the name passes; the answer is how many CRDs were equal.
@@ -210,11 +227,7 @@ fn check(oracle: &Oracle, select: impl Fn(&str) -> bool) -> usize {
                 }
                 (_, None) => writeln!(problems, "{key}: refused or not found").unwrap(),
                 (compiled, Some(read)) => {
-                    let text = |crd: &Option<Value>| {
-                        crd.as_ref()
-                            .map_or_else(|| "panics\n".to_owned(), |crd| serde_json::to_string_pretty(crd).unwrap())
-                    };
-                    let diff = similar::TextDiff::from_lines(text(compiled), text(read)).unified_diff().to_string();
+                    let diff = difference(compiled.as_ref(), read.as_ref());
                     writeln!(problems, "{key}: compiled - and read + differ\n{diff}").unwrap();
                 }
             }

@@ -1,0 +1,237 @@
+//! Random types, about which both engines must say the same: equal CRDs, or both panic. A refusal is a failure.
+//!
+//! A file of types follows from a seed. Many files are one crate, which is compiled once. A file about which the engines
+//! disagree is made smaller, a bounded number of times, and shown with its seed.
+//!
+//! `PROPERTY_SEED` is the first seed, `PROPERTY_RESOURCES` how many there are, `PROPERTY_RESULTS` a file that remembers
+//! what is done; `make differential` is the long run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use self::declare::resource;
+use self::tree::Node;
+use crate::oracle::{self, Module};
+
+mod attribute;
+mod declare;
+mod tree;
+mod ty;
+mod world;
+
+/// Resources of one crate.
+const RESOURCES: u64 = 500;
+/// How often a file is made smaller, each time with one crate that holds all candidates.
+const ROUNDS: usize = 12;
+/// Candidates in one crate.
+const CANDIDATES: usize = 60;
+
+/// What a file is called while it is made smaller; its names follow from its own.
+const FILE: &str = "shrunk";
+
+type Files = BTreeMap<String, String>;
+
+/// What the engines say about a file, when that is not the same.
+type Disagreements = BTreeMap<String, String>;
+
+/// A crate of generated files.
+struct Crate {
+    folder: PathBuf,
+}
+
+impl Crate {
+    fn new(name: &str) -> Self {
+        Self { folder: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name) }
+    }
+
+    fn write(&self, files: &Files) {
+        let [(toml, manifest), lock] = oracle::like_the_sample("property");
+        let profile = "debug = \"line-tables-only\"\n";
+        let light = "\n[profile.dev.package.property]\ndebug = false\ndebug-assertions = false\nincremental = false\noverflow-checks = false\n";
+        let manifest = manifest.replacen(profile, &format!("{profile}{light}"), 1)
+            + "\n[features]\ndefault = [\"on\", \"both\"]\non = []\noff = []\nboth = [\"deep\"]\ndeep = []\n";
+        let modules: Vec<Module> = files.iter().map(|(name, text)| Module::new(name, text.clone())).collect();
+        let text = ("src/text.md", "# Included\n\nText of a file.\n".to_owned());
+        if self.folder.join("src").exists() {
+            std::fs::remove_dir_all(self.folder.join("src")).unwrap();
+        }
+        oracle::write(&self.folder, &modules, &[(toml, manifest), lock, text]);
+    }
+
+    /// Compiles and reads, and counts the CRDs that are equal; `Err` is what the compiler says when it does not compile.
+    fn compare(&self, files: &Files) -> Result<(Disagreements, u64), String> {
+        self.write(files);
+        let compiled = oracle::compile(&self.folder)?;
+        assert_eq!(compiled.len(), files.len(), "one resource in a file");
+        let (read, _, findings) = oracle::read(&self.folder);
+        let mut disagreements = Disagreements::new();
+        let mut equal = 0;
+        for (key, compiled) in &compiled {
+            let file = key.split(' ').next().unwrap();
+            let said = lines_about(file, &findings);
+            let why = match read.get(key) {
+                Some(read) if compiled == read => {
+                    equal += u64::from(compiled.is_some());
+                    continue;
+                }
+                Some(read) => {
+                    let difference = oracle::difference(compiled.as_ref(), read.as_ref());
+                    format!("compiled - and read + differ\n{difference}{said}")
+                }
+                None => format!("refused\n{said}"),
+            };
+            disagreements.insert(file.to_owned(), why);
+        }
+        Ok((disagreements, equal))
+    }
+
+    /// The same about those files that compile.
+    fn compare_compiling(&self, mut files: Files) -> Disagreements {
+        // Errors of names hide those of types.
+        for _ in 0..6 {
+            match self.compare(&files) {
+                Ok((disagreements, _)) => return disagreements,
+                Err(errors) => {
+                    let wrong = files_named(&errors);
+                    let before = files.len();
+                    files.retain(|name, _| !wrong.contains(name));
+                    if files.is_empty() || files.len() == before {
+                        break;
+                    }
+                }
+            }
+        }
+        Disagreements::new()
+    }
+
+    /// The smallest text found about which the engines disagree in the same way, and what they say about it.
+    fn shrink(&self, tree: &Node, refused: bool) -> (String, String) {
+        let mut without = BTreeSet::new();
+        let mut smallest = (tree.print(&without), String::new());
+        for _ in 0..ROUNDS {
+            let parts = tree.optional(&without);
+            let half = parts.len() / 2;
+            let mut first: Vec<BTreeSet<usize>> = parts.iter().map(|part| BTreeSet::from([*part])).collect();
+            first.truncate(CANDIDATES);
+            first.push(parts[half..].iter().copied().collect());
+            let disagree = self.disagreeing(tree, &without, &first, refused);
+            if disagree.is_empty() {
+                break;
+            }
+            // What can go alone may go together; if not, the one that is longest goes.
+            let alone: Vec<usize> = disagree.keys().copied().collect();
+            let together = |count: usize| alone[..count].iter().flat_map(|index| first[*index].clone()).collect();
+            let counts = [alone.len(), alone.len().div_ceil(2), alone.len().div_ceil(4)];
+            let candidates: Vec<BTreeSet<usize>> = counts.map(together).to_vec();
+            let disagree_together = self.disagreeing(tree, &without, &candidates, refused);
+            let (gone, why) = match disagree_together.first_key_value() {
+                Some((index, why)) => (candidates[*index].clone(), why.clone()),
+                None => {
+                    let (longest, why) = disagree.first_key_value().unwrap();
+                    (first[*longest].clone(), why.clone())
+                }
+            };
+            without.extend(gone);
+            smallest = (tree.print(&without), why);
+        }
+        smallest
+    }
+
+    /// The candidates without which the engines still disagree.
+    fn disagreeing(
+        &self,
+        tree: &Node,
+        without: &BTreeSet<usize>,
+        candidates: &[BTreeSet<usize>],
+        refused: bool,
+    ) -> BTreeMap<usize, String> {
+        let files = candidates.iter().enumerate().map(|(index, parts)| {
+            let without = without.union(parts).copied().collect();
+            let name = format!("s{index:03}");
+            let text = tree.print(&without).replace(&format!("crate::{FILE}::"), &format!("crate::{name}::"));
+            (name, text)
+        });
+        let disagreements = self.compare_compiling(files.filter(|(_, text)| text.contains("#[kube(group")).collect());
+        let same = disagreements.into_iter().filter(|(_, why)| why.starts_with("refused") == refused);
+        same.map(|(name, why)| (name[1..].parse().unwrap(), why)).collect()
+    }
+}
+
+/// The findings about a file.
+fn lines_about(file: &str, findings: &str) -> String {
+    let start = format!("src/{file}.rs:");
+    findings.lines().filter(|line| line.starts_with(&start)).map(|line| format!("{line}\n")).collect()
+}
+
+/// The files that are named in errors of rustc.
+fn files_named(errors: &str) -> BTreeSet<String> {
+    let places = errors.lines().filter_map(|line| line.trim_start().strip_prefix("--> src/")?.split_once(".rs:"));
+    places.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// A crate about which the engines agree.
+#[derive(Debug, Serialize, Deserialize)]
+struct Outcome {
+    /// The first seed; the others follow it.
+    seed: u64,
+    resources: u64,
+    /// CRDs that are equal; of the others both engines say that `crd()` panics.
+    equal: u64,
+    lines: usize,
+    seconds: u64,
+}
+
+/// Both engines about the files of these seeds.
+fn check(seeds: Range<u64>) -> Outcome {
+    let start = Instant::now();
+    let (seed, resources) = (seeds.start, seeds.end - seeds.start);
+    println!("seeds {seeds:?}; one alone: PROPERTY_SEED=… PROPERTY_RESOURCES=1 cargo test --test it property::random");
+    let seeds: BTreeMap<String, u64> = seeds.map(|seed| (format!("c{seed}"), seed)).collect();
+    let text = |(file, seed): (&String, &u64)| (file.clone(), resource(*seed, file).print(&BTreeSet::new()));
+    let files: Files = seeds.iter().map(text).collect();
+    let (disagreements, equal) = Crate::new("property").compare(&files).unwrap_or_else(|errors| panic!("{errors}"));
+    let mut report = String::new();
+    for (shown, (file, why)) in disagreements.iter().enumerate() {
+        let seed = seeds[file];
+        report += &format!("seed {seed}: {why}\n");
+        if shown < 2 {
+            let (text, why) = Crate::new("property-shrunk").shrink(&resource(seed, FILE), why.starts_with("refused"));
+            report += &format!("seed {seed}, made smaller:\n{text}\n{why}\n");
+        }
+    }
+    assert!(report.is_empty(), "{report}\n{} of {} disagree", disagreements.len(), files.len());
+    let lines = files.values().map(|text| text.lines().count()).sum();
+    Outcome { seed, resources, equal, lines, seconds: start.elapsed().as_secs() }
+}
+
+#[test]
+fn random_types_equal_the_compiled() {
+    let number = |variable: &str| std::env::var(variable).ok().map(|text| text.parse::<u64>().unwrap());
+    let first = number("PROPERTY_SEED").unwrap_or(1);
+    let end = first + number("PROPERTY_RESOURCES").unwrap_or(RESOURCES);
+    let file = std::env::var_os("PROPERTY_RESULTS").map(PathBuf::from);
+    let text = file.as_deref().map(|file| std::fs::read_to_string(file).unwrap_or_default()).unwrap_or_default();
+    let mut outcomes: Vec<Outcome> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for seed in (first..end).step_by(usize::try_from(RESOURCES).unwrap()) {
+        let seeds = seed..end.min(seed + RESOURCES);
+        if outcomes.iter().any(|done| done.seed == seed && done.resources == seeds.end - seed) {
+            continue;
+        }
+        let outcome = check(seeds);
+        println!("{outcome:?}");
+        if let Some(file) = &file {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+            writeln!(file, "{}", serde_json::to_string(&outcome).unwrap()).unwrap();
+        }
+        outcomes.push(outcome);
+    }
+    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+    let (resources, equal) = (sum(|it| it.resources), sum(|it| it.equal));
+    println!("{resources} custom resources: {equal} equal, {} that both engines say panic", resources - equal);
+    assert!(resources < 100 || equal * 100 > resources * 80, "most types have a CRD");
+}
