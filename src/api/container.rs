@@ -119,6 +119,7 @@ impl Types<'_> {
                     "describe the inner value with `#[schemars(schema_with = …)]` or `with = \"serde_json::Value\"`"
                         .to_owned(),
                 ),
+                fails: false,
             };
             return self.refuse(refusal);
         }
@@ -141,7 +142,7 @@ impl Types<'_> {
         };
         if self.active.iter().any(|(_, active)| *active == schema_id) {
             let message = format!("`{}` and a type around it have the same schema id `{schema_id}`", input.ident);
-            return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help: None });
+            return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help: None, fails: false });
         }
         self.active.push((id, schema_id.clone()));
         let tree = self.tree;
@@ -198,7 +199,7 @@ impl Types<'_> {
                     let (module, span) = at;
                     let message = format!("`{}` does not derive `JsonSchema`", input.ident);
                     let help = Some("add `#[derive(JsonSchema)]` to it".to_owned());
-                    Refusal { code: Code::NoSchema, module, span, message, help }
+                    Refusal { code: Code::NoSchema, module, span, message, help, fails: false }
                 };
                 self.refuse(refusal);
                 return None;
@@ -666,6 +667,7 @@ impl Types<'_> {
         });
         match written {
             Ok(value) => Some(value),
+            Err(refusal) if refusal.fails => Some(None),
             Err(refusal) => {
                 self.refuse_default(refusal);
                 None

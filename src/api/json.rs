@@ -28,13 +28,19 @@ impl Types<'_> {
         Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message))
     }
 
+    /// `serde_json::to_value` returns an error.
+    fn fails<T>(&self, scope: &Scope, at: &impl ToTokens, why: &str) -> Result<T, Refusal> {
+        let refused = self.unserialisable(scope, at, why);
+        refused.map_err(|refusal| Refusal { fails: true, ..refusal })
+    }
+
     /// `serde_json::to_value(value)`; `at` is where it is asked for.
     pub(super) fn json(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Result<Value, Refusal> {
         Ok(match value {
             Val::Unit | Val::None => Value::Null,
             Val::Bool(value) => Value::Bool(*value),
             Val::Int(value) => match integer(*value) {
-                Value::Null => return self.unserialisable(scope, at, "the number has more than 64 bits"),
+                Value::Null => return self.fails(scope, at, "the number has more than 64 bits"),
                 number => number,
             },
             Val::F32(value) => Value::from(*value),
@@ -189,7 +195,7 @@ impl Types<'_> {
                         Value::Object(content) if field.attrs.flatten() => map.extend(content),
                         Value::Null if field.attrs.flatten() => {}
                         _ if field.attrs.flatten() => {
-                            return self.unserialisable(scope, field.original, "a flattened field is no object");
+                            return self.fails(scope, field.original, "a flattened field is no object");
                         }
                         json => {
                             map.insert(field.attrs.name().serialize_name().value.clone(), json);

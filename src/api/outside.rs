@@ -107,7 +107,7 @@ impl Types<'_> {
         if self.active.iter().any(|(active, _)| *active == id) {
             let message = format!("`{name}` contains itself, which no CRD can express");
             let help = Some("describe the value with `#[schemars(with = \"serde_json::Value\")]`".to_owned());
-            return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help });
+            return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help, fails: false });
         }
         self.described.insert(id, true);
         let Some(found) = self.tree.generated_type(&ty.dir, &ty.path) else { return };

@@ -48,13 +48,15 @@ pub(super) struct Refusal {
     pub(super) span: Span,
     pub(super) message: String,
     pub(super) help: Option<String>,
+    /// It is decided: `serde_json::to_value` returns an error.
+    pub(super) fails: bool,
 }
 
 impl Refusal {
     pub(super) fn new(code: Code, scope: &Scope, span: Span, message: impl Into<String>) -> Self {
         // A person looks at the place in their own code.
         let span = scope.outside.as_ref().map_or(span, |outside| outside.at);
-        Refusal { code, module: scope.module, span, message: message.into(), help: None }
+        Refusal { code, module: scope.module, span, message: message.into(), help: None, fails: false }
     }
 
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
@@ -123,7 +125,7 @@ impl<'t> Types<'t> {
 
     /// Reports a refusal with the place in the schema that it is about.
     pub(super) fn refuse(&mut self, refusal: Refusal) {
-        let Refusal { code, module, span, message, help } = refusal;
+        let Refusal { code, module, span, message, help, fails: _ } = refusal;
         let message = if self.path.len() > 1 { format!("{message}, in `{}`", self.path.join(".")) } else { message };
         let mut diagnostic = Diagnostic::new(code, message).at(self.tree.origin(module, span));
         diagnostic.help = help;
@@ -134,7 +136,7 @@ impl<'t> Types<'t> {
     pub(super) fn refuse_syntax(&mut self, code: Code, module: ModuleId, error: syn::Error) {
         for error in error {
             let (span, message) = (error.span(), error.to_string());
-            self.refuse(Refusal { code, module, span, message, help: None });
+            self.refuse(Refusal { code, module, span, message, help: None, fails: false });
         }
     }
 

@@ -393,6 +393,7 @@ impl Types<'_> {
             },
             Some(Target::Foreign(path)) => match path.join("::").as_str() {
                 "std::option::Option::None" => Ok(Val::None),
+                "serde_json::Value::Null" | "serde_json::value::Value::Null" => Ok(Val::Json(Value::Null)),
                 "std::f64::consts::PI" => self.no(scope, expr),
                 path => match limit(path) {
                     Some(value) if ty.is_none() || self.fits(value, ty) != Some(false) => Ok(Val::Int(value)),
