@@ -194,6 +194,10 @@ impl Types<'_> {
                     match json {
                         Value::Object(content) if field.attrs.flatten() => map.extend(content),
                         Value::Null if field.attrs.flatten() => {}
+                        // serde writes a variant without fields as the key of nothing.
+                        Value::String(name) if field.attrs.flatten() && is_unit_variant(value) => {
+                            map.insert(name, Value::Null);
+                        }
                         _ if field.attrs.flatten() => {
                             return self.fails(scope, field.original, "a flattened field is no object");
                         }
@@ -274,6 +278,16 @@ impl Types<'_> {
             }
             value => Recipe::Json(self.json(scope, at, &value)?),
         })
+    }
+}
+
+/// The value of an enum, maybe inside types that are written like what they hold.
+fn is_unit_variant(value: &Val) -> bool {
+    match value {
+        Val::Variant(..) => true,
+        Val::Some(inner) => is_unit_variant(inner),
+        Val::Struct(_, values) => values.iter().any(is_unit_variant),
+        _ => false,
     }
 }
 
