@@ -182,11 +182,13 @@ impl World {
             if self.chance(8) {
                 schemars.push("!default".to_owned());
             }
-        } else if facts.written && !ty.mentions_param() && self.chance(20) {
-            if let Some(path) = self.default_function(from, ty, around) {
-                serde.push(format!("default = \"{path}\""));
-                defaulted = true;
-            }
+        } else if facts.written
+            && !ty.mentions_param()
+            && self.chance(20)
+            && let Some(path) = self.default_function(from, ty, around)
+        {
+            serde.push(format!("default = \"{path}\""));
+            defaulted = true;
         }
         if !facts.written {
             // What can't be evaluated has no default.

@@ -926,7 +926,7 @@ impl World {
             2 => "derived",
             _ => "",
         };
-        let ruled = mode == "" && self.chance(20);
+        let ruled = mode.is_empty() && self.chance(20);
         let no_spec = mode != "manual" && !ruled && self.chance(6);
         let count = 1 + self.below(4);
         let mut types = self.some_types(count, 2);
