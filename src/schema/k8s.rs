@@ -60,71 +60,77 @@ macro_rules! types {
 }
 
 types! { CORE_V1 core_v1 "k8s_openapi::api::core::v1"
-    {}
+    {
+        Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume
+        PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount
+    }
     default {
         AWSElasticBlockStoreVolumeSource Affinity AppArmorProfile AttachedVolume AzureDiskVolumeSource
-        AzureFilePersistentVolumeSource AzureFileVolumeSource Binding CSIPersistentVolumeSource CSIVolumeSource
-        Capabilities CephFSPersistentVolumeSource CephFSVolumeSource CinderPersistentVolumeSource CinderVolumeSource
-        ClientIPConfig ClusterTrustBundleProjection ComponentCondition ComponentStatus ConfigMap ConfigMapEnvSource
-        ConfigMapKeySelector ConfigMapNodeConfigSource ConfigMapProjection ConfigMapVolumeSource Container
-        ContainerExtendedResourceRequest ContainerImage ContainerPort ContainerResizePolicy ContainerRestartRule
-        ContainerRestartRuleOnExitCodes ContainerState ContainerStateRunning ContainerStateTerminated
-        ContainerStateWaiting ContainerStatus ContainerUser DaemonEndpoint DownwardAPIProjection DownwardAPIVolumeFile
-        DownwardAPIVolumeSource EmptyDirVolumeSource EndpointAddress EndpointPort EndpointSubset Endpoints EnvFromSource
-        EnvVar EnvVarSource EphemeralContainer EphemeralVolumeSource Event EventSeries EventSource ExecAction
-        FCVolumeSource FileKeySelector FlexPersistentVolumeSource FlexVolumeSource FlockerVolumeSource
-        GCEPersistentDiskVolumeSource GRPCAction GitRepoVolumeSource GlusterfsPersistentVolumeSource
-        GlusterfsVolumeSource HTTPGetAction HTTPHeader HostAlias HostIP HostPathVolumeSource ISCSIPersistentVolumeSource
-        ISCSIVolumeSource ImageVolumeSource ImageVolumeStatus KeyToPath Lifecycle LifecycleHandler LimitRange
-        LimitRangeItem LimitRangeSpec LinuxContainerUser LoadBalancerIngress LoadBalancerStatus LocalObjectReference
-        LocalVolumeSource ModifyVolumeStatus NFSVolumeSource Namespace NamespaceCondition NamespaceSpec NamespaceStatus
-        Node NodeAddress NodeAffinity NodeAllocatableResourceClaimStatus NodeCondition NodeConfigSource NodeConfigStatus
-        NodeDaemonEndpoints NodeFeatures NodeRuntimeHandler NodeRuntimeHandlerFeatures NodeSelector
-        NodeSelectorRequirement NodeSelectorTerm NodeSpec NodeStatus NodeSwapStatus NodeSystemInfo ObjectFieldSelector
-        ObjectReference PersistentVolume PersistentVolumeClaim PersistentVolumeClaimCondition PersistentVolumeClaimSpec
+        AzureFilePersistentVolumeSource AzureFileVolumeSource CSIPersistentVolumeSource CSIVolumeSource Capabilities
+        CephFSPersistentVolumeSource CephFSVolumeSource CinderPersistentVolumeSource CinderVolumeSource ClientIPConfig
+        ClusterTrustBundleProjection ComponentCondition ConfigMapEnvSource ConfigMapKeySelector
+        ConfigMapNodeConfigSource ConfigMapProjection ConfigMapVolumeSource Container ContainerExtendedResourceRequest
+        ContainerImage ContainerPort ContainerResizePolicy ContainerRestartRule ContainerRestartRuleOnExitCodes
+        ContainerState ContainerStateRunning ContainerStateTerminated ContainerStateWaiting ContainerStatus
+        ContainerUser DaemonEndpoint DownwardAPIProjection DownwardAPIVolumeFile DownwardAPIVolumeSource
+        EmptyDirVolumeSource EndpointAddress EndpointPort EndpointSubset EnvFromSource EnvVar EnvVarSource
+        EphemeralContainer EphemeralVolumeSource EventSeries EventSource ExecAction FCVolumeSource FileKeySelector
+        FlexPersistentVolumeSource FlexVolumeSource FlockerVolumeSource GCEPersistentDiskVolumeSource GRPCAction
+        GitRepoVolumeSource GlusterfsPersistentVolumeSource GlusterfsVolumeSource HTTPGetAction HTTPHeader HostAlias
+        HostIP HostPathVolumeSource ISCSIPersistentVolumeSource ISCSIVolumeSource ImageVolumeSource ImageVolumeStatus
+        KeyToPath Lifecycle LifecycleHandler LimitRangeItem LimitRangeSpec LinuxContainerUser LoadBalancerIngress
+        LoadBalancerStatus LocalObjectReference LocalVolumeSource ModifyVolumeStatus NFSVolumeSource NamespaceCondition
+        NamespaceSpec NamespaceStatus NodeAddress NodeAffinity NodeAllocatableResourceClaimStatus NodeCondition
+        NodeConfigSource NodeConfigStatus NodeDaemonEndpoints NodeFeatures NodeRuntimeHandler NodeRuntimeHandlerFeatures
+        NodeSelector NodeSelectorRequirement NodeSelectorTerm NodeSpec NodeStatus NodeSwapStatus NodeSystemInfo
+        ObjectFieldSelector ObjectReference PersistentVolumeClaimCondition PersistentVolumeClaimSpec
         PersistentVolumeClaimStatus PersistentVolumeClaimTemplate PersistentVolumeClaimVolumeSource PersistentVolumeSpec
-        PersistentVolumeStatus PhotonPersistentDiskVolumeSource Pod PodAffinity PodAffinityTerm PodAntiAffinity
+        PersistentVolumeStatus PhotonPersistentDiskVolumeSource PodAffinity PodAffinityTerm PodAntiAffinity
         PodCertificateProjection PodCondition PodDNSConfig PodDNSConfigOption PodExtendedResourceClaimStatus PodIP PodOS
         PodReadinessGate PodResourceClaim PodResourceClaimStatus PodSchedulingGate PodSchedulingGroup PodSecurityContext
-        PodSpec PodStatus PodTemplate PodTemplateSpec PortStatus PortworxVolumeSource PreferredSchedulingTerm Probe
-        ProjectedVolumeSource QuobyteVolumeSource RBDPersistentVolumeSource RBDVolumeSource ReplicationController
+        PodSpec PodStatus PodTemplateSpec PortStatus PortworxVolumeSource PreferredSchedulingTerm Probe
+        ProjectedVolumeSource QuobyteVolumeSource RBDPersistentVolumeSource RBDVolumeSource
         ReplicationControllerCondition ReplicationControllerSpec ReplicationControllerStatus ResourceClaim
-        ResourceFieldSelector ResourceHealth ResourceQuota ResourceQuotaSpec ResourceQuotaStatus ResourceRequirements
-        ResourceStatus SELinuxOptions ScaleIOPersistentVolumeSource ScaleIOVolumeSource ScopeSelector
-        ScopedResourceSelectorRequirement SeccompProfile Secret SecretEnvSource SecretKeySelector SecretProjection
-        SecretReference SecretVolumeSource SecurityContext Service ServiceAccount ServiceAccountTokenProjection
-        ServicePort ServiceSpec ServiceStatus SessionAffinityConfig SleepAction StorageOSPersistentVolumeSource
-        StorageOSVolumeSource Sysctl TCPSocketAction Taint Toleration TopologySelectorLabelRequirement
-        TopologySelectorTerm TopologySpreadConstraint TypedLocalObjectReference TypedObjectReference Volume VolumeDevice
-        VolumeMount VolumeMountStatus VolumeNodeAffinity VolumeProjection VolumeResourceRequirements VolumeStatus
-        VsphereVirtualDiskVolumeSource WeightedPodAffinityTerm WindowsSecurityContextOptions
+        ResourceFieldSelector ResourceHealth ResourceQuotaSpec ResourceQuotaStatus ResourceRequirements ResourceStatus
+        SELinuxOptions ScaleIOPersistentVolumeSource ScaleIOVolumeSource ScopeSelector ScopedResourceSelectorRequirement
+        SeccompProfile SecretEnvSource SecretKeySelector SecretProjection SecretReference SecretVolumeSource
+        SecurityContext ServiceAccountTokenProjection ServicePort ServiceSpec ServiceStatus SessionAffinityConfig
+        SleepAction StorageOSPersistentVolumeSource StorageOSVolumeSource Sysctl TCPSocketAction Taint Toleration
+        TopologySelectorLabelRequirement TopologySelectorTerm TopologySpreadConstraint TypedLocalObjectReference
+        TypedObjectReference Volume VolumeDevice VolumeMount VolumeMountStatus VolumeNodeAffinity VolumeProjection
+        VolumeResourceRequirements VolumeStatus VsphereVirtualDiskVolumeSource WeightedPodAffinityTerm
+        WindowsSecurityContextOptions
     }
 }
 
 types! { APPS_V1 apps_v1 "k8s_openapi::api::apps::v1"
-    {}
+    {
+        ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet
+    }
     default {
-        ControllerRevision DaemonSet DaemonSetCondition DaemonSetSpec DaemonSetStatus DaemonSetUpdateStrategy Deployment
-        DeploymentCondition DeploymentSpec DeploymentStatus DeploymentStrategy ReplicaSet ReplicaSetCondition
-        ReplicaSetSpec ReplicaSetStatus RollingUpdateDaemonSet RollingUpdateDeployment RollingUpdateStatefulSetStrategy
-        StatefulSet StatefulSetCondition StatefulSetOrdinals StatefulSetPersistentVolumeClaimRetentionPolicy
-        StatefulSetSpec StatefulSetStatus StatefulSetUpdateStrategy
+        DaemonSetCondition DaemonSetSpec DaemonSetStatus DaemonSetUpdateStrategy DeploymentCondition DeploymentSpec
+        DeploymentStatus DeploymentStrategy ReplicaSetCondition ReplicaSetSpec ReplicaSetStatus RollingUpdateDaemonSet
+        RollingUpdateDeployment RollingUpdateStatefulSetStrategy StatefulSetCondition StatefulSetOrdinals
+        StatefulSetPersistentVolumeClaimRetentionPolicy StatefulSetSpec StatefulSetStatus StatefulSetUpdateStrategy
     }
 }
 
 types! { AUTOSCALING_V1 autoscaling_v1 "k8s_openapi::api::autoscaling::v1"
-    {}
+    {
+        HorizontalPodAutoscaler Scale
+    }
     default {
-        CrossVersionObjectReference HorizontalPodAutoscaler HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus
-        Scale ScaleSpec ScaleStatus
+        CrossVersionObjectReference HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus ScaleSpec ScaleStatus
     }
 }
 
 types! { AUTOSCALING_V2 autoscaling_v2 "k8s_openapi::api::autoscaling::v2"
-    {}
+    {
+        HorizontalPodAutoscaler
+    }
     default {
         ContainerResourceMetricSource ContainerResourceMetricStatus CrossVersionObjectReference ExternalMetricSource
-        ExternalMetricStatus HPAScalingPolicy HPAScalingRules HorizontalPodAutoscaler HorizontalPodAutoscalerBehavior
+        ExternalMetricStatus HPAScalingPolicy HPAScalingRules HorizontalPodAutoscalerBehavior
         HorizontalPodAutoscalerCondition HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus MetricIdentifier
         MetricSpec MetricStatus MetricTarget MetricValueStatus ObjectMetricSource ObjectMetricStatus PodsMetricSource
         PodsMetricStatus ResourceMetricSource ResourceMetricStatus
@@ -132,56 +138,66 @@ types! { AUTOSCALING_V2 autoscaling_v2 "k8s_openapi::api::autoscaling::v2"
 }
 
 types! { BATCH_V1 batch_v1 "k8s_openapi::api::batch::v1"
-    {}
+    {
+        CronJob Job
+    }
     default {
-        CronJob CronJobSpec CronJobStatus Job JobCondition JobSpec JobStatus JobTemplateSpec PodFailurePolicy
+        CronJobSpec CronJobStatus JobCondition JobSpec JobStatus JobTemplateSpec PodFailurePolicy
         PodFailurePolicyOnExitCodesRequirement PodFailurePolicyOnPodConditionsPattern PodFailurePolicyRule SuccessPolicy
         SuccessPolicyRule UncountedTerminatedPods
     }
 }
 
 types! { NETWORKING_V1 networking_v1 "k8s_openapi::api::networking::v1"
-    {}
+    {
+        IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR
+    }
     default {
-        HTTPIngressPath HTTPIngressRuleValue IPAddress IPAddressSpec IPBlock Ingress IngressBackend IngressClass
-        IngressClassParametersReference IngressClassSpec IngressLoadBalancerIngress IngressLoadBalancerStatus
-        IngressPortStatus IngressRule IngressServiceBackend IngressSpec IngressStatus IngressTLS NetworkPolicy
-        NetworkPolicyEgressRule NetworkPolicyIngressRule NetworkPolicyPeer NetworkPolicyPort NetworkPolicySpec
-        ParentReference ServiceBackendPort ServiceCIDR ServiceCIDRSpec ServiceCIDRStatus
+        HTTPIngressPath HTTPIngressRuleValue IPAddressSpec IPBlock IngressBackend IngressClassParametersReference
+        IngressClassSpec IngressLoadBalancerIngress IngressLoadBalancerStatus IngressPortStatus IngressRule
+        IngressServiceBackend IngressSpec IngressStatus IngressTLS NetworkPolicyEgressRule NetworkPolicyIngressRule
+        NetworkPolicyPeer NetworkPolicyPort NetworkPolicySpec ParentReference ServiceBackendPort ServiceCIDRSpec
+        ServiceCIDRStatus
     }
 }
 
 types! { POLICY_V1 policy_v1 "k8s_openapi::api::policy::v1"
-    {}
+    {
+        Eviction PodDisruptionBudget
+    }
     default {
-        Eviction PodDisruptionBudget PodDisruptionBudgetSpec PodDisruptionBudgetStatus
+        PodDisruptionBudgetSpec PodDisruptionBudgetStatus
     }
 }
 
 types! { RBAC_V1 rbac_v1 "k8s_openapi::api::rbac::v1"
-    {}
+    {
+        ClusterRole ClusterRoleBinding Role RoleBinding
+    }
     default {
-        AggregationRule ClusterRole ClusterRoleBinding PolicyRule Role RoleBinding RoleRef Subject
+        AggregationRule PolicyRule RoleRef Subject
     }
 }
 
 types! { APIEXTENSIONS_V1 apiextensions_v1 "k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1"
-    {}
+    {
+        CustomResourceSubresourceStatus JSON
+    }
     default {
         CustomResourceColumnDefinition CustomResourceConversion CustomResourceSubresourceScale
-        CustomResourceSubresourceStatus CustomResourceSubresources ExternalDocumentation JSON SelectableField
-        ServiceReference ValidationRule WebhookClientConfig WebhookConversion
+        CustomResourceSubresources ExternalDocumentation SelectableField ServiceReference ValidationRule
+        WebhookClientConfig WebhookConversion
     }
 }
 
 types! { META_V1 meta_v1 "k8s_openapi::apimachinery::pkg::apis::meta::v1"
     {
-        Condition MicroTime Patch Time
+        APIGroup APIGroupList APIResourceList APIVersions Condition FieldsV1 MicroTime Patch Status Time
     }
     default {
-        APIGroup APIGroupList APIResource APIResourceList APIVersions DeleteOptions FieldSelectorRequirement FieldsV1
-        GroupResource GroupVersionForDiscovery LabelSelector LabelSelectorRequirement ListMeta ManagedFieldsEntry
-        ObjectMeta OwnerReference Preconditions ServerAddressByClientCIDR ShardInfo Status StatusCause StatusDetails
+        APIResource DeleteOptions FieldSelectorRequirement GroupResource GroupVersionForDiscovery LabelSelector
+        LabelSelectorRequirement ListMeta ManagedFieldsEntry ObjectMeta OwnerReference Preconditions
+        ServerAddressByClientCIDR ShardInfo StatusCause StatusDetails
     }
 }
 
@@ -193,10 +209,10 @@ types! { RESOURCE resource "k8s_openapi::apimachinery::pkg::api::resource"
 }
 
 types! { RUNTIME runtime "k8s_openapi::apimachinery::pkg::runtime"
-    {}
-    default {
+    {
         RawExtension
     }
+    default {}
 }
 
 types! { UTIL_INTSTR util_intstr "k8s_openapi::apimachinery::pkg::util::intstr"
