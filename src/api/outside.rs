@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use proc_macro2::Span;
-use quote::ToTokens as _;
 use serde_json::{Map, Value};
 use syn::spanned::Spanned as _;
 use syn::{ExprStruct, Member};
@@ -212,19 +211,8 @@ impl Types<'_> {
             _ => {}
         }
         let found = self.tree.generated_type(dir, path)?;
-<<<<<<< HEAD
         let mut object = head(&found);
         for field in &found.item.as_ref()?.fields {
-=======
-        let fields = &found.item.as_ref()?.fields;
-        // A resource is written with its version and kind, which are no fields.
-        let is_field = fields.iter().any(|field| field.ident.as_ref().is_some_and(|name| name == "api_version"));
-        if !is_field && found.schema.to_token_stream().to_string().contains("\"apiVersion\"") {
-            return None;
-        }
-        let mut object = Map::new();
-        for field in fields {
->>>>>>> 1159b06 (A Kubernetes resource as a default has its version and kind, or is refused)
             let syn::Type::Path(ty) = &field.ty else { return None };
             let parts: Vec<String> = ty.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
             let value: Value = match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {

@@ -60,77 +60,71 @@ macro_rules! types {
 }
 
 types! { CORE_V1 core_v1 "k8s_openapi::api::core::v1"
-    {
-        Binding ComponentStatus ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume
-        PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount
-    }
+    {}
     default {
         AWSElasticBlockStoreVolumeSource Affinity AppArmorProfile AttachedVolume AzureDiskVolumeSource
-        AzureFilePersistentVolumeSource AzureFileVolumeSource CSIPersistentVolumeSource CSIVolumeSource Capabilities
-        CephFSPersistentVolumeSource CephFSVolumeSource CinderPersistentVolumeSource CinderVolumeSource ClientIPConfig
-        ClusterTrustBundleProjection ComponentCondition ConfigMapEnvSource ConfigMapKeySelector
-        ConfigMapNodeConfigSource ConfigMapProjection ConfigMapVolumeSource Container ContainerExtendedResourceRequest
-        ContainerImage ContainerPort ContainerResizePolicy ContainerRestartRule ContainerRestartRuleOnExitCodes
-        ContainerState ContainerStateRunning ContainerStateTerminated ContainerStateWaiting ContainerStatus
-        ContainerUser DaemonEndpoint DownwardAPIProjection DownwardAPIVolumeFile DownwardAPIVolumeSource
-        EmptyDirVolumeSource EndpointAddress EndpointPort EndpointSubset EnvFromSource EnvVar EnvVarSource
-        EphemeralContainer EphemeralVolumeSource EventSeries EventSource ExecAction FCVolumeSource FileKeySelector
-        FlexPersistentVolumeSource FlexVolumeSource FlockerVolumeSource GCEPersistentDiskVolumeSource GRPCAction
-        GitRepoVolumeSource GlusterfsPersistentVolumeSource GlusterfsVolumeSource HTTPGetAction HTTPHeader HostAlias
-        HostIP HostPathVolumeSource ISCSIPersistentVolumeSource ISCSIVolumeSource ImageVolumeSource ImageVolumeStatus
-        KeyToPath Lifecycle LifecycleHandler LimitRangeItem LimitRangeSpec LinuxContainerUser LoadBalancerIngress
-        LoadBalancerStatus LocalObjectReference LocalVolumeSource ModifyVolumeStatus NFSVolumeSource NamespaceCondition
-        NamespaceSpec NamespaceStatus NodeAddress NodeAffinity NodeAllocatableResourceClaimStatus NodeCondition
-        NodeConfigSource NodeConfigStatus NodeDaemonEndpoints NodeFeatures NodeRuntimeHandler NodeRuntimeHandlerFeatures
-        NodeSelector NodeSelectorRequirement NodeSelectorTerm NodeSpec NodeStatus NodeSwapStatus NodeSystemInfo
-        ObjectFieldSelector ObjectReference PersistentVolumeClaimCondition PersistentVolumeClaimSpec
+        AzureFilePersistentVolumeSource AzureFileVolumeSource Binding CSIPersistentVolumeSource CSIVolumeSource
+        Capabilities CephFSPersistentVolumeSource CephFSVolumeSource CinderPersistentVolumeSource CinderVolumeSource
+        ClientIPConfig ClusterTrustBundleProjection ComponentCondition ComponentStatus ConfigMap ConfigMapEnvSource
+        ConfigMapKeySelector ConfigMapNodeConfigSource ConfigMapProjection ConfigMapVolumeSource Container
+        ContainerExtendedResourceRequest ContainerImage ContainerPort ContainerResizePolicy ContainerRestartRule
+        ContainerRestartRuleOnExitCodes ContainerState ContainerStateRunning ContainerStateTerminated
+        ContainerStateWaiting ContainerStatus ContainerUser DaemonEndpoint DownwardAPIProjection DownwardAPIVolumeFile
+        DownwardAPIVolumeSource EmptyDirVolumeSource EndpointAddress EndpointPort EndpointSubset Endpoints EnvFromSource
+        EnvVar EnvVarSource EphemeralContainer EphemeralVolumeSource Event EventSeries EventSource ExecAction
+        FCVolumeSource FileKeySelector FlexPersistentVolumeSource FlexVolumeSource FlockerVolumeSource
+        GCEPersistentDiskVolumeSource GRPCAction GitRepoVolumeSource GlusterfsPersistentVolumeSource
+        GlusterfsVolumeSource HTTPGetAction HTTPHeader HostAlias HostIP HostPathVolumeSource ISCSIPersistentVolumeSource
+        ISCSIVolumeSource ImageVolumeSource ImageVolumeStatus KeyToPath Lifecycle LifecycleHandler LimitRange
+        LimitRangeItem LimitRangeSpec LinuxContainerUser LoadBalancerIngress LoadBalancerStatus LocalObjectReference
+        LocalVolumeSource ModifyVolumeStatus NFSVolumeSource Namespace NamespaceCondition NamespaceSpec NamespaceStatus
+        Node NodeAddress NodeAffinity NodeAllocatableResourceClaimStatus NodeCondition NodeConfigSource NodeConfigStatus
+        NodeDaemonEndpoints NodeFeatures NodeRuntimeHandler NodeRuntimeHandlerFeatures NodeSelector
+        NodeSelectorRequirement NodeSelectorTerm NodeSpec NodeStatus NodeSwapStatus NodeSystemInfo ObjectFieldSelector
+        ObjectReference PersistentVolume PersistentVolumeClaim PersistentVolumeClaimCondition PersistentVolumeClaimSpec
         PersistentVolumeClaimStatus PersistentVolumeClaimTemplate PersistentVolumeClaimVolumeSource PersistentVolumeSpec
-        PersistentVolumeStatus PhotonPersistentDiskVolumeSource PodAffinity PodAffinityTerm PodAntiAffinity
+        PersistentVolumeStatus PhotonPersistentDiskVolumeSource Pod PodAffinity PodAffinityTerm PodAntiAffinity
         PodCertificateProjection PodCondition PodDNSConfig PodDNSConfigOption PodExtendedResourceClaimStatus PodIP PodOS
         PodReadinessGate PodResourceClaim PodResourceClaimStatus PodSchedulingGate PodSchedulingGroup PodSecurityContext
-        PodSpec PodStatus PodTemplateSpec PortStatus PortworxVolumeSource PreferredSchedulingTerm Probe
-        ProjectedVolumeSource QuobyteVolumeSource RBDPersistentVolumeSource RBDVolumeSource
+        PodSpec PodStatus PodTemplate PodTemplateSpec PortStatus PortworxVolumeSource PreferredSchedulingTerm Probe
+        ProjectedVolumeSource QuobyteVolumeSource RBDPersistentVolumeSource RBDVolumeSource ReplicationController
         ReplicationControllerCondition ReplicationControllerSpec ReplicationControllerStatus ResourceClaim
-        ResourceFieldSelector ResourceHealth ResourceQuotaSpec ResourceQuotaStatus ResourceRequirements ResourceStatus
-        SELinuxOptions ScaleIOPersistentVolumeSource ScaleIOVolumeSource ScopeSelector ScopedResourceSelectorRequirement
-        SeccompProfile SecretEnvSource SecretKeySelector SecretProjection SecretReference SecretVolumeSource
-        SecurityContext ServiceAccountTokenProjection ServicePort ServiceSpec ServiceStatus SessionAffinityConfig
-        SleepAction StorageOSPersistentVolumeSource StorageOSVolumeSource Sysctl TCPSocketAction Taint Toleration
-        TopologySelectorLabelRequirement TopologySelectorTerm TopologySpreadConstraint TypedLocalObjectReference
-        TypedObjectReference Volume VolumeDevice VolumeMount VolumeMountStatus VolumeNodeAffinity VolumeProjection
-        VolumeResourceRequirements VolumeStatus VsphereVirtualDiskVolumeSource WeightedPodAffinityTerm
-        WindowsSecurityContextOptions
+        ResourceFieldSelector ResourceHealth ResourceQuota ResourceQuotaSpec ResourceQuotaStatus ResourceRequirements
+        ResourceStatus SELinuxOptions ScaleIOPersistentVolumeSource ScaleIOVolumeSource ScopeSelector
+        ScopedResourceSelectorRequirement SeccompProfile Secret SecretEnvSource SecretKeySelector SecretProjection
+        SecretReference SecretVolumeSource SecurityContext Service ServiceAccount ServiceAccountTokenProjection
+        ServicePort ServiceSpec ServiceStatus SessionAffinityConfig SleepAction StorageOSPersistentVolumeSource
+        StorageOSVolumeSource Sysctl TCPSocketAction Taint Toleration TopologySelectorLabelRequirement
+        TopologySelectorTerm TopologySpreadConstraint TypedLocalObjectReference TypedObjectReference Volume VolumeDevice
+        VolumeMount VolumeMountStatus VolumeNodeAffinity VolumeProjection VolumeResourceRequirements VolumeStatus
+        VsphereVirtualDiskVolumeSource WeightedPodAffinityTerm WindowsSecurityContextOptions
     }
 }
 
 types! { APPS_V1 apps_v1 "k8s_openapi::api::apps::v1"
-    {
-        ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet
-    }
+    {}
     default {
-        DaemonSetCondition DaemonSetSpec DaemonSetStatus DaemonSetUpdateStrategy DeploymentCondition DeploymentSpec
-        DeploymentStatus DeploymentStrategy ReplicaSetCondition ReplicaSetSpec ReplicaSetStatus RollingUpdateDaemonSet
-        RollingUpdateDeployment RollingUpdateStatefulSetStrategy StatefulSetCondition StatefulSetOrdinals
-        StatefulSetPersistentVolumeClaimRetentionPolicy StatefulSetSpec StatefulSetStatus StatefulSetUpdateStrategy
+        ControllerRevision DaemonSet DaemonSetCondition DaemonSetSpec DaemonSetStatus DaemonSetUpdateStrategy Deployment
+        DeploymentCondition DeploymentSpec DeploymentStatus DeploymentStrategy ReplicaSet ReplicaSetCondition
+        ReplicaSetSpec ReplicaSetStatus RollingUpdateDaemonSet RollingUpdateDeployment RollingUpdateStatefulSetStrategy
+        StatefulSet StatefulSetCondition StatefulSetOrdinals StatefulSetPersistentVolumeClaimRetentionPolicy
+        StatefulSetSpec StatefulSetStatus StatefulSetUpdateStrategy
     }
 }
 
 types! { AUTOSCALING_V1 autoscaling_v1 "k8s_openapi::api::autoscaling::v1"
-    {
-        HorizontalPodAutoscaler Scale
-    }
+    {}
     default {
-        CrossVersionObjectReference HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus ScaleSpec ScaleStatus
+        CrossVersionObjectReference HorizontalPodAutoscaler HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus
+        Scale ScaleSpec ScaleStatus
     }
 }
 
 types! { AUTOSCALING_V2 autoscaling_v2 "k8s_openapi::api::autoscaling::v2"
-    {
-        HorizontalPodAutoscaler
-    }
+    {}
     default {
         ContainerResourceMetricSource ContainerResourceMetricStatus CrossVersionObjectReference ExternalMetricSource
-        ExternalMetricStatus HPAScalingPolicy HPAScalingRules HorizontalPodAutoscalerBehavior
+        ExternalMetricStatus HPAScalingPolicy HPAScalingRules HorizontalPodAutoscaler HorizontalPodAutoscalerBehavior
         HorizontalPodAutoscalerCondition HorizontalPodAutoscalerSpec HorizontalPodAutoscalerStatus MetricIdentifier
         MetricSpec MetricStatus MetricTarget MetricValueStatus ObjectMetricSource ObjectMetricStatus PodsMetricSource
         PodsMetricStatus ResourceMetricSource ResourceMetricStatus
@@ -138,44 +132,36 @@ types! { AUTOSCALING_V2 autoscaling_v2 "k8s_openapi::api::autoscaling::v2"
 }
 
 types! { BATCH_V1 batch_v1 "k8s_openapi::api::batch::v1"
-    {
-        CronJob Job
-    }
+    {}
     default {
-        CronJobSpec CronJobStatus JobCondition JobSpec JobStatus JobTemplateSpec PodFailurePolicy
+        CronJob CronJobSpec CronJobStatus Job JobCondition JobSpec JobStatus JobTemplateSpec PodFailurePolicy
         PodFailurePolicyOnExitCodesRequirement PodFailurePolicyOnPodConditionsPattern PodFailurePolicyRule SuccessPolicy
         SuccessPolicyRule UncountedTerminatedPods
     }
 }
 
 types! { NETWORKING_V1 networking_v1 "k8s_openapi::api::networking::v1"
-    {
-        IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR
-    }
+    {}
     default {
-        HTTPIngressPath HTTPIngressRuleValue IPAddressSpec IPBlock IngressBackend IngressClassParametersReference
-        IngressClassSpec IngressLoadBalancerIngress IngressLoadBalancerStatus IngressPortStatus IngressRule
-        IngressServiceBackend IngressSpec IngressStatus IngressTLS NetworkPolicyEgressRule NetworkPolicyIngressRule
-        NetworkPolicyPeer NetworkPolicyPort NetworkPolicySpec ParentReference ServiceBackendPort ServiceCIDRSpec
-        ServiceCIDRStatus
+        HTTPIngressPath HTTPIngressRuleValue IPAddress IPAddressSpec IPBlock Ingress IngressBackend IngressClass
+        IngressClassParametersReference IngressClassSpec IngressLoadBalancerIngress IngressLoadBalancerStatus
+        IngressPortStatus IngressRule IngressServiceBackend IngressSpec IngressStatus IngressTLS NetworkPolicy
+        NetworkPolicyEgressRule NetworkPolicyIngressRule NetworkPolicyPeer NetworkPolicyPort NetworkPolicySpec
+        ParentReference ServiceBackendPort ServiceCIDR ServiceCIDRSpec ServiceCIDRStatus
     }
 }
 
 types! { POLICY_V1 policy_v1 "k8s_openapi::api::policy::v1"
-    {
-        Eviction PodDisruptionBudget
-    }
+    {}
     default {
-        PodDisruptionBudgetSpec PodDisruptionBudgetStatus
+        Eviction PodDisruptionBudget PodDisruptionBudgetSpec PodDisruptionBudgetStatus
     }
 }
 
 types! { RBAC_V1 rbac_v1 "k8s_openapi::api::rbac::v1"
-    {
-        ClusterRole ClusterRoleBinding Role RoleBinding
-    }
+    {}
     default {
-        AggregationRule PolicyRule RoleRef Subject
+        AggregationRule ClusterRole ClusterRoleBinding PolicyRule Role RoleBinding RoleRef Subject
     }
 }
 
@@ -192,12 +178,12 @@ types! { APIEXTENSIONS_V1 apiextensions_v1 "k8s_openapi::apiextensions_apiserver
 
 types! { META_V1 meta_v1 "k8s_openapi::apimachinery::pkg::apis::meta::v1"
     {
-        APIGroup APIGroupList APIResourceList APIVersions Condition FieldsV1 MicroTime Patch Status Time
+        Condition FieldsV1 MicroTime Patch Time
     }
     default {
-        APIResource DeleteOptions FieldSelectorRequirement GroupResource GroupVersionForDiscovery LabelSelector
-        LabelSelectorRequirement ListMeta ManagedFieldsEntry ObjectMeta OwnerReference Preconditions
-        ServerAddressByClientCIDR ShardInfo StatusCause StatusDetails
+        APIGroup APIGroupList APIResource APIResourceList APIVersions DeleteOptions FieldSelectorRequirement
+        GroupResource GroupVersionForDiscovery LabelSelector LabelSelectorRequirement ListMeta ManagedFieldsEntry
+        ObjectMeta OwnerReference Preconditions ServerAddressByClientCIDR ShardInfo Status StatusCause StatusDetails
     }
 }
 
