@@ -222,12 +222,11 @@ rules:
     let sandbox = package();
     let before = sandbox.files();
     sandbox.run("rbac derive --role-name reader").success().stdout(roles).stderr(warning);
-    let markers = "\
-// +kubebuilder:rbac:groups=core,resources=pods,verbs=list
-// +kubebuilder:rbac:groups=core,resources=pods/log,verbs=get
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get,namespace=system
-// +kubebuilder:rbac:groups=core,resources=secrets,verbs=get,namespace=vault
-";
+    let markers = r#"// +kubebuilder:rbac:groups="",resources=pods,verbs=list
+// +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=system,verbs=get
+// +kubebuilder:rbac:groups="",resources=secrets,namespace=vault,verbs=get
+"#;
     sandbox.run("rbac derive --format markers").success().stdout(markers).stderr(warning);
     assert_eq!(sandbox.files(), before);
 }

@@ -28,20 +28,21 @@ pub fn markers(usages: &[Usage], own: &str) -> Vec<String> {
     lines
 }
 
+/// The arguments in the order of the scaffolds.
 fn marker(rule: &Value, namespace: &str) -> String {
-    let mut arguments = Vec::new();
-    for (argument, key) in
-        [("groups", "apiGroups"), ("resources", "resources"), ("urls", "nonResourceURLs"), ("verbs", "verbs")]
-    {
+    let list = |argument: &str, key: &str| {
         let items = rule[key].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let items: Vec<&str> = items.map(|item| if item.is_empty() { "core" } else { item }).collect();
-        if !items.is_empty() {
-            arguments.push(format!("{argument}={}", items.join(";")));
-        }
-    }
-    if !namespace.is_empty() {
-        arguments.push(format!("namespace={namespace}"));
-    }
+        let items: Vec<&str> = items.map(|item| if item.is_empty() { "\"\"" } else { item }).collect();
+        (!items.is_empty()).then(|| format!("{argument}={}", items.join(";")))
+    };
+    let arguments = [
+        list("groups", "apiGroups"),
+        list("resources", "resources"),
+        list("urls", "nonResourceURLs"),
+        (!namespace.is_empty()).then(|| format!("namespace={namespace}")),
+        list("verbs", "verbs"),
+    ];
+    let arguments: Vec<String> = arguments.into_iter().flatten().collect();
     format!("// +kubebuilder:rbac:{}", arguments.join(","))
 }
 
