@@ -60,6 +60,13 @@ rules:
   - memcacheds/status
   verbs:
   - patch
+- apiGroups:
+  - events.k8s.io
+  resources:
+  - events
+  verbs:
+  - create
+  - patch
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -79,6 +86,13 @@ rules:
   resources:
   - memcacheds/status
   verbs:
+  - patch
+- apiGroups:
+  - events.k8s.io
+  resources:
+  - events
+  verbs:
+  - create
   - patch
 
 "#]]
@@ -330,6 +344,13 @@ rules:
   resources:
   - memcacheds/status
   verbs:
+  - patch
+- apiGroups:
+  - events.k8s.io
+  resources:
+  - events
+  verbs:
+  - create
   - patch
 
 "#]]
