@@ -208,6 +208,7 @@ impl Types<'_> {
         match path.join("::").as_str() {
             "apimachinery::pkg::api::resource::Quantity" => return Some("".into()),
             "apimachinery::pkg::util::intstr::IntOrString" => return Some(0.into()),
+            "apimachinery::pkg::runtime::RawExtension" => return Some(Value::Null),
             _ => {}
         }
         let found = self.tree.generated_type(dir, path)?;

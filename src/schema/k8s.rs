@@ -195,10 +195,10 @@ types! { RESOURCE resource "k8s_openapi::apimachinery::pkg::api::resource"
 }
 
 types! { RUNTIME runtime "k8s_openapi::apimachinery::pkg::runtime"
-    {
+    {}
+    default {
         RawExtension
     }
-    default {}
 }
 
 types! { UTIL_INTSTR util_intstr "k8s_openapi::apimachinery::pkg::util::intstr"
