@@ -12,5 +12,5 @@ mod rule;
 mod usage;
 
 pub(crate) use self::rule::needed;
-pub use self::rule::{Permission, PolicyRule, Target};
+pub use self::rule::{Permission, PolicyRule, REQUEST_VERBS, Target, URL_VERBS};
 pub use self::usage::{Scope, Usage};

@@ -10,7 +10,7 @@ use serde_json::Value;
 use self::output::{Header, Output};
 use super::{Outcome, Usage, apply, update};
 use crate::api;
-use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, Mendable, OutputFormat};
+use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, Mendable, OutputFormat, PackageArgs};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::engine;
 use crate::manifest::crd::{self, Crd, Declaration};
@@ -60,15 +60,10 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         let problem = Problem::new(format!("`{}` can't be the name of a role: {why}", args.role_name));
         return Err(Usage(problem.help("choose another `--role-name`")).into());
     }
-    let selection = PackageSelection {
-        manifest_path: args.packages.manifest_path.clone(),
-        packages: args.packages.package.clone(),
-        workspace: args.packages.workspace,
-    };
-    let packages = Packages::find(Path::new("."), &selection)?;
+    let packages = Packages::find(Path::new("."), &selection(&args.packages))?;
     let features = packages.features(&features(&args.features)).map_err(Usage)?;
     let root = packages.root.clone();
-    let project = Draft::open(&root).read(&RelPath::new(RECORD)?)?.map(|text| Project::parse(&text)).transpose()?;
+    let project = project(&root)?;
     let output = Output::new(&args.layout, &root)?;
     let header = Header::read(&args.layout)?;
     let options = Options {
@@ -115,6 +110,21 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     }
     found.sort();
     apply(draft, found, &args.write)?.show(&args.write, term)
+}
+
+/// The packages that the command line names.
+pub(super) fn selection(args: &PackageArgs) -> PackageSelection {
+    PackageSelection {
+        manifest_path: args.manifest_path.clone(),
+        packages: args.package.clone(),
+        workspace: args.workspace,
+    }
+}
+
+/// What PROJECT says, if the code is that of a project.
+pub(super) fn project(root: &Path) -> Result<Option<Project>> {
+    let text = Draft::open(root).read(&RelPath::new(RECORD)?)?;
+    Ok(text.map(|text| Project::parse(&text)).transpose()?)
 }
 
 pub(super) fn features(args: &FeatureArgs) -> FeatureSelection {

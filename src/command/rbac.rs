@@ -9,18 +9,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::generate::features;
+use super::generate::{features, project, selection};
 use super::{Outcome, Usage as Misuse};
 use crate::cli::{DataFormat, DeriveArgs, DeriveFormat, ExplainArgs, FeatureArgs, PackageArgs};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::manifest::rbac::{self as manifest, RbacMarker};
 use crate::manifest::yaml;
-use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::derive::{self, propose};
-use crate::rbac::{PolicyRule, Scope, Target, Usage};
-use crate::source::{PackageSelection, Packages, Pending, SourceTree};
+use crate::rbac::{PolicyRule, REQUEST_VERBS, Scope, Target, Usage};
+use crate::source::{Packages, Pending, SourceTree};
 use crate::term::Term;
 
 pub(super) use self::lint::run as lint;
@@ -85,15 +84,9 @@ struct Code {
 
 impl Code {
     fn read(features_of: &FeatureArgs, args: &PackageArgs) -> Result<Self> {
-        let selection = PackageSelection {
-            manifest_path: args.manifest_path.clone(),
-            packages: args.package.clone(),
-            workspace: args.workspace,
-        };
-        let packages = Packages::find(Path::new("."), &selection)?;
+        let packages = Packages::find(Path::new("."), &selection(args))?;
         let selections = packages.features(&features(features_of)).map_err(Misuse)?;
-        let project = Draft::open(&packages.root).read(&RelPath::new(RECORD)?)?;
-        let project = project.map(|text| Project::parse(&text)).transpose()?;
+        let project = project(&packages.root)?;
         let namespace =
             project.as_ref().map_or_else(|| NAMESPACE.to_owned(), |project| format!("{}-system", project.name));
         let mut code = Self {
@@ -137,11 +130,16 @@ impl Code {
 
     /// Only the calls in files and folders that the command line names, if it names any.
     fn below(mut self, args: &PackageArgs) -> Result<Self> {
-        let paths: Vec<PathBuf> = args.paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
-        let wanted =
-            |path: &str| paths.is_empty() || paths.iter().any(|wanted| self.root.join(path).starts_with(wanted));
+        let wanted = self.wanted(&args.paths)?;
         self.usages.retain(|usage| wanted(&usage.origin.path));
         Ok(self)
+    }
+
+    /// Whether a file of the source is one that these files and folders name; without any, every file is.
+    fn wanted(&self, paths: &[PathBuf]) -> Result<impl Fn(&str) -> bool + use<>> {
+        let paths: Vec<PathBuf> = paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
+        let root = self.root.clone();
+        Ok(move |path: &str| paths.is_empty() || paths.iter().any(|wanted| root.join(path).starts_with(wanted)))
     }
 
     fn failed(&self, output: DataFormat, term: &mut Term) -> Result<Outcome> {
@@ -242,7 +240,7 @@ fn rule(text: &str) -> Result<PolicyRule, Problem> {
 
 fn words(text: &str) -> Result<PolicyRule, Problem> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let is_verb = |word: &str| VERBS.contains(&word);
+    let is_verb = |word: &str| REQUEST_VERBS.contains(&word);
     let (verb, target) = match words.as_slice() {
         [verb] if is_verb(verb) => (Some(*verb), None),
         [target] => (None, Some(*target)),
@@ -290,9 +288,6 @@ fn open(mut rule: PolicyRule) -> PolicyRule {
     }
     rule
 }
-
-/// Words that are verbs and no resources.
-const VERBS: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 
 #[cfg(test)]
 mod tests {

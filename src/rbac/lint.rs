@@ -4,10 +4,9 @@
 //! is a note.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use super::declared::{Grant, Home, Reach, by_place};
-use super::{Permission, PolicyRule, Scope, Target, Usage, derive};
+use super::{Permission, PolicyRule, REQUEST_VERBS, Scope, Target, URL_VERBS, Usage, derive};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::manifest::rbac::RbacMarker;
 
@@ -78,22 +77,9 @@ impl Missing {
     }
 }
 
-/// `+kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list`, in the order of our scaffolds.
-pub fn marker(target: &Target, namespace: &str, verbs: &[&str]) -> String {
-    let mut text = "+kubebuilder:rbac:".to_owned();
-    match target {
-        Target::Resource { group, resource, .. } => {
-            let group = if group.is_empty() { "\"\"" } else { group };
-            let _ = write!(text, "groups={group},resources={resource}");
-        }
-        Target::Url(url) => {
-            let _ = write!(text, "urls={url}");
-        }
-    }
-    if !namespace.is_empty() {
-        let _ = write!(text, ",namespace={namespace}");
-    }
-    format!("{text},verbs={}", verbs.join(";"))
+/// The marker that allows these verbs.
+pub(super) fn marker(target: &Target, namespace: &str, verbs: &[&str]) -> String {
+    PolicyRule::allowing(target, verbs).to_marker(namespace)
 }
 
 /// The same as a rule of a role.
@@ -309,29 +295,13 @@ pub(super) fn atoms(grant: &Grant) -> Vec<(&str, &str, Grant)> {
     atoms
 }
 
-/// Verbs of requests; others, such as `use` and `bind`, are asked about by parts of Kubernetes.
-/// <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>
-const REQUESTS: [&str; 13] = [
-    "*",
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "head",
-    "list",
-    "options",
-    "patch",
-    "post",
-    "put",
-    "update",
-    "watch",
-];
-
-/// Whether a use of it is a request that the code makes. `finalizers` is no subresource that can be requested: the admission
+/// Whether a use of it is a request that the code makes: `use`, `bind` and the like are asked about by parts of Kubernetes.
+/// `finalizers` is no subresource that can be requested: the admission
 /// plugin `OwnerReferencesPermissionEnforcement` asks for it when an owner is set.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#ownerreferencespermissionenforcement>
 pub(super) fn is_seen_in_code(target: &str, verb: &str) -> bool {
-    REQUESTS.contains(&verb) && !target.ends_with("/finalizers")
+    let requested = verb == "*" || REQUEST_VERBS.contains(&verb) || URL_VERBS.contains(&verb);
+    requested && !target.ends_with("/finalizers")
 }
 
 /// `deployments.apps`, when the rule has one group.

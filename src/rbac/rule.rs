@@ -1,8 +1,15 @@
 //! A rule of a role, and whether it allows something, as the API server's RBAC authorizer decides.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value, json};
+
+/// What the server makes of requests about resources.
+/// <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>
+pub const REQUEST_VERBS: [&str; 8] =
+    ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+/// The HTTP methods, which are the verbs of paths that are no resources.
+pub const URL_VERBS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
 
 /// One rule of a role; empty lists are absent in the manifest.
 ///
@@ -129,6 +136,40 @@ impl PolicyRule {
             list.dedup();
         }
         self
+    }
+
+    /// What allows these verbs on a target, and nothing else.
+    pub fn allowing(target: &Target, verbs: &[&str]) -> Self {
+        let mut rule = Self { verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(), ..Self::default() };
+        match target {
+            Target::Resource { group, resource, .. } => {
+                rule.groups.push(group.clone());
+                rule.resources.push(resource.clone());
+            }
+            Target::Url(url) => rule.urls.push(url.clone()),
+        }
+        rule
+    }
+
+    /// `+kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list`, in the order of our scaffolds; in all
+    /// namespaces if that is empty.
+    pub fn to_marker(&self, namespace: &str) -> String {
+        let mut text = "+kubebuilder:rbac:".to_owned();
+        for (argument, list) in [
+            ("groups", &self.groups),
+            ("resources", &self.resources),
+            ("resourceNames", &self.names),
+            ("urls", &self.urls),
+        ] {
+            if !list.is_empty() {
+                let items: Vec<&str> = list.iter().map(|item| if item.is_empty() { "\"\"" } else { item }).collect();
+                let _ = write!(text, "{argument}={},", items.join(";"));
+            }
+        }
+        if !namespace.is_empty() {
+            let _ = write!(text, "namespace={namespace},");
+        }
+        format!("{text}verbs={}", self.verbs.join(";"))
     }
 
     /// As a manifest has it.

@@ -194,8 +194,7 @@ fn write(code: &Code, missing: &[Missing], args: &WriteArgs) -> Result<Report> {
 
 /// The findings in files and folders that the command line names, if it names any.
 fn only_in(found: &Diagnostics, code: &Code, paths: &[PathBuf]) -> Result<Diagnostics> {
-    let paths: Vec<PathBuf> = paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?;
-    let wanted = |path: &str| paths.is_empty() || paths.iter().any(|wanted| code.root.join(path).starts_with(wanted));
+    let wanted = code.wanted(paths)?;
     let is_wanted = |found: &&diagnostic::Diagnostic| found.origin.as_ref().is_none_or(|origin| wanted(&origin.path));
     Ok(found.iter().filter(is_wanted).cloned().collect())
 }

@@ -9,14 +9,11 @@ use super::RbacMarker;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::project::builtin::{self, Builtin};
 use crate::project::name;
+use crate::rbac::{REQUEST_VERBS, URL_VERBS};
 use crate::source::marker::{distance, nearest};
 
-/// What the server makes of requests about resources.
-const REQUEST_VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// What the server asks besides, about objects that a request refers to.
 const OTHER_VERBS: [&str; 7] = ["approve", "attest", "bind", "escalate", "impersonate", "sign", "use"];
-/// The HTTP methods, which are the verbs of paths that are no resources.
-const URL_VERBS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
 /// What is often written instead of verbs.
 const MISTAKEN_VERBS: [(&str, &str); 9] = [
     ("all", "`*`"),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::manifest::rbac::{self, RbacMarker, Roles};
-use crate::rbac::{Permission, Scope, Target, Usage};
+use crate::rbac::{Permission, PolicyRule, Scope, Target, Usage};
 
 /// The roles that allow what is used: by namespace and name, in the form of `role.yaml`.
 ///
@@ -22,28 +22,10 @@ pub fn markers(usages: &[Usage], own: &str) -> Vec<String> {
     for role in roles(&usages, "", own) {
         let namespace = role["metadata"]["namespace"].as_str().unwrap_or_default();
         for rule in role["rules"].as_array().into_iter().flatten() {
-            lines.push(marker(rule, namespace));
+            lines.push(format!("// {}", PolicyRule::from_json(rule).to_marker(namespace)));
         }
     }
     lines
-}
-
-/// The arguments in the order of the scaffolds.
-fn marker(rule: &Value, namespace: &str) -> String {
-    let list = |argument: &str, key: &str| {
-        let items = rule[key].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let items: Vec<&str> = items.map(|item| if item.is_empty() { "\"\"" } else { item }).collect();
-        (!items.is_empty()).then(|| format!("{argument}={}", items.join(";")))
-    };
-    let arguments = [
-        list("groups", "apiGroups"),
-        list("resources", "resources"),
-        list("urls", "nonResourceURLs"),
-        (!namespace.is_empty()).then(|| format!("namespace={namespace}")),
-        list("verbs", "verbs"),
-    ];
-    let arguments: Vec<String> = arguments.into_iter().flatten().collect();
-    format!("// +kubebuilder:rbac:{}", arguments.join(","))
 }
 
 /// One marker for each permission; what is needed everywhere is not needed again in a namespace.
