@@ -229,11 +229,11 @@ impl Place {
     }
 
     /// Keeps two runs from staging into each other. File systems without locks do without.
-    fn lock(&self) -> Result<Option<File>, ApplyError> {
+    fn lock(&self) -> Result<Option<Lock>, ApplyError> {
         let Some(file) = self.exists.then(|| File::open(&self.root).ok()).flatten() else { return Ok(None) };
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(ApplyError::Busy(self.root.clone())),
-            Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(file)),
+            Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(Lock(file))),
         }
     }
 
@@ -241,6 +241,19 @@ impl Place {
     fn sibling(&self) -> Option<PathBuf> {
         let name = self.root.file_name()?.to_string_lossy();
         Some(self.root.with_file_name(format!(".{name}{STAGING}")))
+    }
+}
+
+/// A folder that no other run writes to.
+///
+/// Closing the file is not enough to give it back: a process that another thread is just starting has a copy of the
+/// descriptor until it has become another program, see [flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html).
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // What can not be unlocked was not locked, or is when the file is closed.
+        let _ = self.0.unlock();
     }
 }
 
@@ -406,5 +419,22 @@ fn sync_files(files: &[PathBuf]) {
 fn sync_folder(folder: Option<&Path>) {
     if let Some(folder) = folder {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_given_back_also_when_a_starting_process_has_a_copy_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::find(folder.path()).unwrap();
+        let lock = place.lock().unwrap().unwrap();
+        let copy = lock.0.try_clone().unwrap();
+        assert!(matches!(place.lock(), Err(ApplyError::Busy(_))));
+        drop(lock);
+        assert!(place.lock().is_ok());
+        drop(copy);
     }
 }
