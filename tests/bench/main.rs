@@ -4,6 +4,8 @@
 //! all of them. Everything happens in temporary folders; the work tree is only read.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
 
+mod kinds;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,6 +18,11 @@ const OURS: &str = env!("CARGO_BIN_EXE_memcached-sdk");
 const RUNS: usize = 21;
 /// cargo takes a second a time, the others milliseconds.
 const CARGO_RUNS: usize = 10;
+/// controller-gen takes seconds for as many kinds as this.
+const KINDS_RUNS: usize = 7;
+const KINDS: usize = 500;
+/// Crates of about these sizes in kB, to see what twice as much source costs.
+const SIZES: [usize; 3] = [256, 1024, 4096];
 
 fn main() {
     if !std::env::args().any(|arg| arg == "--bench") {
@@ -67,7 +74,90 @@ fn main() {
     };
     let [both] = alternate(RUNS, [new_project]);
     table.add("init, then create api", &both, None);
+    many_kinds(&mut table, home.path(), &peer);
+    large_crates(&mut table, home.path(), &sample);
     table.print();
+}
+
+/// Custom resources and permissions of hundreds of kinds, each file the same in both languages.
+fn many_kinds(table: &mut Table, home: &Path, peer: &Peer) {
+    let (rust, go, out) = (home.join("kinds-rust"), home.join("kinds-go"), home.join("kinds-out"));
+    let (lines, _) = kinds::write_rust(&rust, KINDS, &[]);
+    let go_lines = kinds::write_go(&go, KINDS, &go_module());
+    println!("{KINDS} kinds in {lines} lines of Rust and {go_lines} lines of Go");
+    assert!(lines.min(go_lines) >= 50_000, "fewer lines than the table says");
+    let ours = |what: &str| {
+        let mut command = Command::new(OURS);
+        command.args(["generate", what, "--quiet", "--output-dir", "out"]).current_dir(&rust);
+        command
+    };
+    let theirs = |what: &str| {
+        let mut command = Command::new(&peer.program);
+        let generator = what.split(':').next().unwrap();
+        let dir = format!("output:{generator}:dir={}", out.join(generator).display());
+        command.args([what, "paths=./...", &dir]).current_dir(&go);
+        command
+    };
+    let rbac = "rbac:roleName=manager-role";
+    for command in [&mut ours("crds"), &mut ours("rbac"), &mut theirs("crd"), &mut theirs(rbac)] {
+        run(command);
+    }
+    compare_kinds(&rust.join("out"), &out);
+    println!("controller-gen and memcached-sdk agree on the role, the names and the fields of all kinds\n");
+    let [ours_crds, theirs_crds] = alternate(KINDS_RUNS, [&mut || ours("crds"), &mut || theirs("crd")]);
+    table.add("generate crds, 500 kinds in 50,000 lines", &ours_crds, None);
+    table.add("controller-gen crd, on the same kinds in Go", &theirs_crds, Some(&ours_crds));
+    let [ours_rbac, theirs_rbac] = alternate(KINDS_RUNS, [&mut || ours("rbac"), &mut || theirs(rbac)]);
+    table.add("generate rbac, 500 kinds in 50,000 lines", &ours_rbac, None);
+    table.add("controller-gen rbac, on the same markers in Go", &theirs_rbac, Some(&ours_rbac));
+}
+
+/// `ours` and `theirs` are folders of output: the same role, and a CRD of the same fields for every kind.
+fn compare_kinds(ours: &Path, theirs: &Path) {
+    assert_eq!(read(&find(ours, "role.yaml")), read(&theirs.join("rbac/role.yaml")), "role.yaml differs");
+    for kind in (0..KINDS).map(kinds::name) {
+        let file = format!("{}_{}s.yaml", kinds::GROUP, kind.to_lowercase());
+        compare_crds(&read(&find(ours, &file)), &read(&theirs.join("crd").join(&file)));
+    }
+}
+
+/// The file of this name in a folder.
+fn find(folder: &Path, name: &str) -> PathBuf {
+    let mut entries = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
+    let entry = entries.find(|entry| entry.file_name() == name);
+    entry.unwrap_or_else(|| panic!("no {name} in {}", folder.display())).into_path()
+}
+
+/// Crates of types, markers and other code, a quarter of a megabyte and more.
+fn large_crates(table: &mut Table, home: &Path, sample: &Path) {
+    let code =
+        ["src/controller/memcached.rs", "src/controller/memcached/desired.rs", "src/controller/memcached/status.rs"]
+            // Each becomes a module without modules below it.
+            .map(|path| {
+                read(&sample.join(path)).lines().filter(|line| !line.starts_with("mod ")).collect::<Vec<_>>().join("\n")
+            });
+    let per_kind: usize = code.iter().map(String::len).sum::<usize>() + kinds::rust("Kind0000").len();
+    let crates = SIZES.map(|size| {
+        let folder = home.join(format!("crate-{size}"));
+        let (_, bytes) = kinds::write_rust(&folder, size * 1000 / per_kind, &code);
+        (folder, bytes)
+    });
+    let mut commands = crates.each_ref().map(|(folder, _)| {
+        move || {
+            let mut command = Command::new(OURS);
+            command.args(["generate", "--quiet", "--output-dir", "out"]).current_dir(folder);
+            command
+        }
+    });
+    let [small, middle, large] = &mut commands;
+    let times = alternate(RUNS, [small, middle, large]);
+    for ((_, bytes), times) in crates.iter().zip(&times) {
+        table.add(&format!("generate, {} kB of Rust source", bytes / 1000), times, None);
+    }
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// `memcached-sdk generate` in the sample.
@@ -119,13 +209,13 @@ const CRD: &str = "cache.example.com_memcacheds.yaml";
 fn compare_with_controller_gen(sample: &Path, peer: &Peer) {
     run(&mut generate(sample));
     run(&mut peer.command());
-    let read =
-        |path: PathBuf| std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert_eq!(read(sample.join("config/rbac/role.yaml")), read(peer.out.join("rbac/role.yaml")), "role.yaml differs");
+    let (ours, theirs) = (sample.join("config"), &peer.out);
+    assert_eq!(read(&ours.join("rbac/role.yaml")), read(&theirs.join("rbac/role.yaml")), "role.yaml differs");
+    compare_crds(&read(&ours.join("crd/bases").join(CRD)), &read(&theirs.join("crd").join(CRD)));
+}
 
-    let theirs = read(peer.out.join("crd").join(CRD));
-    let ours: Value = serde_yaml::from_str(&read(sample.join("config/crd/bases").join(CRD))).unwrap();
-    let parsed: Value = serde_yaml::from_str(&theirs).unwrap();
+fn compare_crds(ours: &str, theirs: &str) {
+    let [ours, parsed] = [ours, theirs].map(|text| serde_yaml::from_str::<Value>(text).unwrap());
     assert_eq!(yaml::file(None, std::slice::from_ref(&parsed)), theirs, "the emitter differs from controller-gen's");
 
     for pointer in [
