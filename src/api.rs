@@ -15,7 +15,7 @@ mod types;
 mod value;
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use darling::FromDeriveInput as _;
 use darling::util::Override;
@@ -75,7 +75,7 @@ pub struct Api {
     /// The scale subresource.
     pub scale: Option<Scale>,
     /// Types, and the root among them; none with `schema = "disabled"`.
-    pub schema: Option<(Rc<Graph>, TypeId)>,
+    pub schema: Option<(Arc<Graph>, TypeId)>,
     /// Where each type of the graph is declared.
     pub types: Vec<(TypeId, String, Origin)>,
     /// Where the spec is declared.
@@ -185,24 +185,30 @@ const LIST: &str = "declare the type in a module, or list its path in `crds` of 
 
 /// Every custom resource version that the package declares, in the order of the source.
 pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
-    let (declared, mut diagnostics) = declared(tree);
     let mut apis = Vec::new();
+    let diagnostics = each(tree, &mut |api| apis.push(api));
+    (apis, diagnostics)
+}
+
+/// The same, handed over one by one as soon as they are read.
+pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
+    let (declared, mut diagnostics) = declared(tree);
+    let mut any = false;
     for Declared { item, doubt } in declared {
         if let Some(doubt) = doubt {
             diagnostics.push(doubt);
             continue;
         }
         let (api, found) = api(tree, item);
-        apis.extend(api);
+        any |= api.is_some();
+        api.into_iter().for_each(&mut *take);
         diagnostics.extend(found);
     }
-    if !apis.is_empty()
-        && let Some(diagnostic) = dependency::gate(tree)
-    {
+    if any && let Some(diagnostic) = dependency::gate(tree) {
         diagnostics.push(diagnostic);
     }
     diagnostics.sort();
-    (apis, diagnostics)
+    diagnostics
 }
 
 /// Resources in places that are not read: macros, included files and bodies of functions.
@@ -363,8 +369,12 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         .containers()
         .filter_map(|(id, container)| {
             let user = types.user(id)?;
-            let origin = tree.origin(user.scope.module, types.derive_input(user.item)?.ident.span());
-            Some((id, container.name.clone(), origin))
+            let ident = match tree.item(user.item) {
+                Item::Struct(item) => &item.ident,
+                Item::Enum(item) => &item.ident,
+                _ => return None,
+            };
+            Some((id, container.name.clone(), tree.origin(user.scope.module, ident.span())))
         })
         .collect();
     Some(Api {
@@ -399,7 +409,7 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
             let kube_attr::Scale { label_selector_path, spec_replicas_path, status_replicas_path } = scale;
             Scale { spec_replicas_path, status_replicas_path, label_selector_path }
         }),
-        schema: schema.map(|root| (Rc::new(std::mem::take(&mut types.graph)), root)),
+        schema: schema.map(|root| (Arc::new(std::mem::take(&mut types.graph)), root)),
         types: declared,
         origin: tree.origin(scope.module, input.ident.span()),
     })

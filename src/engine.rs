@@ -56,7 +56,7 @@ pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, s
         });
         return merge(compiled.unwrap_or_else(|why| (Vec::new(), why)), found);
     }
-    let ((crds, mut refused), syntax) = tree.settle(crd::crds);
+    let ((crds, mut refused), syntax) = crd::read_crds(tree);
     refused.extend(syntax);
     if request.engine == Engine::Auto && !broken && is_for_the_compiler(&refused) {
         let compiled = Question::new(tree).and_then(|question| {
@@ -237,7 +237,7 @@ fn inside<'a>(manifest: &CargoManifest, place: &'a str) -> Option<&'a str> {
 
 /// Asks both engines; only answers of the source are compared, what it refuses is the compiler's to say.
 fn verify(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, say: &mut dyn FnMut(&str)) -> Vec<Crd> {
-    let ((mut read, mut refused), syntax) = tree.settle(crd::definitions);
+    let ((mut read, mut refused), syntax) = crd::read_definitions(tree);
     refused.extend(syntax);
     if !knows_the_derives(&refused) {
         read.clear();

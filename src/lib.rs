@@ -20,5 +20,6 @@ pub mod schema;
 pub mod source;
 
 pub mod diagnostic;
+pub mod parallel;
 pub mod plan;
 pub mod term;

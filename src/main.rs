@@ -8,12 +8,9 @@ use clap::Parser as _;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Reading Rust recurses with the nesting of the code. Only what is used of it becomes memory.
-const STACK: usize = 256 << 20;
-
 fn main() -> ExitCode {
     let run = || memcached_sdk::command::run(memcached_sdk::cli::Cli::parse());
-    match std::thread::Builder::new().stack_size(STACK).spawn(run) {
+    match std::thread::Builder::new().stack_size(memcached_sdk::parallel::STACK).spawn(run) {
         Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
         Err(_) => run(),
     }

@@ -194,7 +194,7 @@ impl SourceTree {
     }
 
     /// The answer of `ask`, which sees all that it needs; and what is wrong in the files that were read for it.
-    pub fn settle<T>(&mut self, ask: impl Fn(&Self) -> T) -> (T, Diagnostics) {
+    pub fn settle<T>(&mut self, mut ask: impl FnMut(&Self) -> T) -> (T, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let mut again = false;
         loop {
@@ -213,6 +213,11 @@ impl SourceTree {
             }
             diagnostics.extend(self.read_wanted());
         }
+    }
+
+    /// Whether what was asked so far since the last reading needs nothing that is not read.
+    pub fn is_settled(&self) -> bool {
+        self.sources.wanted.borrow().is_empty() && self.sources.wanted_packages.borrow().is_empty()
     }
 
     /// Reads the libraries of packages from a registry.
@@ -501,14 +506,7 @@ impl SourceTree {
 
     /// The folder of the modules that a feature switches on in a generated crate: `latest` stands for the newest.
     pub fn generated_modules(&self, package: &str, version: &semver::Version, feature: &str) -> Option<PathBuf> {
-        let dir = registry::locate(&self.manifest().workspace, package, version)?;
-        let own =
-            CargoManifest::read(&dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None).ok()?;
-        let feature = match own.features.get(feature)?.as_slice() {
-            [other] => other,
-            _ => feature,
-        };
-        Some(dir.join("src").join(feature)).filter(|dir| dir.is_dir())
+        self.generated.folder(&self.manifest().workspace, package, version, feature)
     }
 
     /// A type of a generated crate by its path below a folder of modules.

@@ -94,9 +94,8 @@ pub(super) fn is_shared(key: &str) -> bool {
 }
 
 /// The input as the `JsonSchema` derive hands it to serde's parser.
-pub(super) fn effective(input: &DeriveInput) -> syn::Result<DeriveInput> {
+pub(super) fn effective(mut input: DeriveInput) -> syn::Result<DeriveInput> {
     let errors = Ctxt::new();
-    let mut input = input.clone();
     merge(&errors, &mut input.attrs);
     let fields = |fields: &mut dyn Iterator<Item = &mut Field>| {
         for field in fields {
@@ -182,7 +181,7 @@ mod tests {
 
     fn check(input: &str, expected: &str) {
         let input: DeriveInput = syn::parse_str(input).unwrap();
-        let actual = match effective(&input) {
+        let actual = match effective(input) {
             Ok(input) => input.to_token_stream().to_string(),
             Err(error) => format!("error: {error}"),
         };

@@ -1,7 +1,7 @@
 //! A struct or enum of the user → [`Container`]: serde's names, the attributes of schemars, defaults evaluated.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use proc_macro2::Span;
 use quote::ToTokens;
@@ -154,7 +154,7 @@ impl Types<'_> {
             },
         };
         if let Some(container) = container {
-            self.graph.set(id, Type::User(Rc::new(container)));
+            self.graph.set(id, Type::User(Arc::new(container)));
         }
         self.active.pop();
     }
@@ -169,7 +169,7 @@ impl Types<'_> {
     /// The derive that makes the schema; also the checks on what stands around it.
     fn maker(&mut self, user: &UserType, input: &DeriveInput, at: Use) -> Option<Maker> {
         let scope = &user.scope;
-        let derives = self.derives(scope.module, &input.attrs);
+        let derives = self.derives(user.item);
         let resolved = |path: &str| {
             derives.iter().rev().find(|(_, derive)| matches!(derive, Derive::Resolved(found) if found == path))
         };
@@ -280,7 +280,7 @@ impl Types<'_> {
             Maker::JsonSchema | Maker::Code => None,
             Maker::KubeSchema => Some(self.kube_schema(scope, &mut input)?),
         };
-        let input = match effective(&input) {
+        let input = match effective(input) {
             Ok(input) => input,
             Err(error) => {
                 self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use proc_macro2::Span;
 use serde_json::{Map, Value};
@@ -119,7 +120,7 @@ impl Types<'_> {
                 let container = self.describe_by_hand(&by_hand, &found.schema);
                 self.active.pop();
                 if let Some(container) = container {
-                    self.graph.set(id, Type::User(Rc::new(container)));
+                    self.graph.set(id, Type::User(Arc::new(container)));
                 }
             }
             Err(refusal) => self.refuse_by_hand(&refusal, &name),
@@ -247,6 +248,7 @@ fn head(found: &GeneratedType) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
+    use std::sync::Arc;
 
     use crate::schema;
     use crate::source::SourceTree;
@@ -276,7 +278,7 @@ mod tests {
             assert_eq!(types.outside_default(read), default, "{}", known.path);
             types.use_type(read, (tree.module(item), Span::call_site()));
             assert!(types.diagnostics.is_empty(), "{}: {}", known.path, types.diagnostics.render(false));
-            let graph = Rc::new(types.graph);
+            let graph = Arc::new(types.graph);
             let text = |id| serde_json::to_string(&schema::root(&graph, id).unwrap()).unwrap();
             assert_eq!(text(read), text(linked), "{}", known.path);
             equal += 1;

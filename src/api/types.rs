@@ -1,7 +1,9 @@
 //! Type expressions and items of the source → a [`Graph`]: what a name stands for, and which impls a type has.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use proc_macro2::Span;
 use quote::ToTokens;
@@ -101,6 +103,8 @@ pub(super) struct Types<'t> {
     pub(super) nested: usize,
     /// What the evaluator may still do for this resource, see [`Types::spend`].
     pub(super) budget: usize,
+    /// The derives of items, once they were asked for.
+    derived: RefCell<BTreeMap<ItemRef, Rc<Derives>>>,
 }
 
 impl<'t> Types<'t> {
@@ -120,6 +124,7 @@ impl<'t> Types<'t> {
             depth: 0,
             nested: 0,
             budget: value::BUDGET,
+            derived: RefCell::default(),
         }
     }
 
@@ -186,7 +191,7 @@ impl<'t> Types<'t> {
     /// Adds a type that no source declares.
     pub(super) fn add_described(&mut self, container: crate::schema::Container) -> TypeId {
         self.infos.push(Info::Described);
-        self.graph.add(Type::User(Rc::new(container)))
+        self.graph.add(Type::User(Arc::new(container)))
     }
 
     /// The type that has no generic parameters of its own.
@@ -512,17 +517,15 @@ impl<'t> Types<'t> {
         Ok(bound)
     }
 
-    /// The derives of an item, as canonical paths; `Err` is one that can't be resolved and might matter.
-    pub(super) fn derives(&self, module: ModuleId, attributes: &[Attribute]) -> Vec<(usize, Derive)> {
-        derives(self.tree, module, attributes)
+    /// See [`Derives`].
+    pub(super) fn derives(&self, item: ItemRef) -> Rc<Derives> {
+        let read = || derives(self.tree, self.tree.module(item), attributes(self.tree.item(item))).into();
+        Rc::clone(self.derived.borrow_mut().entry(item).or_insert_with(read))
     }
 
     /// Whether the item derives the trait of this canonical path.
     pub(super) fn derives_trait(&self, item: ItemRef, canonical: &str) -> bool {
-        let attributes = attributes(self.tree.item(item));
-        self.derives(self.tree.module(item), attributes)
-            .iter()
-            .any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == canonical))
+        self.derives(item).iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == canonical))
     }
 
     /// The canonical path of the trait of an `impl` block.
@@ -556,6 +559,9 @@ pub(super) enum Derive {
 }
 
 /// The derives of an item with the position of their attribute.
+type Derives = [(usize, Derive)];
+
+/// See [`Derives`].
 pub(super) fn derives(tree: &SourceTree, module: ModuleId, attributes: &[Attribute]) -> Vec<(usize, Derive)> {
     let mut all = Vec::new();
     for (position, attribute) in attributes.iter().enumerate() {

@@ -18,6 +18,7 @@ use crate::manifest::mend::{self, Mend};
 use crate::manifest::rbac::scope::Scope;
 use crate::manifest::rbac::{self, Roles};
 use crate::manifest::{description, structural};
+use crate::parallel;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
 use crate::source::{CustomResource, FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree};
@@ -108,6 +109,8 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     {
         found.push(differs);
     }
+    // The process ends soon: to take all of it apart piece by piece would be for nothing.
+    std::mem::forget((trees, manifests));
     found.sort();
     apply(draft, found, &args.write)?.show(&args.write, term)
 }
@@ -249,19 +252,24 @@ fn crds(trees: &mut [SourceTree], options: &Options, found: &mut Diagnostics, sa
     }
     found.extend(crd::repeated(&crds));
     crds.sort_by(|one, other| one.file_name.cmp(&other.file_name));
-    crds.into_iter().map(|crd| finish(crd, options, found)).collect()
+    let finished = parallel::map(crds, |crd| finish(crd, options));
+    let finish = |(crd, findings)| {
+        found.extend(findings);
+        crd
+    };
+    finished.into_iter().map(finish).collect()
 }
 
 /// What is asked for beyond what the types say, and what the API server would say of the result.
-fn finish(mut crd: Crd, options: &Options, found: &mut Diagnostics) -> Crd {
+fn finish(mut crd: Crd, options: &Options) -> (Crd, Diagnostics) {
     if let Some(limit) = options.max_desc_len {
         description::limit(&mut crd.value, limit);
     }
     let (crd, mends) = mend::mend(crd, &options.mend);
-    found.extend(mends.iter().map(Mend::done).collect());
+    let mut found: Diagnostics = mends.iter().map(Mend::done).collect();
     found.extend(mend::advice(&crd));
     found.extend(structural::check(&crd));
-    crd
+    (crd, found)
 }
 
 /// Says which kinds there are, with `-v`; and that there is none, which may be a mistake.

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::schema::Path;
 use crate::api::{self, Api, Scale};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::parallel;
 use crate::schema::{self, Failure, Places};
 use crate::source::SourceTree;
 
@@ -90,6 +91,10 @@ pub struct Definition {
 }
 
 impl Definition {
+    fn of(api: &Api) -> Result<Self, Diagnostic> {
+        Ok(Self { value: single(api)?, declared: Some(api.into()) })
+    }
+
     /// The versions of a CRD, each on its own.
     pub fn split(crd: Value, declared: Option<&Declaration>) -> Vec<Self> {
         let crd = canonical(crd);
@@ -131,7 +136,16 @@ impl Definition {
 
 /// The CRDs of a package, by file name.
 pub fn crds(tree: &SourceTree) -> (Vec<Crd>, Diagnostics) {
-    let (definitions, mut diagnostics) = definitions(tree);
+    merged(definitions(tree))
+}
+
+/// The same after reading what they need of the source, on all cores; and what is wrong in the files that were read.
+pub fn read_crds(tree: &mut SourceTree) -> ((Vec<Crd>, Diagnostics), Diagnostics) {
+    let (read, syntax) = read_definitions(tree);
+    (merged(read), syntax)
+}
+
+fn merged((definitions, mut diagnostics): (Vec<Definition>, Diagnostics)) -> (Vec<Crd>, Diagnostics) {
     let (crds, found) = merge(definitions);
     diagnostics.extend(found);
     diagnostics.sort();
@@ -140,11 +154,37 @@ pub fn crds(tree: &SourceTree) -> (Vec<Crd>, Diagnostics) {
 
 /// Every custom resource version that the package declares.
 pub fn definitions(tree: &SourceTree) -> (Vec<Definition>, Diagnostics) {
-    let (apis, mut diagnostics) = api::all(tree);
+    let (apis, diagnostics) = api::all(tree);
+    sorted_out(apis.iter().map(Definition::of), diagnostics)
+}
+
+/// The same after reading what they need of the source, on all cores; and what is wrong in the files that were read.
+pub fn read_definitions(tree: &mut SourceTree) -> ((Vec<Definition>, Diagnostics), Diagnostics) {
+    let (answers, (diagnostics, syntax)) = parallel::answers(
+        |api: Api| Definition::of(&api),
+        |queue| {
+            tree.settle(|tree| {
+                queue.clear();
+                api::each(tree, &mut |api| {
+                    // Else all will be asked again.
+                    if tree.is_settled() {
+                        queue.push(api);
+                    }
+                })
+            })
+        },
+    );
+    (sorted_out(answers.into_iter(), diagnostics), syntax)
+}
+
+fn sorted_out(
+    answers: impl Iterator<Item = Result<Definition, Diagnostic>>,
+    mut diagnostics: Diagnostics,
+) -> (Vec<Definition>, Diagnostics) {
     let mut definitions = Vec::new();
-    for api in &apis {
-        match single(api) {
-            Ok(value) => definitions.push(Definition { value, declared: Some(api.into()) }),
+    for answer in answers {
+        match answer {
+            Ok(definition) => definitions.push(definition),
             Err(diagnostic) => diagnostics.push(diagnostic),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The order of the steps is part of the contract: metadata, constraints, `default`, then `extend` last of all.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use kube::core::{merge_properties, merge_strategy_property, validate, validate_property};
 use schemars::_private as private;
@@ -51,12 +51,12 @@ impl<'a> Draft<'a> {
 }
 
 struct Evaluator<'g, 'a> {
-    graph: &'g Rc<Graph>,
+    graph: &'g Arc<Graph>,
     generator: &'a mut SchemaGenerator,
 }
 
 /// `<T as JsonSchema>::json_schema` of a user's type.
-pub(super) fn container(graph: &Rc<Graph>, container: &Container, generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn container(graph: &Arc<Graph>, container: &Container, generator: &mut SchemaGenerator) -> Schema {
     let mut evaluator = Evaluator { graph, generator };
     let mut schema = evaluator.container(container, None);
     if let Some(validated) = &container.validated {

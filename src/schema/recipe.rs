@@ -1,6 +1,6 @@
 //! Schemas that are put together by code instead of a derive, as data: JSON with the schemas of types inside.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
@@ -117,7 +117,7 @@ impl Recipe {
     }
 
     /// Runs it; panics where the code that it stands for panics.
-    pub(super) fn run(&self, graph: &Rc<Graph>, generator: &mut SchemaGenerator) -> Value {
+    pub(super) fn run(&self, graph: &Arc<Graph>, generator: &mut SchemaGenerator) -> Value {
         match self {
             Recipe::Json(value) => value.clone(),
             Recipe::Object(entries) => {
@@ -137,7 +137,7 @@ impl Recipe {
     }
 
     /// As a schema, which is an object or a boolean.
-    pub(super) fn schema(&self, graph: &Rc<Graph>, generator: &mut SchemaGenerator) -> Schema {
+    pub(super) fn schema(&self, graph: &Arc<Graph>, generator: &mut SchemaGenerator) -> Schema {
         Schema::try_from(self.run(graph, generator)).expect("a schema is an object or a boolean")
     }
 }
@@ -153,7 +153,7 @@ pub(crate) fn weight(value: &Value) -> usize {
 }
 
 impl Edit {
-    fn apply(&self, value: &mut Value, graph: &Rc<Graph>, generator: &mut SchemaGenerator) {
+    fn apply(&self, value: &mut Value, graph: &Arc<Graph>, generator: &mut SchemaGenerator) {
         let change = match &self.change {
             Change::Insert(key, value) => (key, Some(value.run(graph, generator))),
             Change::Remove(key) => (key, None),

@@ -5,14 +5,14 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{Container, Graph, Shape, Type, TypeId, eval};
 
 thread_local! {
-    static STACK: RefCell<Vec<(Rc<Graph>, Frame)>> = const { RefCell::new(Vec::new()) };
+    static STACK: RefCell<Vec<(Arc<Graph>, Frame)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What the slots stand for.
@@ -33,14 +33,14 @@ impl Drop for Pop {
     }
 }
 
-fn with_frame<T>(graph: &Rc<Graph>, frame: Frame, run: impl FnOnce() -> T) -> T {
-    STACK.with_borrow_mut(|stack| stack.push((Rc::clone(graph), frame)));
+fn with_frame<T>(graph: &Arc<Graph>, frame: Frame, run: impl FnOnce() -> T) -> T {
+    STACK.with_borrow_mut(|stack| stack.push((Arc::clone(graph), frame)));
     let _pop = Pop;
     run()
 }
 
 /// Runs `run` with [`Root`] standing for `ty`.
-pub(super) fn with_root<T>(graph: &Rc<Graph>, ty: TypeId, run: impl FnOnce() -> T) -> T {
+pub(super) fn with_root<T>(graph: &Arc<Graph>, ty: TypeId, run: impl FnOnce() -> T) -> T {
     with_frame(graph, Frame::One(ty), run)
 }
 
@@ -51,7 +51,7 @@ pub(super) type Root = Slot<0>;
 pub(super) struct Slot<const N: usize>;
 
 impl<const N: usize> Slot<N> {
-    fn current() -> (Rc<Graph>, TypeId) {
+    fn current() -> (Arc<Graph>, TypeId) {
         STACK.with_borrow(|stack| {
             let (graph, frame) = stack.last().expect("a slot is only used inside `with_frame`");
             let id = match *frame {
@@ -61,7 +61,7 @@ impl<const N: usize> Slot<N> {
                     Type::User(_) | Type::Unknown => id,
                 },
             };
-            (Rc::clone(graph), id)
+            (Arc::clone(graph), id)
         })
     }
 }
@@ -107,7 +107,7 @@ impl<const N: usize> JsonSchema for Slot<N> {
 
 /// Follows transparent containers, then asks the impl.
 fn dispatch<T>(
-    graph: &Rc<Graph>,
+    graph: &Arc<Graph>,
     id: TypeId,
     known: impl FnOnce(&super::known::Impl) -> T,
     user: impl FnOnce(&Container) -> T,
@@ -124,7 +124,7 @@ fn dispatch<T>(
 }
 
 /// `<T as JsonSchema>::json_schema`.
-pub(super) fn schema(graph: &Rc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn schema(graph: &Arc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
     match graph.get(id) {
         Type::Known(known, _) => with_frame(graph, Frame::Arguments(id), || (known.imp.schema)(generator)),
         Type::User(container) => eval::container(graph, container, generator),
@@ -133,27 +133,27 @@ pub(super) fn schema(graph: &Rc<Graph>, id: TypeId, generator: &mut SchemaGenera
 }
 
 /// `generator.subschema_for::<T>()`.
-pub(super) fn subschema(graph: &Rc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn subschema(graph: &Arc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
     with_frame(graph, Frame::One(id), || generator.subschema_for::<Slot<0>>())
 }
 
 /// `<T as JsonSchema>::_schemars_private_non_optional_json_schema`.
-pub(super) fn non_optional(graph: &Rc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn non_optional(graph: &Arc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
     with_frame(graph, Frame::One(id), || Slot::<0>::_schemars_private_non_optional_json_schema(generator))
 }
 
 /// `<T as JsonSchema>::_schemars_private_is_option`.
-pub(super) fn is_option(graph: &Rc<Graph>, id: TypeId) -> bool {
+pub(super) fn is_option(graph: &Arc<Graph>, id: TypeId) -> bool {
     with_frame(graph, Frame::One(id), Slot::<0>::_schemars_private_is_option)
 }
 
 /// `schemars::_private::json_schema_for_flatten::<T>`.
-pub(super) fn flattened(graph: &Rc<Graph>, id: TypeId, required: bool, generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn flattened(graph: &Arc<Graph>, id: TypeId, required: bool, generator: &mut SchemaGenerator) -> Schema {
     with_frame(graph, Frame::One(id), || schemars::_private::json_schema_for_flatten::<Slot<0>>(generator, required))
 }
 
 /// `schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<T>`.
-pub(super) fn internally_tagged(graph: &Rc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
+pub(super) fn internally_tagged(graph: &Arc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
     with_frame(graph, Frame::One(id), || {
         schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<Slot<0>>(generator)
     })

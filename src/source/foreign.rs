@@ -1,5 +1,8 @@
 //! Names that come from outside: the std prelude, primitive types, and re-exports that are the same thing.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use super::resolve::Namespace;
 
 const PRIMITIVES: [&str; 17] = [
@@ -122,6 +125,29 @@ const GLOBS: [(&str, &[&str]); 5] = [
     ("kube", &["CustomResource", "KubeSchema"]),
 ];
 
+/// The paths of a table by their last parts.
+type Names = BTreeMap<&'static str, &'static str>;
+
+static TYPES_AND_VALUES: LazyLock<Names> = LazyLock::new(|| by_name(&PRELUDE));
+static MACROS: LazyLock<Names> = LazyLock::new(|| by_name(&PRELUDE_MACROS));
+
+fn by_name(paths: &[&'static str]) -> Names {
+    paths.iter().map(|path| (path.rsplit_once("::").map_or(*path, |(_, name)| name), *path)).collect()
+}
+
+/// A path, and its canonical path.
+type Alias = (Vec<&'static str>, &'static str);
+
+/// [`SAME`] by the package, in the same order.
+static ALIASES: LazyLock<BTreeMap<&str, Vec<Alias>>> = LazyLock::new(|| {
+    let mut aliases: BTreeMap<&str, Vec<Alias>> = BTreeMap::new();
+    for (from, to) in SAME {
+        let from: Vec<&str> = from.split("::").collect();
+        aliases.entry(from[0]).or_default().push((from, to));
+    }
+    aliases
+});
+
 fn split(path: &str) -> Vec<String> {
     path.split("::").map(str::to_string).collect()
 }
@@ -132,9 +158,8 @@ pub(super) fn is_primitive(name: &str) -> bool {
 
 /// What a name means when nothing in the crate is called so.
 pub(super) fn prelude(name: &str, namespace: Namespace) -> Option<Vec<String>> {
-    let table: &[&str] = if namespace == Namespace::Macros { &PRELUDE_MACROS } else { &PRELUDE };
-    let found = table.iter().find(|path| path.rsplit("::").next() == Some(name))?;
-    Some(split(found))
+    let table = if namespace == Namespace::Macros { &MACROS } else { &TYPES_AND_VALUES };
+    table.get(name).map(|path| split(path))
 }
 
 /// `path` under its one name; the first part is the package.
@@ -144,14 +169,11 @@ pub(super) fn canonical(mut path: Vec<String>) -> Vec<String> {
     }
     // A rewritten path may be an alias again: kube::core → kube_core → …
     for _ in 0..4 {
-        let alias = SAME.iter().find_map(|(from, to)| {
-            let length = from.split("::").count();
-            (path.len() >= length && from.split("::").eq(path[..length].iter())).then_some((length, to))
-        });
-        match alias {
-            Some((length, to)) => {
+        let mut aliases = ALIASES.get(path[0].as_str()).into_iter().flatten();
+        match aliases.find(|(from, _)| path.len() >= from.len() && *from == path[..from.len()]) {
+            Some((from, to)) => {
                 let mut rewritten = split(to);
-                rewritten.extend(path.drain(length..));
+                rewritten.extend(path.drain(from.len()..));
                 if rewritten == path {
                     break;
                 }

@@ -137,11 +137,20 @@ pub struct GeneratedResource {
 pub(super) struct Generated {
     types: RefCell<BTreeMap<Key, Option<Rc<GeneratedType>>>>,
     resources: RefCell<BTreeMap<Key, Option<Rc<GeneratedResource>>>>,
+    /// The folders of modules by package, version and feature.
+    folders: RefCell<BTreeMap<(String, Version, String), Option<PathBuf>>>,
 }
 
 type Key = (PathBuf, Vec<String>);
 
 impl Generated {
+    /// The folder of the modules that a feature switches on: `latest` stands for the newest.
+    pub(super) fn folder(&self, workspace: &Path, package: &str, version: &Version, feature: &str) -> Option<PathBuf> {
+        let key = (package.to_owned(), version.clone(), feature.to_owned());
+        let find = || modules(workspace, package, version, feature);
+        self.folders.borrow_mut().entry(key).or_insert_with(find).clone()
+    }
+
     /// The type of a path below a folder of modules, such as `api::core::v1::Pod`.
     pub(super) fn get(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedType>> {
         let key = (dir.to_path_buf(), path.to_vec());
@@ -163,6 +172,16 @@ impl Generated {
         self.resources.borrow_mut().insert(key, found.clone());
         found
     }
+}
+
+fn modules(workspace: &Path, package: &str, version: &Version, feature: &str) -> Option<PathBuf> {
+    let dir = locate(workspace, package, version)?;
+    let own = CargoManifest::read(&dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None).ok()?;
+    let feature = match own.features.get(feature)?.as_slice() {
+        [other] => other,
+        _ => feature,
+    };
+    Some(dir.join("src").join(feature)).filter(|dir| dir.is_dir())
 }
 
 /// The text of the file that declares a type: k8s-openapi has a module for each type, re-exported.

@@ -467,11 +467,11 @@ fn extern_crate(sources: &Sources, krate: CrateId, name: &str) -> Option<Def> {
         if let Some(lib) = local.and_then(|package| package.lib) {
             return Some(root(lib));
         }
-    } else if let Some(version) = found.locked.as_ref().map(ToString::to_string) {
+    } else if let Some(version) = &found.locked {
         let fetched = sources.packages.iter().find(|package| {
             package.fetched
                 && package.manifest.name == found.package
-                && package.manifest.version.as_ref() == Some(&version)
+                && package.manifest.version.as_ref() == Some(&version.to_string())
         });
         if let Some(lib) = fetched.and_then(|package| package.lib) {
             return Some(root(lib));

@@ -57,7 +57,7 @@ fn check(file: &Path) {
     let code = Code::ALL.iter().find(|code| code.as_str() == name).unwrap();
     assert_eq!(found.has_errors(), code.severity() == Severity::Error);
     let loaded = SourceTree::load_with(folder.path(), &FeatureSelection::default(), &Pending::default());
-    let ((lazily, findings), _) = loaded.unwrap().0.settle(crd::crds);
+    let ((lazily, findings), _) = crd::read_crds(&mut loaded.unwrap().0);
     assert_eq!((lazily, findings), crd::crds(&tree));
     Assert::new()
         .action_env("SNAPSHOTS")

@@ -25,7 +25,7 @@ fn write(folder: &Path, text: &str) {
 /// The CRDs and roles, and the findings as text: as `generate` reads the package, and with every file parsed.
 fn read(folder: &Path) -> [(BTreeMap<String, String>, String); 2] {
     let (mut lazy, found) = SourceTree::load_with(folder, &FeatureSelection::default(), &Pending::default()).unwrap();
-    let ((crds, crd_findings), while_crds) = lazy.settle(crd::crds);
+    let ((crds, crd_findings), while_crds) = crd::read_crds(&mut lazy);
     let ((roles, role_findings), while_roles) = lazy.settle(|tree| rbac::roles(tree, "role"));
     let lazy = (crds, roles, vec![found, crd_findings, while_crds, role_findings, while_roles]);
     let (eager, found) = SourceTree::load(folder).unwrap();
@@ -99,14 +99,16 @@ fn what_a_resource_needs_is_read_from_where_it_is() {
         "#[derive(kube::CustomResource, {DERIVES})]\n#[kube(group = \"e.x\", version = \"v1\", kind = \"A\")]\n\
          pub struct ASpec {{ #[serde(default)] size: crate::far::Size, #[serde(default = \"crate::far::deep::number\")] n: i32 }}\n"
     );
+    // Before and after it, one that needs nothing.
+    let [early, late] = ["B", "C"].map(|name| kind(name, "kube::CustomResource"));
     let (found, findings) = same(&format!(
-        "//- src/lib.rs\nmod a; mod far; mod impls; mod unrelated;\n//- src/a.rs\n{spec}\
-         //- src/far.rs\npub mod deep;\n#[derive({DERIVES})] pub struct Size {{ pub n: i32 }}\n\
+        "//- src/lib.rs\nmod early; mod a; mod late; mod far; mod impls; mod unrelated;\n//- src/a.rs\n{spec}\
+         //- src/early.rs\n{early}//- src/late.rs\n{late}//- src/far.rs\npub mod deep;\n#[derive({DERIVES})] pub struct Size {{ pub n: i32 }}\n\
          //- src/far/deep.rs\npub fn number() -> i32 {{ super::super::unrelated::N }}\n\
          //- src/unrelated.rs\npub const N: i32 = 7;\n\
          //- src/impls.rs\nuse crate::far::Size as S;\nimpl Default for S {{ fn default() -> Self {{ Self {{ n: 3 }} }} }}\n"
     ));
-    assert_eq!((found.len(), findings.as_str()), (2, ""));
+    assert_eq!((found.len(), findings.as_str()), (4, ""));
 }
 
 #[test]
@@ -145,6 +147,36 @@ fn broken_files() {
 }
 
 /// Crates of nested modules, some with a resource: as many are found as the text names.
+/// Many resources are described on all cores: the same CRDs and findings, in the same order, as one after the other.
+#[test]
+fn many_resources_at_once() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/diagnostics");
+    let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    files.sort();
+    let (mut modules, mut package) = (String::new(), String::new());
+    for (number, path) in files.iter().enumerate() {
+        let text = std::fs::read_to_string(path).unwrap();
+        // Each kind is declared twice, which is one more finding, and each of its types has a namesake.
+        for module in [format!("a{number}"), format!("b{number}")] {
+            writeln!(modules, "mod {module};").unwrap();
+            writeln!(package, "//- src/{module}.rs\n{text}").unwrap();
+        }
+        let (name, module) = (format!("Fine{number}"), format!("fine{number}"));
+        writeln!(modules, "mod {module};").unwrap();
+        writeln!(package, "//- src/{module}.rs\n{}", kind(&name, "kube::CustomResource")).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &format!("//- src/lib.rs\n{modules}{package}"));
+    let (eager, _) = SourceTree::load(folder.path()).unwrap();
+    let (crds, found) = crd::crds(&eager);
+    assert!(crds.len() >= files.len() && found.len() > 2 * files.len(), "{} and {}", crds.len(), found.len());
+    let lazy = SourceTree::load_with(folder.path(), &FeatureSelection::default(), &Pending::default());
+    let ((at_once, found_at_once), _) = crd::read_crds(&mut lazy.unwrap().0);
+    assert_eq!(found_at_once, found);
+    assert_eq!(at_once, crds);
+}
+
 #[test]
 fn as_many_resources_as_the_text_names() {
     let mut state = 11_u64;

@@ -11,6 +11,7 @@ use crate::cli::LayoutArgs;
 use crate::diagnostic::Problem;
 use crate::manifest::rbac::scope;
 use crate::manifest::{crd, yaml};
+use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
 
@@ -98,9 +99,10 @@ impl Output {
         let mut removes = false;
         if let Some(crds) = &manifests.crds {
             let mut written = BTreeSet::new();
-            for crd in crds {
+            let texts = parallel::map(crds, |crd| yaml::file(header.text(), std::slice::from_ref(&crd.value)));
+            for (crd, text) in crds.iter().zip(texts) {
                 let path = below(crd_folder, &crd.file_name)?;
-                draft.generate(path.clone(), yaml::file(header.text(), std::slice::from_ref(&crd.value)));
+                draft.generate(path.clone(), text);
                 written.insert(path);
             }
             let groups: BTreeSet<&str> = crds.iter().map(|crd| crd::group(&crd.value)).collect();

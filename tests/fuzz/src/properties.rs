@@ -124,7 +124,7 @@ fn load_all(files: &Pending) -> SourceTree {
 }
 
 fn answer(mut tree: SourceTree) -> (Vec<Crd>, Diagnostics) {
-    tree.settle(crd::crds).0
+    crd::read_crds(&mut tree).0
 }
 
 fn is_rust(found: &Diagnostics) -> bool {
