@@ -283,24 +283,16 @@ fn form(definition: &MarkerDefinition) -> String {
 
 /// The candidate that a misspelt name most likely means.
 pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let limit = 1 + name.chars().count() / 4;
-    let near = |candidate: &'static str| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate);
-    candidates.map(near).filter(|(distance, _)| *distance <= limit).min().map(|(_, candidate)| candidate)
-}
-
-/// How many characters have to be inserted, removed or replaced.
-pub(crate) fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (position, left) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], position + 1);
-        for (column, right) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != *right);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[right.len()]
+    let name = name.to_lowercase();
+    let length = name.chars().count();
+    let limit = 1 + length / 4;
+    candidates
+        // Long texts are not names; comparing takes the product of the lengths.
+        .filter(|candidate| candidate.len().abs_diff(length) <= limit)
+        .map(|candidate| (strsim::levenshtein(&name, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, _)| *distance <= limit)
+        .min()
+        .map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::project::builtin::{self, Builtin};
 use crate::project::name;
 use crate::rbac::{REQUEST_VERBS, URL_VERBS};
-use crate::source::marker::{distance, nearest};
+use crate::source::marker::nearest;
 
 /// What the server asks besides, about objects that a request refers to.
 const OTHER_VERBS: [&str; 7] = ["approve", "attest", "bind", "escalate", "impersonate", "sign", "use"];
@@ -291,7 +291,7 @@ impl<'a> Check<'a> {
         let near = kind.map(|builtin| builtin.plural).or_else(|| {
             let elsewhere = BUILTINS.iter().any(|builtin| builtin.plural == plural);
             let near = nearest(&lower, here.iter().map(|builtin| builtin.plural));
-            near.filter(|near| !elsewhere && distance(&lower, near) <= 2)
+            near.filter(|near| !elsewhere && strsim::levenshtein(&lower, near) <= 2)
         });
         let elsewhere = BUILTINS.iter().find(|builtin| builtin.plural == lower);
         let help = match (near, elsewhere) {
@@ -350,7 +350,7 @@ fn is_misspelt(word: &str, meant: &str) -> bool {
         chars.sort_unstable();
         chars
     };
-    distance(word, meant) == 1 || sorted(word) == sorted(meant)
+    strsim::levenshtein(word, meant) == 1 || sorted(word) == sorted(meant)
 }
 
 /// What to write instead of what can't be a group.

@@ -57,7 +57,9 @@ pub fn sources(text: &str) -> Outcome {
         description::limit(&mut short, 10);
         assert!(yaml::document(&short).len() <= yaml::document(&crd.value).len());
     }
-    assert_eq!(answer(tree), answer(load_all(&files)), "the answer depends on what was parsed before");
+    if is_read_twice(text) {
+        assert_eq!(answer(tree), answer(load_all(&files)), "the answer depends on what was parsed before");
+    }
     Outcome { parsed: is_rust(&found), generated: !crds.is_empty(), refused: found.has_errors() }
 }
 
@@ -71,9 +73,10 @@ pub fn markers(text: &str) -> Outcome {
         let again: Value = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(*role, again, "{text}");
     }
-    let mut all = load_all(&files);
-    let ((again, again_findings), _) = all.settle(|tree| rbac::roles(tree, "role"));
-    assert_eq!((&roles, &findings), (&again, &again_findings), "the answer depends on what was parsed before");
+    if is_read_twice(text) {
+        let (again, _) = load_all(&files).settle(|tree| rbac::roles(tree, "role"));
+        assert_eq!((&roles, &findings), (&again.0, &again.1), "the answer depends on what was parsed before");
+    }
     found.extend(findings);
     found.extend(read);
     show(&mut found);
@@ -86,8 +89,14 @@ pub fn permissions(text: &str) -> Outcome {
     let files = package(text);
     let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
     let ((uses, findings), read) = tree.settle(derive::uses);
-    let (again, _) = load_all(&files).settle(derive::uses);
-    assert_eq!(format!("{uses:?} {findings:?}"), format!("{:?} {:?}", again.0, again.1), "the answer depends on order");
+    if is_read_twice(text) {
+        let (again, _) = load_all(&files).settle(derive::uses);
+        assert_eq!(
+            format!("{uses:?} {findings:?}"),
+            format!("{:?} {:?}", again.0, again.1),
+            "the answer depends on order"
+        );
+    }
     for role in propose::roles(&uses, "role", "x") {
         assert!(!yaml::document(&role).is_empty());
     }
@@ -95,6 +104,12 @@ pub fn permissions(text: &str) -> Outcome {
     found.extend(read);
     show(&mut found);
     Outcome { parsed: is_rust(&found), generated: !uses.is_empty(), refused: !found.is_empty() }
+}
+
+/// Whether the answer is compared with that of a tree in which all was parsed at once. It takes as long as all the rest, so the
+/// fuzzer does it for some.
+fn is_read_twice(text: &str) -> bool {
+    cfg!(test) || text.len().is_multiple_of(8)
 }
 
 fn package(text: &str) -> Pending {
