@@ -97,6 +97,15 @@ impl Project {
         Ok(Self::parse(&text)?)
     }
 
+    /// Whether a PROJECT file is one of kubebuilder, operator-sdk or the like.
+    pub fn is_of_another_tool(text: &str) -> bool {
+        let Ok(value) = serde_yaml::from_str::<serde_json::Value>(text) else { return false };
+        let layout = &value["layout"];
+        let names = layout.as_array().into_iter().flatten().chain([layout]).filter_map(serde_json::Value::as_str);
+        let names: Vec<&str> = names.collect();
+        !names.is_empty() && !names.contains(&LAYOUT)
+    }
+
     /// Reads the text of a PROJECT file.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         parse::parse(text)

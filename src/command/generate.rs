@@ -130,6 +130,12 @@ pub(super) fn project(root: &Path) -> Result<Option<Project>> {
     Ok(text.map(|text| Project::parse(&text)).transpose()?)
 }
 
+/// The same for commands that write nothing: for them a project of another tool is none.
+pub(super) fn own_project(root: &Path) -> Result<Option<Project>> {
+    let text = Draft::open(root).read(&RelPath::new(RECORD)?)?;
+    if text.is_some_and(|text| Project::is_of_another_tool(&text)) { Ok(None) } else { project(root) }
+}
+
 pub(super) fn features(args: &FeatureArgs) -> FeatureSelection {
     let names = args.features.iter().flat_map(|names| names.split_whitespace());
     FeatureSelection {
@@ -303,7 +309,7 @@ pub(super) fn scope(draft: &Draft, project: &Project) -> Result<Scope> {
 }
 
 /// Group and plural of the kinds that the source puts into no namespace. What is wrong with kinds is said of their CRDs.
-fn cluster_wide(tree: &SourceTree) -> Vec<(String, String)> {
+pub(super) fn cluster_wide(tree: &SourceTree) -> Vec<(String, String)> {
     let (declared, _) = api::declared(tree);
     let kinds = declared.into_iter().filter_map(|declared| tree.custom_resource(declared.item));
     let named = |kind: CustomResource| {

@@ -9,16 +9,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::generate::{features, project, selection};
+use super::generate::{cluster_wide, features, own_project, scope, selection};
 use super::{Outcome, Usage as Misuse};
 use crate::cli::{DataFormat, DeriveArgs, DeriveFormat, ExplainArgs, FeatureArgs, PackageArgs};
-use crate::diagnostic::{Diagnostics, Problem};
+use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
+use crate::manifest::rbac::scope::Scope as Home;
 use crate::manifest::rbac::{self as manifest, RbacMarker};
 use crate::manifest::yaml;
-use crate::project::Project;
+use crate::plan::Draft;
 use crate::rbac::allow::{self, Allow};
-use crate::rbac::derive::{self, propose};
+use crate::rbac::derive::{self, Doubt, propose};
 use crate::rbac::{PolicyRule, REQUEST_VERBS, Scope, Target, Usage};
+use crate::source::marker;
 use crate::source::{Packages, Pending, SourceTree};
 use crate::term::Term;
 
@@ -29,20 +31,22 @@ pub(super) use self::verify::run as verify;
 const NAMESPACE: &str = "system";
 
 pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
-    let code = Code::read(&args.code.features, &args.code.packages)?.below(&args.code.packages)?;
+    let mut code = Code::read(&args.code.features, &args.code.packages)?.below(&args.code.packages)?;
     if code.found.has_errors() {
         return code.failed(args.code.output, term);
     }
-    let roles = propose::roles(&code.usages, &args.role_name, &code.namespace);
+    let (roles, unbound) = propose::roles(&code.usages, &args.role_name, &code.home);
+    code.found.extend(unbound);
+    code.found.sort();
     if args.code.output == DataFormat::Json {
-        let markers = propose::markers(&code.usages, &code.namespace);
+        let markers = propose::markers(&code.usages, &code.home);
         return code.json(code.usages.iter(), json!({ "roles": roles, "markers": markers }), term);
     }
     term.diagnostics(&code.found);
     match args.format {
         DeriveFormat::Roles => term.data(&yaml::file(None, &roles))?,
         DeriveFormat::Markers => {
-            let lines = propose::markers(&code.usages, &code.namespace).into_iter().map(|line| line + "\n");
+            let lines = propose::markers(&code.usages, &code.home).into_iter().map(|line| line + "\n");
             term.data(&lines.collect::<String>())?;
         }
     }
@@ -71,10 +75,13 @@ pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
 /// What the code uses and says.
 struct Code {
     root: PathBuf,
-    project: Option<Project>,
-    /// Where the operator runs.
-    namespace: String,
+    /// There is a PROJECT file.
+    is_project: bool,
+    /// Where the operator works.
+    home: Home,
     usages: Vec<Usage>,
+    /// What could not be followed; `found` tells of it, too.
+    doubts: Vec<Doubt>,
     found: Diagnostics,
     markers: Vec<RbacMarker>,
     /// What is wrong with the markers.
@@ -86,14 +93,17 @@ impl Code {
     fn read(features_of: &FeatureArgs, args: &PackageArgs) -> Result<Self> {
         let packages = Packages::find(Path::new("."), &selection(args))?;
         let selections = packages.features(&features(features_of)).map_err(Misuse)?;
-        let project = project(&packages.root)?;
-        let namespace =
-            project.as_ref().map_or_else(|| NAMESPACE.to_owned(), |project| format!("{}-system", project.name));
+        let project = own_project(&packages.root)?;
+        let home = match &project {
+            Some(project) => scope(&Draft::open(&packages.root), project)?,
+            None => Home { own: NAMESPACE.to_owned(), ..Home::default() },
+        };
         let mut code = Self {
             root: std::path::absolute(&packages.root)?,
-            project,
-            namespace,
+            is_project: project.is_some(),
+            home,
             usages: Vec::new(),
+            doubts: Vec::new(),
             found: Diagnostics::default(),
             markers: Vec::new(),
             of_markers: Diagnostics::default(),
@@ -115,14 +125,20 @@ impl Code {
     }
 
     fn add(&mut self, tree: &mut SourceTree) {
-        let ((usages, diagnostics), read) = tree.settle(derive::uses);
+        let ((usages, doubts), read) = tree.settle(derive::uses);
         self.usages.extend(usages);
-        self.found.extend(diagnostics);
+        self.found.extend(doubts.iter().map(Diagnostic::from).collect());
+        self.doubts.extend(doubts);
         self.found.extend(read);
         let ((markers, diagnostics), read) = tree.settle(manifest::markers);
         self.markers.extend(markers);
         self.of_markers.extend(diagnostics);
         self.found.extend(read);
+        if self.home.confined_to.is_some() {
+            let (kinds, read) = tree.settle(cluster_wide);
+            self.home.cluster_wide.extend(kinds);
+            self.found.extend(read);
+        }
         let (comments, read) = tree.settle(|tree| tree.comments(allow::WORD).collect::<Vec<_>>());
         self.allows.extend(comments.iter().filter_map(|comment| Allow::read(&comment.text, &comment.origin)));
         self.found.extend(read);
@@ -216,26 +232,20 @@ fn rule(text: &str) -> Result<PolicyRule, Problem> {
     if !text.contains('=') {
         return words(text);
     }
-    let arguments = text.trim_start_matches(['/', ' ']).trim_start_matches("+kubebuilder:rbac:");
-    let mut rule = PolicyRule::default();
-    for argument in arguments.split(',') {
-        let wrong = || {
-            let message = format!("`{argument}` is no argument of a marker that says what is used");
-            Problem::new(message).help("write `groups=apps,resources=deployments,verbs=patch`")
-        };
-        let (key, value) = argument.split_once('=').ok_or_else(wrong)?;
-        let unquoted = |item: &str| item.trim().trim_matches(['"', '`']).to_owned();
-        let items = value.split(';').map(unquoted);
-        match key.trim() {
-            "groups" => rule.groups = items.map(|group| if group == "core" { String::new() } else { group }).collect(),
-            "resources" => rule.resources = items.collect(),
-            "verbs" => rule.verbs = items.collect(),
-            "urls" => rule.urls = items.collect(),
-            "namespace" | "roleName" | "resourceNames" => {}
-            _ => return Err(wrong()),
-        }
-    }
-    Ok(open(rule))
+    let text = text.trim_start_matches(['/', ' ']);
+    let prefix = if text.starts_with('+') { "" } else { "+kubebuilder:rbac:" };
+    let marker = marker::parse(&format!("{prefix}{text}")).map_err(|wrong| {
+        let problem = Problem::new(wrong.message);
+        wrong.help.into_iter().fold(problem, Problem::help)
+    })?;
+    let core = |group: String| if group == "core" { String::new() } else { group };
+    Ok(open(PolicyRule {
+        groups: marker.strings("groups").into_iter().map(core).collect(),
+        resources: marker.strings("resources"),
+        urls: marker.strings("urls"),
+        verbs: marker.strings("verbs"),
+        ..PolicyRule::default()
+    }))
 }
 
 fn words(text: &str) -> Result<PolicyRule, Problem> {
@@ -312,6 +322,8 @@ mod tests {
             assert_eq!(lists.join("|"), expected, "{text}");
         }
         assert_eq!(rule("a b c").unwrap_err().message, "`a b c` is no rule");
-        assert!(rule("group=apps").unwrap_err().message.starts_with("`group=apps` is no argument"));
+        let wrong = rule("group=apps,verbs=get").unwrap_err();
+        assert_eq!(wrong.message, "unknown argument \"group\"");
+        assert_eq!(wrong.help.as_deref(), Some("did you mean `groups`?"));
     }
 }

@@ -5,6 +5,7 @@
 //! methods that are called on it. What could not be followed is said, never guessed.
 
 mod calls;
+mod doubt;
 mod eval;
 mod index;
 mod kinds;
@@ -18,46 +19,48 @@ mod types;
 
 use proc_macro2::{TokenStream, TokenTree};
 
+pub use self::doubt::{Cause, Doubt};
 use self::read::Reader;
 use super::Usage;
-use crate::diagnostic::Diagnostics;
 use crate::source::SourceTree;
 
 /// Every request that the package's own code may make, in the order of the source, and what could not be followed.
 ///
 /// To be asked through [`SourceTree::settle`]: functions of path dependencies count where they are called.
-pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Diagnostics) {
+pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Vec<Doubt>) {
     if !tree.seek_code() {
-        return (Vec::new(), Diagnostics::default());
+        return (Vec::new(), Vec::new());
     }
     let mut reader = Reader::new(tree);
     reader.read();
     reader.finish()
 }
 
-/// The verbs that a call may need which was not followed; `None` if it may be any.
-pub(super) fn verbs_of_doubt(message: &str) -> Option<Vec<&'static str>> {
-    let call = message.split('`').nth(1)?;
-    let method = call.rsplit([':', '.']).next()?.split(['<', '(']).next()?;
-    Some(table::verbs(method)).filter(|verbs| !verbs.is_empty())
+/// Tokens that may be calls of an `Api`: `Api::…`, a method that only an `Api` has, or a plain one with its parameters.
+fn speaks_of_api(tokens: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_punct = |token: Option<&TokenTree>, wanted: char| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted);
+    tokens.iter().enumerate().any(|(at, token)| match token {
+        TokenTree::Group(group) => speaks_of_api(group.stream()),
+        TokenTree::Ident(ident) => {
+            let name = ident.to_string();
+            let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+            let after = tokens.get(at + 1);
+            if !is_punct(before, '.') {
+                return name == "Api" && is_punct(after, ':') && is_punct(tokens.get(at + 2), ':');
+            }
+            let given = || matches!(after, Some(TokenTree::Group(group)) if names_params(group.stream()));
+            table::is_telling(&name) || (table::takes_params(&name) && given())
+        }
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
 }
 
-/// Tokens that may be calls of an `Api`.
-fn speaks_of_api(tokens: TokenStream) -> bool {
-    let mut before = (' ', false);
-    tokens.into_iter().any(|token| {
-        let (punct, api) = std::mem::replace(&mut before, (' ', false));
-        match token {
-            TokenTree::Group(group) => speaks_of_api(group.stream()),
-            TokenTree::Ident(ident) => {
-                before.1 = ident == "Api" && punct != ':';
-                punct == '.' && table::is_telling(&ident.to_string())
-            }
-            TokenTree::Punct(punct) => {
-                before = (punct.as_char(), false);
-                api && punct.as_char() == ':'
-            }
-            TokenTree::Literal(_) => false,
-        }
+/// Tokens that name a type which only requests take.
+fn names_params(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => names_params(group.stream()),
+        TokenTree::Ident(ident) => table::PARAMS.iter().chain(table::EVENT_PARTS).any(|name| ident == name),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     })
 }

@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::declared::{Grant, Home, Reach, by_place};
-use super::{Permission, PolicyRule, REQUEST_VERBS, Scope, Target, URL_VERBS, Usage, derive};
+use super::derive::Doubt;
+use super::{Permission, PolicyRule, REQUEST_VERBS, Scope, Target, URL_VERBS, Usage};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::manifest::rbac::RbacMarker;
 
@@ -18,7 +19,7 @@ pub struct Comparison<'a> {
     /// What the code uses.
     pub usages: &'a [Usage],
     /// What could not be followed.
-    pub doubts: &'a Diagnostics,
+    pub doubts: &'a [Doubt],
     /// What is declared.
     pub grants: &'a [Grant],
     /// What the operator may use besides, when it runs with other flags.
@@ -193,13 +194,13 @@ impl Comparison<'_> {
                 usage.call
             ));
         }
-        let explains = |doubt: &&Diagnostic| {
-            derive::verbs_of_doubt(&doubt.message)
-                .is_none_or(|may| verbs.contains("*") || may.iter().any(|verb| verbs.contains(verb)))
+        let explains = |doubt: &&Doubt| {
+            let may = doubt.cause.verbs();
+            may.is_empty() || verbs.contains("*") || may.iter().any(|verb| verbs.contains(verb))
         };
-        let doubt = self.doubts.iter().filter(|doubt| doubt.code == Code::RbacNotFollowed).find(explains)?;
-        let place = doubt.origin.as_ref().map(|origin| format!(" in {}:{}", origin.path, origin.line_column().0));
-        Some(format!("a call{} was not followed and may use it", place.unwrap_or_default()))
+        let origin = &self.doubts.iter().find(explains)?.origin;
+        let (line, _) = origin.line_column();
+        Some(format!("a call in {}:{line} was not followed and may use it", origin.path))
     }
 
     fn wildcards(&self, grants: &[&Grant], found: &mut Diagnostics) {

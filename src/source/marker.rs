@@ -8,7 +8,7 @@ mod scan;
 
 use std::collections::BTreeMap;
 
-use super::{Comment, SourceTree};
+use super::{Comment, CommentKind, SourceTree};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// A marker that generates something.
@@ -196,6 +196,19 @@ fn misspelt(comment: &Comment) -> Option<Diagnostic> {
     Some(Diagnostic::new(Code::UnknownMarker, message).help("did you mean `+kubebuilder:rbac`?").at(origin))
 }
 
+/// The marker that a text is, such as what somebody asks about on the command line.
+///
+/// # Errors
+///
+/// What is wrong with it, as for a marker in a comment.
+pub fn parse(text: &str) -> Result<Marker, Diagnostic> {
+    let origin = Origin { path: "".into(), text: text.into(), range: 0..text.len() };
+    let mut found = Diagnostics::default();
+    let marker = read(&Comment { kind: CommentKind::Line, text: text.to_owned(), origin }, &mut found);
+    let wrong = || found.iter().next().cloned().unwrap_or_else(|| Diagnostic::new(Code::UnknownMarker, "no marker"));
+    marker.ok_or_else(wrong)
+}
+
 /// The marker in a comment, if it is one.
 fn read(comment: &Comment, diagnostics: &mut Diagnostics) -> Option<Marker> {
     let text = comment.text.trim().strip_prefix('+')?;
@@ -298,7 +311,6 @@ pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::CommentKind;
 
     /// The marker in a comment as text, or its findings.
     fn show(text: &str) -> String {

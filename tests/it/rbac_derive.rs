@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use memcached_sdk::diagnostic::Diagnostics;
+use memcached_sdk::diagnostic::{Diagnostic, Diagnostics};
+use memcached_sdk::manifest::rbac::scope::Scope as Home;
 use memcached_sdk::manifest::yaml;
 use memcached_sdk::rbac::derive::{self, propose};
 use memcached_sdk::rbac::{Scope, Target, Usage};
@@ -77,8 +78,8 @@ fn derived(text: &str) -> (Vec<Usage>, Diagnostics) {
 
 fn read(dir: &Path) -> (Vec<Usage>, Diagnostics) {
     let (mut tree, mut diagnostics) = SourceTree::load_with(dir, &Default::default(), &Default::default()).unwrap();
-    let ((usages, found), read) = tree.settle(derive::uses);
-    diagnostics.extend(found);
+    let ((usages, doubts), read) = tree.settle(derive::uses);
+    diagnostics.extend(doubts.iter().map(Diagnostic::from).collect());
     diagnostics.extend(read);
     diagnostics.sort();
     (usages, diagnostics)
@@ -117,7 +118,8 @@ fn the_sample_uses_what_its_roles_allow() {
     let (usages, diagnostics) = read(&dir);
     assert!(diagnostics.is_empty(), "{}", diagnostics.render(false));
     let [own, metrics, election] = ["manager-role", "metrics-auth-role", "leader-election-role"].map(|name| {
-        let roles = propose::roles(&usages, "manager-role", "system");
+        let home = Home { own: "system".to_owned(), ..Home::default() };
+        let (roles, _) = propose::roles(&usages, "manager-role", &home);
         roles.into_iter().find(|role| role["metadata"]["name"] == name).unwrap()
     });
     let file = |name: &str| std::fs::read_to_string(dir.join("config/rbac").join(name)).unwrap();
@@ -272,7 +274,7 @@ fn calls_are_explained() {
     let wrong = sandbox.run("rbac explain patch the pods").code(2);
     assert!(wrong.err().contains("`patch the pods` is no rule"), "{wrong}");
     let wrong = sandbox.run("rbac explain group=apps").code(2);
-    assert!(wrong.err().contains("`group=apps` is no argument of a marker"), "{wrong}");
+    assert!(wrong.err().contains("unknown argument \"group\""), "{wrong}");
 }
 
 /// A package that depends on another one of its workspace uses what the functions use that it calls, and no more.
@@ -293,4 +295,74 @@ fn functions_of_other_packages_count_where_they_are_called() {
     sandbox.run("rbac explain list -p op").success().stdout(pods);
     sandbox.run("rbac explain list --workspace").success().stdout(format!("{pods}{nodes}"));
     sandbox.run("rbac explain list --workspace --paths op").success().stdout("");
+}
+
+/// A PROJECT file of another tool says nothing of this crate.
+#[test]
+fn a_project_of_another_tool_is_none() {
+    let sandbox = package();
+    let roles = sandbox.run("rbac derive").success().out();
+    sandbox.file("PROJECT", "layout:\n- go.kubebuilder.io/v4\nnamespaced: true\nversion: \"3\"\n");
+    sandbox.run("rbac derive").success().stdout(roles);
+}
+
+/// PROJECT says where the operator works: what it needs there is in a Role in each of these namespaces.
+#[test]
+fn an_operator_that_is_confined_needs_roles_in_its_namespaces() {
+    let sandbox = package();
+    let project = |namespaces: &str| {
+        format!(
+            "domain: example.com\nlayout:\n- rust.memcached-sdk.dev/v1\nnamespaced: true\n{namespaces}projectName: demo\n\
+             version: \"3\"\n"
+        )
+    };
+    let roles = |sandbox: &Sandbox| {
+        let run = sandbox.run("rbac derive -o json").success();
+        let answer: serde_json::Value = serde_json::from_str(&run.out()).unwrap();
+        let mut lines: Vec<String> = Vec::new();
+        for role in answer["roles"].as_array().unwrap() {
+            for rule in role["rules"].as_array().unwrap() {
+                let place = role["metadata"]["namespace"].as_str().unwrap_or("everywhere");
+                let list = |key: &str| {
+                    let items = rule[key].as_array().unwrap().iter().map(|item| item.as_str().unwrap());
+                    items.collect::<Vec<_>>().join(",")
+                };
+                lines.push(format!("{place}: {} {}", list("verbs"), list("resources")));
+            }
+        }
+        let codes =
+            answer["diagnostics"].as_array().unwrap().iter().map(|found| found["code"].as_str().unwrap().to_owned());
+        (lines, codes.collect::<Vec<_>>(), answer["markers"].clone())
+    };
+    sandbox.replace("src/main.rs", "async fn", "async fn nodes(client: Client) {\n    Api::<k8s_openapi::api::core::v1::Node>::all(client).list(&lp).await;\n}\n\nasync fn");
+    sandbox.file("PROJECT", &project(""));
+    let (found, codes, markers) = roles(&sandbox);
+    assert_eq!(
+        found,
+        [
+            "everywhere: list nodes",
+            "demo-system: list pods",
+            "demo-system: get pods/log",
+            "demo-system: get leases",
+            "vault: get secrets",
+        ]
+    );
+    assert_eq!(codes, ["rbac-rule", "rbac-not-followed"]);
+    let own = "// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get";
+    assert!(markers.as_array().unwrap().iter().any(|marker| marker == own), "{markers}");
+
+    sandbox
+        .file("PROJECT", &project("plugins:\n  rust.memcached-sdk.dev/v1:\n    namespaces:\n    - a\n    - vault\n"));
+    let (found, ..) = roles(&sandbox);
+    assert_eq!(
+        found,
+        [
+            "everywhere: list nodes",
+            "a: list pods",
+            "a: get pods/log",
+            "demo-system: get leases",
+            "vault: list pods",
+            "vault: get pods/log,secrets",
+        ]
+    );
 }

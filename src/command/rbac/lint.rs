@@ -8,7 +8,6 @@ use anyhow::Result;
 use super::super::{Outcome, Report, Usage as Misuse, apply};
 use super::Code;
 use crate::cli::{LintArgs, OutputFormat, WriteArgs};
-use crate::command::generate::scope;
 use crate::diagnostic::{self, Diagnostics, Origin, Problem, Severity};
 use crate::manifest::rbac::ROLE;
 use crate::plan::{Draft, RelPath};
@@ -34,7 +33,7 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
     code.allows.extend(declared.allows);
     let comparison = Comparison {
         usages: &code.usages,
-        doubts: &code.found,
+        doubts: &code.doubts,
         grants: &declared.grants,
         optional: &declared.optional,
         waived: &declared.waived,
@@ -111,12 +110,12 @@ impl Declared {
             let allows = allows(&grants);
             return Ok(Self { grants, home, allows, ..Self::default() });
         }
-        let Some(project) = &code.project else {
+        if !code.is_project {
             let home = Home::default();
             let grants = Manifests::default().of_markers(&code.markers, &home);
             return Ok(Self { grants, home, ..Self::default() });
-        };
-        let scope = scope(&Draft::open(&code.root), project)?;
+        }
+        let scope = code.home.clone();
         let (markers, found) = scope.confine(code.markers.clone(), ROLE);
         let confined = scope.confined_to.unwrap_or_default();
         let home = Home { namespace: Some(scope.own), confined, cluster_wide: scope.cluster_wide };

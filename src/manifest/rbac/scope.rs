@@ -11,7 +11,7 @@ use super::{RbacMarker, Rules, check, document};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
 /// Where an operator works, and what its objects are called there.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Its own namespace.
     pub own: String,

@@ -12,28 +12,44 @@ use syn::{Expr, ExprCall, ExprMethodCall, Fields, Item};
 
 use crate::source::ItemRef;
 
+use super::doubt::Cause;
 use super::index::{FunctionId, Owner};
 use super::lower::Scope;
-use super::read::{DEREFS, Frame, HELP, Place, Reader};
+use super::read::{DEREFS, Frame, Place, Reader};
 use super::table;
 use super::types::Ty;
 
 use self::kube::{http, request_builder};
 use self::standard::{IDENTITY, standard};
 
-/// Arguments as they stand, with their types once they are known.
-struct Arguments<'e> {
-    exprs: Vec<&'e Expr>,
+/// A call as it stands: what is called is found out apart.
+struct Call<'e> {
+    place: Place,
+    /// The last part of the path, or the method.
+    name: Rc<str>,
+    /// The type arguments that are written behind the name.
+    explicit: Vec<Ty>,
+    /// The arguments, without the receiver of a method.
+    arguments: Vec<&'e Expr>,
+    /// The types of the first arguments, as far as they are known.
     types: Vec<Ty>,
+    /// What is done with the result takes this type.
+    expected: Ty,
+    /// The receiver of a method.
+    receiver: Option<&'e Expr>,
+    /// Its result is a future that is waited for.
+    awaited: bool,
 }
 
-impl Arguments<'_> {
+impl Call<'_> {
+    /// The type of an argument.
     fn get(&self, position: usize) -> Ty {
         self.types.get(position).cloned().unwrap_or(Ty::Unknown)
     }
 
+    /// How many arguments there are.
     fn len(&self) -> usize {
-        self.exprs.len()
+        self.arguments.len()
     }
 }
 
@@ -57,54 +73,68 @@ impl Reader<'_> {
         while let Expr::Paren(inner) = function {
             function = &inner.expr;
         }
-        let mut arguments = Arguments { exprs: call.args.iter().collect(), types: Vec::new() };
-        let place = Self::place(frame, call.func.span());
-        let Expr::Path(path) = function else {
+        let path = match function {
+            Expr::Path(path) => Some(path),
+            _ => None,
+        };
+        let name = path.and_then(|path| path.path.segments.last()).map(|last| last.ident.to_string());
+        let mut call = Call {
+            place: Self::place(frame, call.func.span()),
+            name: name.unwrap_or_default().into(),
+            explicit: path.map(|path| self.turbofish(&frame.scope.clone(), &path.path)).unwrap_or_default(),
+            arguments: call.args.iter().collect(),
+            types: Vec::new(),
+            expected: expected.clone(),
+            receiver: None,
+            awaited: false,
+        };
+        let Some(path) = path else {
             let called = self.expr(frame, function, &Ty::Unknown);
-            self.arguments_of(frame, &mut arguments);
-            return match self.inferred.resolve(&called) {
-                Ty::Function(output) => (*output).clone(),
-                _ => Ty::Unknown,
-            };
+            return self.call_value(frame, &called, &mut call);
         };
         match self.callee(frame, path) {
-            Callee::Free(id) => {
-                let explicit = self.turbofish(&frame.scope.clone(), &path.path);
-                self.call_function(frame, id, None, &explicit, &mut arguments, expected)
-            }
+            Callee::Free(id) => self.call_function(frame, id, None, &mut call),
             Callee::Associated(ty, name) => {
-                let explicit = self.turbofish(&frame.scope.clone(), &path.path);
-                self.associated(frame, place, &ty, &name, &explicit, &mut arguments, expected)
+                call.name = name.into();
+                self.associated(frame, &ty, &mut call)
             }
-            Callee::Constructor(item, variant) => self.construct(frame, item, variant.as_deref(), &mut arguments),
-            Callee::Foreign(path_) => {
-                let explicit = self.turbofish(&frame.scope.clone(), &path.path);
-                self.foreign_call(frame, place, &path_, &explicit, &mut arguments, expected)
-            }
-            Callee::Local(ty) => {
-                self.arguments_of(frame, &mut arguments);
-                match self.inferred.resolve(&ty) {
-                    Ty::Function(output) => (*output).clone(),
-                    _ => Ty::Unknown,
+            Callee::Constructor(item, variant) => self.construct(frame, item, variant.as_deref(), &mut call),
+            Callee::Foreign(path) => {
+                if let Some(last) = path.last() {
+                    call.name = last.as_str().into();
                 }
+                self.foreign_call(frame, &path, &mut call)
             }
+            Callee::Local(called) => self.call_value(frame, &called, &mut call),
             Callee::Unknown => {
-                let name = path.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-                let inner = arguments.exprs.first().copied();
-                if let ("Some" | "Ok", Some(inner)) = (name.as_str(), inner) {
+                if let ("Some" | "Ok", Some(inner)) = (&*call.name, call.arguments.first().copied()) {
                     return self.expr(frame, inner, expected);
                 }
-                self.arguments_of(frame, &mut arguments);
+                self.arguments_of(frame, &mut call);
                 Ty::Unknown
             }
         }
     }
 
-    fn arguments_of(&mut self, frame: &mut Frame, arguments: &mut Arguments<'_>) {
-        while arguments.types.len() < arguments.exprs.len() {
-            let expr = arguments.exprs[arguments.types.len()];
-            let ty = self.expr(frame, expr, &Ty::Unknown);
-            arguments.types.push(self.inferred.resolve(&ty));
+    /// A call of a closure, or of a function that is a value.
+    fn call_value(&mut self, frame: &mut Frame, called: &Ty, call: &mut Call<'_>) -> Ty {
+        self.arguments_of(frame, call);
+        match self.inferred.resolve(called) {
+            Ty::Function(output) => (*output).clone(),
+            _ => Ty::Unknown,
+        }
+    }
+
+    /// Finds out the types of the arguments.
+    fn arguments_of(&mut self, frame: &mut Frame, call: &mut Call<'_>) {
+        self.arguments_with(frame, call, &[]);
+    }
+
+    /// The same, where functions among them are called with `inputs`.
+    fn arguments_with(&mut self, frame: &mut Frame, call: &mut Call<'_>, inputs: &[Ty]) {
+        while let Some(expr) = call.arguments.get(call.types.len()).copied() {
+            let ty = self.argument(frame, expr, &Ty::Unknown, inputs);
+            call.types.push(self.inferred.resolve(&ty));
         }
     }
 
@@ -147,25 +177,17 @@ impl Reader<'_> {
     }
 
     /// A call of a function of the tree, with its receiver if it has one.
-    fn call_function(
-        &mut self,
-        frame: &mut Frame,
-        id: FunctionId,
-        receiver: Option<Ty>,
-        explicit: &[Ty],
-        arguments: &mut Arguments<'_>,
-        expected: &Ty,
-    ) -> Ty {
+    fn call_function(&mut self, frame: &mut Frame, id: FunctionId, receiver: Option<Ty>, call: &mut Call<'_>) -> Ty {
         let mut signature = self.signature(id, receiver.clone(), true);
-        self.explicit(&mut signature.scope, id, explicit);
+        self.explicit(&mut signature.scope, id, &call.explicit);
         let output = signature.output.clone();
         let mut types = Vec::new();
         for (position, (ty, inputs)) in signature.parameters.clone().into_iter().enumerate() {
-            let Some(expr) = arguments.exprs.get(position).copied() else {
+            let Some(expr) = call.arguments.get(position).copied() else {
                 types.push(ty);
                 continue;
             };
-            let found = if let Some(known) = arguments.types.get(position) {
+            let found = if let Some(known) = call.types.get(position) {
                 known.clone()
             } else {
                 let wanted = self.inferred.resolve(&ty);
@@ -175,8 +197,8 @@ impl Reader<'_> {
             self.inferred.unify(&ty, &found);
             types.push(self.inferred.resolve(&ty).refine(&self.inferred.resolve(&found)));
         }
-        self.inferred.unify(&output, expected);
-        self.dispatch(id, receiver.as_ref(), explicit, &types, &output);
+        self.inferred.unify(&output, &call.expected);
+        self.dispatch(id, receiver.as_ref(), &call.explicit, &types, &output);
         let types: Vec<Ty> = types.iter().map(|ty| self.inferred.resolve(ty)).collect();
         let receiver = receiver.or_else(|| signature.scope.itself.clone());
         self.enter(signature, receiver, types)
@@ -211,13 +233,7 @@ impl Reader<'_> {
         }
     }
 
-    fn construct(
-        &mut self,
-        frame: &mut Frame,
-        item: ItemRef,
-        variant: Option<&str>,
-        arguments: &mut Arguments<'_>,
-    ) -> Ty {
+    fn construct(&mut self, frame: &mut Frame, item: ItemRef, variant: Option<&str>, call: &mut Call<'_>) -> Ty {
         let owner = match (variant, &frame.scope.itself) {
             (None, Some(itself @ Ty::Item(of, _))) if *of == item => itself.clone(),
             _ => self.lower_item(item, Vec::new()),
@@ -231,10 +247,10 @@ impl Reader<'_> {
             _ => None,
         };
         if !matches!(fields, Some(Fields::Unnamed(_))) {
-            self.arguments_of(frame, arguments);
+            self.arguments_of(frame, call);
             return Ty::Unknown;
         }
-        for (position, expr) in arguments.exprs.clone().into_iter().enumerate() {
+        for (position, expr) in call.arguments.clone().into_iter().enumerate() {
             let name = position.to_string();
             let declared = match variant {
                 Some(variant) => self.variant_field(&owner, variant, &name),
@@ -249,78 +265,62 @@ impl Reader<'_> {
     }
 
     /// `Type::function(…)`
-    #[expect(clippy::too_many_arguments, reason = "a call is all of this")]
-    fn associated(
-        &mut self,
-        frame: &mut Frame,
-        place: Place,
-        ty: &Ty,
-        name: &str,
-        explicit: &[Ty],
-        arguments: &mut Arguments<'_>,
-        expected: &Ty,
-    ) -> Ty {
+    fn associated(&mut self, frame: &mut Frame, ty: &Ty, call: &mut Call<'_>) -> Ty {
+        let name = call.name.clone();
         if let Ty::Api(kind, _) = ty {
-            self.arguments_of(frame, arguments);
-            if let Some(api) = self.api_constructor(kind, name, arguments) {
-                self.inferred.unify(&api, expected);
+            self.arguments_of(frame, call);
+            if let Some(api) = self.api_constructor(kind, call) {
+                self.inferred.unify(&api, &call.expected);
                 return api;
             }
-            if let Some(Ty::Api(..)) = arguments.types.first() {
-                let receiver = arguments.types.remove(0);
-                arguments.exprs.remove(0);
-                return self.api_method(frame, place, &receiver, name, arguments).unwrap_or(Ty::Unknown);
+            if let Some(Ty::Api(..)) = call.types.first() {
+                let receiver = call.types.remove(0);
+                call.arguments.remove(0);
+                return self.api_method(frame, &receiver, call).unwrap_or(Ty::Unknown);
             }
         }
         if let Ty::Item(item, _) = ty
             && let Some(of) = self.manager_type_name(*item)
         {
-            self.arguments_of(frame, arguments);
-            self.inferred.unify(ty, expected);
-            return if of == "Manager" || name == "new" { ty.clone() } else { Ty::Unknown };
+            self.arguments_of(frame, call);
+            self.inferred.unify(ty, &call.expected);
+            return if of == "Manager" || &*name == "new" { ty.clone() } else { Ty::Unknown };
         }
-        if let Some(id) = self.method(ty, name) {
-            if self.index.get(id).takes_self() && !arguments.exprs.is_empty() {
-                let receiver = self.expr(frame, arguments.exprs[0], &Ty::Unknown);
+        if let Some(id) = self.method(ty, &name) {
+            if self.index.get(id).takes_self() && !call.arguments.is_empty() {
+                let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
                 let receiver = self.inferred.resolve(&receiver);
-                arguments.exprs.remove(0);
-                let id = self.method(&receiver, name).unwrap_or(id);
-                return self.call_function(frame, id, Some(receiver), explicit, arguments, expected);
+                let id = self.method(&receiver, &name).unwrap_or(id);
+                return self.call_function(frame, id, Some(receiver), call);
             }
-            return self.call_function(frame, id, Some(ty.clone()), explicit, arguments, expected);
+            return self.call_function(frame, id, Some(ty.clone()), call);
         }
-        self.arguments_of(frame, arguments);
+        self.arguments_of(frame, call);
         match ty {
             Ty::Foreign(path, parts) if path.starts_with("kube::") => {
-                let path = path.clone();
-                self.kube_associated(place, &path["kube::".len()..], parts, name, explicit, arguments, expected)
-                    .unwrap_or_else(|| self.made(ty, name))
+                self.kube_associated(&path["kube::".len()..], parts, call).unwrap_or_else(|| self.made(ty, &name))
             }
-            Ty::Root(_) | Ty::Foreign(..) if matches!(name, "api_resource" | "erase") => {
+            Ty::Root(_) | Ty::Foreign(..) if matches!(&*name, "api_resource" | "erase") => {
                 self.dynamic(ty).unwrap_or(Ty::Unknown)
             }
             Ty::Foreign(path, _) if path.ends_with("::LeaseLock") && path.starts_with("kube_leader_election") => {
-                self.election(place, &arguments.get(1), "LeaseLock::new");
+                self.election(call.place, &call.get(1), "LeaseLock::new");
                 ty.clone()
             }
-            Ty::Foreign(path, _) if path.starts_with("http::") && &**path == "http::Request" => {
-                http(name, arguments).unwrap_or_else(|| ty.clone())
-            }
-            Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, name, arguments),
+            Ty::Foreign(path, _) if &**path == "http::Request" => http(call).unwrap_or_else(|| ty.clone()),
+            Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, call),
             Ty::Foreign(path, _) => {
-                self.handed(place, name, path.split("::").next(), arguments);
-                self.made(ty, name)
+                self.handed(path.split("::").next(), call);
+                self.made(ty, &name)
             }
-            _ => self.made(ty, name),
+            _ => self.made(ty, &name),
         }
     }
 
     /// A method: what it is depends on what the receiver is.
-    pub(super) fn method_call(&mut self, frame: &mut Frame, call: &ExprMethodCall, expected: &Ty) -> Ty {
+    pub(super) fn method_call(&mut self, frame: &mut Frame, call: &ExprMethodCall, awaited: bool, expected: &Ty) -> Ty {
         let receiver = self.expr(frame, &call.receiver, &Ty::Unknown);
         let receiver = self.inferred.resolve(&receiver);
-        let name = call.method.to_string();
-        let place = Self::place(frame, call.method.span());
         let explicit = match &call.turbofish {
             Some(turbofish) => {
                 let path = syn::PathSegment {
@@ -331,36 +331,34 @@ impl Reader<'_> {
             }
             None => Vec::new(),
         };
-        let mut arguments = Arguments { exprs: call.args.iter().collect(), types: Vec::new() };
-        self.method_of(frame, place, receiver, &name, &explicit, &mut arguments, expected)
+        let mut call = Call {
+            place: Self::place(frame, call.method.span()),
+            name: call.method.to_string().into(),
+            explicit,
+            arguments: call.args.iter().collect(),
+            types: Vec::new(),
+            expected: expected.clone(),
+            receiver: Some(&call.receiver),
+            awaited,
+        };
+        self.method_of(frame, receiver, &mut call)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a call is all of this")]
-    fn method_of(
-        &mut self,
-        frame: &mut Frame,
-        place: Place,
-        receiver: Ty,
-        name: &str,
-        explicit: &[Ty],
-        arguments: &mut Arguments<'_>,
-        expected: &Ty,
-    ) -> Ty {
+    fn method_of(&mut self, frame: &mut Frame, receiver: Ty, call: &mut Call<'_>) -> Ty {
         if let Ty::Api(..) = &receiver
-            && let Some(answer) = self.api_call(frame, place, &receiver, name, arguments)
+            && let Some(answer) = self.api_call(frame, &receiver, call)
         {
             return answer;
         }
         if let Ty::Item(item, parts) = &receiver
             && let Some(of) = self.manager_type_name(*item)
         {
-            let (item, parts) = (*item, parts.clone());
-            return self.manager_method(frame, place, (&of, item, &parts), name, explicit, arguments, expected);
+            return self.manager_method(frame, (&of, *item, parts), call);
         }
-        if let Some(id) = self.method(&receiver, name)
+        if let Some(id) = self.method(&receiver, &call.name)
             && self.index.get(id).takes_self()
         {
-            return self.call_function(frame, id, Some(receiver), explicit, arguments, expected);
+            return self.call_function(frame, id, Some(receiver), call);
         }
         if let Ty::Item(..) = &receiver
             && self.depth <= DEREFS
@@ -368,32 +366,20 @@ impl Reader<'_> {
             && inner != receiver
         {
             self.depth += 1;
-            let found = self.method_of(frame, place, inner, name, explicit, arguments, expected);
+            let found = self.method_of(frame, inner, call);
             self.depth -= 1;
             return found;
         }
-        self.builtin_method(frame, place, &receiver, name, explicit, arguments, expected)
+        self.builtin_method(frame, &receiver, call)
     }
 
     /// A method of a type that is not of the tree.
-    #[expect(clippy::too_many_arguments, reason = "a call is all of this")]
-    fn builtin_method(
-        &mut self,
-        frame: &mut Frame,
-        place: Place,
-        receiver: &Ty,
-        name: &str,
-        explicit: &[Ty],
-        arguments: &mut Arguments<'_>,
-        expected: &Ty,
-    ) -> Ty {
+    fn builtin_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Ty {
         if let Ty::Foreign(path, parts) = receiver
             && let Some(of) = path.strip_prefix("kube::")
+            && let Some(answer) = self.kube_method(frame, (of, parts), call)
         {
-            let (of, parts) = (of.to_owned(), parts.clone());
-            if let Some(answer) = self.kube_method(frame, place, (&of, &parts), name, explicit, arguments, expected) {
-                return answer;
-            }
+            return answer;
         }
         let element = match receiver {
             Ty::Many(element) => (**element).clone(),
@@ -401,22 +387,18 @@ impl Reader<'_> {
             other => other.clone(),
         };
         // What a closure is given: the value, or each element; twice where it folds.
-        let inputs = match name {
+        let inputs = match &*call.name {
             "map_err" | "unwrap_or_else" | "or_else" | "ok_or_else" | "inspect_err" | "get_or_init" => vec![],
-            "fold" | "try_fold" | "scan" => vec![arguments.get(0), element.clone()],
+            "fold" | "try_fold" | "scan" => vec![call.get(0), element.clone()],
             _ => vec![element.clone()],
         };
-        while arguments.types.len() < arguments.exprs.len() {
-            let expr = arguments.exprs[arguments.types.len()];
-            let ty = self.argument(frame, expr, &Ty::Unknown, &inputs);
-            arguments.types.push(self.inferred.resolve(&ty));
-        }
-        match standard(&mut self.inferred, receiver, &element, name, &arguments.types) {
+        self.arguments_with(frame, call, &inputs);
+        match standard(&mut self.inferred, receiver, &element, call) {
             Some(answer) => answer,
-            None if matches!(receiver, Ty::Request { .. }) => request_builder(receiver, name, arguments),
-            None if IDENTITY.contains(&name) => receiver.clone(),
+            None if matches!(receiver, Ty::Request { .. }) => request_builder(receiver, call),
+            None if IDENTITY.contains(&&*call.name) => receiver.clone(),
             None => {
-                self.unknown_method(place, receiver, name, arguments);
+                self.unknown_method(frame, receiver, call);
                 match receiver {
                     // A builder of kube returns itself.
                     Ty::Foreign(path, _) if path.starts_with("kube::") => receiver.clone(),
@@ -487,24 +469,65 @@ impl Reader<'_> {
         }
     }
 
-    /// A method that is not known: worth a word when it looks like one of `Api`.
-    fn unknown_method(&mut self, place: Place, receiver: &Ty, name: &str, arguments: &Arguments<'_>) {
-        let known = match receiver {
-            Ty::Unknown | Ty::Infer(_) => false,
+    /// A method that is not known: worth a word when it may be a request.
+    fn unknown_method(&mut self, frame: &Frame, receiver: &Ty, call: &Call<'_>) {
+        let name = &*call.name;
+        let params = |ty: &Ty| table::PARAMS.iter().any(|name| ty.is_kube(name)) || matches!(ty, Ty::Patch { .. });
+        let has_params = call.types.iter().any(params);
+        match receiver {
+            Ty::Api(..) if has_params || (call.awaited && call.len() > 0) => {
+                self.doubt(call.place, Cause::Extension { method: name.to_owned() });
+            }
+            Ty::Unknown | Ty::Infer(_) => {}
             Ty::Foreign(path, _) => {
                 let krate = path.split("::").next().unwrap_or_default();
-                krate == "k8s_openapi" || krate == "kube" || !self.tree.knows_kube(krate)
+                if krate == "k8s_openapi" || krate == "kube" || !self.tree.knows_kube(krate) {
+                    return;
+                }
             }
-            _ => true,
-        };
-        if known {
-            return;
+            _ => return,
         }
-        let params = |ty: &Ty| table::PARAMS.iter().any(|name| ty.is_kube(name)) || matches!(ty, Ty::Patch { .. });
-        let looks = table::METHODS.iter().any(|method| method.name == name && method.arguments == arguments.len());
-        if looks && (table::is_telling(name) || arguments.types.iter().any(params)) {
-            let message = format!("`{name}` looks like a request, but its receiver could not be followed");
-            self.doubt(place, message, HELP);
+        let looks = table::METHODS.iter().any(|method| method.name == name && method.arguments == call.len());
+        if looks && (table::is_telling(name) || has_params || self.is_plausible(frame, call)) {
+            self.doubt(call.place, Cause::Receiver { method: name.to_owned() });
         }
+    }
+
+    /// Whether a method with a plain name, such as `get`, may be one of `Api`: it is waited for where requests can be made,
+    /// and either the receiver is called so, or parameters are left as they are.
+    fn is_plausible(&self, frame: &Frame, call: &Call<'_>) -> bool {
+        let named = call
+            .receiver
+            .and_then(name_of)
+            .is_some_and(|name| name.split('_').any(|part| matches!(part, "api" | "apis") || part.ends_with("Api")));
+        let defaults = call.arguments.iter().any(|expr| {
+            let text = quote::ToTokens::to_token_stream(expr).to_string();
+            matches!(text.as_str(), "& Default :: default ()" | "& Default :: default ( )")
+        });
+        call.awaited && (named || defaults) && self.has_client(frame)
+    }
+
+    /// A client or an `Api` is at hand.
+    fn has_client(&self, frame: &Frame) -> bool {
+        let client = |ty: &Ty| matches!(ty, Ty::Api(..)) || ty.is_kube("Client");
+        frame.locals.iter().flat_map(|names| names.values()).any(|ty| self.inferred.resolve(ty).any(&client))
+    }
+}
+
+/// What a value is called: a variable, a field, or the function that returns it.
+fn name_of(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
+        Expr::Field(field) => match &field.member {
+            syn::Member::Named(name) => Some(name.to_string()),
+            syn::Member::Unnamed(_) => None,
+        },
+        Expr::MethodCall(call) => Some(call.method.to_string()),
+        Expr::Call(call) => name_of(&call.func),
+        Expr::Reference(inner) => name_of(&inner.expr),
+        Expr::Paren(inner) => name_of(&inner.expr),
+        Expr::Try(inner) => name_of(&inner.expr),
+        Expr::Await(inner) => name_of(&inner.base),
+        _ => None,
     }
 }

@@ -303,11 +303,14 @@ impl Reader<'_> {
         match expr {
             Expr::Path(path) => self.path(frame, path, expected),
             Expr::Call(call) => self.call(frame, call, expected),
-            Expr::MethodCall(call) => self.method_call(frame, call, expected),
+            Expr::MethodCall(call) => self.method_call(frame, call, false, expected),
             Expr::Reference(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Paren(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Group(inner) => self.expr(frame, &inner.expr, expected),
-            Expr::Await(inner) => self.expr(frame, &inner.base, expected),
+            Expr::Await(inner) => match &*inner.base {
+                Expr::MethodCall(call) => self.method_call(frame, call, true, expected),
+                base => self.expr(frame, base, expected),
+            },
             Expr::Try(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Unary(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Cast(inner) => self.expr(frame, &inner.expr, none),

@@ -6,7 +6,8 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Block, Expr, Ident, Pat, Token};
 
-use super::read::{Frame, HELP, Reader};
+use super::doubt::Cause;
+use super::read::{Frame, Reader};
 use super::types::Ty;
 
 /// `pattern = future[, if condition] => handler` of a `select!`.
@@ -108,8 +109,7 @@ impl Reader<'_> {
     fn unread_macro(&mut self, frame: &Frame, call: &syn::Macro) {
         if super::speaks_of_api(call.tokens.clone()) {
             let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-            let message = format!("the macro `{name}!` may make requests, and is not read");
-            self.doubt(Self::place(frame, call.path.span()), message, HELP);
+            self.doubt(Self::place(frame, call.path.span()), Cause::Macro { name });
         }
     }
 }

@@ -4,22 +4,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::diagnostic::Diagnostics;
+use crate::manifest::rbac::scope::Scope as Home;
 use crate::manifest::rbac::{self, RbacMarker, Roles};
 use crate::rbac::{Permission, PolicyRule, Scope, Target, Usage};
 
-/// The roles that allow what is used: by namespace and name, in the form of `role.yaml`.
+/// The roles that allow what is used, by namespace and name, in the form of `role.yaml`; and what no Role can allow to an
+/// operator that is confined to namespaces.
 ///
-/// A request in a namespace that is known only when the operator runs needs a `ClusterRole`. `own` is the namespace of
-/// the operator; what it does there alone is in a `Role`.
-pub fn roles(usages: &[Usage], role_name: &str, own: &str) -> Vec<Value> {
-    rbac::documents(&declarations(usages, own), &Roles { default_name: role_name, fold: false })
+/// A request in a namespace that is known only when the operator runs needs a `ClusterRole`, or a Role in each namespace
+/// that the operator is confined to. What it does in its own namespace alone is in a `Role` there.
+pub fn roles(usages: &[Usage], role_name: &str, home: &Home) -> (Vec<Value>, Diagnostics) {
+    let (declared, found) = home.confine(declarations(usages, home), role_name);
+    (rbac::documents(&declared, &Roles { default_name: role_name, fold: false }), found)
 }
 
 /// The same as `+kubebuilder:rbac` markers, one a rule, without what generated projects have roles of their own for.
-pub fn markers(usages: &[Usage], own: &str) -> Vec<String> {
+/// A marker without a namespace holds where the operator works.
+pub fn markers(usages: &[Usage], home: &Home) -> Vec<String> {
     let usages: Vec<Usage> = usages.iter().filter(|usage| usage.role.is_none()).cloned().collect();
     let mut lines = Vec::new();
-    for role in roles(&usages, "", own) {
+    for role in rbac::documents(&declarations(&usages, home), &Roles { default_name: "", fold: false }) {
         let namespace = role["metadata"]["namespace"].as_str().unwrap_or_default();
         for rule in role["rules"].as_array().into_iter().flatten() {
             lines.push(format!("// {}", PolicyRule::from_json(rule).to_marker(namespace)));
@@ -28,12 +33,17 @@ pub fn markers(usages: &[Usage], own: &str) -> Vec<String> {
     lines
 }
 
-/// One marker for each permission; what is needed everywhere is not needed again in a namespace.
-fn declarations(usages: &[Usage], own: &str) -> Vec<RbacMarker> {
-    let namespace = |usage: &Usage| match &usage.scope {
-        Scope::Cluster | Scope::Namespaced => String::new(),
-        Scope::Own => own.to_owned(),
-        Scope::Namespace(name) => name.clone(),
+/// One marker for each permission; what is needed wherever the operator works is not needed again in a namespace of these.
+fn declarations(usages: &[Usage], home: &Home) -> Vec<RbacMarker> {
+    let works_in = |name: &String| home.confined_to.as_ref().is_none_or(|names| names.contains(name));
+    let namespace = |usage: &Usage| {
+        let named = match &usage.scope {
+            Scope::Cluster | Scope::Namespaced => return String::new(),
+            Scope::Own => home.own.clone(),
+            Scope::Namespace(name) => name.clone(),
+        };
+        let is_all = usage.role.is_none() && home.confined_to.as_deref() == Some(std::slice::from_ref(&named));
+        if is_all { String::new() } else { named }
     };
     let mut needed: BTreeMap<(Option<&str>, &Permission), BTreeSet<String>> = BTreeMap::new();
     let mut origins = BTreeMap::new();
@@ -45,7 +55,7 @@ fn declarations(usages: &[Usage], own: &str) -> Vec<RbacMarker> {
     let mut markers = Vec::new();
     for (key, mut namespaces) in needed {
         if namespaces.contains("") {
-            namespaces = BTreeSet::from([String::new()]);
+            namespaces.retain(|name| name.is_empty() || !works_in(name));
         }
         let (role, permission) = key;
         let (groups, resources, urls) = match &permission.target {

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::Span;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::diagnostic::Origin;
 use crate::rbac::{Permission, Scope as Where, Target, Usage};
 use crate::source::{ItemRef, ModuleId, SourceTree};
 
+use super::doubt::{Cause, Doubt};
 use super::index::{Function, FunctionId, Index, Owner};
 use super::kinds::{Kinds, Resource};
 use super::lower::{Scope, UNFOUND, bounds_of};
@@ -44,6 +45,15 @@ struct Answer {
     otherwise: Option<Where>,
     call: String,
     origin: Origin,
+}
+
+/// A call on a kind that is not known.
+#[derive(Debug)]
+struct OpenKind {
+    origin: Origin,
+    call: String,
+    verbs: BTreeSet<String>,
+    why: String,
 }
 
 /// A place in a module.
@@ -108,7 +118,7 @@ pub(super) struct Reader<'a> {
     /// Calls whose type arguments are not known yet.
     later: Vec<Later>,
     found: Vec<Found>,
-    doubts: Vec<(Place, String, &'static str)>,
+    doubts: Vec<(Place, Cause)>,
     /// Where some run left no doubt.
     clear: BTreeSet<(ModuleId, usize)>,
     urls: Vec<(Place, String, String, String)>,
@@ -233,7 +243,7 @@ impl<'a> Reader<'a> {
                 let name = found.ident.as_ref().or(found.mac.path.segments.last().map(|last| &last.ident));
                 let name = name.map(ToString::to_string).unwrap_or_default();
                 let place = Place { module, span: syn::spanned::Spanned::span(&found.mac.path) };
-                self.doubt(place, format!("the macro `{name}!` may make requests, and is not read"), HELP);
+                self.doubt(place, Cause::Macro { name });
             }
         }
     }
@@ -389,8 +399,7 @@ impl<'a> Reader<'a> {
         if *count > RUNS || self.stack.len() > DEPTH || recursive {
             if !recursive {
                 let place = Place { module: function.module, span: function.signature.ident.span() };
-                let message = format!("`{}` is called in more ways than are told apart", function.name());
-                self.doubt(place, message, "name its permissions in a marker");
+                self.doubt(place, Cause::Runs { function: function.name() });
             }
             return output;
         }
@@ -478,8 +487,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes what could not be followed.
-    pub(super) fn doubt(&mut self, place: Place, message: String, help: &'static str) {
-        self.doubts.push((place, message, help));
+    pub(super) fn doubt(&mut self, place: Place, cause: Cause) {
+        self.doubts.push((place, cause));
     }
 
     /// Notes that what a function does here can be told when it is called: that it can't be told without a call is no
@@ -489,24 +498,29 @@ impl<'a> Reader<'a> {
     }
 
     /// The answer, in the order of the source.
-    pub(super) fn finish(self) -> (Vec<Usage>, Diagnostics) {
-        let mut diagnostics = Diagnostics::default();
-        let warn = |origin: Origin, message: String, help: &str| {
-            Diagnostic::new(Code::RbacNotFollowed, message).at(origin).help(help)
-        };
+    pub(super) fn finish(self) -> (Vec<Usage>, Vec<Doubt>) {
         let cleared = |place: &Place| self.clear.contains(&(place.module, place.span.byte_range().start));
-        for (place, message, help) in self.doubts.iter().filter(|(place, ..)| !cleared(place)) {
-            diagnostics.push(warn(self.tree.origin(place.module, place.span), message.clone(), help));
-        }
+        let open = self.doubts.iter().filter(|(place, _)| !cleared(place));
+        let doubt = |(place, cause): &(Place, Cause)| Doubt {
+            origin: self.tree.origin(place.module, place.span),
+            cause: cause.clone(),
+        };
+        let mut doubts: Vec<Doubt> = open.map(doubt).collect();
         let mut known: BTreeMap<(String, usize, usize, Permission), Answer> = BTreeMap::new();
         let mut answered = BTreeSet::new();
-        let mut open = BTreeMap::new();
+        let mut open: BTreeMap<_, OpenKind> = BTreeMap::new();
         for found in &self.found {
             let origin = self.tree.origin(found.place.module, found.place.span);
             let place = (origin.path.to_string(), origin.range.start, origin.range.end);
             let kind = self.inferred.resolve(&found.kind);
             let Some(resources) = self.kinds.resources(&kind) else {
-                open.entry(place).or_insert((origin, self.why(found.place.module, &kind), found.call.clone()));
+                let new = || OpenKind {
+                    origin,
+                    call: found.call.replace("::<{}>", "").replace("<{}>", ""),
+                    verbs: BTreeSet::new(),
+                    why: self.why(found.place.module, &kind),
+                };
+                open.entry(place).or_insert_with(new).verbs.insert(found.verb.clone());
                 continue;
             };
             answered.insert(place.clone());
@@ -528,12 +542,11 @@ impl<'a> Reader<'a> {
                 answer.scopes.extend(scopes);
             }
         }
-        for (place, (origin, why, call)) in open {
-            if !answered.contains(&place) {
-                let call = call.replace("::<{}>", "").replace("<{}>", "");
-                diagnostics.push(warn(origin, format!("`{call}`: {why}"), HELP));
-            }
-        }
+        let unanswered = open.into_iter().filter(|(place, _)| !answered.contains(place));
+        doubts.extend(unanswered.map(|(_, OpenKind { origin, call, verbs, why })| Doubt {
+            origin,
+            cause: Cause::Kind { call, verbs: verbs.into_iter().collect(), why },
+        }));
         let mut usages = Vec::new();
         for ((_, _, _, permission), Answer { mut scopes, otherwise, call, origin }) in known {
             if scopes.is_empty() {
@@ -552,8 +565,9 @@ impl<'a> Reader<'a> {
         }
         usages.sort_by(|one, other| key(one).cmp(&key(other)));
         usages.dedup();
-        diagnostics.sort();
-        (usages, diagnostics)
+        doubts.sort_by(|one, other| order(one).cmp(&order(other)));
+        doubts.dedup();
+        (usages, doubts)
     }
 
     /// Why a type is no known resource.
@@ -585,8 +599,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What to do about a call that could not be followed.
-pub(super) const HELP: &str = "name its permissions in a `+kubebuilder:rbac` marker";
+fn order(doubt: &Doubt) -> (&str, usize, usize, &Cause) {
+    let range = &doubt.origin.range;
+    (&doubt.origin.path, range.start, range.end, &doubt.cause)
+}
 
 fn key(usage: &Usage) -> (&str, usize, usize, &Permission, &Where) {
     let range = &usage.origin.range;

@@ -146,6 +146,14 @@ pub(super) const PARAMS: &[&str] = &[
     "WatchParams",
 ];
 
+/// What an event is made of that `Recorder::publish` takes.
+pub(super) const EVENT_PARTS: &[&str] = &["EventType"];
+
+/// Methods that make a request when they are given such a type.
+pub(super) fn takes_params(name: &str) -> bool {
+    name == "publish" || METHODS.iter().any(|method| method.name == name)
+}
+
 /// What feeds a watch: kube-runtime/src/watcher.rs. A streaming list is a `watch` alone.
 pub(super) const WATCH: &[&str] = &["list", "watch"];
 

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use memcached_sdk::cli::Engine;
-use memcached_sdk::diagnostic::{Code, Diagnostics, sarif};
+use memcached_sdk::diagnostic::{Code, Diagnostic, Diagnostics, sarif};
 use memcached_sdk::engine;
 use memcached_sdk::manifest::crd::{self, Crd};
+use memcached_sdk::manifest::rbac::scope::Scope;
 use memcached_sdk::manifest::{description, rbac, structural, yaml};
 use memcached_sdk::rbac::derive::{self, propose};
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
@@ -88,19 +89,20 @@ pub fn markers(text: &str) -> Outcome {
 pub fn permissions(text: &str) -> Outcome {
     let files = package(text);
     let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
-    let ((uses, findings), read) = tree.settle(derive::uses);
+    let ((uses, doubts), read) = tree.settle(derive::uses);
     if is_read_twice(text) {
         let (again, _) = load_all(&files).settle(derive::uses);
         assert_eq!(
-            format!("{uses:?} {findings:?}"),
+            format!("{uses:?} {doubts:?}"),
             format!("{:?} {:?}", again.0, again.1),
             "the answer depends on order"
         );
     }
-    for role in propose::roles(&uses, "role", "x") {
+    let home = Scope { own: "x".to_owned(), ..Scope::default() };
+    for role in propose::roles(&uses, "role", &home).0 {
         assert!(!yaml::document(&role).is_empty());
     }
-    found.extend(findings);
+    found.extend(doubts.iter().map(Diagnostic::from).collect());
     found.extend(read);
     show(&mut found);
     Outcome { parsed: is_rust(&found), generated: !uses.is_empty(), refused: !found.is_empty() }

@@ -1,14 +1,13 @@
 //! Permissions derived from public operators, beside what a person found out by reading them.
 //!
 //! `tests/fixtures/rbac-derive/OWNER+NAME.tsv` was written before the tool was run on the operator: facts, and no code
-//! of theirs. A kind `?` is known only when the operator runs, and has to be said.
+//! of theirs. A kind `?` is not in their source, and has to be said.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use memcached_sdk::diagnostic::Diagnostics;
-use memcached_sdk::rbac::derive;
+use memcached_sdk::rbac::derive::{self, Doubt};
 use memcached_sdk::rbac::{Scope, Target, Usage};
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 
@@ -20,7 +19,7 @@ type Row = [String; 4];
 fn permissions_of_public_operators_are_derived() {
     let checkouts = super::checkouts("corpus-derived");
     let mut table =
-        "| operator | needed | found | invented | kind not in the source | said | other doubts |\n|---|---|---|---|---|---|---|\n"
+        "| operator | needed | found | invented | not in the source | said | other doubts |\n|---|---|---|---|---|---|---|\n"
             .to_owned();
     let mut wrong = String::new();
     let (mut needed, mut found, mut invented, mut operators) = (0, 0, 0, 0);
@@ -35,7 +34,7 @@ fn permissions_of_public_operators_are_derived() {
         let (truth, open): (BTreeSet<Row>, BTreeSet<Row>) = rows(&text).partition(|row| row[1] != "?");
         let (usages, doubts) = read(checkout, &checkout.join(package));
         let derived: BTreeSet<Row> = usages.iter().map(row).collect();
-        let doubts: BTreeSet<String> = doubts.iter().map(|doubt| place(doubt.origin.as_ref().unwrap())).collect();
+        let doubts: BTreeSet<String> = doubts.iter().map(|doubt| place(&doubt.origin)).collect();
         let said = open.iter().filter(|row| doubts.contains(&row[3])).count();
         let missing: Vec<_> = truth.difference(&derived).collect();
         let extra: Vec<_> = derived.difference(&truth).collect();
@@ -104,7 +103,7 @@ fn place(origin: &memcached_sdk::diagnostic::Origin) -> String {
     format!("{}:{}", origin.path, origin.line_column().0)
 }
 
-fn read(root: &Path, package: &Path) -> (Vec<Usage>, Diagnostics) {
+fn read(root: &Path, package: &Path) -> (Vec<Usage>, Vec<Doubt>) {
     let (mut tree, _) =
         SourceTree::load_below(root, package, &FeatureSelection::default(), &Pending::default()).unwrap();
     let ((usages, doubts), _) = tree.settle(derive::uses);

@@ -5,24 +5,26 @@ use std::rc::Rc;
 
 use syn::Expr;
 
+use super::super::doubt::Cause;
 use super::super::lower::is_kube;
-use super::super::read::{Frame, HELP, Place, Reader};
+use super::super::read::{Frame, Place, Reader};
 use super::super::table::{self, Answer, Sub};
 use super::super::types::{Gvk, Reach, Ty};
-use super::Arguments;
+use super::Call;
 
 impl Reader<'_> {
     /// `Api::all(client)` and its like.
-    pub(super) fn api_constructor(&mut self, kind: &Rc<Ty>, name: &str, arguments: &Arguments<'_>) -> Option<Ty> {
-        let reach = match (name, arguments.len()) {
+    pub(super) fn api_constructor(&mut self, kind: &Rc<Ty>, call: &Call<'_>) -> Option<Ty> {
+        let name = &*call.name;
+        let reach = match (name, call.len()) {
             ("all", 1) | ("all_with", 2) | ("dynamic", 3) => Reach::All,
-            ("namespaced", 2) | ("namespaced_with", 3) => reach_of(&arguments.get(1)),
+            ("namespaced", 2) | ("namespaced_with", 3) => reach_of(&call.get(1)),
             ("default_namespaced", 1) | ("default_namespaced_with", 2) => Reach::Own,
             _ => return None,
         };
         let dynamic = match name {
-            "all_with" | "default_namespaced_with" | "dynamic" => arguments.get(1),
-            "namespaced_with" => arguments.get(2),
+            "all_with" | "default_namespaced_with" | "dynamic" => call.get(1),
+            "namespaced_with" => call.get(2),
             _ => Ty::Unknown,
         };
         let kind = match self.inferred.resolve(&dynamic) {
@@ -53,50 +55,41 @@ impl Reader<'_> {
         Some(Ty::Dynamic(spelled.collect()))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a call is all of this")]
-    pub(super) fn kube_associated(
-        &mut self,
-        place: Place,
-        of: &str,
-        parts: &[Ty],
-        name: &str,
-        explicit: &[Ty],
-        arguments: &Arguments<'_>,
-        expected: &Ty,
-    ) -> Option<Ty> {
-        let text = |position: usize| match arguments.get(position) {
+    /// A function of a type of kube.
+    pub(super) fn kube_associated(&mut self, of: &str, parts: &[Ty], call: &Call<'_>) -> Option<Ty> {
+        let text = |position: usize| match call.get(position) {
             Ty::Text(text) => Some(text),
             _ => None,
         };
-        match (of, name) {
+        match (of, &*call.name) {
             ("Patch", "Apply") => Some(Ty::Patch { apply: true }),
             ("Patch", "Merge" | "Json" | "Strategic") => Some(Ty::Patch { apply: false }),
             ("GroupVersionKind", "gvk") => {
                 let kind = Gvk { group: text(0)?, kind: text(2)?, plural: None };
                 Some(Ty::Dynamic(BTreeSet::from([kind])))
             }
-            ("ApiResource", "from_gvk") => Some(arguments.get(0)),
-            ("ApiResource", "from_gvk_with_plural") => match (arguments.get(0), text(1)) {
+            ("ApiResource", "from_gvk") => Some(call.get(0)),
+            ("ApiResource", "from_gvk_with_plural") => match (call.get(0), text(1)) {
                 (Ty::Dynamic(kinds), Some(plural)) => {
                     let with = |kind: Gvk| Gvk { plural: Some(plural.clone()), ..kind };
                     Some(Ty::Dynamic(kinds.into_iter().map(with).collect()))
                 }
                 _ => Some(Ty::Unknown),
             },
-            ("ApiResource", "erase") => self.dynamic(explicit.first()?),
+            ("ApiResource", "erase") => self.dynamic(call.explicit.first()?),
             ("Controller", "new" | "new_with") => {
-                let kind = match arguments.get(0) {
+                let kind = match call.get(0) {
                     Ty::Api(kind, _) => (*kind).clone(),
                     _ => Ty::Unknown,
                 };
-                self.watch(place, arguments, "Controller<{}>::new");
+                self.watch(call, "Controller<{}>::new");
                 Some(Ty::Foreign("kube::Controller".into(), vec![kind]))
             }
             ("Controller", _) => Some(Ty::Foreign("kube::Controller".into(), parts.to_vec())),
             ("Request", "new") => None,
             (_, "default" | "new") => {
                 let made = Ty::Foreign(format!("kube::{of}").into(), parts.to_vec());
-                self.inferred.unify(&made, expected);
+                self.inferred.unify(&made, &call.expected);
                 Some(made)
             }
             _ => None,
@@ -104,10 +97,8 @@ impl Reader<'_> {
     }
 
     /// The list and watch of an `Api` that is given first.
-    pub(super) fn watch(&mut self, place: Place, arguments: &Arguments<'_>, call: &str) {
-        let streaming = arguments.exprs.iter().any(|expr| says(expr, "streaming_lists"));
-        let verbs = if streaming { &["watch"][..] } else { table::WATCH };
-        self.with_api(place, &arguments.get(0), verbs, call);
+    fn watch(&mut self, call: &Call<'_>, shown: &str) {
+        self.with_api(call.place, &call.get(0), watched(call), shown);
     }
 
     pub(super) fn with_api(&mut self, place: Place, api: &Ty, verbs: &[&str], call: &str) {
@@ -127,113 +118,99 @@ impl Reader<'_> {
     }
 
     /// A function of another crate.
-    pub(super) fn foreign_call(
-        &mut self,
-        frame: &mut Frame,
-        place: Place,
-        path: &[String],
-        explicit: &[Ty],
-        arguments: &mut Arguments<'_>,
-        expected: &Ty,
-    ) -> Ty {
-        let name = path.last().map(String::as_str).unwrap_or_default();
-        if path[0] == "std" && matches!(name, "Some" | "Ok") {
-            return match arguments.exprs.first() {
-                Some(inner) => self.expr(frame, inner, expected),
+    pub(super) fn foreign_call(&mut self, frame: &mut Frame, path: &[String], call: &mut Call<'_>) -> Ty {
+        let name = call.name.clone();
+        if path[0] == "std" && matches!(&*name, "Some" | "Ok") {
+            return match call.arguments.first() {
+                Some(inner) => self.expr(frame, inner, &call.expected),
                 None => Ty::Unknown,
             };
         }
-        if path[0] == "std" && name == "Err" {
-            self.arguments_of(frame, arguments);
+        if path[0] == "std" && &*name == "Err" {
+            self.arguments_of(frame, call);
             return Ty::Never;
         }
         if is_kube(path) {
-            let of = path.len().checked_sub(2).map(|at| path[at].as_str()).unwrap_or_default();
-            if of.starts_with(char::is_uppercase) {
-                let ty = self.lower_foreign(&path[..path.len() - 1], Vec::new());
-                return self.associated(frame, place, &ty, name, explicit, arguments, expected);
-            }
-            let known = table::FUNCTIONS.iter().find(|known| known.name == name && known.arguments == arguments.len());
-            if let Some(known) = known {
-                for expr in arguments.exprs.clone() {
-                    // The closure of `finalizer` is given an event with the object.
-                    let kind = match arguments.types.first() {
-                        Some(Ty::Api(kind, _)) => (**kind).clone(),
-                        _ => Ty::Unknown,
-                    };
-                    let ty = self.argument(frame, expr, &Ty::Unknown, &[kind]);
-                    arguments.types.push(self.inferred.resolve(&ty));
-                }
-                let api = arguments.get(known.api);
-                let streaming = arguments.exprs.iter().any(|expr| says(expr, "streaming_lists"));
-                let verbs = if streaming && known.verbs == table::WATCH { &["watch"][..] } else { known.verbs };
-                self.with_api(place, &api, verbs, &format!("{name}::<{{}}>"));
-                return match (name, self.inferred.resolve(&api)) {
-                    ("watcher" | "metadata_watcher" | "watch_object", Ty::Api(kind, _)) => Ty::Many(kind),
-                    _ => Ty::Unknown,
-                };
-            }
-            self.arguments_of(frame, arguments);
-            return match name {
-                "reflector" | "applied_objects" | "touched_objects" => arguments.get(1),
-                _ => Ty::Unknown,
-            };
+            return self.kube_call(frame, path, call);
         }
-        self.arguments_of(frame, arguments);
+        self.arguments_of(frame, call);
         if path[0] == "std" || path[0] == "tokio" || path[0] == "futures" || path[0] == "futures_util" {
-            return match name {
-                "join_all" | "try_join_all" | "iter" | "select_all" => arguments.get(0),
+            return match &*name {
+                "join_all" | "try_join_all" | "iter" | "select_all" => call.get(0),
                 "spawn" | "timeout" | "pin" | "take" | "replace" | "Owned" | "Borrowed" | "ready" | "block_on"
-                | "block_in_place" => {
-                    let position = usize::from(name == "timeout");
-                    match arguments.get(position) {
-                        Ty::Function(output) => (*output).clone(),
-                        ty => ty,
-                    }
-                }
-                "join" | "try_join" | "zip" => Ty::Tuple(arguments.types.clone()),
+                | "block_in_place" => match call.get(usize::from(&*name == "timeout")) {
+                    Ty::Function(output) => (*output).clone(),
+                    ty => ty,
+                },
+                "join" | "try_join" | "zip" => Ty::Tuple(call.types.clone()),
                 _ => Ty::Unknown,
             };
         }
         if path[0] == "serde_json" || path[0] == "serde_yaml" {
-            return explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
+            return call.explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
         }
-        self.handed(place, name, Some(&path[0]), arguments);
+        self.handed(Some(&path[0]), call);
         Ty::Unknown
     }
 
+    /// A function of kube, or of a type of it.
+    fn kube_call(&mut self, frame: &mut Frame, path: &[String], call: &mut Call<'_>) -> Ty {
+        let of = path.len().checked_sub(2).map(|at| path[at].as_str()).unwrap_or_default();
+        if of.starts_with(char::is_uppercase) {
+            let ty = self.lower_foreign(&path[..path.len() - 1], Vec::new());
+            return self.associated(frame, &ty, call);
+        }
+        let name = call.name.clone();
+        let known = table::FUNCTIONS.iter().find(|known| known.name == &*name && known.arguments == call.len());
+        let Some(known) = known else {
+            self.arguments_of(frame, call);
+            return match &*name {
+                "reflector" | "applied_objects" | "touched_objects" => call.get(1),
+                _ => Ty::Unknown,
+            };
+        };
+        for expr in call.arguments.clone() {
+            // The closure of `finalizer` is given an event with the object.
+            let kind = match call.types.first() {
+                Some(Ty::Api(kind, _)) => (**kind).clone(),
+                _ => Ty::Unknown,
+            };
+            let ty = self.argument(frame, expr, &Ty::Unknown, &[kind]);
+            call.types.push(self.inferred.resolve(&ty));
+        }
+        let api = call.get(known.api);
+        let verbs = if known.verbs == table::WATCH { watched(call) } else { known.verbs };
+        self.with_api(call.place, &api, verbs, &format!("{name}::<{{}}>"));
+        match (&*name, self.inferred.resolve(&api)) {
+            ("watcher" | "metadata_watcher" | "watch_object", Ty::Api(kind, _)) => Ty::Many(kind),
+            _ => Ty::Unknown,
+        }
+    }
+
     /// Says that a crate that knows kube is given an `Api` or a client: what it does with it is not read.
-    pub(super) fn handed(&mut self, place: Place, name: &str, krate: Option<&str>, arguments: &Arguments<'_>) {
+    pub(super) fn handed(&mut self, krate: Option<&str>, call: &Call<'_>) {
         let Some(krate) = krate else { return };
         if is_kube(&[krate.to_owned()]) || !self.tree.knows_kube(krate) {
             return;
         }
-        let given = |test: &dyn Fn(&Ty) -> bool| arguments.types.iter().any(|ty| ty.any(&|part| test(part)));
+        let given = |test: &dyn Fn(&Ty) -> bool| call.types.iter().any(|ty| ty.any(&|part| test(part)));
         if given(&|ty| matches!(ty, Ty::Api(..)) || ty.is_kube("Client")) {
-            let message = format!("`{name}` of the crate `{krate}` may make requests, and is not read");
-            self.doubt(place, message, HELP);
+            self.doubt(call.place, Cause::Crate { function: call.name.to_string(), krate: krate.to_owned() });
         }
     }
 
     /// A method of `Api`, with its arguments still to be looked at.
-    pub(super) fn api_call(
-        &mut self,
-        frame: &mut Frame,
-        place: Place,
-        receiver: &Ty,
-        name: &str,
-        arguments: &mut Arguments<'_>,
-    ) -> Option<Ty> {
-        let known = table::METHODS.iter().any(|method| method.name == name && method.arguments == arguments.len());
-        if known {
-            self.arguments_of(frame, arguments);
-            return self.api_method(frame, place, receiver, name, arguments);
+    pub(super) fn api_call(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Option<Ty> {
+        let name = call.name.clone();
+        if table::METHODS.iter().any(|method| method.name == &*name && method.arguments == call.len()) {
+            self.arguments_of(frame, call);
+            return self.api_method(frame, receiver, call);
         }
         let Ty::Api(kind, reach) = receiver else { return None };
-        let reach = match (name, arguments.len()) {
+        let reach = match (&*name, call.len()) {
             ("constrain", 1) => {
-                self.arguments_of(frame, arguments);
-                BTreeSet::from([reach_of(&arguments.get(0))])
+                self.arguments_of(frame, call);
+                BTreeSet::from([reach_of(&call.get(0))])
             }
             ("unconstrain", 0) => BTreeSet::from([Reach::All]),
             ("constrain_default", 0) => BTreeSet::from([Reach::Own]),
@@ -246,48 +223,38 @@ impl Reader<'_> {
     }
 
     /// A method of `Api`, and what it requests.
-    pub(super) fn api_method(
-        &mut self,
-        frame: &mut Frame,
-        place: Place,
-        receiver: &Ty,
-        name: &str,
-        arguments: &mut Arguments<'_>,
-    ) -> Option<Ty> {
-        let method = table::METHODS.iter().find(|method| method.name == name && method.arguments == arguments.len())?;
-        self.arguments_of(frame, arguments);
+    pub(super) fn api_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Option<Ty> {
+        let (place, name) = (call.place, call.name.clone());
+        let method = table::METHODS.iter().find(|method| method.name == &*name && method.arguments == call.len())?;
+        self.arguments_of(frame, call);
         let Ty::Api(kind, reach) = receiver else { return None };
-        if matches!(name, "create" | "replace") {
-            let data = arguments.get(arguments.len() - 1);
+        if matches!(&*name, "create" | "replace") {
+            let data = call.get(call.len() - 1);
             self.inferred.unify(kind, &data);
         }
-        let call = format!("Api<{{}}>::{name}");
         let sub = match method.sub {
             Sub::None => None,
             Sub::Named(sub) => Some(sub.to_owned()),
             Sub::First => {
-                if let Ty::Text(sub) = self.inferred.resolve(&arguments.get(0)) {
+                if let Ty::Text(sub) = self.inferred.resolve(&call.get(0)) {
                     self.clear(place);
                     Some(sub.to_string())
                 } else {
-                    let message =
-                        format!("`Api::{name}`: the name of the subresource is not spelled out in the source");
-                    self.doubt(place, message, HELP);
+                    self.doubt(place, Cause::Subresource { method: name.to_string() });
                     return Some((**kind).clone());
                 }
             }
         };
         let mut verbs = method.verbs.to_vec();
-        if table::CREATING.contains(&name) {
-            if let Ty::Patch { apply } = self.inferred.resolve(&arguments.get(2)) {
+        if table::CREATING.contains(&&*name) {
+            if let Ty::Patch { apply } = self.inferred.resolve(&call.get(2)) {
                 self.clear(place);
                 verbs.extend(apply.then_some("create"));
             } else {
-                let message = format!("`Api::{name}`: whether this is a server-side apply could not be followed");
-                self.doubt(place, message, "for a server-side apply name the verb `create` in a marker");
+                self.doubt(place, Cause::Patch { method: name.to_string() });
             }
         }
-        self.request(place, (kind, reach), &verbs, sub.as_deref(), &call);
+        self.request(place, (kind, reach), &verbs, sub.as_deref(), &format!("Api<{{}}>::{name}"));
         Some(match method.answer {
             Answer::Object => match &**kind {
                 Ty::Dynamic(_) => Ty::foreign("kube::DynamicObject"),
@@ -300,62 +267,51 @@ impl Reader<'_> {
     }
 
     /// A method of a type of kube.
-    #[expect(clippy::too_many_arguments, reason = "a call is all of this")]
     pub(super) fn kube_method(
         &mut self,
         frame: &mut Frame,
-        place: Place,
         (of, parts): (&str, &[Ty]),
-        name: &str,
-        explicit: &[Ty],
-        arguments: &mut Arguments<'_>,
-        expected: &Ty,
+        call: &mut Call<'_>,
     ) -> Option<Ty> {
+        let (place, name) = (call.place, call.name.clone());
         let ty = Ty::Foreign(format!("kube::{of}").into(), parts.to_vec());
-        match (of, name) {
-            ("Controller", _) if table::CONTROLLER.contains(&(name, arguments.len())) => {
-                self.arguments_of(frame, arguments);
-                self.watch(place, arguments, &format!("Controller::{name}::<{{}}>"));
+        match (of, &*name) {
+            ("Controller", _) if table::CONTROLLER.contains(&(&*name, call.len())) => {
+                self.arguments_of(frame, call);
+                self.watch(call, &format!("Controller::{name}::<{{}}>"));
                 Some(ty)
             }
             ("Controller", "run") => {
                 let kind = parts.first().cloned().unwrap_or(Ty::Unknown);
-                for expr in arguments.exprs.clone() {
-                    let ty = self.argument(frame, expr, &Ty::Unknown, std::slice::from_ref(&kind));
-                    arguments.types.push(self.inferred.resolve(&ty));
-                }
+                self.arguments_with(frame, call, &[kind]);
                 Some(Ty::many(Ty::Unknown))
             }
             ("Recorder", "publish") => {
-                self.arguments_of(frame, arguments);
+                self.arguments_of(frame, call);
                 let reach = BTreeSet::from([Reach::Some]);
-                let verbs = table::publish(arguments.len());
+                let verbs = table::publish(call.len());
                 self.request(place, (&Ty::foreign(table::EVENT), &reach), verbs, None, "Recorder::publish");
                 Some(Ty::Tuple(Vec::new()))
             }
             ("Client", "default_namespace") => Some(Ty::OwnNamespace),
-            ("Client", _) if table::SEND.contains(&name) => {
-                self.arguments_of(frame, arguments);
-                match arguments.get(0) {
+            ("Client", _) if table::SEND.contains(&&*name) => {
+                self.arguments_of(frame, call);
+                match call.get(0) {
                     Ty::Request { verb, path } if !path.is_empty() => {
                         self.clear(place);
-                        self.sent(place, &verb, &path, name);
+                        self.sent(place, &verb, &path, &name);
                     }
-                    _ => {
-                        let message =
-                            format!("`Client::{name}`: the path of the request is not spelled out in the source");
-                        self.doubt(place, message, HELP);
-                    }
+                    _ => self.doubt(place, Cause::Path { method: name.to_string() }),
                 }
-                Some(explicit.first().cloned().unwrap_or(Ty::Unknown))
+                Some(call.explicit.first().cloned().unwrap_or(Ty::Unknown))
             }
             ("Client", _) => {
-                let (_, _, verb) = table::CLIENT.iter().find(|known| known.0 == name && known.1 == arguments.len())?;
-                self.arguments_of(frame, arguments);
-                let kind = explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
-                let answer = if name == "list" { Ty::many(kind.clone()) } else { kind.clone() };
-                self.inferred.unify(&answer, expected);
-                let cluster = matches!(arguments.get(1), Ty::Foreign(path, _) if &*path == "kube::Cluster");
+                let (_, _, verb) = table::CLIENT.iter().find(|known| known.0 == &*name && known.1 == call.len())?;
+                self.arguments_of(frame, call);
+                let kind = call.explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
+                let answer = if &*name == "list" { Ty::many(kind.clone()) } else { kind.clone() };
+                self.inferred.unify(&answer, &call.expected);
+                let cluster = matches!(call.get(1), Ty::Foreign(path, _) if &*path == "kube::Cluster");
                 let reach = BTreeSet::from([if cluster { Reach::All } else { Reach::Some }]);
                 self.request(place, (&kind, &reach), &[verb], None, &format!("Client::{name}::<{{}}>"));
                 Some(answer)
@@ -368,8 +324,8 @@ impl Reader<'_> {
                 None
             }
             ("Discovery" | "ApiGroup", _) => {
-                self.arguments_of(frame, arguments);
-                Some(if matches!(name, "run" | "run_aggregated" | "filter" | "exclude") { ty } else { Ty::Unknown })
+                self.arguments_of(frame, call);
+                Some(if matches!(&*name, "run" | "run_aggregated" | "filter" | "exclude") { ty } else { Ty::Unknown })
             }
             _ => None,
         }
@@ -402,9 +358,9 @@ impl Reader<'_> {
     }
 }
 
-pub(super) fn request_builder(receiver: &Ty, name: &str, arguments: &Arguments<'_>) -> Ty {
+pub(super) fn request_builder(receiver: &Ty, call: &Call<'_>) -> Ty {
     let Ty::Request { verb, path } = receiver else { return Ty::Unknown };
-    match (name, arguments.get(0)) {
+    match (&*call.name, call.get(0)) {
         ("uri", Ty::Text(path)) => Ty::Request { verb: verb.clone(), path },
         ("method", Ty::Text(method)) => Ty::Request { verb: method.to_lowercase().into(), path: path.clone() },
         ("uri", _) => Ty::foreign("http::Request"),
@@ -421,8 +377,14 @@ pub(super) fn reach_of(namespace: &Ty) -> Reach {
     }
 }
 
+/// What a watch that is set up here requests.
+fn watched(call: &Call<'_>) -> &'static [&'static str] {
+    let streaming = call.arguments.iter().any(|expr| says(expr, "streaming_lists"));
+    if streaming { &["watch"] } else { table::WATCH }
+}
+
 /// The expression speaks of a name.
-pub(super) fn says(expr: &Expr, name: &str) -> bool {
+fn says(expr: &Expr, name: &str) -> bool {
     fn tokens(stream: proc_macro2::TokenStream, name: &str) -> bool {
         stream.into_iter().any(|token| match token {
             proc_macro2::TokenTree::Group(group) => tokens(group.stream(), name),
@@ -434,14 +396,14 @@ pub(super) fn says(expr: &Expr, name: &str) -> bool {
 }
 
 /// `http::Request::get("/path")` and its like.
-pub(super) fn http(name: &str, arguments: &Arguments<'_>) -> Option<Ty> {
-    let path = match arguments.types.first() {
+pub(super) fn http(call: &Call<'_>) -> Option<Ty> {
+    let path = match call.types.first() {
         Some(Ty::Text(path)) => path.clone(),
         None => "".into(),
         Some(_) => return None,
     };
-    match name {
-        "get" | "post" | "put" | "patch" | "delete" => Some(Ty::Request { verb: name.into(), path }),
+    match &*call.name {
+        name @ ("get" | "post" | "put" | "patch" | "delete") => Some(Ty::Request { verb: name.into(), path }),
         "builder" => Some(Ty::Request { verb: "get".into(), path }),
         _ => None,
     }

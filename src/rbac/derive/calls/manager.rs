@@ -2,46 +2,38 @@
 
 use std::collections::BTreeSet;
 
-use super::super::read::{Frame, Place, Reader};
+use super::super::read::{Frame, Reader};
 use super::super::table;
 use super::super::types::{Reach, Ty};
-use super::Arguments;
+use super::Call;
 use crate::source::ItemRef;
 
 impl Reader<'_> {
     /// A method of our own manager.
-    #[expect(clippy::too_many_arguments, reason = "a call is all of this")]
     pub(super) fn manager_method(
         &mut self,
         frame: &mut Frame,
-        place: Place,
         (of, item, parts): (&str, ItemRef, &[Ty]),
-        name: &str,
-        explicit: &[Ty],
-        arguments: &mut Arguments<'_>,
-        expected: &Ty,
+        call: &mut Call<'_>,
     ) -> Ty {
         let manager = Ty::Item(item, parts.to_vec());
         let inputs = if of == "Manager" { vec![manager.clone()] } else { parts.to_vec() };
-        while arguments.types.len() < arguments.exprs.len() {
-            let expr = arguments.exprs[arguments.types.len()];
-            let ty = self.argument(frame, expr, &Ty::Unknown, &inputs);
-            arguments.types.push(self.inferred.resolve(&ty));
-        }
+        self.arguments_with(frame, call, &inputs);
+        let (place, name) = (call.place, &*call.name);
         let all = BTreeSet::from([Reach::All]);
         let own = BTreeSet::from([Reach::Own]);
         let events = Ty::foreign(table::EVENT);
         match (of, name) {
             ("Manager", "objects") => {
-                let kind = explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
+                let kind = call.explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
                 self.request(place, (&kind, &all), table::manager::OBJECTS, None, "Manager::objects::<{}>");
                 self.request(place, (&events, &all), table::manager::EVENTS, None, "Manager::objects");
                 let objects = self.manager_type(item, "Objects", vec![kind]);
-                self.inferred.unify(&objects, expected);
+                self.inferred.unify(&objects, &call.expected);
                 objects
             }
             ("Manager", "controller") => {
-                let kind = match arguments.get(1) {
+                let kind = match call.get(1) {
                     Ty::Item(_, kinds) => kinds.first().cloned().unwrap_or(Ty::Unknown),
                     _ => Ty::Unknown,
                 };

@@ -2,12 +2,12 @@
 
 use super::super::read::Reader;
 use super::super::types::{Inferred, Ty};
-use super::Arguments;
+use super::Call;
 
 impl Reader<'_> {
     /// `Arc::new(x)` is `x`, and so is `String::from(x)`.
-    pub(super) fn wrapped(&mut self, ty: &Ty, name: &str, arguments: &Arguments<'_>) -> Ty {
-        match (name, arguments.types.first()) {
+    pub(super) fn wrapped(&mut self, ty: &Ty, call: &Call<'_>) -> Ty {
+        match (&*call.name, call.types.first()) {
             (
                 "new" | "from" | "pin" | "clone" | "Borrowed" | "Owned" | "Some" | "Ok" | "from_ref" | "new_with",
                 Some(inner),
@@ -29,13 +29,8 @@ impl Reader<'_> {
 }
 
 /// What methods of the standard library and of iterators and streams return.
-pub(super) fn standard(
-    inferred: &mut Inferred,
-    receiver: &Ty,
-    element: &Ty,
-    name: &str,
-    arguments: &[Ty],
-) -> Option<Ty> {
+pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, call: &Call<'_>) -> Option<Ty> {
+    let (name, arguments) = (&*call.name, &call.types);
     let first = || arguments.first().cloned().unwrap_or(Ty::Unknown);
     let called = |ty: Option<&Ty>| match ty {
         Some(Ty::Function(output)) => (**output).clone(),

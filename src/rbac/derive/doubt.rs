@@ -1,0 +1,123 @@
+//! What could not be followed, and what it may be.
+
+use super::table;
+use crate::diagnostic::{Code, Diagnostic, Origin};
+
+/// A place where requests may be made that are not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// The call or macro.
+    pub origin: Origin,
+    /// What is not known.
+    pub cause: Cause,
+}
+
+/// Why requests are not known.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// A method that looks like one of `Api`, on a value of unknown type.
+    Receiver {
+        /// The method.
+        method: String,
+    },
+    /// A method of `Api` that kube does not have: a trait that is not read adds it.
+    Extension {
+        /// The method.
+        method: String,
+    },
+    /// A method of `Api` on a kind that is not known.
+    Kind {
+        /// The call, such as `Api::get`.
+        call: String,
+        /// What it does.
+        verbs: Vec<String>,
+        /// Why the kind is not known.
+        why: String,
+    },
+    /// A method of `Api` on a subresource whose name is not spelled out.
+    Subresource {
+        /// The method.
+        method: String,
+    },
+    /// A patch that may be a server-side apply.
+    Patch {
+        /// The method.
+        method: String,
+    },
+    /// A request of `Client` whose path is not spelled out.
+    Path {
+        /// The method.
+        method: String,
+    },
+    /// A macro whose expansion is not read.
+    Macro {
+        /// Its name.
+        name: String,
+    },
+    /// A function that is called with more different types than are followed.
+    Runs {
+        /// The function.
+        function: String,
+    },
+    /// A function of a crate that is built on kube.
+    Crate {
+        /// The function.
+        function: String,
+        /// The crate.
+        krate: String,
+    },
+}
+
+impl Cause {
+    /// The verbs that a request may need; none if it may be any.
+    pub fn verbs(&self) -> Vec<&str> {
+        match self {
+            Self::Receiver { method } | Self::Subresource { method } => table::verbs(method),
+            Self::Kind { verbs, .. } => verbs.iter().map(String::as_str).collect(),
+            Self::Patch { .. } => vec!["create"],
+            Self::Extension { .. }
+            | Self::Path { .. }
+            | Self::Macro { .. }
+            | Self::Runs { .. }
+            | Self::Crate { .. } => Vec::new(),
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Self::Receiver { method } => {
+                format!("`{method}` looks like a request, but its receiver could not be followed")
+            }
+            Self::Extension { method } => format!("`{method}` of an `Api` may make requests, and is not read"),
+            Self::Kind { call, why, .. } => format!("`{call}`: {why}"),
+            Self::Subresource { method } => {
+                format!("`Api::{method}`: the name of the subresource is not spelled out in the source")
+            }
+            Self::Patch { method } => {
+                format!("`Api::{method}`: whether this is a server-side apply could not be followed")
+            }
+            Self::Path { method } => {
+                format!("`Client::{method}`: the path of the request is not spelled out in the source")
+            }
+            Self::Macro { name } => format!("the macro `{name}!` may make requests, and is not read"),
+            Self::Runs { function } => format!("`{function}` is called in more ways than are told apart"),
+            Self::Crate { function, krate } => {
+                format!("`{function}` of the crate `{krate}` may make requests, and is not read")
+            }
+        }
+    }
+
+    fn help(&self) -> &'static str {
+        match self {
+            Self::Patch { .. } => "for a server-side apply name the verb `create` in a marker",
+            _ => "name its permissions in a `+kubebuilder:rbac` marker",
+        }
+    }
+}
+
+impl From<&Doubt> for Diagnostic {
+    fn from(doubt: &Doubt) -> Self {
+        let Doubt { origin, cause } = doubt;
+        Self::new(Code::RbacNotFollowed, cause.message()).at(origin.clone()).help(cause.help())
+    }
+}
