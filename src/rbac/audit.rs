@@ -403,7 +403,9 @@ impl Verification<'_> {
             found.push(Diagnostic::new(Code::RequestForbidden, text).help(help));
         }
         for grants in by_place(self.grants) {
-            found.extend(self.unused(&grants, tally).into_iter().collect());
+            if !grants.iter().any(|grant| grant.is_given) {
+                found.extend(self.unused(&grants, tally).into_iter().collect());
+            }
         }
         found.sort();
         found

@@ -22,6 +22,8 @@ pub struct Grant {
     pub origin: Origin,
     /// The name of a role that is written by hand; `None` for a marker.
     pub role: Option<String>,
+    /// The role is one of every cluster: it is not for the operator to change what it allows.
+    pub is_given: bool,
 }
 
 /// Where a rule holds.
@@ -138,6 +140,7 @@ struct Binding {
     role: (String, String),
     /// The service accounts.
     accounts: Vec<String>,
+    origin: Origin,
 }
 
 impl Manifests {
@@ -157,16 +160,29 @@ impl Manifests {
     pub fn of_files(root: &Path, files: &[PathBuf]) -> Result<Self, Problem> {
         let mut manifests = Self::default();
         for file in files {
-            let text = std::fs::read_to_string(file)
+            let bytes = std::fs::read(file)
                 .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", file.display())))?;
-            manifests.add(&shown(root, file), &text)?;
+            manifests.read(&shown(root, file), &bytes)?;
         }
-        if manifests.roles.is_empty() {
+        if manifests.roles.is_empty() && manifests.given(&Home::default()).is_empty() {
             let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
             return Err(Problem::new(format!("there is no role in {}", names.join(", ")))
                 .help("name files with a `Role` or `ClusterRole`; templates have to be rendered first"));
         }
         Ok(manifests)
+    }
+
+    /// Adds what is in one file; its path is for people.
+    ///
+    /// # Errors
+    ///
+    /// It is no text, or no YAML: which line.
+    pub fn read(&mut self, path: &str, bytes: &[u8]) -> Result<(), Problem> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let line = bytes[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
+            Problem::new(format!("`{path}:{line}` is no text in UTF-8"))
+        })?;
+        self.add(path, text.strip_prefix('\u{feff}').unwrap_or(text))
     }
 
     fn kustomization(&mut self, root: &Path, folder: &Path, seen: &mut BTreeSet<PathBuf>) -> Result<(), Problem> {
@@ -175,7 +191,7 @@ impl Manifests {
         }
         let Ok(text) = std::fs::read_to_string(folder.join("kustomization.yaml")) else { return Ok(()) };
         let shown_path = shown(root, &folder.join("kustomization.yaml"));
-        let value: Value = serde_yaml::from_str(&text).map_err(|error| invalid(&shown_path, &error.to_string()))?;
+        let value: Value = serde_yaml::from_str(&text).map_err(|error| invalid(&shown_path, &error, 0))?;
         let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
         for entry in list("resources").iter().chain(&list("components")).filter_map(Value::as_str) {
             let path = crate::source::clean(&folder.join(entry));
@@ -203,7 +219,7 @@ impl Manifests {
         for range in documents(text) {
             let document: Value = match serde_yaml::from_str(&text[range.clone()]) {
                 Ok(value) => value,
-                Err(error) => return Err(invalid(path, &error.to_string())),
+                Err(error) => return Err(invalid(path, &error, text[..range.start].matches('\n').count())),
             };
             let items = document["items"].as_array().filter(|_| string(&document["kind"]).ends_with("List"));
             let start = range.start + text[range.clone()].find("kind:").unwrap_or(0);
@@ -243,7 +259,8 @@ impl Manifests {
                 let accounts = subjects.iter().filter(|subject| subject["kind"] == "ServiceAccount");
                 let accounts = accounts.map(|subject| string(&subject["name"])).collect();
                 let role = (string(&object["roleRef"]["kind"]), string(&object["roleRef"]["name"]));
-                self.bindings.push(Binding { kind, name, namespace, role, accounts });
+                let origin = origin.clone();
+                self.bindings.push(Binding { kind, name, namespace, role, accounts, origin });
             }
             "Deployment" | "StatefulSet" | "DaemonSet" => {
                 let account = &object["spec"]["template"]["spec"]["serviceAccountName"];
@@ -302,10 +319,40 @@ impl Manifests {
             };
             for reach in reaches {
                 for (rule, origin) in &role.rules {
-                    let role = Some(role.name.clone());
-                    grants.push(Grant { rule: rule.clone(), reach: reach.clone(), origin: origin.clone(), role });
+                    grants.push(Grant {
+                        rule: rule.clone(),
+                        reach: reach.clone(),
+                        origin: origin.clone(),
+                        role: Some(role.name.clone()),
+                        is_given: false,
+                    });
                 }
             }
+        }
+        grants.extend(self.given(home));
+        grants
+    }
+
+    /// The rules that bindings take from roles of every cluster.
+    fn given(&self, home: &Home) -> Vec<Grant> {
+        let is_declared = |name: &str| self.roles.iter().any(|role| role.kind == "ClusterRole" && role.name == name);
+        let mut grants = Vec::new();
+        for binding in self.bindings.iter().filter(|binding| self.is_of_operator(binding)) {
+            let (kind, name) = &binding.role;
+            if kind != "ClusterRole" || is_declared(name) {
+                continue;
+            }
+            let reach = match binding.kind.as_str() {
+                "ClusterRoleBinding" => Reach::Everywhere,
+                _ => home.reach(&binding.namespace),
+            };
+            grants.extend(of_every_cluster(name).into_iter().map(|rule| Grant {
+                rule,
+                reach: reach.clone(),
+                origin: binding.origin.clone(),
+                role: Some(name.clone()),
+                is_given: true,
+            }));
         }
         grants
     }
@@ -326,7 +373,8 @@ impl Manifests {
             let unbound = if home.confined.is_empty() { vec![Reach::Everywhere] } else { Vec::new() };
             for reach in reaches.unwrap_or(unbound) {
                 for rule in marker.rules() {
-                    grants.push(Grant { rule, reach: reach.clone(), origin: marker.origin.clone(), role: None });
+                    let (reach, origin) = (reach.clone(), marker.origin.clone());
+                    grants.push(Grant { rule, reach, origin, role: None, is_given: false });
                 }
             }
         }
@@ -371,9 +419,37 @@ fn shown(root: &Path, path: &Path) -> String {
     crate::source::relative(&absolute(path), &absolute(root)).to_string_lossy().replace('\\', "/")
 }
 
-fn invalid(path: &str, error: &str) -> Problem {
-    let error = error.lines().next().unwrap_or_default();
-    Problem::new(format!("`{path}` is no YAML: {error}")).help("render templates first, and name the result")
+/// `above` lines stand before the document.
+fn invalid(path: &str, error: &serde_yaml::Error, above: usize) -> Problem {
+    let line = above as u64 + error.location().map_or(1, |place| place.line().max(1));
+    let error = error.to_string();
+    // The reader's own words begin with the place in the document.
+    let why = error.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let why = why.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(why, |(_, why)| why);
+    Problem::new(format!("`{path}:{line}` is no YAML: {why}")).help("render templates first, and name the result")
+}
+
+/// The rules of a `ClusterRole` that every cluster has, if operators are bound to it.
+/// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#default-roles-and-role-bindings>
+fn of_every_cluster(role: &str) -> Vec<PolicyRule> {
+    let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
+    let allow = |group: &str, resource: &str, verb: &str| PolicyRule {
+        groups: list(&[group]),
+        resources: list(&[resource]),
+        verbs: list(&[verb]),
+        ..PolicyRule::default()
+    };
+    match role {
+        "cluster-admin" => {
+            let urls = PolicyRule { urls: list(&["*"]), verbs: list(&["*"]), ..PolicyRule::default() };
+            vec![allow("*", "*", "*"), urls]
+        }
+        "system:auth-delegator" => vec![
+            allow("authentication.k8s.io", "tokenreviews", "create"),
+            allow("authorization.k8s.io", "subjectaccessreviews", "create"),
+        ],
+        _ => Vec::new(),
+    }
 }
 
 /// The documents of a YAML file that are not empty.

@@ -129,9 +129,11 @@ impl Comparison<'_> {
     pub fn findings(&self, missing: &[Missing]) -> Diagnostics {
         let mut found: Diagnostics = missing.iter().map(|missing| missing.diagnostic(self.by_hand)).collect();
         for grants in by_place(self.grants) {
-            self.excess(&grants, &mut found);
+            if !grants.iter().any(|grant| grant.is_given) {
+                self.excess(&grants, &mut found);
+                self.scope(&grants, &mut found);
+            }
             self.wildcards(&grants, &mut found);
-            self.scope(&grants, &mut found);
             secrets(&grants, &mut found);
             escalation(&grants, &mut found);
         }

@@ -37,6 +37,7 @@ mod projects;
 mod property;
 mod random;
 mod rbac;
+mod rbac_bytes;
 mod rbac_derive;
 mod rbac_lint;
 mod rbac_server;
