@@ -11,6 +11,7 @@ mod rule;
 mod schema_code;
 mod schemars_attr;
 mod std_method;
+mod std_value;
 mod types;
 mod value;
 

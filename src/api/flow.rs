@@ -226,11 +226,11 @@ impl Types<'_> {
             match stmt {
                 Stmt::Local(local) => {
                     let before = env.clone();
-                    let name = self.local(scope, env, local)?;
+                    let (name, ty) = self.local(scope, env, local, None)?;
                     if refers(&before, &name) {
                         return self.no(scope, local);
                     }
-                    inner.insert(name.clone());
+                    inner.insert(name.clone(), ty);
                     hidden.push((before.get(&name).cloned(), name));
                 }
                 Stmt::Expr(expr, _) => self.statement(scope, env, &inner, expr)?,
@@ -284,7 +284,7 @@ impl Types<'_> {
             Expr::Path(path) => path.path.get_ident().map(ToString::to_string),
             _ => None,
         };
-        let Some(name) = name.filter(|name| own.contains(name) && !members.is_empty()) else {
+        let Some(name) = name.filter(|name| own.contains_key(name) && !members.is_empty()) else {
             return self.no(scope, assign);
         };
         let Some(mut whole) = env.get(&name).cloned() else { return self.no(scope, assign) };

@@ -47,6 +47,7 @@ impl Types<'_> {
             Val::F64(value) => Value::from(*value),
             Val::Char(value) => Value::String(value.to_string()),
             Val::Str(value) => Value::String(value.clone()),
+            Val::Duration(value) => serde_json::json!({ "secs": value.as_secs(), "nanos": value.subsec_nanos() }),
             Val::Some(value) => self.json(scope, at, value)?,
             Val::Seq(values) => {
                 let values: Result<Vec<Value>, Refusal> =

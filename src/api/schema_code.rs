@@ -3,7 +3,7 @@
 //! They are straight lines: locals, JSON with schemas inside, `insert` and `remove`. A loop, a `match` or a look into
 //! the schema of another type is refused, as everything is that the evaluator of values does not know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::TokenStream;
 use syn::parse::Parser as _;
@@ -20,8 +20,9 @@ use super::value::{Env, Target, Val, owner_type};
 
 type Eval<T = Val> = Result<T, Refusal>;
 
-/// The variables that a block declares itself; a change of any other one would be lost at its end.
-pub(super) type Own = BTreeSet<String>;
+/// The variables that a block declares itself, with their types where they are known; a change of any other variable
+/// would be lost at its end.
+pub(super) type Own = BTreeMap<String, Option<TypeId>>;
 
 /// An object inside the schema that a variable holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -410,7 +411,7 @@ impl Types<'_> {
                     return self.no(scope, expr);
                 };
                 let name = name.ident.to_string();
-                if !own.contains(&place.variable) {
+                if !own.contains_key(&place.variable) {
                     return self.no(scope, expr);
                 }
                 let mut inner = env.clone();
@@ -463,17 +464,20 @@ impl Types<'_> {
         if let Expr::Path(path) = &*call.receiver
             && let Some(name) = path.path.get_ident().map(ToString::to_string)
             && let Some(collection @ (Val::Map(_) | Val::Seq(_))) = env.get(&name)
-            && own.contains(&name)
+            && own.contains_key(&name)
         {
+            let of = own.get(&name).copied().flatten().and_then(|ty| self.known(ty));
+            let types = of.map(|(_, arguments)| arguments).unwrap_or_default();
             let changed = match (method.as_str(), arguments.as_slice(), collection.clone()) {
                 ("insert", [key, value], Val::Map(mut entries)) => {
-                    let (key, value) = (self.definite(scope, env, key)?, self.definite(scope, env, value)?);
+                    let (key, value) =
+                        (self.part(scope, env, key, types.first())?, self.part(scope, env, value, types.get(1))?);
                     entries.retain(|(other, _)| *other != key);
                     entries.push((key, value));
                     Val::Map(entries)
                 }
                 ("push", [item], Val::Seq(mut items)) => {
-                    items.push(self.definite(scope, env, item)?);
+                    items.push(self.part(scope, env, item, types.first())?);
                     Val::Seq(items)
                 }
                 _ => return self.no(scope, call),
@@ -481,7 +485,7 @@ impl Types<'_> {
             env.insert(name, changed);
             return Ok(());
         }
-        let Some(place) = self.object(env, &call.receiver).filter(|place| own.contains(&place.variable)) else {
+        let Some(place) = self.object(env, &call.receiver).filter(|place| own.contains_key(&place.variable)) else {
             return self.no(scope, call);
         };
         let string = self.primitive("std::string::String");
@@ -516,8 +520,11 @@ impl Types<'_> {
         Ok(())
     }
 
-    /// A value whose type is not left to inference.
-    fn definite(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval {
+    /// A value that a collection takes; without the type that it holds, one whose type is not left to inference.
+    fn part(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<&TypeId>) -> Eval {
+        if let Some(ty) = ty {
+            return self.eval(scope, env, expr, Some(*ty));
+        }
         match self.eval(scope, env, expr, None)? {
             value @ (Val::Str(_)
             | Val::Bool(_)
@@ -530,7 +537,7 @@ impl Types<'_> {
         }
     }
 
-    /// `concat!`, `format!`, `include_str!` and `module_path!` by the canonical path of the macro; `None` when something
+    /// `concat!`, `env!`, `format!`, `include_str!` and `module_path!` by the canonical path of the macro; `None` when something
     /// in it is not known.
     pub(super) fn text_macro(
         &mut self,
@@ -542,6 +549,15 @@ impl Types<'_> {
         let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
         let Ok(arguments) = parser.parse2(tokens.clone()) else { return Ok(None) };
         match path {
+            "std::env" => {
+                let manifest = self.tree.manifest_of(scope.module);
+                // The rest of the environment is not the source's to say.
+                Ok(match arguments.first().and_then(text_literal).as_deref() {
+                    Some("CARGO_PKG_VERSION") => manifest.version.clone(),
+                    Some("CARGO_PKG_NAME") => Some(manifest.name.clone()),
+                    _ => None,
+                })
+            }
             "std::module_path" => Ok(Some(self.tree.module_path(scope.module).join("::"))),
             "std::include_str" => {
                 let (Some(path), 1) = (arguments.first(), arguments.len()) else { return Ok(None) };

@@ -5,7 +5,7 @@ use syn::{Expr, ExprMethodCall, GenericArgument};
 use crate::schema::TypeId;
 
 use super::types::{Refusal, Scope, Types};
-use super::value::{Env, LISTS, SETS, Val, plain, sorted, test};
+use super::value::{Env, LISTS, MAPS, SETS, Val, plain, sorted, test};
 
 type Eval<T = Val> = Result<T, Refusal>;
 
@@ -28,8 +28,22 @@ impl Types<'_> {
                 self.option_method(scope, env, (value, method, arguments), ty)?
             }
             (Val::Seq(items), arguments) => self.list_method(scope, env, call, (items, method, arguments), ty)?,
+            (Val::Int(value), [other]) if matches!(method, "min" | "max") => {
+                match self.eval(scope, env, other, None)? {
+                    Val::Int(other) => {
+                        Some(Val::Int(if method == "min" { value.min(other) } else { value.max(other) }))
+                    }
+                    _ => None,
+                }
+            }
             (value, []) => match (method, value) {
                 ("into", value) if self.is_json(ty) && value.is_simple() => Some(value),
+                ("into", value @ Val::Int(number)) if self.fits(number, ty) == Some(true) => Some(value),
+                ("as_secs", Val::Duration(value)) => Some(Val::Int(value.as_secs().into())),
+                ("as_millis", Val::Duration(value)) => i128::try_from(value.as_millis()).ok().map(Val::Int),
+                ("as_secs_f64", Val::Duration(value)) => Some(Val::F64(value.as_secs_f64())),
+                ("as_secs_f32", Val::Duration(value)) => Some(Val::F32(value.as_secs_f32())),
+                ("get", value @ Val::Int(_)) => Some(value),
                 ("to_string", Val::Int(value)) => Some(Val::Str(value.to_string())),
                 ("to_string", Val::Bool(value)) => Some(Val::Str(value.to_string())),
                 ("to_string", Val::Char(value)) => Some(Val::Str(value.to_string())),
@@ -91,12 +105,28 @@ impl Types<'_> {
                 let other = self.eval(scope, env, other, ty)?;
                 Some(if let Val::Some(inner) = value { *inner } else { other })
             }
-            ("as_ref" | "as_deref" | "cloned" | "copied", [], value) => Some(value),
+            ("as_ref" | "as_deref" | "cloned" | "copied", [], value) | ("or", [_], value @ Val::Some(_)) => Some(value),
             ("clone", [], value) if plain(&value) => Some(value),
             ("map", [function], Val::Some(inner)) => {
                 Some(Val::Some(Box::new(self.apply(scope, env, function, *inner, None)?)))
             }
-            ("map", [_], Val::None) => Some(Val::None),
+            ("map" | "and_then" | "filter", [_], Val::None) => Some(Val::None),
+            ("filter", [function], Val::Some(inner)) => {
+                match self.apply(scope, env, function, (*inner).clone(), None)? {
+                    Val::Bool(true) => Some(Val::Some(inner)),
+                    Val::Bool(false) => Some(Val::None),
+                    _ => None,
+                }
+            }
+            ("is_some_and", [_], Val::None) => Some(Val::Bool(false)),
+            ("is_none_or", [_], Val::None) => Some(Val::Bool(true)),
+            ("is_some_and" | "is_none_or", [function], Val::Some(inner)) => {
+                Some(self.apply(scope, env, function, *inner, None)?)
+            }
+            ("map_or", [other, _], Val::None) | ("or", [other], Val::None) => Some(self.eval(scope, env, other, ty)?),
+            ("map_or", [_, function], Val::Some(inner)) | ("and_then", [function], Val::Some(inner)) => {
+                Some(self.apply(scope, env, function, *inner, ty)?)
+            }
             (name, [], value) => test(name, &value).map(Val::Bool),
             _ => None,
         })
@@ -132,6 +162,27 @@ impl Types<'_> {
                 }
                 Val::Seq(kept)
             }
+            ("any" | "all", [function]) => {
+                let mut found = Vec::new();
+                for item in items {
+                    found.push(self.apply(scope, env, function, item, None)?);
+                }
+                if !found.iter().all(|value| matches!(value, Val::Bool(_))) {
+                    return Ok(None);
+                }
+                Val::Bool(
+                    found.contains(&Val::Bool(true)) && method == "any"
+                        || !found.contains(&Val::Bool(false)) && method == "all",
+                )
+            }
+            ("contains", [item]) => {
+                let item = self.eval(scope, env, item, None)?;
+                let equal: Option<Vec<bool>> = items.iter().map(|other| self.equal(other, &item)).collect();
+                match equal {
+                    Some(equal) => Val::Bool(equal.contains(&true)),
+                    None => return Ok(None),
+                }
+            }
             ("join", [separator]) => match (self.eval(scope, env, separator, None)?, texts(&items)) {
                 (Val::Str(separator), Some(texts)) if separator.len() * texts.len() < LONG => {
                     Val::Str(texts.join(&separator))
@@ -143,7 +194,11 @@ impl Types<'_> {
                 None => return Ok(None),
             },
             ("collect", []) => return Ok(self.collected(scope, call, items, ty)),
-            ("into", []) if self.primitive_name(ty).is_some_and(|name| LISTS[0] == name) => Val::Seq(items),
+            ("into", []) => match self.primitive_name(ty) {
+                Some(name) if LISTS[0] == name => Val::Seq(items),
+                Some(name) if MAPS[..2].contains(&name) => return Ok(entries(items).map(Val::Map)),
+                _ => return Ok(None),
+            },
             _ => return Ok(None),
         }))
     }
@@ -168,6 +223,7 @@ impl Types<'_> {
         match name {
             name if name == LISTS[0] => Some(Val::Seq(items)),
             name if name == SETS[0] => sorted(items).map(Val::Seq),
+            name if MAPS.contains(&name) => entries(items).map(Val::Map),
             "std::string::String" => texts(&items).map(|texts| Val::Str(texts.concat())),
             _ => None,
         }
@@ -191,6 +247,18 @@ impl Types<'_> {
             _ => false,
         }
     }
+}
+
+/// Pairs as the entries of a map, of which the last of a key stays.
+fn entries(items: Vec<Val>) -> Option<Vec<(Val, Val)>> {
+    let mut entries: Vec<(Val, Val)> = Vec::new();
+    for item in items {
+        let Val::Seq(pair) = item else { return None };
+        let [key, value]: [Val; 2] = pair.try_into().ok()?;
+        entries.retain(|(other, _)| *other != key);
+        entries.push((key, value));
+    }
+    Some(entries)
 }
 
 fn texts(items: &[Val]) -> Option<Vec<String>> {

@@ -99,6 +99,8 @@ pub(super) struct Types<'t> {
     aliases: Vec<ItemRef>,
     /// Nested calls of the evaluator.
     pub(super) depth: usize,
+    /// The value of the expression that is evaluated next is that of the function, so it may `return`.
+    pub(super) tail: bool,
     /// Nested expressions of the evaluator.
     pub(super) nested: usize,
     /// What the evaluator may still do for this resource, see [`Types::spend`].
@@ -122,6 +124,7 @@ impl<'t> Types<'t> {
             outsides: BTreeMap::new(),
             aliases: Vec::new(),
             depth: 0,
+            tail: false,
             nested: 0,
             budget: value::BUDGET,
             derived: RefCell::default(),
@@ -375,7 +378,7 @@ impl<'t> Types<'t> {
             Ok(arguments) => arguments,
             Err(refused) => return refused,
         };
-        let path = canonical.join("::");
+        let mut path = canonical.join("::");
         let span = ty.path.span();
         if path == "serde_json::Map" && (arguments.len() != 2 || !self.is_string_to_value(&arguments)) {
             return self.unsupported(scope, ty, "this map");
@@ -389,6 +392,13 @@ impl<'t> Types<'t> {
             && dependency::schemars_feature(self.tree, scope.module, "arrayvec").is_none()
         {
             return self.known_type(known, vec![*item]);
+        }
+        let mut arguments = arguments;
+        if let ("std::num::NonZero", [number]) = (path.as_str(), arguments.as_slice())
+            && let Some((number, _)) = self.known(*number)
+        {
+            path = format!("std::num::NonZero{}{}", number.path[..1].to_uppercase(), &number.path[1..]);
+            arguments.clear();
         }
         let Some(known) = known::lookup(&path) else {
             let krate = canonical.first().map_or("", String::as_str);

@@ -5,13 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use quote::ToTokens;
 use serde_json::{Map, Value};
+use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned as _;
 use syn::{
-    BinOp, Block, Expr, ExprCall, ExprMethodCall, ExprStruct, Fields, FnArg, ImplItem, Item, Lit, Member, Pat, Path,
-    Stmt, UnOp,
+    BinOp, Block, Expr, ExprCall, ExprGroup, ExprMethodCall, ExprParen, ExprStruct, Fields, FnArg, ImplItem, Item, Lit,
+    Member, Pat, Path, Stmt, UnOp,
 };
 
 use crate::diagnostic::Code;
@@ -21,6 +23,7 @@ use crate::source::{ItemRef, ModuleId, Namespace, Resolution};
 use super::flow::{is_statement, with};
 use super::json;
 use super::schema_code::{Own, Place, is_json_function};
+use super::std_value;
 use super::types::{Info, Refusal, Scope, Types};
 
 /// A value of a Rust expression.
@@ -33,6 +36,7 @@ pub(super) enum Val {
     F64(f64),
     Char(char),
     Str(String),
+    Duration(Duration),
     None,
     Some(Box<Val>),
     /// Lists, sets, arrays and tuples.
@@ -62,6 +66,7 @@ impl Val {
             | Val::F32(_)
             | Val::F64(_)
             | Val::Char(_)
+            | Val::Duration(_)
             | Val::None
             | Val::Generator
             | Val::Place(_) => 1,
@@ -108,12 +113,13 @@ impl Types<'_> {
 
     /// The value of an expression; `ty` is the type that the place asks for.
     pub(super) fn eval(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
+        let tail = std::mem::take(&mut self.tail);
         self.spend(scope, expr, 1)?;
         if self.nested >= NESTED {
             return self.no(scope, expr);
         }
         self.nested += 1;
-        let value = self.expression(scope, env, expr, ty);
+        let value = self.expression(scope, env, expr, ty, tail);
         self.nested -= 1;
         let value = value?;
         if let Val::Str(_) = value {
@@ -130,14 +136,16 @@ impl Types<'_> {
         if left.is_some() { Ok(()) } else { self.no(scope, what) }
     }
 
-    fn expression(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
+    fn expression(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>, tail: bool) -> Eval {
         match expr {
             Expr::Lit(lit) => match self.literal(&lit.lit, ty, false) {
                 Some(value) => Ok(value),
                 None => self.no(scope, expr),
             },
-            Expr::Paren(inner) => self.eval(scope, env, &inner.expr, ty),
-            Expr::Group(inner) => self.eval(scope, env, &inner.expr, ty),
+            Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
+                self.tail = tail;
+                self.eval(scope, env, expr, ty)
+            }
             Expr::Reference(inner) if inner.mutability.is_some() => match self.eval(scope, env, &inner.expr, None)? {
                 Val::Generator => Ok(Val::Generator),
                 _ => self.no(scope, expr),
@@ -147,17 +155,23 @@ impl Types<'_> {
                     ty.and_then(|ty| self.known(ty)).filter(|(known, _)| known.path == "&").map(|(_, args)| args[0]);
                 self.eval(scope, env, &inner.expr, ty)
             }
-            Expr::Block(block) if block.label.is_none() => self.block(scope, env, &block.block, ty),
+            Expr::Block(block) if block.label.is_none() => {
+                self.tail = tail;
+                self.block(scope, env, &block.block, ty)
+            }
             Expr::Unary(unary) => self.unary(scope, env, expr, &unary.op, &unary.expr, ty),
             Expr::Binary(binary) => self.binary(scope, env, expr, (&binary.left, &binary.op, &binary.right), ty),
             Expr::Cast(cast) => {
-                let value = self.eval(scope, env, &cast.expr, None)?;
                 let target = self.ty(scope, &cast.ty);
-                match value {
-                    Val::Int(value) if self.fits(value, Some(target)) == Some(true) => Ok(Val::Int(value)),
-                    _ => self.no(scope, expr),
+                // A literal is of the type that it is cast to.
+                let literal = matches!(unwrap(&cast.expr), Expr::Lit(_)) && self.fits(0, Some(target)).is_some();
+                let value = self.eval(scope, env, &cast.expr, Some(target).filter(|_| literal))?;
+                match self.primitive_name(Some(target)).and_then(|target| cast_to(&value, target)) {
+                    Some(value) => Ok(value),
+                    None => self.no(scope, expr),
                 }
             }
+            Expr::Range(range) => self.range(scope, env, range, ty),
             Expr::Path(path) if path.qself.is_none() => self.path(scope, env, expr, &path.path, ty),
             Expr::Struct(literal) if literal.qself.is_none() => self.struct_literal(scope, env, literal, ty),
             Expr::Call(call) => self.call(scope, env, call, ty),
@@ -182,15 +196,22 @@ impl Types<'_> {
             Expr::Macro(call) => self.macro_call(scope, env, expr, &call.mac, ty),
             Expr::If(branch) => {
                 let Some((_, other)) = &branch.else_branch else { return self.no(scope, expr) };
-                match self.condition(scope, env, &branch.cond)? {
+                let bound = self.condition(scope, env, &branch.cond)?;
+                self.tail = tail;
+                match bound {
                     Some(bound) => self.block(scope, &with(env, &bound), &branch.then_branch, ty),
                     None => self.eval(scope, env, other, ty),
                 }
             }
             Expr::Match(choice) => {
                 let (bound, body) = self.arm(scope, env, choice)?;
+                self.tail = tail;
                 self.eval(scope, &with(env, &bound), body, ty)
             }
+            Expr::Return(ret) if tail => match &ret.expr {
+                Some(value) => self.eval(scope, env, value, ty),
+                None => Ok(Val::Unit),
+            },
             Expr::Field(access) => self.member_value(scope, env, access),
             _ => self.no(scope, expr),
         }
@@ -231,7 +252,7 @@ impl Types<'_> {
     }
 
     /// Whether an integer is one of the type; `None` when the type is no integer.
-    fn fits(&self, value: i128, ty: Option<TypeId>) -> Option<bool> {
+    pub(super) fn fits(&self, value: i128, ty: Option<TypeId>) -> Option<bool> {
         in_range(value, self.primitive_name(ty)?)
     }
 
@@ -245,18 +266,33 @@ impl Types<'_> {
     }
 
     pub(super) fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
+        self.block_with(scope, env, Own::new(), block, ty)
+    }
+
+    /// A block with variables that are its own from the start.
+    fn block_with(&mut self, scope: &Scope, env: &Env, mut own: Own, block: &Block, ty: Option<TypeId>) -> Eval {
+        let tail = std::mem::take(&mut self.tail);
         self.spend(scope, block, env.values().map(Val::weight).sum())?;
         let mut env = env.clone();
-        let mut own = Own::new();
         let Some((last, before)) = block.stmts.split_last() else { return Ok(Val::Unit) };
+        self.local_constants(scope, &mut env, before)?;
+        let returned = returned_variable(last, before);
         for stmt in before {
             match stmt {
+                Stmt::Item(Item::Const(_)) => {}
                 Stmt::Local(local) => {
-                    let name = self.local(scope, &mut env, local)?;
+                    let expected = ty.filter(|_| returned.is_some() && returned == bound_name(local));
+                    let (name, ty) = self.local(scope, &mut env, local, expected)?;
                     // A name that is used again would leave references to the first one behind.
                     let taken = env.values().any(|value| matches!(value, Val::Place(place) if place.is_in(&name)));
-                    if !own.insert(name) && taken {
+                    if own.insert(name, ty).is_some() && taken {
                         return self.no(scope, local);
+                    }
+                }
+                Stmt::Expr(Expr::If(branch), _) if tail && branch.else_branch.is_none() && returns(branch) => {
+                    if let Some(bound) = self.condition(scope, &env, &branch.cond)? {
+                        self.tail = true;
+                        return self.block(scope, &with(&env, &bound), &branch.then_branch, ty);
                     }
                 }
                 Stmt::Expr(expr, semicolon) if semicolon.is_some() || is_statement(expr) => {
@@ -266,21 +302,42 @@ impl Types<'_> {
             }
         }
         match last {
-            Stmt::Expr(Expr::Return(ret), _) => match &ret.expr {
-                Some(value) => self.eval(scope, &env, value, ty),
-                None => Ok(Val::Unit),
-            },
-            Stmt::Expr(expr, None) => self.eval(scope, &env, expr, ty),
+            Stmt::Expr(expr @ Expr::Return(_), _) | Stmt::Expr(expr, None) => {
+                self.tail = tail;
+                self.eval(scope, &env, expr, ty)
+            }
             stmt => self.no(scope, stmt),
         }
     }
 
-    /// Binds `let name = …;`, and returns the name.
-    pub(super) fn local(&mut self, scope: &Scope, env: &mut Env, local: &syn::Local) -> Eval<String> {
+    /// Adds the constants that a block declares, which are known in all of it.
+    fn local_constants(&mut self, scope: &Scope, env: &mut Env, stmts: &[Stmt]) -> Eval<()> {
+        for stmt in stmts {
+            let Stmt::Item(Item::Const(item)) = stmt else { continue };
+            // A pattern would find the one outside.
+            let hides = self.value_path(scope, &Path::from(item.ident.clone())).is_some();
+            if hides || !item.attrs.is_empty() || !item.generics.params.is_empty() {
+                return self.no(scope, stmt);
+            }
+            let ty = self.ty(scope, &item.ty);
+            let value = self.eval(scope, env, &item.expr, Some(ty))?;
+            env.insert(item.ident.to_string(), value);
+        }
+        Ok(())
+    }
+
+    /// Binds `let name = …;`, and returns the name and its type; `expected` is what follows from its use.
+    pub(super) fn local(
+        &mut self,
+        scope: &Scope,
+        env: &mut Env,
+        local: &syn::Local,
+        expected: Option<TypeId>,
+    ) -> Eval<(String, Option<TypeId>)> {
         let (pat, ty) = match &local.pat {
             Pat::Type(typed) => (&*typed.pat, Some(self.ty(scope, &typed.ty))),
             // Without its type a number may be of any width.
-            pat => (pat, None),
+            pat => (pat, expected),
         };
         let (Pat::Ident(name), Some(init)) = (pat, &local.init) else { return self.no(scope, local) };
         if name.subpat.is_some() || name.by_ref.is_some() || init.diverge.is_some() {
@@ -300,7 +357,7 @@ impl Types<'_> {
             return self.no(scope, local);
         }
         env.insert(name.ident.to_string(), value);
-        Ok(name.ident.to_string())
+        Ok((name.ident.to_string(), ty))
     }
 
     fn unary(&mut self, scope: &Scope, env: &Env, expr: &Expr, op: &UnOp, inner: &Expr, ty: Option<TypeId>) -> Eval {
@@ -309,6 +366,10 @@ impl Types<'_> {
         }
         let value = self.eval(scope, env, inner, ty)?;
         match (op, value) {
+            // A `Deref` of the user makes another value of it.
+            (UnOp::Deref(_), Val::Struct(id, _) | Val::Variant(id, ..)) if self.implements(id, "std::ops::Deref") => {
+                self.no(scope, expr)
+            }
             (UnOp::Deref(_), value) => Ok(value),
             (UnOp::Not(_), Val::Bool(value)) => Ok(Val::Bool(!value)),
             (UnOp::Neg(_), Val::Int(value)) if ty.is_some() && self.fits(-value, ty) == Some(true) => {
@@ -332,7 +393,9 @@ impl Types<'_> {
             matches!(op, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_));
         let ty = if comparison { None } else { ty };
         let left = self.eval(scope, env, left, ty)?;
-        let right = self.eval(scope, env, right, ty)?;
+        let factor = matches!((op, &left), (BinOp::Mul(_), Val::Duration(_)));
+        let right_ty = if factor { self.primitive("u32") } else { ty };
+        let right = self.eval(scope, env, right, right_ty)?;
         let value = match (op, left, right) {
             // Only values whose `PartialEq` is that of the language or derived: a user's type may have its own.
             (BinOp::Eq(_), left, right) => self.equal(&left, &right).map(Val::Bool),
@@ -340,6 +403,12 @@ impl Types<'_> {
             (BinOp::Add(_), Val::Str(left), Val::Str(right)) => Some(Val::Str(left + &right)),
             (BinOp::And(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left && right)),
             (BinOp::Or(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left || right)),
+            (op, Val::F64(left), Val::F64(right)) => float_operation(op, left, right).map(Val::F64),
+            (op, Val::F32(left), Val::F32(right)) => float_operation(op, left, right).map(Val::F32),
+            (BinOp::Add(_), Val::Duration(left), Val::Duration(right)) => left.checked_add(right).map(Val::Duration),
+            (BinOp::Mul(_), Val::Duration(left), Val::Int(right)) => {
+                u32::try_from(right).ok().and_then(|right| left.checked_mul(right)).map(Val::Duration)
+            }
             (op, Val::Int(left), Val::Int(right)) => match op {
                 BinOp::Lt(_) => Some(Val::Bool(left < right)),
                 BinOp::Le(_) => Some(Val::Bool(left <= right)),
@@ -394,10 +463,10 @@ impl Types<'_> {
             Some(Target::Foreign(path)) => match path.join("::").as_str() {
                 "std::option::Option::None" => Ok(Val::None),
                 "serde_json::Value::Null" | "serde_json::value::Value::Null" => Ok(Val::Json(Value::Null)),
-                "std::f64::consts::PI" => self.no(scope, expr),
-                path => match limit(path) {
-                    Some(value) if ty.is_none() || self.fits(value, ty) != Some(false) => Ok(Val::Int(value)),
-                    _ => self.no(scope, expr),
+                path => match std_value::constant(path) {
+                    Some(Val::Int(value)) if self.fits(value, ty) == Some(false) => self.no(scope, expr),
+                    Some(value) => Ok(value),
+                    None => self.no(scope, expr),
                 },
             },
             Some(Target::Itself(id)) => match self.shape(id) {
@@ -642,7 +711,9 @@ impl Types<'_> {
         if let Some(id) = generic_default(scope, &function.path).filter(|_| arguments.is_empty()) {
             return self.default_of(scope, call, id);
         }
-        match self.value_path(scope, &function.path) {
+        // The arguments of a generic type are those of the type that is asked for.
+        let asked = ty.filter(|id| self.shape(*id).is_some() && self.names(scope, &function.path, *id));
+        match asked.map(Target::Itself).or_else(|| self.value_path(scope, &function.path)) {
             Some(Target::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, &arguments, ty),
             Some(Target::Itself(id)) => match self.shape(id).cloned() {
                 Some(fields @ Fields::Unnamed(_)) => {
@@ -664,7 +735,10 @@ impl Types<'_> {
                         let inner = self.turbofish(scope, &function.path, &sig, inner);
                         self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
                     }
-                    None if name == "default" && arguments.is_empty() => self.default_of(scope, call, id),
+                    // A generic block may have a function of this name, too.
+                    None if name == "default" && arguments.is_empty() && self.takes_default_of_trait(id) => {
+                        self.default_of(scope, call, id)
+                    }
                     None => self.no(scope, call),
                 }
             }
@@ -754,12 +828,23 @@ impl Types<'_> {
             return self.no(scope, call);
         }
         let mut env = Env::new();
+        let mut own = Own::new();
         for (input, value) in sig.inputs.iter().zip(values) {
             let name = match input {
-                FnArg::Receiver(_) => "self".to_owned(),
+                FnArg::Receiver(receiver) => {
+                    if matches!(receiver.kind, syn::ReceiverKind::Value) {
+                        own.insert("self".to_owned(), inner.this);
+                    }
+                    "self".to_owned()
+                }
                 FnArg::Typed(input) => match &*input.pat {
                     Pat::Wild(_) => continue,
                     Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
+                    Pat::Ident(name) if !matches!(*input.ty, syn::Type::Reference(_)) => {
+                        let ty = self.ty(inner, &input.ty);
+                        own.insert(name.ident.to_string(), Some(ty));
+                        name.ident.to_string()
+                    }
                     Pat::Reference(inner) => match &*inner.pat {
                         Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
                         _ => return self.no(scope, call),
@@ -777,7 +862,10 @@ impl Types<'_> {
             syn::ReturnType::Type(_, ty) if matches!(**ty, syn::Type::ImplTrait(_)) => return self.no(scope, call),
             syn::ReturnType::Type(_, ty) => Some(self.ty(inner, ty)),
         };
-        self.deeper(scope, call, |types| types.block(inner, &env, block, output))
+        self.deeper(scope, call, |types| {
+            types.tail = true;
+            types.block_with(inner, &env, own, block, output)
+        })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -805,11 +893,13 @@ impl Types<'_> {
             (_, _, [value]) if is_json_function(&path) => self.json_function(scope, env, call, &path, value, ty),
             ("serde_json::Map" | "schemars::Schema", "new" | "default", []) => Ok(Val::Json(Value::Object(Map::new()))),
             ("std::borrow::Cow", "Borrowed" | "Owned", [value]) => self.eval(scope, env, value, None),
-            ("std::string::String", "new", []) => Ok(Val::Str(String::new())),
-            ("std::string::String", "from", [value]) => match self.eval(scope, env, value, None)? {
-                Val::Str(text) => Ok(Val::Str(text)),
-                _ => self.no(scope, call),
-            },
+            ("std::string::String" | "std::path::PathBuf", "new", []) => Ok(Val::Str(String::new())),
+            ("std::string::String" | "std::path::PathBuf", "from", [value]) => {
+                match self.eval(scope, env, value, None)? {
+                    Val::Str(text) => Ok(Val::Str(text)),
+                    _ => self.no(scope, call),
+                }
+            }
             (_, "new", []) if LISTS.contains(&owner) || SETS.contains(&owner) => Ok(Val::Seq(Vec::new())),
             (_, "new", []) if MAPS.contains(&owner) => Ok(Val::Map(Vec::new())),
             (_, "new", [value]) if POINTERS.contains(&owner) => {
@@ -881,8 +971,30 @@ impl Types<'_> {
                     (None, _) => self.no(scope, call),
                 }
             }
-            _ => self.no(scope, call),
+            _ => {
+                let given: Eval<Vec<Val>> =
+                    arguments.iter().map(|argument| self.eval(scope, env, argument, None)).collect();
+                match std_value::called(&path, &given?) {
+                    Some(value) => Ok(value),
+                    None => self.no(scope, call),
+                }
+            }
         }
+    }
+
+    /// `start..end` where a `Range` is asked for.
+    fn range(&mut self, scope: &Scope, env: &Env, range: &syn::ExprRange, ty: Option<TypeId>) -> Eval {
+        let element = self.argument(ty, &["std::ops::Range"]);
+        let (Some(start), Some(end), Some(_)) = (&range.start, &range.end, element) else {
+            return self.no(scope, range);
+        };
+        if !matches!(range.limits, syn::RangeLimits::HalfOpen(_)) {
+            return self.no(scope, range);
+        }
+        let start = self.eval(scope, env, start, element)?;
+        let end = self.eval(scope, env, end, element)?;
+        let (start, end) = (self.json(scope, range, &start)?, self.json(scope, range, &end)?);
+        Ok(Val::Json(serde_json::json!({ "start": start, "end": end })))
     }
 
     fn list<'e>(
@@ -900,6 +1012,9 @@ impl Types<'_> {
         let receiver = match &*call.receiver {
             // The `Ok` of a call has the type that the place asks for.
             Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => self.call(scope, env, inner, ty)?,
+            Expr::MethodCall(inner) if inner.method == "parse" && matches!(method.as_str(), "unwrap" | "expect") => {
+                return self.parsed(scope, env, inner, ty);
+            }
             receiver => self.eval(scope, env, receiver, None)?,
         };
         if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
@@ -927,6 +1042,38 @@ impl Types<'_> {
         }
     }
 
+    /// `text.parse().unwrap()` for types of std.
+    fn parsed(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
+        let written = match call.turbofish.as_ref().and_then(|turbofish| turbofish.args.first()) {
+            Some(syn::GenericArgument::Type(ty)) => Some(self.ty(scope, ty)),
+            _ => ty,
+        };
+        let Val::Str(text) = self.eval(scope, env, &call.receiver, None)? else { return self.no(scope, call) };
+        let value = self.primitive_name(written).and_then(|name| std_value::parsed(name, &text));
+        match value.filter(|value| !matches!(value, Val::Int(number) if self.fits(*number, written) != Some(true))) {
+            Some(value) => Ok(value),
+            None => self.no(scope, call),
+        }
+    }
+
+    /// `T::default` is that of the trait.
+    fn takes_default_of_trait(&self, id: TypeId) -> bool {
+        let Some(user) = self.user(id) else { return false };
+        let own = |block: &ItemRef| match self.tree.item(*block) {
+            Item::Impl(item) if item.trait_.is_none() => {
+                item.items.iter().any(|item| matches!(item, ImplItem::Fn(function) if function.sig.ident == "default"))
+            }
+            _ => false,
+        };
+        !self.tree.impls(user.item).iter().any(own)
+    }
+
+    /// Whether a type of the user has an `impl` of the trait of this canonical path.
+    fn implements(&self, id: TypeId, canonical: &str) -> bool {
+        let Some(user) = self.user(id) else { return false };
+        self.tree.impls(user.item).iter().any(|block| self.trait_of(*block).as_deref() == Some(canonical))
+    }
+
     fn derives_clone(&self, id: TypeId) -> bool {
         self.user(id).is_some_and(|user| self.derives_trait(user.item, "std::clone::Clone"))
     }
@@ -947,7 +1094,17 @@ impl Types<'_> {
                 Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.no(scope, expr),
                 recipe => Ok(Val::from(recipe)),
             },
-            "std::concat" | "std::format" | "std::include_str" | "std::module_path" => {
+            "std::matches" => {
+                let Ok(test) = mac.parse_body::<Matches>() else { return self.no(scope, expr) };
+                let value = self.eval(scope, env, &test.value, None)?;
+                let mut bound = Env::new();
+                let holds = self.matches(scope, &test.pat, &value, &mut bound)?;
+                match test.guard {
+                    Some(guard) if holds => self.eval(scope, &with(env, &bound), &guard, None),
+                    _ => Ok(Val::Bool(holds)),
+                }
+            }
+            "std::concat" | "std::env" | "std::format" | "std::include_str" | "std::module_path" => {
                 match self.text_macro(scope, env, &path.join("::"), &mac.tokens)? {
                     Some(text) => Ok(Val::Str(text)),
                     None => self.no(scope, expr),
@@ -983,7 +1140,7 @@ impl Types<'_> {
                     Some(length) => Ok(Val::Seq(vec![self.default_of(scope, at, arguments[0])?; length])),
                     None => self.no(scope, at),
                 },
-                "std::time::Duration" => Ok(Val::Json(serde_json::json!({ "secs": 0, "nanos": 0 }))),
+                "std::time::Duration" => Ok(Val::Duration(Duration::ZERO)),
                 "std::ops::Range" => {
                     let end = self.default_of(scope, at, arguments[0])?;
                     let end = self.json(scope, at, &end)?;
@@ -996,6 +1153,9 @@ impl Types<'_> {
                     values.map(Val::Seq)
                 }
                 path if in_range(0, path).is_some() => Ok(Val::Int(0)),
+                "smol_str::SmolStr" => Ok(Val::Str(String::new())),
+                "bytes::Bytes" | "bytes::BytesMut" => Ok(Val::Seq(Vec::new())),
+                "uuid::Uuid" => Ok(std_value::nil_uuid()),
                 _ => match known.default {
                     Some(default) => Ok(Val::Json(default())),
                     None => match self.linked_default(scope, known.path) {
@@ -1064,8 +1224,18 @@ impl Types<'_> {
 
     /// Whether `path(&value)` is true, as `#[serde(skip_serializing_if = "path")]` calls it with a field of type `ty`.
     pub(super) fn test_path(&mut self, scope: &Scope, path: &syn::ExprPath, value: &Val, ty: TypeId) -> Eval<bool> {
-        if path.qself.is_some() {
-            return self.no(scope, path);
+        if let Some(qself) = &path.qself {
+            // `<[_]>::is_empty`, `<str>::is_empty`
+            let plain = match &*qself.ty {
+                syn::Type::Slice(_) => matches!(value, Val::Seq(_)),
+                syn::Type::Path(of) => of.path.is_ident("str") && matches!(value, Val::Str(_)),
+                _ => false,
+            };
+            let answer = match path.path.segments.last() {
+                Some(last) if plain && qself.position == 0 => test(&last.ident.to_string(), value),
+                _ => None,
+            };
+            return answer.map_or_else(|| self.no(scope, path), Ok);
         }
         let result = match self.value_path(scope, &path.path) {
             Some(Target::Foreign(path)) => {
@@ -1213,6 +1383,7 @@ pub(super) fn test(name: &str, value: &Val) -> Option<bool> {
         ("is_empty", Val::Seq(values)) => Some(values.is_empty()),
         ("is_empty", Val::Map(entries)) => Some(entries.is_empty()),
         ("is_null", Val::Json(value)) => Some(value.is_null()),
+        ("is_zero", Val::Duration(value)) => Some(value.is_zero()),
         _ => None,
     }
 }
@@ -1220,7 +1391,7 @@ pub(super) fn test(name: &str, value: &Val) -> Option<bool> {
 /// No float, and no type of the user, whose `Clone` or `PartialEq` may be anything, is inside.
 pub(super) fn plain(value: &Val) -> bool {
     match value {
-        Val::Unit | Val::Bool(_) | Val::Int(_) | Val::Char(_) | Val::Str(_) | Val::None => true,
+        Val::Unit | Val::Bool(_) | Val::Int(_) | Val::Char(_) | Val::Str(_) | Val::Duration(_) | Val::None => true,
         Val::Some(inner) => plain(inner),
         Val::Seq(values) => values.iter().all(plain),
         Val::F32(_)
@@ -1269,14 +1440,94 @@ fn unwrap(expr: &Expr) -> &Expr {
     }
 }
 
-/// `std::u32::MAX` and the like.
-fn limit(path: &str) -> Option<i128> {
-    let (ty, name) = path.strip_prefix("std::")?.split_once("::")?;
-    let (min, max) = range(ty)?;
-    match name {
-        "MIN" => Some(min),
-        "MAX" => Some(max),
+/// `value as target`, as the language converts numbers.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
+fn cast_to(value: &Val, target: &str) -> Option<Val> {
+    let integer = |value: i128| {
+        Some(Val::Int(match target {
+            "i8" => (value as i8).into(),
+            "i16" => (value as i16).into(),
+            "i32" => (value as i32).into(),
+            "i64" | "isize" => (value as i64).into(),
+            "i128" => value,
+            "u8" => (value as u8).into(),
+            "u16" => (value as u16).into(),
+            "u32" => (value as u32).into(),
+            "u64" | "usize" => (value as u64).into(),
+            _ => return None,
+        }))
+    };
+    match (value, target) {
+        (Val::Int(value), "f64") => Some(Val::F64(*value as f64)),
+        (Val::Int(value), "f32") => Some(Val::F32(*value as f32)),
+        (Val::F32(value), "f64") => Some(Val::F64((*value).into())),
+        // A literal may have been an `f32` from the start.
+        (Val::F64(_), "f64") | (Val::F32(_), "f32") => Some(value.clone()),
+        (Val::Int(value), _) => integer(*value),
+        (Val::Bool(value), _) => integer((*value).into()),
         _ => None,
+    }
+}
+
+fn float_operation<T>(op: &BinOp, left: T, right: T) -> Option<T>
+where
+    T: std::ops::Add<Output = T> + std::ops::Sub<Output = T> + std::ops::Mul<Output = T> + std::ops::Div<Output = T>,
+{
+    Some(match op {
+        BinOp::Add(_) => left + right,
+        BinOp::Sub(_) => left - right,
+        BinOp::Mul(_) => left * right,
+        BinOp::Div(_) => left / right,
+        _ => return None,
+    })
+}
+
+/// The variable that a block ends with, when one `let` binds it.
+fn returned_variable(last: &Stmt, before: &[Stmt]) -> Option<String> {
+    let Stmt::Expr(Expr::Path(path), None) = last else { return None };
+    let name = path.path.get_ident()?.to_string();
+    let bound =
+        before.iter().filter(|stmt| matches!(stmt, Stmt::Local(local) if bound_name(local).as_ref() == Some(&name)));
+    (bound.count() == 1).then_some(name)
+}
+
+/// The name of `let name = …`.
+fn bound_name(local: &syn::Local) -> Option<String> {
+    match &local.pat {
+        Pat::Ident(name) => Some(name.ident.to_string()),
+        Pat::Type(typed) => match &*typed.pat {
+            Pat::Ident(name) => Some(name.ident.to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The function ends with this branch.
+fn returns(branch: &syn::ExprIf) -> bool {
+    matches!(branch.then_branch.stmts.last(), Some(Stmt::Expr(Expr::Return(_), _)))
+}
+
+/// The arguments of `matches!`.
+struct Matches {
+    value: Expr,
+    pat: Pat,
+    guard: Option<Expr>,
+}
+
+impl Parse for Matches {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let value = input.parse()?;
+        input.parse::<syn::Token![,]>()?;
+        let pat = Pat::parse_multi_with_leading_vert(input)?;
+        let guard = if input.peek(syn::Token![if]) {
+            input.parse::<syn::Token![if]>()?;
+            Some(input.parse()?)
+        } else {
+            None
+        };
+        input.parse::<Option<syn::Token![,]>>()?;
+        Ok(Matches { value, pat, guard })
     }
 }
 
@@ -1285,7 +1536,7 @@ fn in_range(value: i128, ty: &str) -> Option<bool> {
     Some((min..=max).contains(&value))
 }
 
-fn range(ty: &str) -> Option<(i128, i128)> {
+pub(super) fn range(ty: &str) -> Option<(i128, i128)> {
     Some(match ty {
         "i8" => (i8::MIN.into(), i8::MAX.into()),
         "i16" => (i16::MIN.into(), i16::MAX.into()),

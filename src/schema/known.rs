@@ -187,6 +187,7 @@ std_types! {
     "jiff::civil::Date" 0 jiff::civil::Date;
     "jiff::civil::DateTime" 0 jiff::civil::DateTime;
     "jiff::civil::Time" 0 jiff::civil::Time;
+    "kube_core::Duration" 0 kube::core::Duration;
     "rust_decimal::Decimal" 0 rust_decimal::Decimal;
     "semver::Version" 0 semver::Version;
     // The argument is the item of the array that it is written with.

@@ -79,7 +79,7 @@ const PRELUDE_MACROS: [&str; 19] = [
 ];
 
 /// The same thing under another path: (path, canonical path), longest first where one begins with the other.
-const SAME: [(&str, &str); 34] = [
+const SAME: [(&str, &str); 35] = [
     ("std::collections::btree_map::BTreeMap", "std::collections::BTreeMap"),
     ("std::collections::btree_set::BTreeSet", "std::collections::BTreeSet"),
     ("std::collections::hash_map::HashMap", "std::collections::HashMap"),
@@ -91,6 +91,7 @@ const SAME: [(&str, &str); 34] = [
     ("kube::core", "kube_core"),
     ("kube::api::TypeMeta", "kube_core::metadata::TypeMeta"),
     ("kube::api::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
+    ("kube_core::duration::Duration", "kube_core::Duration"),
     ("kube_core::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
     ("kube_core::metadata::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
     ("kube_core::ListMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta"),
