@@ -56,7 +56,15 @@ const LINES: [&str; 34] = [
 /// Texts to take pieces from.
 static OTHERS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut texts = Vec::new();
-    for folder in ["fixtures/types", "fixtures/diagnostics", "fixtures/rbac", "fixtures/rbac-derive", "fuzz/corpus/sources", "fuzz/corpus/markers", "fuzz/corpus/permissions"] {
+    for folder in [
+        "fixtures/types",
+        "fixtures/diagnostics",
+        "fixtures/rbac",
+        "fixtures/rbac-derive",
+        "fuzz/corpus/sources",
+        "fuzz/corpus/markers",
+        "fuzz/corpus/permissions",
+    ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
         let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
         files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
@@ -66,16 +74,25 @@ static OTHERS: LazyLock<Vec<String>> = LazyLock::new(|| {
     texts
 });
 
+/// What is no Rust ends at the parser, so some more changes are tried before one of those is taken.
+const TRIES: usize = 5;
+
 /// Changes the first `size` bytes of `data`, which has room for `max_size`; the answer is how many there are then.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
-    let mut random = Random(u64::from(seed) << 8 | 1);
-    let text = String::from_utf8_lossy(&data[..size]).into_owned();
-    if text.trim().is_empty() || random.below(6) == 0 {
+    let mut random = Random((u64::from(seed) << 8) | 1);
+    let before = String::from_utf8_lossy(&data[..size]).into_owned();
+    if before.trim().is_empty() || random.below(16) == 0 {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }
-    let mut text = text;
-    for _ in 0..=random.below(4) {
-        text = change(&text, max_size, &mut random);
+    let mut text = String::new();
+    for _ in 0..TRIES {
+        text = change(&before, max_size, &mut random);
+        for _ in 0..random.below(3) {
+            text = change(&text, max_size, &mut random);
+        }
+        if text.len() <= max_size && syn::parse_file(&text).is_ok() {
+            break;
+        }
     }
     let mut length = text.len().min(max_size);
     while !text.is_char_boundary(length) {
@@ -102,7 +119,10 @@ fn change(text: &str, max_size: usize, random: &mut Random) -> String {
         1 => replace(some.end..some.end, &format!(" {}", &text[some])),
         2 => replace(tokens[other].start..tokens[other].start, &format!("{} ", &text[some])),
         3 => replace(one, WORDS.split_ascii_whitespace().nth(random.below(120)).unwrap_or("0")),
-        4 => replace(one.end..one.end, &format!(" {} ", WORDS.split_ascii_whitespace().nth(random.below(150)).unwrap_or("x"))),
+        4 => replace(
+            one.end..one.end,
+            &format!(" {} ", WORDS.split_ascii_whitespace().nth(random.below(150)).unwrap_or("x")),
+        ),
         5 | 6 => {
             // Names that mean something else: circles come from here.
             let names: Vec<_> = tokens.iter().filter(|token| is_name(&text[(*token).clone()])).collect();
@@ -131,9 +151,26 @@ fn change(text: &str, max_size: usize, random: &mut Random) -> String {
         10 => {
             let times = 1 << random.below(10);
             let (open, close) = [
-                ("(", ")"), ("[", "]"), ("{", "}"), ("Vec<", ">"), ("Option<Box<", ">>"), ("Some(", ")"), ("&", ""), ("-", ""),
-                ("!", ""), ("if true {", "} else { 0 }"), ("mod m {", "}"), ("#[cfg(not(", "))]"), ("json!(", ")"), ("*", ""),
-                ("a::", ""), ("", " + 1"), ("", ".into()"), ("\"", "\""), ("/*", "*/"), ("|x| ", "(1)"),
+                ("(", ")"),
+                ("[", "]"),
+                ("{", "}"),
+                ("Vec<", ">"),
+                ("Option<Box<", ">>"),
+                ("Some(", ")"),
+                ("&", ""),
+                ("-", ""),
+                ("!", ""),
+                ("if true {", "} else { 0 }"),
+                ("mod m {", "}"),
+                ("#[cfg(not(", "))]"),
+                ("json!(", ")"),
+                ("*", ""),
+                ("a::", ""),
+                ("", " + 1"),
+                ("", ".into()"),
+                ("\"", "\""),
+                ("/*", "*/"),
+                ("|x| ", "(1)"),
             ][random.below(20)];
             let times = times.min(max_size / (open.len() + close.len()));
             replace(some.clone(), &format!("{}{}{}", open.repeat(times), &text[some], close.repeat(times)))
@@ -150,11 +187,22 @@ fn change(text: &str, max_size: usize, random: &mut Random) -> String {
             [&lines[..first], &lines[last..]].concat().concat()
         }
         _ => {
-            let (low, high) = if one.start < tokens[other].start { (one, tokens[other].clone()) } else { (tokens[other].clone(), one) };
+            let (low, high) = if one.start < tokens[other].start {
+                (one, tokens[other].clone())
+            } else {
+                (tokens[other].clone(), one)
+            };
             if low.end > high.start {
                 return text.to_owned();
             }
-            format!("{}{}{}{}{}", &text[..low.start], &text[high.clone()], &text[low.end..high.start], &text[low], &text[high.end..])
+            format!(
+                "{}{}{}{}{}",
+                &text[..low.start],
+                &text[high.clone()],
+                &text[low.end..high.start],
+                &text[low],
+                &text[high.end..]
+            )
         }
     }
 }
