@@ -330,17 +330,20 @@ impl Types<'_> {
 
     /// Serde's own derives see attributes that schemars leaves out; a mistake in one of those does not compile.
     fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Option<()> {
+        let mut checked = false;
         for (canonical, derive) in
             [("serde::Deserialize", SerdeDerive::Deserialize), ("serde::Serialize", SerdeDerive::Serialize)]
         {
-            if self.derives_trait(user.item, canonical) {
+            if !checked && self.derives_trait(user.item, canonical) {
                 let errors = Ctxt::new();
                 let dummy = syn::Ident::new("__private", Span::call_site());
-                ast::Container::from_ast(&errors, input, derive, &dummy);
+                let parsed = ast::Container::from_ast(&errors, input, derive, &dummy);
                 if let Err(error) = errors.check() {
                     self.refuse_syntax(Code::SerdeAttribute, user.scope.module, error);
                     return None;
                 }
+                // Of which derive it is matters to serde's parser for `transparent` only.
+                checked = parsed.is_some_and(|container| !container.attrs.transparent());
             }
         }
         Some(())

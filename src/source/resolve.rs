@@ -3,7 +3,7 @@
 //! The names of every module are computed once, by running all imports until nothing changes; a lookup is then a
 //! walk along the path. A name that is not found is said to be so, with what may be hiding it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
@@ -91,6 +91,8 @@ struct Import {
     /// `{self}`: the type name space only.
     types_only: bool,
     scope: Scope,
+    /// What it imports from a crate that is not read, while nothing in the module is called like that crate.
+    outside: Option<Rc<[String]>>,
 }
 
 /// The names of every module.
@@ -105,6 +107,8 @@ pub(super) struct Scopes {
     failed: BTreeMap<(ModuleId, Rc<str>), Vec<String>>,
     /// `#[macro_use] extern crate x`.
     macro_use: BTreeMap<CrateId, Vec<String>>,
+    /// `use x::x`: a macro or a function of the crate, or else rustc could not tell which `x` the path begins with.
+    namesakes: BTreeSet<(ModuleId, Rc<str>)>,
 }
 
 impl Binding {
@@ -129,7 +133,7 @@ impl Scopes {
         // Enough for any chain of re-exports that people write; each round is linear.
         for _ in 0..64 {
             let mut changed = false;
-            for import in imports.iter().filter(|import| import.name.is_some()) {
+            for import in imports.iter_mut().filter(|import| import.name.is_some()) {
                 changed |= scopes.import(sources, import);
             }
             for import in imports.iter().filter(|import| import.name.is_none()) {
@@ -199,7 +203,13 @@ impl Scopes {
                 let mut add = |path: Vec<String>, name: Option<Rc<str>>, types_only: bool| {
                     let leading_colon = item.leading_colon.is_some();
                     let index = imports.len();
-                    imports.push(Import { index, module, path, leading_colon, name, types_only, scope });
+                    if let (Some(name), [first, last]) = (&name, path.as_slice())
+                        && first == last
+                        && **name == **first
+                    {
+                        self.namesakes.insert((module, Rc::clone(name)));
+                    }
+                    imports.push(Import { index, module, path, leading_colon, name, types_only, scope, outside: None });
                 };
                 flatten(&item.tree, &mut Vec::new(), &mut add);
                 return;
@@ -285,16 +295,26 @@ impl Scopes {
     }
 
     /// Runs a named import; true when it changed something.
-    fn import(&mut self, sources: &Sources, import: &Import) -> bool {
+    fn import(&mut self, sources: &Sources, import: &mut Import) -> bool {
         let Some(name) = import.name.clone() else { return false };
         let mut changed = false;
         for namespace in NAMESPACES {
             if import.types_only && namespace != Namespace::Types {
                 continue;
             }
-            let Ok(def) = self.walk(sources, import.module, &import.path, import.leading_colon, namespace) else {
-                continue;
+            let def = match &import.outside {
+                Some(path) if !self.hides_crate(import) => Def::Foreign(Rc::clone(path)),
+                _ => match self.walk(sources, import.module, &import.path, import.leading_colon, namespace) {
+                    Ok(def) => def,
+                    Err(_) => continue,
+                },
             };
+            if let Def::Foreign(path) = &def
+                && import.outside.is_none()
+                && self.is_of_crate(sources, import)
+            {
+                import.outside = Some(Rc::clone(path));
+            }
             let strength = match &def {
                 Def::Foreign(path) if path.len() > 1 && !import.types_only => Strength::Maybe,
                 _ => Strength::Explicit,
@@ -303,6 +323,30 @@ impl Scopes {
             changed |= self.bind(import.module, &name, namespace, binding);
         }
         changed
+    }
+
+    /// Something in the module of an import is called like the crate that its path begins with.
+    fn hides_crate(&self, import: &Import) -> bool {
+        let first = import.path[0].as_str();
+        let names = self.names[import.module.0 as usize].get(first);
+        let binding = names.and_then(|names| names[Namespace::Types as usize].as_ref());
+        !import.leading_colon && binding.is_some_and(|binding| !self.is_namesake(import.module, first, binding))
+    }
+
+    /// What a name means is not what a longer path begins with, which is the crate of the same name.
+    fn is_namesake(&self, module: ModuleId, name: &str, binding: &Binding) -> bool {
+        binding.strength == Strength::Maybe && self.namesakes.contains(&(module, Rc::from(name)))
+    }
+
+    /// The path of an import begins with the name of a crate that is not read, and goes on.
+    fn is_of_crate(&self, sources: &Sources, import: &Import) -> bool {
+        let [first, _, ..] = import.path.as_slice() else { return false };
+        if matches!(first.as_str(), "crate" | "$crate" | "self" | "super" | "Self") || self.hides_crate(import) {
+            return false;
+        }
+        let krate = sources.modules[import.module.0 as usize].krate;
+        let declared = self.extern_crates.get(&(krate, first.clone())).cloned();
+        matches!(declared.or_else(|| extern_crate(sources, krate, first)), Some(Def::Foreign(_)))
     }
 
     /// Runs a glob import; true when it changed something.
@@ -401,7 +445,10 @@ impl Scopes {
                 Def::Module(of)
             }
             "Self" => return Err(Failure::Other("`Self` has a meaning only inside an `impl`".to_string())),
-            name => self.first(sources, module, name, space(0)).ok_or(Failure::Missing(module, 0))?,
+            name => {
+                let alone = path.len() == 1;
+                self.first(sources, module, name, space(0), alone).ok_or(Failure::Missing(module, 0))?
+            }
         };
         while at < path.len() {
             let name = &path[at];
@@ -411,7 +458,11 @@ impl Scopes {
                     None => self.through_globs(of, name).ok_or(Failure::Missing(of, at))?,
                 },
                 Def::Item(item) if at + 1 == path.len() => Def::Member(item, name.as_str().into()),
-                Def::Foreign(prefix) => Def::Foreign(prefix.iter().cloned().chain([name.clone()]).collect()),
+                Def::Foreign(prefix) => {
+                    let rest = &path[at..];
+                    at = path.len() - 1;
+                    Def::Foreign(prefix.iter().chain(rest).cloned().collect())
+                }
                 Def::Item(_) | Def::Member(..) => {
                     return Err(Failure::Other(format!("`{}` is not a module", path[at - 1])));
                 }
@@ -425,9 +476,10 @@ impl Scopes {
         }
     }
 
-    /// The first part of a path: a name in scope, else a crate.
-    fn first(&self, sources: &Sources, module: ModuleId, name: &str, namespace: Namespace) -> Option<Def> {
-        if let Some(binding) = self.get(sources, module, name, namespace) {
+    /// The first part of a path, `alone` if there are no others: a name in scope, else a crate.
+    fn first(&self, sources: &Sources, module: ModuleId, name: &str, namespace: Namespace, alone: bool) -> Option<Def> {
+        let binding = self.get(sources, module, name, namespace);
+        if let Some(binding) = binding.filter(|binding| alone || !self.is_namesake(module, name, binding)) {
             return Some(binding.def.clone());
         }
         let krate = sources.modules[module.0 as usize].krate;
@@ -708,6 +760,8 @@ pub use k8s::api::core::v1 as core_v1;
 use std::{collections::{BTreeMap, HashMap as Map}, option::Option as Maybe};
 use core::option;
 extern crate alloc as memory;
+mod namesake { use serde::{serde, Serialize}; use k8s::k8s; use k8s::api::core::v1 as core; mod local { pub mod local {} }
+    mod x { use super::local::local; } }
 mod child { use super::core_v1::PodSpec; use k8s::api::apps::v1::*; }
 mod shadow { pub struct Option; pub struct String; pub struct u8; }
 mod shadowed { use super::shadow::*; }
@@ -732,6 +786,12 @@ mod shadowed { use super::shadow::*; }
                 ("op", "memory::vec::Vec", Types, "extern std::vec::Vec"),
                 ("op", "::std::string::String", Types, "extern std::string::String"),
                 ("op", "u8", Types, "primitive u8"),
+                ("op::namesake", "serde", Macros, "extern serde::serde"),
+                ("op::namesake", "Serialize", Macros, "extern serde::Serialize"),
+                ("op::namesake", "serde::Deserialize", Types, "extern serde::Deserialize"),
+                ("op::namesake", "k8s", Macros, "extern k8s_openapi::k8s"),
+                ("op::namesake", "core::Pod", Types, "extern k8s_openapi::api::core::v1::Pod"),
+                ("op::namesake::x", "local", Types, "op::namesake::local::local"),
                 ("op", "Some", Values, "extern std::option::Option::Some"),
                 ("op::shadowed", "Option", Types, "op::shadow::Option"),
                 ("op::shadowed", "String", Types, "op::shadow::String"),

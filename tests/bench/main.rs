@@ -21,6 +21,8 @@ const CARGO_RUNS: usize = 10;
 /// controller-gen takes seconds for as many kinds as this.
 const KINDS_RUNS: usize = 7;
 const KINDS: usize = 500;
+/// Fewer and more kinds, to see what twice as many cost.
+const OTHER_KINDS: [usize; 3] = [250, 1000, 2000];
 /// Crates of about these sizes in kB, to see what twice as much source costs.
 const SIZES: [usize; 3] = [256, 1024, 4096];
 
@@ -110,6 +112,19 @@ fn many_kinds(table: &mut Table, home: &Path, peer: &Peer) {
     let [ours_rbac, theirs_rbac] = alternate(KINDS_RUNS, [&mut || ours("rbac"), &mut || theirs(rbac)]);
     table.add("generate rbac, 500 kinds in 50,000 lines", &ours_rbac, None);
     table.add("controller-gen rbac, on the same markers in Go", &theirs_rbac, Some(&ours_rbac));
+    let mut commands = OTHER_KINDS.map(|kinds| {
+        let folder = home.join(format!("kinds-{kinds}"));
+        kinds::write_rust(&folder, kinds, &[]);
+        move || {
+            let mut command = Command::new(OURS);
+            command.args(["generate", "crds", "--quiet", "--output-dir", "out"]).current_dir(&folder);
+            command
+        }
+    });
+    let [fewer, more, most] = &mut commands;
+    for (kinds, times) in OTHER_KINDS.iter().zip(alternate(KINDS_RUNS, [fewer, more, most])) {
+        table.add(&format!("generate crds, {kinds} kinds"), &times, None);
+    }
 }
 
 /// `ours` and `theirs` are folders of output: the same role, and a CRD of the same fields for every kind.
