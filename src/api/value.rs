@@ -893,13 +893,11 @@ impl Types<'_> {
             (_, _, [value]) if is_json_function(&path) => self.json_function(scope, env, call, &path, value, ty),
             ("serde_json::Map" | "schemars::Schema", "new" | "default", []) => Ok(Val::Json(Value::Object(Map::new()))),
             ("std::borrow::Cow", "Borrowed" | "Owned", [value]) => self.eval(scope, env, value, None),
-            ("std::string::String" | "std::path::PathBuf", "new", []) => Ok(Val::Str(String::new())),
-            ("std::string::String" | "std::path::PathBuf", "from", [value]) => {
-                match self.eval(scope, env, value, None)? {
-                    Val::Str(text) => Ok(Val::Str(text)),
-                    _ => self.no(scope, call),
-                }
-            }
+            ("std::string::String", "new", []) => Ok(Val::Str(String::new())),
+            ("std::string::String", "from", [value]) => match self.eval(scope, env, value, None)? {
+                Val::Str(text) => Ok(Val::Str(text)),
+                _ => self.no(scope, call),
+            },
             (_, "new", []) if LISTS.contains(&owner) || SETS.contains(&owner) => Ok(Val::Seq(Vec::new())),
             (_, "new", []) if MAPS.contains(&owner) => Ok(Val::Map(Vec::new())),
             (_, "new", [value]) if POINTERS.contains(&owner) => {
@@ -1124,7 +1122,9 @@ impl Types<'_> {
                 "char" => Ok(Val::Char('\0')),
                 "f32" => Ok(Val::F32(0.0)),
                 "f64" => Ok(Val::F64(0.0)),
-                "std::string::String" | "str" | "std::path::PathBuf" => Ok(Val::Str(String::new())),
+                "std::string::String" | "str" => Ok(Val::Str(String::new())),
+                // Its methods are not those of a text.
+                "std::path::PathBuf" => Ok(Val::Json("".into())),
                 "std::option::Option" => Ok(Val::None),
                 "std::marker::PhantomData" => Ok(Val::Unit),
                 "serde_json::Value" | "serde_json::value::Value" => Ok(Val::Json(Value::Null)),
