@@ -1,11 +1,18 @@
 //! One version of a custom resource as we understand it: `#[kube(…)]` and the types behind spec and status.
 
 mod attribute;
+mod block;
+mod bound;
+mod call;
 mod container;
+mod default_of;
 mod dependency;
 mod flow;
 mod json;
 mod kube_attr;
+mod maker;
+mod meta;
+mod number;
 mod outside;
 mod rule;
 mod schema_code;
@@ -286,7 +293,7 @@ fn makes_resources(attribute: &syn::Attribute) -> bool {
         })
     }
     let path = attribute.path();
-    let inert = path.get_ident().is_some_and(|ident| container::INERT.contains(&ident.to_string().as_str()));
+    let inert = path.get_ident().is_some_and(|ident| maker::INERT.contains(&ident.to_string().as_str()));
     let other = path.is_ident("cfg") || path.is_ident("cfg_attr");
     !inert && !other && (speaks(attribute.meta.to_token_stream()))
 }

@@ -18,8 +18,8 @@ use crate::schema::known;
 use crate::schema::{Type, TypeId};
 use crate::source::{GeneratedType, Resolution};
 
-use super::container::Use;
 use super::dependency::{self, K8s};
+use super::maker::Use;
 use super::schema_code::ByHand;
 use super::types::{Info, Refusal, Scope, Types};
 use super::value::{Env, Val};

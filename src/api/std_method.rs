@@ -4,8 +4,10 @@ use syn::{Expr, ExprMethodCall, GenericArgument};
 
 use crate::schema::TypeId;
 
+use super::call::{LISTS, MAPS, SETS, sorted, test};
+use super::number::plain;
 use super::types::{Refusal, Scope, Types};
-use super::value::{Env, LISTS, MAPS, SETS, Val, plain, sorted, test};
+use super::value::{Env, Val};
 
 type Eval<T = Val> = Result<T, Refusal>;
 

@@ -3,7 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use super::value::{Val, range};
+use super::number::range;
+use super::value::Val;
 
 /// The constant of a canonical path: `std::u32::MAX`, `std::time::Duration::ZERO`.
 pub(super) fn constant(path: &str) -> Option<Val> {

@@ -1,0 +1,155 @@
+//! Blocks: their constants and variables, and where a function ends early.
+
+use quote::ToTokens;
+use syn::{Block, Expr, Item, Pat, Path, Stmt};
+
+use crate::schema::TypeId;
+
+use super::flow::{is_statement, with};
+use super::schema_code::Own;
+use super::types::{Refusal, Scope, Types};
+use super::value::{Env, Val};
+
+type Eval<T = Val> = Result<T, Refusal>;
+
+impl Types<'_> {
+    pub(super) fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
+        self.block_with(scope, env, Own::new(), block, ty)
+    }
+
+    /// A block with variables that are its own from the start.
+    pub(super) fn block_with(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        mut own: Own,
+        block: &Block,
+        ty: Option<TypeId>,
+    ) -> Eval {
+        let tail = std::mem::take(&mut self.tail);
+        self.spend(scope, block, env.values().map(Val::weight).sum())?;
+        let mut env = env.clone();
+        let Some((last, before)) = block.stmts.split_last() else { return Ok(Val::Unit) };
+        self.local_constants(scope, &mut env, before)?;
+        let returned = returned_variable(last, before);
+        for stmt in before {
+            match stmt {
+                Stmt::Item(Item::Const(_)) => {}
+                Stmt::Local(local) => {
+                    let expected = ty.filter(|_| returned.is_some() && returned == bound_name(local));
+                    let (name, ty) = self.local(scope, &mut env, local, expected)?;
+                    // A name that is used again would leave references to the first one behind.
+                    let taken = env.values().any(|value| matches!(value, Val::Place(place) if place.is_in(&name)));
+                    if own.insert(name, ty).is_some() && taken {
+                        return self.no(scope, local);
+                    }
+                }
+                Stmt::Expr(Expr::If(branch), _) if tail && branch.else_branch.is_none() && returns(branch) => {
+                    if let Some(bound) = self.condition(scope, &env, &branch.cond)? {
+                        self.tail = true;
+                        return self.block(scope, &with(&env, &bound), &branch.then_branch, ty);
+                    }
+                }
+                Stmt::Expr(expr, semicolon) if semicolon.is_some() || is_statement(expr) => {
+                    self.statement(scope, &mut env, &own, expr)?;
+                }
+                stmt => return self.no(scope, stmt),
+            }
+        }
+        match last {
+            Stmt::Expr(expr @ Expr::Return(_), _) | Stmt::Expr(expr, None) => {
+                self.tail = tail;
+                self.eval(scope, &env, expr, ty)
+            }
+            stmt => self.no(scope, stmt),
+        }
+    }
+
+    /// Adds the constants that a block declares, which are known in all of it.
+    fn local_constants(&mut self, scope: &Scope, env: &mut Env, stmts: &[Stmt]) -> Eval<()> {
+        for stmt in stmts {
+            let Stmt::Item(Item::Const(item)) = stmt else { continue };
+            // A pattern would find the one outside.
+            let hides = self.value_path(scope, &Path::from(item.ident.clone())).is_some();
+            if hides || !item.attrs.is_empty() || !item.generics.params.is_empty() {
+                return self.no(scope, stmt);
+            }
+            let ty = self.ty(scope, &item.ty);
+            let value = self.eval(scope, env, &item.expr, Some(ty))?;
+            env.insert(item.ident.to_string(), value);
+        }
+        Ok(())
+    }
+
+    /// Binds `let name = …;`, and returns the name and its type; `expected` is what follows from its use.
+    pub(super) fn local(
+        &mut self,
+        scope: &Scope,
+        env: &mut Env,
+        local: &syn::Local,
+        expected: Option<TypeId>,
+    ) -> Eval<(String, Option<TypeId>)> {
+        let (pat, ty) = match &local.pat {
+            Pat::Type(typed) => (&*typed.pat, Some(self.ty(scope, &typed.ty))),
+            // Without its type a number may be of any width.
+            pat => (pat, expected),
+        };
+        let (Pat::Ident(name), Some(init)) = (pat, &local.init) else { return self.no(scope, local) };
+        if name.subpat.is_some() || name.by_ref.is_some() || init.diverge.is_some() {
+            return self.no(scope, local);
+        }
+        let value = match self.place(env, &init.expr) {
+            Some(place) => Val::Place(place),
+            None => self.eval(scope, env, &init.expr, ty)?,
+        };
+        let known = match &value {
+            Val::Int(_) | Val::F32(_) | Val::F64(_) => ty.is_some(),
+            Val::Seq(_) if name.mutability.is_some() => self.grows(scope, &init.expr, ty),
+            // What changes a variable is a statement, and those are all known.
+            _ => true,
+        };
+        if !known {
+            return self.no(scope, local);
+        }
+        env.insert(name.ident.to_string(), value);
+        Ok((name.ident.to_string(), ty))
+    }
+}
+
+/// Whether something inside depends on a `cfg`; those in bodies of functions are not applied.
+pub(super) fn has_cfg(tokens: &impl ToTokens) -> bool {
+    fn any(tokens: proc_macro2::TokenStream) -> bool {
+        tokens.into_iter().any(|token| match token {
+            proc_macro2::TokenTree::Group(group) => any(group.stream()),
+            proc_macro2::TokenTree::Ident(ident) => ident == "cfg" || ident == "cfg_attr",
+            _ => false,
+        })
+    }
+    any(tokens.to_token_stream())
+}
+
+/// The variable that a block ends with, when one `let` binds it.
+fn returned_variable(last: &Stmt, before: &[Stmt]) -> Option<String> {
+    let Stmt::Expr(Expr::Path(path), None) = last else { return None };
+    let name = path.path.get_ident()?.to_string();
+    let bound =
+        before.iter().filter(|stmt| matches!(stmt, Stmt::Local(local) if bound_name(local).as_ref() == Some(&name)));
+    (bound.count() == 1).then_some(name)
+}
+
+/// The name of `let name = …`.
+fn bound_name(local: &syn::Local) -> Option<String> {
+    match &local.pat {
+        Pat::Ident(name) => Some(name.ident.to_string()),
+        Pat::Type(typed) => match &*typed.pat {
+            Pat::Ident(name) => Some(name.ident.to_string()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The function ends with this branch.
+fn returns(branch: &syn::ExprIf) -> bool {
+    matches!(branch.then_branch.stmts.last(), Some(Stmt::Expr(Expr::Return(_), _)))
+}

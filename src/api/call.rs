@@ -1,0 +1,646 @@
+//! Calls: functions and methods of the user, functions of other crates, and macros.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use quote::ToTokens;
+use serde_json::{Map, Value};
+use syn::parse::{Parse, ParseStream};
+use syn::{Block, Expr, ExprCall, ExprMethodCall, Fields, FnArg, ImplItem, Item, Pat, Path};
+
+use crate::schema::{Recipe, TypeId};
+use crate::source::{ItemRef, ModuleId, Namespace, Resolution};
+
+use super::block::has_cfg;
+use super::flow::with;
+use super::json;
+use super::schema_code::{Own, is_json_function};
+use super::std_value;
+use super::types::{Info, Refusal, Scope, Types};
+use super::value::{Env, Target, Val, owner_type};
+
+type Eval<T = Val> = Result<T, Refusal>;
+
+impl Types<'_> {
+    pub(super) fn call(&mut self, scope: &Scope, env: &Env, call: &ExprCall, ty: Option<TypeId>) -> Eval {
+        let Expr::Path(function) = &*call.func else { return self.no(scope, call) };
+        if let Some(name) = self.schema_name_call(scope, call) {
+            return Ok(Val::Str(name));
+        }
+        if let Some(schema) = self.json_schema_call(scope, env, call)? {
+            return Ok(schema);
+        }
+        if let Some(qself) = &function.qself {
+            let id = self.ty(scope, &qself.ty);
+            let last = function.path.segments.last().map(|segment| segment.ident.to_string());
+            return if last.as_deref() == Some("default") && call.args.is_empty() {
+                self.default_of(scope, call, id)
+            } else {
+                self.no(scope, call)
+            };
+        }
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        if let Some(id) = generic_default(scope, &function.path).filter(|_| arguments.is_empty()) {
+            return self.default_of(scope, call, id);
+        }
+        // The arguments of a generic type are those of the type that is asked for.
+        let asked = ty.filter(|id| self.shape(*id).is_some() && self.names(scope, &function.path, *id));
+        match asked.map(Target::Itself).or_else(|| self.value_path(scope, &function.path)) {
+            Some(Target::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, &arguments, ty),
+            Some(Target::Itself(id)) => match self.shape(id).cloned() {
+                Some(fields @ Fields::Unnamed(_)) => {
+                    Ok(Val::Struct(id, self.constructor(scope, env, call, id, &fields, &arguments)?))
+                }
+                _ => self.no(scope, call),
+            },
+            Some(Target::Member(id, name)) => {
+                if let Some((index, fields)) = self.variant(id, &name) {
+                    let fields = fields.clone();
+                    return Ok(Val::Variant(id, index, self.constructor(scope, env, call, id, &fields, &arguments)?));
+                }
+                let found = self.inherent(id, |item| match item {
+                    ImplItem::Fn(item) if item.sig.ident == name => Some((item.sig.clone(), item.block.clone())),
+                    _ => None,
+                });
+                match found {
+                    Some(((sig, block), inner)) => {
+                        let inner = self.turbofish(scope, &function.path, &sig, inner);
+                        self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
+                    }
+                    // A generic block may have a function of this name, too.
+                    None if name == "default" && arguments.is_empty() && self.takes_default_of_trait(id) => {
+                        self.default_of(scope, call, id)
+                    }
+                    None => self.no(scope, call),
+                }
+            }
+            Some(Target::Item(item)) => match self.tree.item(item) {
+                Item::Fn(found) if self.tree.unknown_cfg(item).is_none() => {
+                    let (sig, block) = (found.sig.clone(), found.block.clone());
+                    let inner = Scope::module(self.tree.module(item));
+                    let inner = self.turbofish(scope, &function.path, &sig, inner);
+                    self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
+                }
+                _ => self.no(scope, call),
+            },
+            None => self.no(scope, call),
+        }
+    }
+
+    /// The scope of a generic function with the types that `path::<A, B>` gives it.
+    fn turbofish(&mut self, scope: &Scope, path: &Path, sig: &syn::Signature, inner: Scope) -> Scope {
+        let Some(syn::PathArguments::AngleBracketed(list)) = path.segments.last().map(|last| &last.arguments) else {
+            return inner;
+        };
+        let given: Vec<&syn::Type> = list
+            .args
+            .iter()
+            .filter_map(|argument| if let syn::GenericArgument::Type(ty) = argument { Some(ty) } else { None })
+            .filter(|ty| !matches!(ty, syn::Type::Infer(_)))
+            .collect();
+        let parameters: Vec<String> = sig.generics.type_params().map(|param| param.ident.to_string()).collect();
+        if given.len() != parameters.len() || sig.generics.const_params().next().is_some() {
+            return inner;
+        }
+        let mut generics = (*inner.generics).clone();
+        for (name, ty) in parameters.into_iter().zip(given) {
+            generics.insert(name, self.ty(scope, ty));
+        }
+        Scope { generics: Rc::new(generics), ..inner }
+    }
+
+    fn constructor(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprCall,
+        id: TypeId,
+        fields: &Fields,
+        arguments: &[&Expr],
+    ) -> Eval<Vec<Val>> {
+        let types = self.field_types(id, fields);
+        if types.len() != arguments.len() {
+            return self.no(scope, call);
+        }
+        arguments.iter().zip(types).map(|(argument, ty)| self.eval(scope, env, argument, Some(ty))).collect()
+    }
+
+    fn function(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &impl ToTokens,
+        (sig, block, inner): (&syn::Signature, &Block, &Scope),
+        receiver: Option<Val>,
+        arguments: &[&Expr],
+    ) -> Eval {
+        let bound = sig.generics.type_params().all(|param| inner.generics.contains_key(&param.ident.to_string()));
+        let taken = usize::from(receiver.is_some());
+        let mut values: Vec<Val> = receiver.into_iter().collect();
+        if !bound || sig.asyncness.is_some() || sig.inputs.len() != arguments.len() + taken {
+            return self.no(scope, call);
+        }
+        for (input, argument) in sig.inputs.iter().skip(taken).zip(arguments) {
+            let FnArg::Typed(input) = input else { return self.no(scope, call) };
+            let ty = self.ty(inner, &input.ty);
+            values.push(self.eval(scope, env, argument, Some(ty))?);
+        }
+        self.invoke(scope, call, (sig, block, inner), values)
+    }
+
+    /// Runs a function on values.
+    pub(super) fn invoke(
+        &mut self,
+        scope: &Scope,
+        call: &impl ToTokens,
+        (sig, block, inner): (&syn::Signature, &Block, &Scope),
+        values: Vec<Val>,
+    ) -> Eval {
+        if sig.inputs.len() != values.len() || sig.asyncness.is_some() {
+            return self.no(scope, call);
+        }
+        let mut env = Env::new();
+        let mut own = Own::new();
+        for (input, value) in sig.inputs.iter().zip(values) {
+            let name = match input {
+                FnArg::Receiver(receiver) => {
+                    if matches!(receiver.kind, syn::ReceiverKind::Value) {
+                        own.insert("self".to_owned(), inner.this);
+                    }
+                    "self".to_owned()
+                }
+                FnArg::Typed(input) => match &*input.pat {
+                    Pat::Wild(_) => continue,
+                    Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
+                    Pat::Ident(name) if !matches!(*input.ty, syn::Type::Reference(_)) => {
+                        let ty = self.ty(inner, &input.ty);
+                        own.insert(name.ident.to_string(), Some(ty));
+                        name.ident.to_string()
+                    }
+                    Pat::Reference(inner) => match &*inner.pat {
+                        Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
+                        _ => return self.no(scope, call),
+                    },
+                    _ => return self.no(scope, call),
+                },
+            };
+            env.insert(name, value);
+        }
+        if has_cfg(block) {
+            return self.no(scope, call);
+        }
+        let output = match &sig.output {
+            syn::ReturnType::Default => None,
+            syn::ReturnType::Type(_, ty) if matches!(**ty, syn::Type::ImplTrait(_)) => return self.no(scope, call),
+            syn::ReturnType::Type(_, ty) => Some(self.ty(inner, ty)),
+        };
+        self.deeper(scope, call, |types| {
+            types.tail = true;
+            types.block_with(inner, &env, own, block, output)
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn foreign_call(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprCall,
+        path: &[String],
+        written: &Path,
+        arguments: &[&Expr],
+        ty: Option<TypeId>,
+    ) -> Eval {
+        let path = path.join("::");
+        let (owner, function) = path.rsplit_once("::").unwrap_or(("", &path));
+        match (owner, function, arguments) {
+            ("std::option::Option", "Some", [value]) => {
+                let inner = self.argument(ty, &["std::option::Option"]);
+                Ok(Val::Some(Box::new(self.eval(scope, env, value, inner)?)))
+            }
+            ("std::default::Default", "default", []) => match ty {
+                Some(ty) => self.default_of(scope, call, ty),
+                None => self.no(scope, call),
+            },
+            (_, _, [value]) if is_json_function(&path) => self.json_function(scope, env, call, &path, value, ty),
+            ("serde_json::Map" | "schemars::Schema", "new" | "default", []) => Ok(Val::Json(Value::Object(Map::new()))),
+            ("std::borrow::Cow", "Borrowed" | "Owned", [value]) => self.eval(scope, env, value, None),
+            ("std::string::String", "new", []) => Ok(Val::Str(String::new())),
+            ("std::string::String", "from", [value]) => match self.eval(scope, env, value, None)? {
+                Val::Str(text) => Ok(Val::Str(text)),
+                _ => self.no(scope, call),
+            },
+            (_, "new", []) if LISTS.contains(&owner) || SETS.contains(&owner) => Ok(Val::Seq(Vec::new())),
+            (_, "new", []) if MAPS.contains(&owner) => Ok(Val::Map(Vec::new())),
+            (_, "new", [value]) if POINTERS.contains(&owner) => {
+                let inner = self.argument(ty, &POINTERS);
+                self.eval(scope, env, value, inner)
+            }
+            (_, "from", [value]) if LISTS[..3].contains(&owner) => {
+                let element = self.argument(ty, &LISTS);
+                match unwrap(value) {
+                    Expr::Array(array) => self.list(scope, env, array.elems.iter(), element).map(Val::Seq),
+                    _ => self.no(scope, call),
+                }
+            }
+            (_, "from", [value]) if SETS[..2].contains(&owner) => {
+                let element = self.argument(ty, &SETS);
+                match unwrap(value) {
+                    Expr::Array(array) => {
+                        let values = self.list(scope, env, array.elems.iter(), element)?;
+                        // A hash set of several elements has no order to write down.
+                        let one = owner == SETS[0] || values.len() < 2;
+                        sorted(values)
+                            .filter(|_| one)
+                            .map_or_else(|| self.no(scope, call), |values| Ok(Val::Seq(values)))
+                    }
+                    _ => self.no(scope, call),
+                }
+            }
+            (_, "from", [value]) if MAPS[..2].contains(&owner) => {
+                let types = ty.and_then(|ty| self.known(ty)).filter(|(known, _)| MAPS.contains(&known.path));
+                let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
+                let Expr::Array(array) = unwrap(value) else { return self.no(scope, call) };
+                let mut entries = Vec::new();
+                for entry in &array.elems {
+                    let Expr::Tuple(pair) = unwrap(entry) else { return self.no(scope, call) };
+                    let (Some(key), Some(value), 2) = (pair.elems.first(), pair.elems.last(), pair.elems.len()) else {
+                        return self.no(scope, call);
+                    };
+                    let key = self.eval(scope, env, key, types.first().copied())?;
+                    let value = self.eval(scope, env, value, types.get(1).copied())?;
+                    entries.push((key, value));
+                }
+                Ok(Val::Map(entries))
+            }
+            ("k8s_openapi::apimachinery::pkg::api::resource", "Quantity", [value]) => {
+                let text = self.primitive("std::string::String");
+                match self.eval(scope, env, value, text)? {
+                    Val::Str(text) => Ok(Val::Json(text.into())),
+                    _ => self.no(scope, call),
+                }
+            }
+            ("k8s_openapi::apimachinery::pkg::util::intstr::IntOrString", "Int" | "String", [value]) => {
+                let inner = self.primitive(if function == "Int" { "i32" } else { "std::string::String" });
+                match self.eval(scope, env, value, inner)? {
+                    Val::Str(text) => Ok(Val::Json(text.into())),
+                    Val::Int(number) => Ok(Val::Json(json::integer(number))),
+                    _ => self.no(scope, call),
+                }
+            }
+            (_, "default", []) => {
+                let Some(of) = owner_type(written) else { return self.no(scope, call) };
+                let id = self.ty(scope, &of);
+                match (self.known(id), ty) {
+                    // `Vec::default()` leaves the arguments to inference.
+                    (None, Some(ty)) if self.known(ty).is_some_and(|(known, _)| known.path == owner) => {
+                        self.default_of(scope, call, ty)
+                    }
+                    (Some(_), _) => self.default_of(scope, call, id),
+                    (None, _) if matches!(self.info(id), Info::Outside(_)) => self.default_of(scope, call, id),
+                    (None, _) => self.no(scope, call),
+                }
+            }
+            _ => {
+                let given: Eval<Vec<Val>> =
+                    arguments.iter().map(|argument| self.eval(scope, env, argument, None)).collect();
+                match std_value::called(&path, &given?) {
+                    Some(value) => Ok(value),
+                    None => self.no(scope, call),
+                }
+            }
+        }
+    }
+
+    /// `start..end` where a `Range` is asked for.
+    pub(super) fn range(&mut self, scope: &Scope, env: &Env, range: &syn::ExprRange, ty: Option<TypeId>) -> Eval {
+        let element = self.argument(ty, &["std::ops::Range"]);
+        let (Some(start), Some(end), Some(_)) = (&range.start, &range.end, element) else {
+            return self.no(scope, range);
+        };
+        if !matches!(range.limits, syn::RangeLimits::HalfOpen(_)) {
+            return self.no(scope, range);
+        }
+        let start = self.eval(scope, env, start, element)?;
+        let end = self.eval(scope, env, end, element)?;
+        let (start, end) = (self.json(scope, range, &start)?, self.json(scope, range, &end)?);
+        Ok(Val::Json(serde_json::json!({ "start": start, "end": end })))
+    }
+
+    fn list<'e>(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        items: impl Iterator<Item = &'e Expr>,
+        element: Option<TypeId>,
+    ) -> Eval<Vec<Val>> {
+        items.map(|item| self.eval(scope, env, item, element)).collect()
+    }
+
+    pub(super) fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
+        let method = call.method.to_string();
+        let receiver = match &*call.receiver {
+            // The `Ok` of a call has the type that the place asks for.
+            Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => self.call(scope, env, inner, ty)?,
+            Expr::MethodCall(inner) if inner.method == "parse" && matches!(method.as_str(), "unwrap" | "expect") => {
+                return self.parsed(scope, env, inner, ty);
+            }
+            receiver => self.eval(scope, env, receiver, None)?,
+        };
+        if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
+            return Ok(value);
+        }
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        if let Val::Struct(id, _) | Val::Variant(id, ..) = &receiver {
+            let id = *id;
+            let found = self.inherent(id, |item| match item {
+                ImplItem::Fn(item) if item.sig.ident == method => Some((item.sig.clone(), item.block.clone())),
+                _ => None,
+            });
+            let clones = method == "clone" && arguments.is_empty() && self.derives_clone(id);
+            return match found {
+                Some(((sig, block), inner)) => {
+                    self.function(scope, env, call, (&sig, &block, &inner), Some(receiver), &arguments)
+                }
+                None if clones => Ok(receiver),
+                None => self.no(scope, call),
+            };
+        }
+        match self.std_method(scope, env, call, (receiver, &method, &arguments), ty)? {
+            Some(value) => Ok(value),
+            None => self.no(scope, call),
+        }
+    }
+
+    /// `text.parse().unwrap()` for types of std.
+    fn parsed(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
+        let written = match call.turbofish.as_ref().and_then(|turbofish| turbofish.args.first()) {
+            Some(syn::GenericArgument::Type(ty)) => Some(self.ty(scope, ty)),
+            _ => ty,
+        };
+        let Val::Str(text) = self.eval(scope, env, &call.receiver, None)? else { return self.no(scope, call) };
+        let value = self.primitive_name(written).and_then(|name| std_value::parsed(name, &text));
+        match value.filter(|value| !matches!(value, Val::Int(number) if self.fits(*number, written) != Some(true))) {
+            Some(value) => Ok(value),
+            None => self.no(scope, call),
+        }
+    }
+
+    /// `T::default` is that of the trait.
+    fn takes_default_of_trait(&self, id: TypeId) -> bool {
+        let Some(user) = self.user(id) else { return false };
+        let own = |block: &ItemRef| match self.tree.item(*block) {
+            Item::Impl(item) if item.trait_.is_none() => {
+                item.items.iter().any(|item| matches!(item, ImplItem::Fn(function) if function.sig.ident == "default"))
+            }
+            _ => false,
+        };
+        !self.tree.impls(user.item).iter().any(own)
+    }
+
+    /// Whether a type of the user has an `impl` of the trait of this canonical path.
+    pub(super) fn implements(&self, id: TypeId, canonical: &str) -> bool {
+        let Some(user) = self.user(id) else { return false };
+        self.tree.impls(user.item).iter().any(|block| self.trait_of(*block).as_deref() == Some(canonical))
+    }
+
+    fn derives_clone(&self, id: TypeId) -> bool {
+        self.user(id).is_some_and(|user| self.derives_trait(user.item, "std::clone::Clone"))
+    }
+
+    pub(super) fn macro_call(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        expr: &Expr,
+        mac: &syn::Macro,
+        ty: Option<TypeId>,
+    ) -> Eval {
+        let Resolution::Foreign(path) = self.resolve_in(scope, &mac.path, Namespace::Macros) else {
+            return self.no(scope, expr);
+        };
+        match path.join("::").as_str() {
+            "std::vec" => {
+                let parser = syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated;
+                let Ok(items) = mac.parse_body_with(parser) else { return self.no(scope, expr) };
+                let element = self.argument(ty, &LISTS);
+                self.list(scope, env, items.iter(), element).map(Val::Seq)
+            }
+            "serde_json::json" => self.recipe_tokens(scope, env, &mac.tokens).map(Val::from),
+            "schemars::json_schema" => match self.recipe_tokens(scope, env, &mac.tokens)? {
+                Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.no(scope, expr),
+                recipe => Ok(Val::from(recipe)),
+            },
+            "std::matches" => {
+                let Ok(test) = mac.parse_body::<Matches>() else { return self.no(scope, expr) };
+                let value = self.eval(scope, env, &test.value, None)?;
+                let mut bound = Env::new();
+                let holds = self.matches(scope, &test.pat, &value, &mut bound)?;
+                match test.guard {
+                    Some(guard) if holds => self.eval(scope, &with(env, &bound), &guard, None),
+                    _ => Ok(Val::Bool(holds)),
+                }
+            }
+            "std::concat" | "std::env" | "std::format" | "std::include_str" | "std::module_path" => {
+                match self.text_macro(scope, env, &path.join("::"), &mac.tokens)? {
+                    Some(text) => Ok(Val::Str(text)),
+                    None => self.no(scope, expr),
+                }
+            }
+            _ => self.no(scope, expr),
+        }
+    }
+
+    /// The value that a function without parameters returns, as `#[serde(default = "path")]` calls it.
+    pub(super) fn call_path(&mut self, scope: &Scope, path: &syn::ExprPath, ty: TypeId) -> Eval {
+        let func = Box::new(Expr::Path(path.clone()));
+        let call = ExprCall {
+            attrs: Vec::new(),
+            func,
+            paren_token: syn::token::Paren::default(),
+            args: syn::punctuated::Punctuated::new(),
+        };
+        self.call(scope, &Env::new(), &call, Some(ty))
+    }
+
+    /// Whether `path(&value)` is true, as `#[serde(skip_serializing_if = "path")]` calls it with a field of type `ty`.
+    pub(super) fn test_path(&mut self, scope: &Scope, path: &syn::ExprPath, value: &Val, ty: TypeId) -> Eval<bool> {
+        if let Some(qself) = &path.qself {
+            // `<[_]>::is_empty`, `<str>::is_empty`
+            let plain = match &*qself.ty {
+                syn::Type::Slice(_) => matches!(value, Val::Seq(_)),
+                syn::Type::Path(of) => of.path.is_ident("str") && matches!(value, Val::Str(_)),
+                _ => false,
+            };
+            let answer = match path.path.segments.last() {
+                Some(last) if plain && qself.position == 0 => test(&last.ident.to_string(), value),
+                _ => None,
+            };
+            return answer.map_or_else(|| self.no(scope, path), Ok);
+        }
+        let result = match self.value_path(scope, &path.path) {
+            Some(Target::Foreign(path)) => {
+                let known = path.first().is_some_and(|krate| PLAIN.contains(&krate.as_str()));
+                match (path.join("::").as_str(), value) {
+                    ("std::ops::Not::not", Val::Bool(value)) => return Ok(!value),
+                    _ => path.last().filter(|_| known).and_then(|name| test(name, value)),
+                }
+            }
+            Some(Target::Item(item)) => {
+                let tree = self.tree;
+                let Item::Fn(function) = tree.item(item) else { return self.no(scope, path) };
+                let inner = Scope::module(tree.module(item));
+                let generics = self.inferred(tree.module(item), &function.sig, ty);
+                let Some(generics) = generics.filter(|_| tree.unknown_cfg(item).is_none()) else {
+                    return self.no(scope, path);
+                };
+                let inner = Scope { generics: Rc::new(generics), ..inner };
+                match self.invoke(scope, path, (&function.sig, &function.block, &inner), vec![value.clone()])? {
+                    Val::Bool(answer) => Some(answer),
+                    _ => None,
+                }
+            }
+            Some(Target::Member(id, name)) => {
+                let found = self.inherent(id, |item| match item {
+                    ImplItem::Fn(item) if item.sig.ident == name => Some((item.sig.clone(), item.block.clone())),
+                    _ => None,
+                });
+                let Some(((sig, block), inner)) = found else { return self.no(scope, path) };
+                match self.invoke(scope, path, (&sig, &block, &inner), vec![value.clone()])? {
+                    Val::Bool(answer) => Some(answer),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        result.map_or_else(|| self.no(scope, path), Ok)
+    }
+
+    /// The type parameters of `fn(&T) -> …` when it is called with a value of type `ty`.
+    fn inferred(&mut self, module: ModuleId, sig: &syn::Signature, ty: TypeId) -> Option<BTreeMap<String, TypeId>> {
+        let mut bound = BTreeMap::new();
+        let names: Vec<String> = sig.generics.type_params().map(|param| param.ident.to_string()).collect();
+        if names.is_empty() {
+            return Some(bound);
+        }
+        let Some(FnArg::Typed(input)) = sig.inputs.first() else { return None };
+        let syn::Type::Reference(input) = &*input.ty else { return None };
+        self.infer(&Scope::module(module), &input.elem, ty, &names, &mut bound);
+        (bound.len() == names.len()).then_some(bound)
+    }
+
+    fn infer(
+        &mut self,
+        scope: &Scope,
+        written: &syn::Type,
+        ty: TypeId,
+        names: &[String],
+        bound: &mut BTreeMap<String, TypeId>,
+    ) {
+        let syn::Type::Path(written) = written else { return };
+        if let Some(name) = written.path.get_ident().map(ToString::to_string).filter(|name| names.contains(name)) {
+            bound.insert(name, ty);
+            return;
+        }
+        let Some((known, arguments)) = self.known(ty) else { return };
+        let Resolution::Foreign(path) = self.resolve(scope, &written.path) else { return };
+        let Some(syn::PathArguments::AngleBracketed(list)) = written.path.segments.last().map(|last| &last.arguments)
+        else {
+            return;
+        };
+        if path.join("::") == known.path {
+            for (argument, ty) in list.args.iter().zip(arguments) {
+                if let syn::GenericArgument::Type(argument) = argument {
+                    self.infer(scope, argument, ty, names, bound);
+                }
+            }
+        }
+    }
+}
+
+pub(super) const LISTS: [&str; 5] = [
+    "std::vec::Vec",
+    "std::collections::VecDeque",
+    "std::collections::LinkedList",
+    "std::collections::BinaryHeap",
+    "smallvec::SmallVec",
+];
+
+pub(super) const SETS: [&str; 3] = ["std::collections::BTreeSet", "std::collections::HashSet", "indexmap::IndexSet"];
+
+pub(super) const MAPS: [&str; 3] = ["std::collections::BTreeMap", "std::collections::HashMap", "indexmap::IndexMap"];
+
+/// Crates whose `is_empty`, `is_none` and the like are those of std.
+const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
+
+pub(super) const POINTERS: [&str; 3] = ["std::boxed::Box", "std::rc::Rc", "std::sync::Arc"];
+
+/// The type argument of which `T::default` is the default.
+fn generic_default(scope: &Scope, path: &Path) -> Option<TypeId> {
+    let mut segments = path.segments.iter();
+    match (segments.next(), segments.next(), segments.next()) {
+        (Some(of), Some(function), None) if function.ident == "default" => {
+            scope.generics.get(&of.ident.to_string()).copied()
+        }
+        _ => None,
+    }
+}
+
+/// `is_empty`, `is_none` and `is_some` of std types.
+pub(super) fn test(name: &str, value: &Val) -> Option<bool> {
+    match (name, value) {
+        ("is_none", Val::None) | ("is_some", Val::Some(_)) => Some(true),
+        ("is_none", Val::Some(_)) | ("is_some", Val::None) => Some(false),
+        ("is_empty", Val::Str(text)) => Some(text.is_empty()),
+        ("is_empty", Val::Seq(values)) => Some(values.is_empty()),
+        ("is_empty", Val::Map(entries)) => Some(entries.is_empty()),
+        ("is_null", Val::Json(value)) => Some(value.is_null()),
+        ("is_zero", Val::Duration(value)) => Some(value.is_zero()),
+        _ => None,
+    }
+}
+
+pub(super) fn sorted(values: Vec<Val>) -> Option<Vec<Val>> {
+    if values.len() < 2 {
+        return Some(values);
+    }
+    let texts: Option<std::collections::BTreeSet<String>> =
+        values.iter().map(|value| if let Val::Str(text) = value { Some(text.clone()) } else { None }).collect();
+    if let Some(texts) = texts {
+        return Some(texts.into_iter().map(Val::Str).collect());
+    }
+    let numbers: Option<std::collections::BTreeSet<i128>> =
+        values.iter().map(|value| if let Val::Int(number) = value { Some(*number) } else { None }).collect();
+    numbers.map(|numbers| numbers.into_iter().map(Val::Int).collect())
+}
+
+pub(super) fn unwrap(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Paren(inner) => unwrap(&inner.expr),
+        Expr::Group(inner) => unwrap(&inner.expr),
+        expr => expr,
+    }
+}
+
+/// The arguments of `matches!`.
+struct Matches {
+    value: Expr,
+    pat: Pat,
+    guard: Option<Expr>,
+}
+
+impl Parse for Matches {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let value = input.parse()?;
+        input.parse::<syn::Token![,]>()?;
+        let pat = Pat::parse_multi_with_leading_vert(input)?;
+        let guard = if input.peek(syn::Token![if]) {
+            input.parse::<syn::Token![if]>()?;
+            Some(input.parse()?)
+        } else {
+            None
+        };
+        input.parse::<Option<syn::Token![,]>>()?;
+        Ok(Matches { value, pat, guard })
+    }
+}

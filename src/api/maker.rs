@@ -1,0 +1,263 @@
+//! Which impl makes the schema of a type, and whether anything around the type may rewrite it.
+
+use std::sync::Arc;
+
+use proc_macro2::Span;
+use syn::spanned::Spanned as _;
+use syn::{Attribute, DeriveInput, Item};
+
+use crate::diagnostic::Code;
+use crate::schema::{Type, TypeId};
+use crate::source::ModuleId;
+
+use super::types::{Derive, Info, Refusal, Scope, Types, UserType};
+
+impl Types<'_> {
+    /// Describes a type and all that its schema reaches; refusals are reported at `at`.
+    pub(super) fn use_type(&mut self, id: TypeId, at: Use) {
+        if self.described.contains_key(&id) && !self.active.iter().any(|(active, _)| *active == id) {
+            return;
+        }
+        match self.info(id) {
+            Info::Known(_, arguments) => {
+                for argument in arguments.clone() {
+                    self.use_type(argument, at);
+                }
+            }
+            Info::Refused(refusal) => {
+                let refusal = refusal.clone();
+                self.refuse(refusal);
+            }
+            Info::User(user) => {
+                let user = user.clone();
+                self.use_user_type(id, &user, at);
+            }
+            Info::Const(_) | Info::Described => {}
+            Info::Outside(ty) => {
+                let ty = ty.clone();
+                self.use_outside_type(id, &ty, at);
+            }
+        }
+    }
+
+    fn use_user_type(&mut self, id: TypeId, user: &UserType, at: Use) {
+        let Some(input) = self.derive_input(user.item) else { return };
+        let (module, span) = at;
+        if self.active.len() > NESTING || self.active.iter().any(|(active, _)| *active == id) {
+            let refusal = Refusal {
+                code: Code::RecursiveType,
+                module,
+                span,
+                message: format!("`{}` contains itself, which no CRD can express", input.ident),
+                help: Some(
+                    "describe the inner value with `#[schemars(schema_with = …)]` or `with = \"serde_json::Value\"`"
+                        .to_owned(),
+                ),
+                fails: false,
+            };
+            return self.refuse(refusal);
+        }
+        self.described.insert(id, true);
+        if !self.modules(&user.scope) {
+            return;
+        }
+        let Some(maker) = self.maker(user, &input, at) else { return };
+        let by_hand = match maker {
+            Maker::Code => match self.by_hand(id, user.item) {
+                Some(Ok(by_hand)) => Some(by_hand),
+                Some(Err(refusal)) => return self.refuse_by_hand(&refusal, &input.ident.to_string()),
+                None => return,
+            },
+            Maker::JsonSchema | Maker::KubeSchema => None,
+        };
+        let schema_id = match &by_hand {
+            Some((by_hand, _)) => by_hand.id.clone(),
+            None => self.schema_id(id, user, &input),
+        };
+        if self.active.iter().any(|(_, active)| *active == schema_id) {
+            let message = format!("`{}` and a type around it have the same schema id `{schema_id}`", input.ident);
+            return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help: None, fails: false });
+        }
+        self.active.push((id, schema_id.clone()));
+        let tree = self.tree;
+        let container = match &by_hand {
+            None => self.container(user, input, maker, &schema_id),
+            Some((by_hand, block)) => match tree.item(*block) {
+                Item::Impl(item) => self.describe_by_hand(by_hand, item),
+                _ => None,
+            },
+        };
+        if let Some(container) = container {
+            self.graph.set(id, Type::User(Arc::new(container)));
+        }
+        self.active.pop();
+    }
+
+    /// What tells types apart for schemars: the path of the module and the name.
+    fn schema_id(&self, id: TypeId, user: &UserType, input: &DeriveInput) -> String {
+        let path = self.tree.module_path(user.scope.module).join("::");
+        let generic = if user.scope.generics.is_empty() { String::new() } else { format!("<{id:?}>") };
+        format!("{path}::{}{generic}", input.ident)
+    }
+
+    /// The derive that makes the schema; also the checks on what stands around it.
+    fn maker(&mut self, user: &UserType, input: &DeriveInput, at: Use) -> Option<Maker> {
+        let scope = &user.scope;
+        let derives = self.derives(user.item);
+        let resolved = |path: &str| {
+            derives.iter().rev().find(|(_, derive)| matches!(derive, Derive::Resolved(found) if found == path))
+        };
+        let (maker, position) = match (resolved("schemars::JsonSchema"), resolved("kube::KubeSchema")) {
+            (Some((position, _)), None) => (Maker::JsonSchema, *position),
+            (None, Some((position, _))) => (Maker::KubeSchema, *position),
+            (Some(_), Some(_)) => {
+                let message = format!("`{}` derives both `JsonSchema` and `KubeSchema`", input.ident);
+                self.refuse(Refusal::new(Code::NoSchema, scope, input.ident.span(), message));
+                return None;
+            }
+            (None, None) => {
+                let named = derives.iter().find_map(|(_, derive)| match derive {
+                    Derive::Unresolved(text, span) if text.contains("Schema") => Some((text.clone(), *span)),
+                    _ => None,
+                });
+                let by_hand = self.tree.impls(user.item);
+                if named.is_none()
+                    && by_hand.iter().any(|block| self.trait_of(*block).as_deref() == Some("schemars::JsonSchema"))
+                {
+                    return self.attribute_macros(scope, &input.attrs).then_some(Maker::Code);
+                }
+                let refusal = if let Some((text, span)) = named {
+                    Refusal::new(Code::NoSchema, scope, span, format!("cannot tell what the derive `{text}` is"))
+                        .help("name it by its path: `#[derive(schemars::JsonSchema)]`")
+                } else {
+                    let (module, span) = at;
+                    let message = format!("`{}` does not derive `JsonSchema`", input.ident);
+                    let help = Some("add `#[derive(JsonSchema)]` to it".to_owned());
+                    Refusal { code: Code::NoSchema, module, span, message, help, fails: false }
+                };
+                self.refuse(refusal);
+                return None;
+            }
+        };
+        // Derives that the schema or its defaults depend on must see the item as it stands here.
+        let last = derives
+            .iter()
+            .filter(|(_, derive)| match derive {
+                Derive::Resolved(path) => {
+                    matches!(path.as_str(), "serde::Serialize" | "std::default::Default" | "kube::CustomResource")
+                }
+                Derive::Unresolved(..) => false,
+            })
+            .map(|(position, _)| *position)
+            .fold(position, usize::max);
+        self.attribute_macros(scope, &input.attrs[..last]).then_some(maker)
+    }
+
+    /// Whether no module around the type is rewritten by an attribute macro.
+    fn modules(&mut self, scope: &Scope) -> bool {
+        let mut at = Some(scope.module);
+        let mut clean = true;
+        while let Some(module) = at {
+            let tree = self.tree;
+            let attributes: Vec<Attribute> = tree
+                .module_attrs(module)
+                .iter()
+                .filter(|attribute| !MODULE_INERT.iter().any(|name| attribute.path().is_ident(name)))
+                .cloned()
+                .collect();
+            clean &= self.attribute_macros(&Scope::module(module), &attributes);
+            at = tree.parent(module);
+        }
+        clean
+    }
+
+    /// Whether none of the attributes is a macro that may rewrite the item.
+    pub(super) fn attribute_macros(&mut self, scope: &Scope, attributes: &[Attribute]) -> bool {
+        let mut clean = true;
+        for attribute in attributes {
+            let path = attribute.path();
+            let known = match path.get_ident() {
+                Some(ident) => INERT.contains(&ident.to_string().as_str()),
+                None => matches!(path.segments[0].ident.to_string().as_str(), "rustfmt" | "clippy" | "diagnostic"),
+            };
+            if known {
+                continue;
+            }
+            clean = false;
+            let text = self.text(scope, path);
+            let refusal = if path.is_ident("cfg") || path.is_ident("cfg_attr") {
+                let message = format!("`#[{}]` is only decided by the compiler", self.text(scope, &attribute.meta));
+                Refusal::new(Code::UnknownCfg, scope, attribute.span(), message)
+            } else {
+                let message = format!("`#[{text}]` may be an attribute macro that rewrites the type");
+                Refusal::new(Code::AttributeMacro, scope, attribute.span(), message)
+                    .help("put it below the derives if it is only read by one of them")
+            };
+            self.refuse(refusal);
+        }
+        clean
+    }
+
+    /// Fields and variants keep a `cfg` only when it could not be decided.
+    pub(super) fn decided(&mut self, scope: &Scope, attributes: &[Attribute]) -> bool {
+        let undecided = attributes.iter().find(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"));
+        let Some(attribute) = undecided else { return true };
+        let message = format!("`#[{}]` is only decided by the compiler", self.text(scope, &attribute.meta));
+        self.refuse(Refusal::new(Code::UnknownCfg, scope, attribute.span(), message));
+        false
+    }
+}
+
+/// Attributes that rewrite nothing: of the language, of the derives here, and tool attributes.
+pub(super) const INERT: [&str; 22] = [
+    "allow",
+    "automatically_derived",
+    "default",
+    "deny",
+    "deprecated",
+    "derive",
+    "doc",
+    "expect",
+    "forbid",
+    "garde",
+    "kube",
+    "must_use",
+    "non_exhaustive",
+    "path",
+    "repr",
+    "schemars",
+    "serde",
+    "validate",
+    "warn",
+    "x_kube",
+    "cold",
+    "inline",
+];
+
+/// The same for modules and crates.
+const MODULE_INERT: [&str; 9] = [
+    "cfg",
+    "crate_name",
+    "crate_type",
+    "feature",
+    "macro_use",
+    "no_std",
+    "recursion_limit",
+    "type_length_limit",
+    "windows_subsystem",
+];
+
+/// More structs inside each other than any API has: a generic type that contains itself with other arguments.
+const NESTING: usize = 48;
+
+/// Which derive makes the schema of a type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    JsonSchema,
+    KubeSchema,
+    /// No derive, but an impl.
+    Code,
+}
+
+/// Why a type is used: the span to report at, in a module.
+pub(super) type Use = (ModuleId, Span);

@@ -1,0 +1,247 @@
+//! Numbers: literals, operators and casts, each checked against the type that the number has.
+
+use syn::{BinOp, Expr, Lit, UnOp};
+
+use crate::schema::TypeId;
+
+use super::types::{Refusal, Scope, Types};
+use super::value::{Env, Val};
+
+type Eval<T = Val> = Result<T, Refusal>;
+
+impl Types<'_> {
+    pub(super) fn literal(&self, lit: &Lit, ty: Option<TypeId>, negative: bool) -> Option<Val> {
+        let float = |text: &str, suffix: &str| {
+            let text = if negative { format!("-{text}") } else { text.to_owned() };
+            match (suffix, self.primitive_name(ty)) {
+                ("f32", _) | ("", Some("f32")) => text.parse().ok().map(Val::F32),
+                ("f64", _) | ("", Some("f64") | None) => text.parse().ok().map(Val::F64),
+                _ => None,
+            }
+        };
+        match lit {
+            Lit::Str(text) if !negative => Some(Val::Str(text.value())),
+            Lit::Bool(value) if !negative => Some(Val::Bool(value.value)),
+            Lit::Char(value) if !negative => Some(Val::Char(value.value())),
+            Lit::Float(value) => float(value.base10_digits(), value.suffix()),
+            Lit::Int(value) if matches!(value.suffix(), "f32" | "f64") => float(value.base10_digits(), value.suffix()),
+            Lit::Int(value) => {
+                // In an attribute the sign may be part of the literal.
+                let number: i128 = value.base10_parse().ok()?;
+                let number = if negative { -number } else { number };
+                let fits = match value.suffix() {
+                    "" if ty.is_some() => self.fits(number, ty)?,
+                    "" => i32::try_from(number).is_ok(),
+                    suffix => in_range(number, suffix)?,
+                };
+                fits.then_some(Val::Int(number))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether an integer is one of the type; `None` when the type is no integer.
+    pub(super) fn fits(&self, value: i128, ty: Option<TypeId>) -> Option<bool> {
+        in_range(value, self.primitive_name(ty)?)
+    }
+
+    pub(super) fn unary(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        expr: &Expr,
+        op: &UnOp,
+        inner: &Expr,
+        ty: Option<TypeId>,
+    ) -> Eval {
+        if let (UnOp::Neg(_), Expr::Lit(lit)) = (op, inner) {
+            return self.literal(&lit.lit, ty, true).map_or_else(|| self.no(scope, expr), Ok);
+        }
+        let value = self.eval(scope, env, inner, ty)?;
+        match (op, value) {
+            // A `Deref` of the user makes another value of it.
+            (UnOp::Deref(_), Val::Struct(id, _) | Val::Variant(id, ..)) if self.implements(id, "std::ops::Deref") => {
+                self.no(scope, expr)
+            }
+            (UnOp::Deref(_), value) => Ok(value),
+            (UnOp::Not(_), Val::Bool(value)) => Ok(Val::Bool(!value)),
+            (UnOp::Neg(_), Val::Int(value)) if ty.is_some() && self.fits(-value, ty) == Some(true) => {
+                Ok(Val::Int(-value))
+            }
+            (UnOp::Neg(_), Val::F64(value)) => Ok(Val::F64(-value)),
+            (UnOp::Neg(_), Val::F32(value)) => Ok(Val::F32(-value)),
+            _ => self.no(scope, expr),
+        }
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        expr: &Expr,
+        (left, op, right): (&Expr, &BinOp, &Expr),
+        ty: Option<TypeId>,
+    ) -> Eval {
+        let comparison =
+            matches!(op, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_));
+        let ty = if comparison { None } else { ty };
+        let left = self.eval(scope, env, left, ty)?;
+        let factor = matches!((op, &left), (BinOp::Mul(_), Val::Duration(_)));
+        let right_ty = if factor { self.primitive("u32") } else { ty };
+        let right = self.eval(scope, env, right, right_ty)?;
+        let value = match (op, left, right) {
+            // Only values whose `PartialEq` is that of the language or derived: a user's type may have its own.
+            (BinOp::Eq(_), left, right) => self.equal(&left, &right).map(Val::Bool),
+            (BinOp::Ne(_), left, right) => self.equal(&left, &right).map(|equal| Val::Bool(!equal)),
+            (BinOp::Add(_), Val::Str(left), Val::Str(right)) => Some(Val::Str(left + &right)),
+            (BinOp::And(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left && right)),
+            (BinOp::Or(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left || right)),
+            (op, Val::F64(left), Val::F64(right)) => float_operation(op, left, right).map(Val::F64),
+            (op, Val::F32(left), Val::F32(right)) => float_operation(op, left, right).map(Val::F32),
+            (BinOp::Add(_), Val::Duration(left), Val::Duration(right)) => left.checked_add(right).map(Val::Duration),
+            (BinOp::Mul(_), Val::Duration(left), Val::Int(right)) => {
+                u32::try_from(right).ok().and_then(|right| left.checked_mul(right)).map(Val::Duration)
+            }
+            (op, Val::Int(left), Val::Int(right)) => match op {
+                BinOp::Lt(_) => Some(Val::Bool(left < right)),
+                BinOp::Le(_) => Some(Val::Bool(left <= right)),
+                BinOp::Gt(_) => Some(Val::Bool(left > right)),
+                BinOp::Ge(_) => Some(Val::Bool(left >= right)),
+                BinOp::Add(_) => left.checked_add(right).map(Val::Int),
+                BinOp::Sub(_) => left.checked_sub(right).map(Val::Int),
+                BinOp::Mul(_) => left.checked_mul(right).map(Val::Int),
+                BinOp::Div(_) => left.checked_div(right).map(Val::Int),
+                BinOp::Rem(_) => left.checked_rem(right).map(Val::Int),
+                BinOp::Shl(_) => u32::try_from(right)
+                    .ok()
+                    .and_then(|right| 1i128.checked_shl(right))
+                    .and_then(|power| left.checked_mul(power))
+                    .map(Val::Int),
+                _ => None,
+            },
+            _ => None,
+        };
+        match value {
+            Some(Val::Int(value)) => {
+                let fits = if ty.is_some() { self.fits(value, ty) } else { Some(i32::try_from(value).is_ok()) };
+                if fits == Some(true) { Ok(Val::Int(value)) } else { self.no(scope, expr) }
+            }
+            Some(value) => Ok(value),
+            None => self.no(scope, expr),
+        }
+    }
+
+    /// Whether two values are equal, where `PartialEq` is that of the language or derived.
+    pub(super) fn equal(&self, left: &Val, right: &Val) -> Option<bool> {
+        let all = |left: &[Val], right: &[Val]| {
+            let pairs = left.iter().zip(right).map(|(left, right)| self.equal(left, right));
+            let equal: Option<Vec<bool>> = pairs.collect();
+            equal.map(|equal| left.len() == right.len() && equal.into_iter().all(|equal| equal))
+        };
+        let derived = |id: TypeId| {
+            let user = self.user(id);
+            user.is_some_and(|user| self.derives_trait(user.item, "std::cmp::PartialEq"))
+        };
+        match (left, right) {
+            (Val::F64(left), Val::F64(right)) => Some(left.total_cmp(right).is_eq() || (*left == 0.0 && *right == 0.0)),
+            (Val::F32(left), Val::F32(right)) => Some(left.total_cmp(right).is_eq() || (*left == 0.0 && *right == 0.0)),
+            (Val::F32(_) | Val::F64(_), _) | (_, Val::F32(_) | Val::F64(_)) => None,
+            (Val::Json(left), Val::Json(right)) => Some(left == right),
+            (Val::Some(left), Val::Some(right)) => self.equal(left, right),
+            (Val::Some(_), Val::None) | (Val::None, Val::Some(_)) => Some(false),
+            (Val::Seq(left), Val::Seq(right)) => all(left, right),
+            (Val::Map(left), Val::Map(right)) if left.is_empty() || right.is_empty() => {
+                Some(left.is_empty() && right.is_empty())
+            }
+            (Val::Struct(id, left), Val::Struct(other, right)) if id == other && derived(*id) => all(left, right),
+            (Val::Variant(id, index, left), Val::Variant(other, position, right)) if id == other && derived(*id) => {
+                if index == position {
+                    all(left, right)
+                } else {
+                    Some(false)
+                }
+            }
+            (left, right) => (plain(left) && plain(right)).then(|| left == right),
+        }
+    }
+}
+
+/// No float, and no type of the user, whose `Clone` or `PartialEq` may be anything, is inside.
+pub(super) fn plain(value: &Val) -> bool {
+    match value {
+        Val::Unit | Val::Bool(_) | Val::Int(_) | Val::Char(_) | Val::Str(_) | Val::Duration(_) | Val::None => true,
+        Val::Some(inner) => plain(inner),
+        Val::Seq(values) => values.iter().all(plain),
+        Val::F32(_)
+        | Val::F64(_)
+        | Val::Map(_)
+        | Val::Struct(..)
+        | Val::Variant(..)
+        | Val::Json(_)
+        | Val::Recipe(_)
+        | Val::Generator
+        | Val::Place(_) => false,
+    }
+}
+
+/// `value as target`, as the language converts numbers.
+#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
+pub(super) fn cast_to(value: &Val, target: &str) -> Option<Val> {
+    let integer = |value: i128| {
+        Some(Val::Int(match target {
+            "i8" => (value as i8).into(),
+            "i16" => (value as i16).into(),
+            "i32" => (value as i32).into(),
+            "i64" | "isize" => (value as i64).into(),
+            "i128" => value,
+            "u8" => (value as u8).into(),
+            "u16" => (value as u16).into(),
+            "u32" => (value as u32).into(),
+            "u64" | "usize" => (value as u64).into(),
+            _ => return None,
+        }))
+    };
+    match (value, target) {
+        (Val::Int(value), "f64") => Some(Val::F64(*value as f64)),
+        (Val::Int(value), "f32") => Some(Val::F32(*value as f32)),
+        (Val::F32(value), "f64") => Some(Val::F64((*value).into())),
+        // A literal may have been an `f32` from the start.
+        (Val::F64(_), "f64") | (Val::F32(_), "f32") => Some(value.clone()),
+        (Val::Int(value), _) => integer(*value),
+        (Val::Bool(value), _) => integer((*value).into()),
+        _ => None,
+    }
+}
+
+fn float_operation<T>(op: &BinOp, left: T, right: T) -> Option<T>
+where
+    T: std::ops::Add<Output = T> + std::ops::Sub<Output = T> + std::ops::Mul<Output = T> + std::ops::Div<Output = T>,
+{
+    Some(match op {
+        BinOp::Add(_) => left + right,
+        BinOp::Sub(_) => left - right,
+        BinOp::Mul(_) => left * right,
+        BinOp::Div(_) => left / right,
+        _ => return None,
+    })
+}
+
+pub(super) fn in_range(value: i128, ty: &str) -> Option<bool> {
+    let (min, max) = range(ty)?;
+    Some((min..=max).contains(&value))
+}
+
+pub(super) fn range(ty: &str) -> Option<(i128, i128)> {
+    Some(match ty {
+        "i8" => (i8::MIN.into(), i8::MAX.into()),
+        "i16" => (i16::MIN.into(), i16::MAX.into()),
+        "i32" => (i32::MIN.into(), i32::MAX.into()),
+        "i64" | "isize" => (i64::MIN.into(), i64::MAX.into()),
+        "i128" => (i128::MIN, i128::MAX),
+        "u8" => (0, u8::MAX.into()),
+        "u16" => (0, u16::MAX.into()),
+        "u32" => (0, u32::MAX.into()),
+        "u64" | "usize" => (0, u64::MAX.into()),
+        _ => return None,
+    })
+}
