@@ -227,6 +227,8 @@ impl Reader<'_> {
         match self.inferred.resolve(ty) {
             Ty::Tuple(parts) => name.parse::<usize>().ok().and_then(|at| parts.get(at).cloned()).unwrap_or(Ty::Unknown),
             Ty::Many(element) if name == "items" => Ty::Many(element),
+            // What `Client::default_namespace` says, too: kube-client/src/config/mod.rs.
+            Ty::Foreign(path, _) if &*path == "kube::Config" && name == "default_namespace" => Ty::OwnNamespace,
             Ty::Root(item) => {
                 let scope = Scope::new(self.tree.module(item));
                 match name {

@@ -202,7 +202,9 @@ impl Ty {
             (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.general(),
             (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
             (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
-            (Self::Text(_), Self::Text(_)) => Self::foreign("std::string::String"),
+            (Self::Text(_) | Self::OwnNamespace, Self::Text(_) | Self::OwnNamespace) => {
+                Self::foreign("std::string::String")
+            }
             (one @ (Self::Text(_) | Self::OwnNamespace), Self::Foreign(..)) => one.general(),
             (Self::Dynamic(_) | Self::Text(_) | Self::OwnNamespace | Self::Patch { apply: false }, other)
             | (other, Self::Dynamic(_)) => other.clone(),

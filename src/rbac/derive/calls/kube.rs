@@ -86,6 +86,7 @@ impl Reader<'_> {
                 Some(Ty::Foreign("kube::Controller".into(), vec![kind]))
             }
             ("Controller", _) => Some(Ty::Foreign("kube::Controller".into(), parts.to_vec())),
+            ("Config", "infer" | "incluster" | "incluster_dns" | "incluster_env") => Some(Ty::foreign("kube::Config")),
             ("Request", "new") => None,
             (_, "default" | "new") => {
                 let made = Ty::Foreign(format!("kube::{of}").into(), parts.to_vec());

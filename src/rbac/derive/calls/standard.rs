@@ -82,9 +82,10 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
             other.clone()
         }
         ("data" | "name" | "kind", _) => Ty::Unknown,
-        ("to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim" | "to_lowercase", Ty::Text(_)) => {
-            receiver.clone()
-        }
+        (
+            "to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim" | "to_lowercase",
+            Ty::Text(_) | Ty::OwnNamespace,
+        ) => receiver.clone(),
         (_, Ty::Text(_) | Ty::OwnNamespace) if !arguments.is_empty() => Ty::Unknown,
         _ => return None,
     })
