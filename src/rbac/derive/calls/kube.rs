@@ -82,6 +82,7 @@ impl Reader<'_> {
                     Ty::Api(kind, _) => (*kind).clone(),
                     _ => Ty::Unknown,
                 };
+                self.spelled(&call.get(0), parts.first());
                 self.watch(call, "Controller<{}>::new");
                 Some(Ty::Foreign("kube::Controller".into(), vec![kind]))
             }
@@ -100,6 +101,13 @@ impl Reader<'_> {
     /// The list and watch of an `Api` that is given first.
     fn watch(&mut self, call: &Call<'_>, shown: &str) {
         self.with_api(call.place, &call.get(0), watched(call), shown);
+    }
+
+    /// The kind of an `Api` is spelled as the type argument of the function that it is given to: `watcher::<Pod>(Api::all(client))`.
+    fn spelled(&mut self, api: &Ty, kind: Option<&Ty>) {
+        if let (Ty::Api(unknown, _), Some(kind)) = (api, kind) {
+            self.inferred.unify(unknown, kind);
+        }
     }
 
     pub(super) fn with_api(&mut self, place: Place, api: &Ty, verbs: &[&str], call: &str) {
@@ -180,6 +188,7 @@ impl Reader<'_> {
             call.types.push(self.inferred.resolve(&ty));
         }
         let api = call.get(known.api);
+        self.spelled(&api, call.explicit.first());
         let verbs = if known.verbs == table::WATCH { watched(call) } else { known.verbs };
         self.with_api(call.place, &api, verbs, &format!("{name}::<{{}}>"));
         match (&*name, self.inferred.resolve(&api)) {
@@ -279,6 +288,7 @@ impl Reader<'_> {
         match (of, &*name) {
             ("Controller", _) if table::CONTROLLER.contains(&(&*name, call.len())) => {
                 self.arguments_of(frame, call);
+                self.spelled(&call.get(0), call.explicit.first());
                 self.watch(call, &format!("Controller::{name}::<{{}}>"));
                 Some(ty)
             }
