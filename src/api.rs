@@ -44,7 +44,7 @@ use types::{Derive, Refusal, Scope, Types, attributes, derives};
 
 /// One version of a custom resource.
 #[derive(Debug)]
-#[allow(clippy::struct_excessive_bools)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
 pub struct Api {
     /// API group.
     pub group: String,

@@ -224,7 +224,7 @@ pub enum Tag {
 
 /// A field that is read by `Deserialize`.
 #[derive(Debug)]
-#[allow(clippy::struct_excessive_bools)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
 pub struct Field {
     /// Its name in JSON.
     pub name: String,

@@ -701,7 +701,7 @@ mod tests {
     use super::*;
 
     /// Loads a package given as one text: each file after a line `//- path`.
-    #[allow(clippy::disallowed_methods)]
+    #[allow(clippy::disallowed_methods, reason = "tests write what they read")]
     pub(super) fn load(text: &str) -> (SourceTree, Diagnostics) {
         let dir = tempfile::tempdir().unwrap();
         let mut files: BTreeMap<&str, String> = BTreeMap::new();

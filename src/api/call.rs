@@ -46,7 +46,7 @@ impl Types<'_> {
         // The arguments of a generic type are those of the type that is asked for.
         let asked = ty.filter(|id| self.shape(*id).is_some() && self.names(scope, &function.path, *id));
         match asked.map(Target::Itself).or_else(|| self.value_path(scope, &function.path)) {
-            Some(Target::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, &arguments, ty),
+            Some(Target::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, ty),
             Some(Target::Itself(id)) => match self.shape(id).cloned() {
                 Some(fields @ Fields::Unnamed(_)) => {
                     Ok(Val::Struct(id, self.constructor(scope, env, call, id, &fields, &arguments)?))
@@ -200,7 +200,6 @@ impl Types<'_> {
         })
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn foreign_call(
         &mut self,
         scope: &Scope,
@@ -208,9 +207,9 @@ impl Types<'_> {
         call: &ExprCall,
         path: &[String],
         written: &Path,
-        arguments: &[&Expr],
         ty: Option<TypeId>,
     ) -> Eval {
+        let arguments: &[&Expr] = &call.args.iter().collect::<Vec<_>>();
         let path = path.join("::");
         let (owner, function) = path.rsplit_once("::").unwrap_or(("", &path));
         match (owner, function, arguments) {

@@ -386,7 +386,7 @@ impl Types<'_> {
     }
 
     /// The `default` of a field: `Some(None)` when it has none to write, `None` when it was refused.
-    #[allow(clippy::option_option)]
+    #[allow(clippy::option_option, reason = "refused, absent or present")]
     fn default(
         &mut self,
         scope: &Scope,

@@ -8,7 +8,7 @@ use syn::{Expr, Meta, Path};
 
 /// Everything that `#[kube(…)]` may say.
 #[derive(Debug, FromDeriveInput)]
-#[allow(clippy::struct_excessive_bools)]
+#[allow(clippy::struct_excessive_bools, reason = "the keys of the attribute")]
 #[darling(attributes(kube))]
 pub(super) struct KubeAttrs {
     pub(super) group: String,
@@ -24,7 +24,7 @@ pub(super) struct KubeAttrs {
     #[darling(default)]
     pub(super) no_spec: bool,
     #[darling(multiple, rename = "derive")]
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     pub(super) derives: Vec<String>,
     #[darling(multiple, rename = "attr")]
     pub(super) attributes: Vec<RootAttribute>,
@@ -40,7 +40,7 @@ pub(super) struct KubeAttrs {
     pub(super) selectable: Vec<String>,
     pub(super) scale: Option<Scale>,
     #[darling(default)]
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     pub(super) crates: Crates,
     #[darling(multiple, rename = "annotation")]
     pub(super) annotations: Vec<KeyValue>,
@@ -65,19 +65,19 @@ fn yes() -> bool {
 #[derive(Debug, Default, FromMeta)]
 #[darling(default)]
 pub(super) struct Crates {
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     kube: Option<Path>,
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     kube_core: Option<Path>,
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     k8s_openapi: Option<Path>,
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     schemars: Option<Path>,
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     serde: Option<Path>,
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     serde_json: Option<Path>,
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     std: Option<Path>,
 }
 
@@ -157,7 +157,7 @@ impl FromMeta for PrintColumn {
 /// `scale(…)`: a list, or the same as JSON in a string.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(clippy::struct_field_names)]
+#[allow(clippy::struct_field_names, reason = "the keys of the attribute")]
 pub(super) struct Scale {
     pub(super) label_selector_path: Option<String>,
     pub(super) spec_replicas_path: String,
@@ -166,7 +166,7 @@ pub(super) struct Scale {
 
 /// The list form of [`Scale`].
 #[derive(FromMeta)]
-#[allow(clippy::struct_field_names)]
+#[allow(clippy::struct_field_names, reason = "the keys of the attribute")]
 struct ScaleList {
     label_selector_path: Option<String>,
     spec_replicas_path: String,
@@ -189,12 +189,12 @@ impl FromMeta for Scale {
 #[darling(attributes(x_kube), supports(struct_named))]
 pub(super) struct KubeSchemaAttrs {
     #[darling(default)]
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     crates: Crates,
     #[darling(multiple, rename = "validation", with = parse_expr::preserve_str_literal)]
     pub(super) validations: Vec<Expr>,
     #[darling(default)]
-    #[allow(dead_code)]
+    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     cel: bool,
 }
 

@@ -97,7 +97,7 @@ impl Types<'_> {
         })
     }
 
-    #[allow(clippy::option_option)]
+    #[allow(clippy::option_option, reason = "refused, absent or present")]
     fn optional<T, U>(&mut self, value: Option<T>, read: impl FnOnce(&mut Self, T) -> Option<U>) -> Option<Option<U>> {
         match value {
             Some(value) => read(self, value).map(Some),

@@ -185,7 +185,12 @@ pub(super) fn plain(value: &Val) -> bool {
 }
 
 /// `value as target`, as the language converts numbers.
-#[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "as the language does"
+)]
 pub(super) fn cast_to(value: &Val, target: &str) -> Option<Val> {
     let integer = |value: i128| {
         Some(Val::Int(match target {

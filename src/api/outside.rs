@@ -257,7 +257,7 @@ mod tests {
 
     /// What the evaluator makes of the sources is what the linked impls return.
     #[test]
-    #[allow(clippy::disallowed_methods)]
+    #[allow(clippy::disallowed_methods, reason = "tests write what they read")]
     fn sources_say_what_the_linked_types_say() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("src")).unwrap();

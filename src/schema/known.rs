@@ -101,7 +101,7 @@ pub fn reference() -> &'static Known {
 
 macro_rules! std_types {
     ($($path:literal $arity:literal $ty:ty;)*) => {
-        #[allow(clippy::disallowed_types, clippy::zero_sized_map_values)]
+        #[allow(clippy::disallowed_types, clippy::zero_sized_map_values, reason = "types of users, which hold nothing here")]
         static STD: &[Known] = &[$(known::<$ty>($path, $arity)),*];
     };
 }

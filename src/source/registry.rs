@@ -265,7 +265,7 @@ mod tests {
     use crate::source::lock::Lock;
 
     #[test]
-    #[allow(clippy::disallowed_methods)]
+    #[allow(clippy::disallowed_methods, reason = "tests write what they read")]
     fn a_feature_is_off_when_the_package_that_it_brings_is_not_locked() {
         let folder = tempfile::tempdir().unwrap();
         let manifest = "[package]\nname = \"net\"\nversion = \"1.0.0\"\n[features]\nold = [\"dep:old\"]\n\

@@ -107,7 +107,7 @@ pub(super) struct Scopes {
     failed: BTreeMap<(ModuleId, Rc<str>), Vec<String>>,
     /// `#[macro_use] extern crate x`.
     macro_use: BTreeMap<CrateId, Vec<String>>,
-    /// `use x::x`: a macro or a function of the crate, or else rustc could not tell which `x` the path begins with.
+    /// `use x::…::x`: a macro or a function of the crate, or else rustc could not tell which `x` the path begins with.
     namesakes: BTreeSet<(ModuleId, Rc<str>)>,
 }
 
@@ -203,8 +203,7 @@ impl Scopes {
                 let mut add = |path: Vec<String>, name: Option<Rc<str>>, types_only: bool| {
                     let leading_colon = item.leading_colon.is_some();
                     let index = imports.len();
-                    if let (Some(name), [first, last]) = (&name, path.as_slice())
-                        && first == last
+                    if let (Some(name), [first, _, ..], false) = (&name, path.as_slice(), leading_colon)
                         && **name == **first
                     {
                         self.namesakes.insert((module, Rc::clone(name)));
@@ -760,8 +759,9 @@ pub use k8s::api::core::v1 as core_v1;
 use std::{collections::{BTreeMap, HashMap as Map}, option::Option as Maybe};
 use core::option;
 extern crate alloc as memory;
-mod namesake { use serde::{serde, Serialize}; use k8s::k8s; use k8s::api::core::v1 as core; mod local { pub mod local {} }
+mod namesake { use serde::{serde, Serialize}; use k8s::a::b::k8s; use k8s::api::core::v1 as core; mod local { pub mod local {} }
     mod x { use super::local::local; } }
+mod renamed { use ::serde::de as serde; }
 mod child { use super::core_v1::PodSpec; use k8s::api::apps::v1::*; }
 mod shadow { pub struct Option; pub struct String; pub struct u8; }
 mod shadowed { use super::shadow::*; }
@@ -789,8 +789,9 @@ mod shadowed { use super::shadow::*; }
                 ("op::namesake", "serde", Macros, "extern serde::serde"),
                 ("op::namesake", "Serialize", Macros, "extern serde::Serialize"),
                 ("op::namesake", "serde::Deserialize", Types, "extern serde::Deserialize"),
-                ("op::namesake", "k8s", Macros, "extern k8s_openapi::k8s"),
+                ("op::namesake", "k8s", Macros, "extern k8s_openapi::a::b::k8s"),
                 ("op::namesake", "core::Pod", Types, "extern k8s_openapi::api::core::v1::Pod"),
+                ("op::renamed", "serde::Error", Types, "extern serde::de::Error"),
                 ("op::namesake::x", "local", Types, "op::namesake::local::local"),
                 ("op", "Some", Values, "extern std::option::Option::Some"),
                 ("op::shadowed", "Option", Types, "op::shadow::Option"),
