@@ -45,7 +45,8 @@ impl Types<'_> {
         }
         // The arguments of a generic type are those of the type that is asked for.
         let asked = ty.filter(|id| self.shape(*id).is_some() && self.names(scope, &function.path, *id));
-        match asked.map(Target::Itself).or_else(|| self.value_path(scope, &function.path)) {
+        let asked = asked.map(Target::Itself).or_else(|| self.asked_variant(scope, &function.path, ty));
+        match asked.or_else(|| self.value_path(scope, &function.path)) {
             Some(Target::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, ty),
             Some(Target::Itself(id)) => match self.shape(id).cloned() {
                 Some(fields @ Fields::Unnamed(_)) => {
@@ -313,13 +314,14 @@ impl Types<'_> {
 
     /// `start..end` where a `Range` is asked for.
     pub(super) fn range(&mut self, scope: &Scope, env: &Env, range: &syn::ExprRange, ty: Option<TypeId>) -> Eval {
-        let element = self.argument(ty, &["std::ops::Range"]);
+        let of = match range.limits {
+            syn::RangeLimits::HalfOpen(_) => "std::ops::Range",
+            syn::RangeLimits::Closed(_) => "std::ops::RangeInclusive",
+        };
+        let element = self.argument(ty, &[of]);
         let (Some(start), Some(end), Some(_)) = (&range.start, &range.end, element) else {
             return self.no(scope, range);
         };
-        if !matches!(range.limits, syn::RangeLimits::HalfOpen(_)) {
-            return self.no(scope, range);
-        }
         let start = self.eval(scope, env, start, element)?;
         let end = self.eval(scope, env, end, element)?;
         let (start, end) = (self.json(scope, range, &start)?, self.json(scope, range, &end)?);

@@ -90,6 +90,20 @@ impl Types<'_> {
                 let literal = self.eval(scope, &Env::new(), &Expr::Lit(literal.clone()), None)?;
                 self.same(scope, pat, &literal, value)
             }
+            (Pat::Range(range), Val::Int(value)) => {
+                let mut bound = |end: &Option<Box<Expr>>| match end
+                    .as_deref()
+                    .map(|end| self.eval(scope, &Env::new(), end, None))
+                {
+                    Some(Ok(Val::Int(bound))) => Ok(Some(bound)),
+                    Some(_) => self.no(scope, pat),
+                    None => Ok(None),
+                };
+                let (start, end) = (bound(&range.start)?, bound(&range.end)?);
+                let closed = matches!(range.limits, syn::RangeLimits::Closed(_));
+                Ok(start.is_none_or(|start| start <= *value)
+                    && end.is_none_or(|end| *value < end || closed && *value == end))
+            }
             (Pat::Tuple(tuple), Val::Seq(values)) if tuple.elems.len() == values.len() => {
                 self.all_match(scope, tuple.elems.iter().zip(values), env)
             }

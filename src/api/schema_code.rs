@@ -467,6 +467,7 @@ impl Types<'_> {
             && own.contains_key(&name)
         {
             let of = own.get(&name).copied().flatten().and_then(|ty| self.known(ty));
+            let vec = of.as_ref().is_some_and(|(known, _)| known.path == "std::vec::Vec");
             let types = of.map(|(_, arguments)| arguments).unwrap_or_default();
             let changed = match (method.as_str(), arguments.as_slice(), collection.clone()) {
                 ("insert", [key, value], Val::Map(mut entries)) => {
@@ -478,6 +479,12 @@ impl Types<'_> {
                 }
                 ("push", [item], Val::Seq(mut items)) => {
                     items.push(self.part(scope, env, item, types.first())?);
+                    Val::Seq(items)
+                }
+                ("extend", [Expr::Array(more)], Val::Seq(mut items)) if vec => {
+                    for item in &more.elems {
+                        items.push(self.part(scope, env, item, types.first())?);
+                    }
                     Val::Seq(items)
                 }
                 _ => return self.no(scope, call),

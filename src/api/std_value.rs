@@ -17,9 +17,19 @@ pub(super) fn constant(path: &str) -> Option<Val> {
         ("net::Ipv4Addr", "BROADCAST") => written(&Ipv4Addr::BROADCAST),
         ("net::Ipv6Addr", "UNSPECIFIED") => written(&Ipv6Addr::UNSPECIFIED),
         ("net::Ipv6Addr", "LOCALHOST") => written(&Ipv6Addr::LOCALHOST),
-        (ty, "MIN") => Val::Int(range(ty)?.0),
-        (ty, "MAX") => Val::Int(range(ty)?.1),
+        (ty, "MIN" | "MAX") => Val::Int(limit(ty, name)?),
         _ => return None,
+    })
+}
+
+/// `MIN` or `MAX` of a number, or of one that is not zero.
+fn limit(ty: &str, name: &str) -> Option<i128> {
+    let not_zero = ty.strip_prefix("num::NonZero");
+    let (min, max) = range(&not_zero.unwrap_or(ty).to_lowercase())?;
+    Some(match (name, not_zero) {
+        ("MAX", _) => max,
+        (_, Some(_)) if min == 0 => 1,
+        _ => min,
     })
 }
 

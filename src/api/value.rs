@@ -159,7 +159,10 @@ impl Types<'_> {
             Expr::Unary(unary) => self.unary(scope, env, expr, &unary.op, &unary.expr, ty),
             Expr::Binary(binary) => self.binary(scope, env, expr, (&binary.left, &binary.op, &binary.right), ty),
             Expr::Cast(cast) => {
-                let target = self.ty(scope, &cast.ty);
+                let target = match (&*cast.ty, ty) {
+                    (syn::Type::Infer(_), Some(asked)) => asked,
+                    (written, _) => self.ty(scope, written),
+                };
                 // A literal is of the type that it is cast to.
                 let literal = matches!(unwrap(&cast.expr), Expr::Lit(_)) && self.fits(0, Some(target)).is_some();
                 let value = self.eval(scope, env, &cast.expr, Some(target).filter(|_| literal))?;
@@ -237,7 +240,7 @@ impl Types<'_> {
         {
             return Ok(value.clone());
         }
-        match self.value_path(scope, path) {
+        match self.asked_variant(scope, path, ty).or_else(|| self.value_path(scope, path)) {
             Some(Target::Item(item)) => self.constant(scope, expr, item),
             Some(Target::Member(id, name)) => {
                 if let Some((index, Fields::Unit)) = self.variant(id, &name) {
@@ -294,6 +297,17 @@ impl Types<'_> {
             },
             Resolution::Foreign(path) => Some(Target::Foreign(path)),
             Resolution::Primitive(_) | Resolution::Unresolved(_) => None,
+        }
+    }
+
+    /// A variant of the enum that the place asks for, from which its arguments follow.
+    pub(super) fn asked_variant(&mut self, scope: &Scope, path: &Path, ty: Option<TypeId>) -> Option<Target> {
+        let (id, user) = (ty?, self.user(ty?)?);
+        match self.resolve_in(scope, path, Namespace::Values) {
+            Resolution::Member(item, name) if user.item == item && self.variant(id, &name).is_some() => {
+                Some(Target::Member(id, name))
+            }
+            _ => None,
         }
     }
 
@@ -389,7 +403,9 @@ impl Types<'_> {
 
     fn struct_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, expected: Option<TypeId>) -> Eval {
         let resolved = match self.resolve(scope, &literal.path) {
-            Resolution::Member(item, name) => self.item_type(scope, item).map(|id| Target::Member(id, name)),
+            Resolution::Member(item, name) => self
+                .asked_variant(scope, &literal.path, expected)
+                .or_else(|| self.item_type(scope, item).map(|id| Target::Member(id, name))),
             Resolution::Foreign(path) if path[0] == "k8s_openapi" => {
                 return self.outside_literal(scope, env, literal, &path);
             }

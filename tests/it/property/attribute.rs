@@ -1,7 +1,7 @@
 //! Attributes and docs, which are pieces of their own.
 
 use super::tree::Node;
-use super::ty::{Kind, Leaf, Ty};
+use super::ty::{Decl, Kind, Leaf, Shape, Ty};
 use super::world::World;
 
 /// What is decided about the field that attributes are for.
@@ -373,16 +373,87 @@ impl World {
         }
         let module = self.any_module();
         let (text, value) = (self.text(module, ty), self.value(module, ty, 3)?);
-        let body = match self.below(8) {
+        let body = match self.below(12) {
             0 => format!("let value: {text} = {value};\n    value"),
             1 => format!("return {value};"),
             2 => format!("if 1 < 2 {{ {value} }} else {{ unreachable!() }}"),
             3 => format!("{{ {value} }}"),
+            4..=7 => self.longer_body(module, ty, &text, value)?,
             _ => value,
         };
         let constant = if body == "true" || body == "false" { "const " } else { "" };
         self.item(module, Node::part(format!("pub {constant}fn {name}() -> {text} {{\n    {body}\n}}\n\n")));
         Some(self.path(from, module, &name))
+    }
+
+    /// Statements that make a value: early returns, builders, and what is filled.
+    fn longer_body(&mut self, module: usize, ty: &Ty, text: &str, value: String) -> Option<String> {
+        if let Some(built) = self.built(module, ty) {
+            return Some(built);
+        }
+        let other = self.value(module, ty, 2)?;
+        if let Some(item) = ty.vec_item()
+            && let Some(item) = self.value(module, item, 1)
+            && self.chance(60)
+        {
+            return Some(match self.below(2) {
+                0 => format!("let mut list: {text} = {value};\n    list.push({item});\n    list"),
+                _ => format!("let mut list: {text} = Vec::with_capacity(2);\n    list.extend([{item}]);\n    list"),
+            });
+        }
+        if let Some((key, item)) = ty.map_entry()
+            && let Some((key, item)) = self.value(module, key, 1).zip(self.value(module, item, 1))
+            && self.chance(80)
+        {
+            return Some(match self.below(3) {
+                0 => format!("let mut map: {text} = {value};\n    map.insert({key}, {item});\n    map"),
+                1 => format!("[({key}, {item})].into()"),
+                _ => format!("[({key}, {item})].into_iter().collect()"),
+            });
+        }
+        let limit = self.constant(module, &super::ty::LEAVES[6]);
+        Some(match self.below(3) {
+            0 => format!("if {limit} > {} {{\n        return {value};\n    }}\n    {other}", self.below(30)),
+            1 => format!("match {limit} {{\n        0..=9 => {value},\n        _ => return {other},\n    }}"),
+            _ => format!("if let Some(limit) = Some({limit}) {{\n        return {value};\n    }}\n    {other}"),
+        })
+    }
+
+    /// A value of a declared struct that its own builder makes.
+    fn built(&mut self, from: usize, ty: &Ty) -> Option<String> {
+        let Ty::Decl(decl, arguments) = ty else { return None };
+        let Decl { module, name, shape: Shape::Struct(fields), params, alias: None, .. } = self.decls[*decl].clone()
+        else {
+            return None;
+        };
+        if !params.is_empty() || !arguments.is_empty() || fields.is_empty() {
+            return None;
+        }
+        let number = self.number();
+        let (mut values, mut given) = (Vec::new(), Vec::new());
+        let mut declared = Vec::new();
+        for (field, ty) in &fields {
+            if self.chance(30) {
+                let argument = self.value(from, ty, 2)?;
+                let text = self.text(module, ty);
+                let converted = *ty == Ty::leaf("String") && self.chance(50);
+                declared.push(format!("{field}: {}", if converted { "impl Into<String>" } else { &text }));
+                values.push(if converted { format!("{field}: {field}.into()") } else { field.clone() });
+                given.push(if converted { "\"given\"".to_owned() } else { argument });
+            } else {
+                values.push(format!("{field}: {}", self.value(module, ty, 1)?));
+            }
+        }
+        let (field, ty) = fields[self.below(fields.len())].clone();
+        let (text, value) = (self.text(module, &ty), self.value(from, &ty, 2)?);
+        let (declared, values, given) = (declared.join(", "), values.join(", "), given.join(", "));
+        let item = format!(
+            "impl {name} {{\n    pub fn new_{number}({declared}) -> Self {{\n        Self {{ {values} }}\n    }}\n\n    \
+             pub fn with_{number}(mut self, value: {text}) -> Self {{\n        self.{field} = value;\n        self\n    }}\n}}\n\n"
+        );
+        self.item(module, Node::part(item));
+        let path = self.path(from, module, &name);
+        Some(format!("{path}::new_{number}({given}).with_{number}({value})"))
     }
 
     /// The path of a function that says when a value is left out.

@@ -20,6 +20,14 @@ struct Traits {
     hash: bool,
 }
 
+/// What a type with parameters is.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Struct,
+    Tuple,
+    Enum,
+}
+
 const OBJECT: Facts =
     Facts { default: false, ord: false, hash: false, key: false, object: true, written: true, schema: true };
 
@@ -605,7 +613,7 @@ impl World {
         self.write_enum(module, &name, serde, nodes, shape, written);
     }
 
-    /// A struct with parameters.
+    /// A struct, tuple struct or enum with parameters.
     fn declare_generic(&mut self) {
         let module = self.any_module();
         let name = self.type_name(module);
@@ -675,14 +683,29 @@ impl World {
             .into_iter()
             .map(|(name, ty)| (name, if self.facts(&ty).schema { ty } else { Ty::leaf("bool") }))
             .collect();
+        let form = self.pick(&[&Form::Tuple, &Form::Enum, &Form::Enum, &Form::Struct, &Form::Struct, &Form::Struct]);
         let mut nodes = Vec::new();
         let mut serde = Vec::new();
         if self.chance(40) {
             serde.push(format!("rename_all = \"{}\"", self.case()));
         }
         let mut all_written = true;
+        let mut variants = self.variants(types.len());
+        let mut shapes = Vec::new();
         for (field, ty) in &types {
             let text = self.text(module, ty);
+            let variant = variants.pop().unwrap();
+            if *form == Form::Tuple || *form == Form::Enum && self.chance(50) {
+                let mut parts = self.docs(20);
+                parts.push(Node::fixed(if *form == Form::Tuple {
+                    format!("pub {text},\n")
+                } else {
+                    format!("{variant}({text}),\n")
+                }));
+                nodes.push(Node::around("", parts, ""));
+                shapes.push((variant, Shape::Tuple(vec![ty.clone()])));
+                continue;
+            }
             let mut attributes = if ty.mentions_param() {
                 let mut items = Vec::new();
                 let facts = self.facts(ty);
@@ -707,11 +730,18 @@ impl World {
                 all_written &= attributes.written;
                 attributes.nodes
             };
-            attributes.push(Node::fixed(format!("pub {field}: {text},\n")));
-            nodes.push(Node::around("", attributes, ""));
+            if *form == Form::Enum {
+                attributes.push(Node::fixed(format!("{field}: {text},\n")));
+                nodes.push(Node::around(format!("{variant} {{\n"), attributes, "},\n"));
+                shapes.push((variant, Shape::Struct(vec![(field.clone(), ty.clone())])));
+            } else {
+                attributes.push(Node::fixed(format!("pub {field}: {text},\n")));
+                nodes.push(Node::around("", attributes, ""));
+            }
         }
         let facts: Vec<Facts> = types.iter().map(|(_, ty)| self.facts(ty)).collect();
         let derived = declares
+            && *form != Form::Enum
             && !two
             && facts.iter().zip(&types).all(|(it, (_, ty))| it.default || *ty == Ty::Param(0))
             && self.chance(50);
@@ -719,11 +749,21 @@ impl World {
         let derives = self.derives(module, &["JsonSchema"], traits);
         let mut all = self.container(module, derives, serde, Vec::new());
         let declared = declared.join(", ");
-        all.push(Node::around(format!("pub struct {name}<{declared}>{clause} {{\n"), nodes, "}\n\n").kept());
+        let (open, close) = match form {
+            Form::Struct => (format!("pub struct {name}<{declared}>{clause} {{\n"), "}\n\n".to_owned()),
+            Form::Tuple => (format!("pub struct {name}<{declared}>(\n"), format!("){clause};\n\n")),
+            Form::Enum => (format!("pub enum {name}<{declared}>{clause} {{\n"), "}\n\n".to_owned()),
+        };
+        all.push(Node::around(open, nodes, close).kept());
         self.item(module, Node::around("", all, ""));
         let written = all_written && types.iter().all(|(_, ty)| self.facts(ty).written);
-        let facts = Facts { default: derived, written, ..OBJECT };
-        let mut decl = self.plain(module, &name, facts, Shape::Struct(types));
+        let facts = Facts { default: derived, written, object: *form != Form::Tuple, ..OBJECT };
+        let shape = match form {
+            Form::Struct => Shape::Struct(types),
+            Form::Tuple => Shape::Tuple(types.into_iter().map(|(_, ty)| ty).collect()),
+            Form::Enum => Shape::Enum(shapes),
+        };
+        let mut decl = self.plain(module, &name, facts, shape);
         decl.params = params;
         self.add(decl);
     }

@@ -64,6 +64,11 @@ pub(super) enum Kind {
     Json,
     Quantity,
     IntOrString,
+    Duration,
+    Address,
+    NonZero,
+    Path,
+    Range,
     /// Only its default is known.
     Opaque,
 }
@@ -111,17 +116,17 @@ pub(super) static LEAVES: [Leaf; 52] = [
     leaf("std::string::String", Kind::Text, true, true, true),
     leaf("Box<str>", Kind::Opaque, true, true, true),
     leaf("std::borrow::Cow<'static, str>", Kind::Opaque, true, true, true),
-    leaf("std::num::NonZeroU8", Kind::Opaque, false, true, false),
-    leaf("std::num::NonZeroI32", Kind::Opaque, false, true, false),
-    leaf("core::num::NonZeroU64", Kind::Opaque, false, true, false),
-    leaf("std::net::IpAddr", Kind::Opaque, false, true, false),
-    leaf("std::net::Ipv4Addr", Kind::Opaque, false, true, false),
+    leaf("std::num::NonZeroU8", Kind::NonZero, false, true, false),
+    leaf("std::num::NonZeroI32", Kind::NonZero, false, true, false),
+    leaf("core::num::NonZeroU64", Kind::NonZero, false, true, false),
+    leaf("std::net::IpAddr", Kind::Address, false, true, false),
+    leaf("std::net::Ipv4Addr", Kind::Address, false, true, false),
     leaf("std::net::SocketAddr", Kind::Opaque, false, true, false),
-    leaf("std::path::PathBuf", Kind::Opaque, true, true, true),
-    leaf("std::time::Duration", Kind::Opaque, true, true, false),
+    leaf("std::path::PathBuf", Kind::Path, true, true, true),
+    leaf("std::time::Duration", Kind::Duration, true, true, false),
     leaf("::std::time::SystemTime", Kind::Opaque, false, true, false),
-    leaf("std::ops::Range<u16>", Kind::Opaque, true, false, false),
-    leaf("std::ops::RangeInclusive<i32>", Kind::Opaque, false, false, false),
+    leaf("std::ops::Range<u16>", Kind::Range, true, false, false),
+    leaf("std::ops::RangeInclusive<i32>", Kind::Range, false, false, false),
     leaf("std::ops::Bound<u8>", Kind::Opaque, false, false, false),
     leaf("std::num::Wrapping<u32>", Kind::Opaque, true, true, false),
     leaf("std::marker::PhantomData<String>", Kind::Opaque, true, true, false),
@@ -235,6 +240,22 @@ impl Ty {
 
     pub(super) fn is_list(&self) -> bool {
         matches!(self, Ty::Of(Of { kind: Container::List | Container::Set, .. }, _))
+    }
+
+    /// The type of the items of a `Vec`.
+    pub(super) fn vec_item(&self) -> Option<&Self> {
+        match self {
+            Ty::Of(Of { kind: Container::List, name: "Vec" | "std::vec::Vec" }, arguments) => Some(&arguments[0]),
+            _ => None,
+        }
+    }
+
+    /// The types of the keys and values of a map.
+    pub(super) fn map_entry(&self) -> Option<(&Self, &Self)> {
+        match self {
+            Ty::Of(Of { kind: Container::Map, .. }, arguments) => Some((&arguments[0], &arguments[1])),
+            _ => None,
+        }
     }
 
     pub(super) fn is_map(&self) -> bool {
@@ -532,7 +553,7 @@ impl World {
             }
             Kind::Integer(min, max) => {
                 let number = self.below(100);
-                match self.below(9) {
+                match self.below(12) {
                     0 if min < 0 => format!("-{number}"),
                     1 if leaf.text != "i128" => format!("{}::MAX", leaf.text),
                     2 => format!("{} + {number}", self.below(20)),
@@ -541,10 +562,14 @@ impl World {
                     5 => format!("0x{number:x}"),
                     6 if max > 1000 => "1_000".to_owned(),
                     7 => format!("{} as {}", self.below(9), leaf.text),
+                    8 => format!("\"{number}\".parse().unwrap()"),
+                    9 if leaf.text != "i128" => format!("({}).min({number})", self.constant(from, leaf)),
                     _ => number.to_string(),
                 }
             }
-            Kind::Float => self.pick(&["0.1", "-2.5", "1e3", "4.0", "1.0e-7", "3."]).to_owned(),
+            Kind::Float => {
+                self.pick(&["0.1", "-2.5", "1e3", "4.0", "1.0e-7", "3.", "1.0 / 3.0", "(1 + 2) as _"]).to_owned()
+            }
             Kind::Text => {
                 let text = self.pick(&["a", "two words", "", "\\\"quoted\\\"", "ümläut", "line\\nbreak", "{}"]);
                 match self.below(7) {
@@ -564,8 +589,43 @@ impl World {
             Kind::Quantity => format!("{}(\"{}Mi\".into())", leaf.text, self.below(99)),
             Kind::IntOrString if self.chance(50) => format!("{}::Int({})", leaf.text, self.below(99)),
             Kind::IntOrString => format!("{}::String(\"50%\".to_string())", leaf.text),
+            Kind::Duration => self.duration(),
+            Kind::Address if leaf.text.ends_with("v4Addr") => self
+                .pick(&[
+                    "std::net::Ipv4Addr::LOCALHOST",
+                    "std::net::Ipv4Addr::new(10, 0, 0, 1)",
+                    "[10, 0, 0, 2].into()",
+                ])
+                .to_owned(),
+            Kind::Address => self
+                .pick(&[
+                    "\"192.0.2.1\".parse().unwrap()",
+                    "std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED)",
+                    "\"::1\".parse::<std::net::IpAddr>().expect(\"an address\")",
+                ])
+                .to_owned(),
+            Kind::NonZero => match self.below(3) {
+                0 => format!("{}::MIN", leaf.text),
+                number => format!("{}::new({number}).unwrap()", leaf.text),
+            },
+            Kind::Path => format!("std::path::PathBuf::from({})", self.pick(&["\"/var/run\"", "\"\"", "\"a b/c\""])),
+            Kind::Range if leaf.text.contains("Inclusive") => self.pick(&["1..=5", "(-2)..=2"]).to_owned(),
+            Kind::Range => self.pick(&["1..5", "0..1024"]).to_owned(),
             Kind::Opaque => return facts.default.then(|| "Default::default()".to_owned()),
         })
+    }
+
+    fn duration(&mut self) -> String {
+        let number = self.below(9000);
+        let duration = "std::time::Duration";
+        match self.below(6) {
+            0 => format!("{duration}::ZERO"),
+            1 => format!("{duration}::from_millis({number})"),
+            2 => format!("{duration}::new({number}, 5)"),
+            3 => format!("{duration}::from_millis({number}) * 2 + {duration}::from_nanos(1)"),
+            4 => format!("{duration}::from_secs_f64(1.5)"),
+            _ => format!("{duration}::from_secs({number})"),
+        }
     }
 
     fn decl_value(&mut self, from: usize, decl: usize, arguments: &[Arg], depth: usize) -> Option<String> {
