@@ -258,20 +258,8 @@ impl Types<'_> {
                 }
             }
             (_, "from", [value]) if MAPS[..2].contains(&owner) => {
-                let types = ty.and_then(|ty| self.known(ty)).filter(|(known, _)| MAPS.contains(&known.path));
-                let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
                 let Expr::Array(array) = unwrap(value) else { return self.no(scope, call) };
-                let mut entries = Vec::new();
-                for entry in &array.elems {
-                    let Expr::Tuple(pair) = unwrap(entry) else { return self.no(scope, call) };
-                    let (Some(key), Some(value), 2) = (pair.elems.first(), pair.elems.last(), pair.elems.len()) else {
-                        return self.no(scope, call);
-                    };
-                    let key = self.eval(scope, env, key, types.first().copied())?;
-                    let value = self.eval(scope, env, value, types.get(1).copied())?;
-                    entries.push((key, value));
-                }
-                Ok(Val::Map(entries))
+                self.map_of(scope, env, array, ty)
             }
             ("k8s_openapi::apimachinery::pkg::api::resource", "Quantity", [value]) => {
                 let text = self.primitive("std::string::String");
@@ -312,6 +300,23 @@ impl Types<'_> {
         }
     }
 
+    /// `[(key, value)]` where a map is asked for.
+    fn map_of(&mut self, scope: &Scope, env: &Env, array: &syn::ExprArray, ty: Option<TypeId>) -> Eval {
+        let types = ty.and_then(|ty| self.known(ty)).filter(|(known, _)| MAPS.contains(&known.path));
+        let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
+        let mut entries = Vec::new();
+        for entry in &array.elems {
+            let Expr::Tuple(pair) = unwrap(entry) else { return self.no(scope, array) };
+            let (Some(key), Some(value), 2) = (pair.elems.first(), pair.elems.last(), pair.elems.len()) else {
+                return self.no(scope, array);
+            };
+            let key = self.eval(scope, env, key, types.first().copied())?;
+            let value = self.eval(scope, env, value, types.get(1).copied())?;
+            entries.push((key, value));
+        }
+        Ok(Val::Map(entries))
+    }
+
     /// `start..end` where a `Range` is asked for.
     pub(super) fn range(&mut self, scope: &Scope, env: &Env, range: &syn::ExprRange, ty: Option<TypeId>) -> Eval {
         let of = match range.limits {
@@ -345,6 +350,13 @@ impl Types<'_> {
             Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => self.call(scope, env, inner, ty)?,
             Expr::MethodCall(inner) if inner.method == "parse" && matches!(method.as_str(), "unwrap" | "expect") => {
                 return self.parsed(scope, env, inner, ty);
+            }
+            Expr::Array(pairs)
+                if method == "into"
+                    && pairs.elems.iter().all(|pair| matches!(pair, Expr::Tuple(_)))
+                    && self.primitive_name(ty).is_some_and(|name| MAPS[..2].contains(&name)) =>
+            {
+                return self.map_of(scope, env, pairs, ty);
             }
             receiver => self.eval(scope, env, receiver, None)?,
         };

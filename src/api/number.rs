@@ -153,6 +153,14 @@ impl Types<'_> {
             (Val::Map(left), Val::Map(right)) if left.is_empty() || right.is_empty() => {
                 Some(left.is_empty() && right.is_empty())
             }
+            (Val::Map(left), Val::Map(right)) if left.len() == right.len() => {
+                let pairs = left.iter().zip(right);
+                let equal =
+                    pairs.map(|((key, value), (other, of))| Some(self.equal(key, other)? && self.equal(value, of)?));
+                let equal = equal.collect::<Option<Vec<bool>>>()?.into_iter().all(|equal| equal);
+                // Several entries may be the same in another order.
+                (equal || left.len() == 1).then_some(equal)
+            }
             (Val::Struct(id, left), Val::Struct(other, right)) if id == other && derived(*id) => all(left, right),
             (Val::Variant(id, index, left), Val::Variant(other, position, right)) if id == other && derived(*id) => {
                 if index == position {

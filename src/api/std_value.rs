@@ -44,6 +44,9 @@ pub(super) fn called(path: &str, arguments: &[Val]) -> Option<Val> {
             let octet = |value: &i128| u8::try_from(*value).ok();
             Some(written(&Ipv4Addr::new(octet(a)?, octet(b)?, octet(c)?, octet(d)?)))
         }
+        ("std::net::Ipv4Addr::from", [Val::Seq(octets)]) if octets.len() == 4 => {
+            called("std::net::Ipv4Addr::new", octets)
+        }
         ("std::path::PathBuf::new", []) => Some(Val::Json("".into())),
         ("std::path::PathBuf::from", [Val::Str(path)]) => Some(written(path)),
         ("std::vec::Vec::with_capacity", [Val::Int(_)]) => Some(Val::Seq(Vec::new())),

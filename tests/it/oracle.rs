@@ -103,6 +103,15 @@ pub(crate) fn like_the_sample(name: &str) -> [(&'static str, String); 2] {
     [("Cargo.toml", manifest), ("Cargo.lock", std::fs::read_to_string(generated::lock()).unwrap())]
 }
 
+/// The same of the crate of types of other crates.
+pub(crate) fn like_foreign(name: &str) -> [(&'static str, String); 2] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/foreign");
+    let [manifest, lock] = ["Cargo.toml", "Cargo.lock"].map(|path| std::fs::read_to_string(root.join(path)).unwrap());
+    let lines = manifest.split_inclusive('\n').filter(|line| !line.starts_with("parts = "));
+    let manifest = lines.collect::<String>().replacen("\"foreign\"", &format!("\"{name}\""), 1);
+    [("Cargo.toml", manifest), ("Cargo.lock", lock)]
+}
+
 /// Types of other crates and of another Kubernetes version, which have dependencies of their own.
 fn foreign() -> &'static Oracle {
     static ORACLE: OnceLock<Oracle> = OnceLock::new();

@@ -50,7 +50,7 @@ impl Crate {
     }
 
     fn write(&self, files: &Files) {
-        let [(toml, manifest), lock] = oracle::like_the_sample("property");
+        let [(toml, manifest), lock] = oracle::like_foreign("property");
         let profile = "debug = \"line-tables-only\"\n";
         let light = "\n[profile.dev.package.property]\ndebug = false\ndebug-assertions = false\nincremental = false\noverflow-checks = false\n";
         let manifest = manifest.replacen(profile, &format!("{profile}{light}"), 1)

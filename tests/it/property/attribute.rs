@@ -405,10 +405,9 @@ impl World {
             && let Some((key, item)) = self.value(module, key, 1).zip(self.value(module, item, 1))
             && self.chance(80)
         {
-            return Some(match self.below(3) {
+            return Some(match self.below(2) {
                 0 => format!("let mut map: {text} = {value};\n    map.insert({key}, {item});\n    map"),
-                1 => format!("[({key}, {item})].into()"),
-                _ => format!("[({key}, {item})].into_iter().collect()"),
+                _ => format!("[({key}, {item})].into()"),
             });
         }
         let limit = self.constant(module, &super::ty::LEAVES[6]);

@@ -854,12 +854,13 @@ impl World {
         let other = self.any_type(1);
         let other = if self.facts(&other).schema { other } else { Ty::leaf("String") };
         let text = self.text(module, &other);
-        let way = self.below(4);
+        let way = self.below(5);
         let value = self.value(module, &other, 2);
         let (serde, schemars, written) = match (way, &value) {
             (0, _) => (vec![format!("from = \"{text}\"")], Vec::new(), true),
             (1, _) => (vec![format!("try_from = \"{text}\"")], Vec::new(), true),
             (2, Some(_)) => (vec![format!("from = \"{text}\""), format!("into = \"{text}\"")], Vec::new(), false),
+            (3, Some(_)) => (vec![format!("into = \"{text}\"")], Vec::new(), false),
             _ => (Vec::new(), vec![format!("with = \"{text}\"")], true),
         };
         let mut body = String::new();

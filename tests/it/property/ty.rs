@@ -96,7 +96,7 @@ const fn leaf(text: &'static str, kind: Kind, default: bool, ord: bool, key: boo
 }
 
 /// Scalars first.
-pub(super) static LEAVES: [Leaf; 52] = [
+pub(super) static LEAVES: [Leaf; 74] = [
     leaf("bool", Kind::Bool, true, true, false),
     leaf("String", Kind::Text, true, true, true),
     leaf("i32", Kind::Integer(i32::MIN as i64, i32::MAX as u64), true, true, true),
@@ -149,6 +149,28 @@ pub(super) static LEAVES: [Leaf; 52] = [
     leaf("k8s_openapi::api::core::v1::SecretKeySelector", Kind::Opaque, true, false, false),
     leaf("k8s_openapi::api::apps::v1::DeploymentStrategy", Kind::Opaque, true, false, false),
     leaf("kube::core::ObjectMeta", Kind::Opaque, true, false, false),
+    leaf("chrono::DateTime<chrono::Utc>", Kind::Opaque, false, true, false),
+    leaf("chrono::DateTime<chrono::FixedOffset>", Kind::Opaque, false, true, false),
+    leaf("chrono::NaiveDate", Kind::Opaque, false, true, false),
+    leaf("chrono::NaiveDateTime", Kind::Opaque, false, true, false),
+    leaf("chrono::NaiveTime", Kind::Opaque, false, true, false),
+    leaf("chrono::Weekday", Kind::Opaque, false, false, false),
+    leaf("jiff::Timestamp", Kind::Opaque, false, true, false),
+    leaf("jiff::Zoned", Kind::Opaque, false, true, false),
+    leaf("jiff::Span", Kind::Opaque, false, false, false),
+    leaf("jiff::SignedDuration", Kind::Opaque, false, true, false),
+    leaf("jiff::civil::Date", Kind::Opaque, false, true, false),
+    leaf("uuid::Uuid", Kind::Opaque, true, true, false),
+    leaf("url::Url", Kind::Opaque, false, true, false),
+    leaf("semver::Version", Kind::Opaque, false, true, false),
+    leaf("smol_str::SmolStr", Kind::Opaque, true, true, false),
+    leaf("bytes::Bytes", Kind::Opaque, true, true, false),
+    leaf("ipnet::IpNet", Kind::Opaque, false, true, false),
+    leaf("smallvec::SmallVec<[u8; 4]>", Kind::Opaque, false, false, false),
+    leaf("arrayvec::ArrayVec<String, 3>", Kind::Opaque, false, false, false),
+    leaf("either::Either<String, i32>", Kind::Opaque, false, false, false),
+    leaf("indexmap::IndexMap<String, uuid::Uuid>", Kind::Opaque, true, false, false),
+    leaf("indexmap::IndexSet<String>", Kind::Opaque, true, false, false),
 ];
 
 /// The scalars at the front of [`LEAVES`].
@@ -309,7 +331,9 @@ impl World {
                 let value = Facts { written: every(|it| it.written), schema: every(|it| it.schema), ..Facts::NONE };
                 let ord = every(|it| it.ord);
                 match of.kind {
-                    Container::Option => Facts { default: true, ord, hash: every(|it| it.hash), ..value },
+                    Container::Option => {
+                        Facts { default: true, ord, hash: every(|it| it.hash), object: all[0].object, ..value }
+                    }
                     Container::Pointer => Facts { key: false, ..all[0] },
                     Container::Cow => Facts { key: false, object: false, ..all[0] },
                     Container::Other => Facts { default: all[0].default, ..value },
@@ -594,7 +618,7 @@ impl World {
                 .pick(&[
                     "std::net::Ipv4Addr::LOCALHOST",
                     "std::net::Ipv4Addr::new(10, 0, 0, 1)",
-                    "[10, 0, 0, 2].into()",
+                    "std::net::Ipv4Addr::from([10, 0, 0, 2])",
                 ])
                 .to_owned(),
             Kind::Address => self
