@@ -125,15 +125,19 @@ pub(super) fn selection(args: &PackageArgs) -> PackageSelection {
 }
 
 /// What PROJECT says, if the code is that of a project.
-pub(super) fn project(root: &Path) -> Result<Option<Project>> {
-    let text = Draft::open(root).read(&RelPath::new(RECORD)?)?;
-    Ok(text.map(|text| Project::parse(&text)).transpose()?)
+fn project(root: &Path) -> Result<Option<Project>> {
+    Ok(record(root)?.map(|text| Project::parse(&text)).transpose()?)
 }
 
 /// The same for commands that write nothing: for them a project of another tool is none.
 pub(super) fn own_project(root: &Path) -> Result<Option<Project>> {
-    let text = Draft::open(root).read(&RelPath::new(RECORD)?)?;
-    if text.is_some_and(|text| Project::is_of_another_tool(&text)) { Ok(None) } else { project(root) }
+    let own = record(root)?.filter(|text| !Project::is_of_another_tool(text));
+    Ok(own.map(|text| Project::parse(&text)).transpose()?)
+}
+
+/// The text of PROJECT.
+fn record(root: &Path) -> Result<Option<String>> {
+    Draft::open(root).read(&RelPath::new(RECORD)?)
 }
 
 pub(super) fn features(args: &FeatureArgs) -> FeatureSelection {
