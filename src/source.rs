@@ -28,9 +28,9 @@ use syn::{Attribute, Item};
 
 pub use self::cfg::{Cfg, CfgSet};
 pub use self::comment::{Comment, CommentKind};
-use self::file::FileId;
 pub(crate) use self::file::clean;
 pub(crate) use self::file::relative;
+use self::file::{FileId, SourceFile};
 pub use self::files::Pending;
 pub use self::kube::CustomResource;
 pub(crate) use self::manifest::get;
@@ -42,6 +42,7 @@ use self::resolve::Scopes;
 pub use self::resolve::{Namespace, Resolution};
 pub use self::workspace::{Member, PackageSelection, Packages};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::parallel;
 
 /// A module of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -551,23 +552,15 @@ impl SourceTree {
 
     /// The `//` comments that say `word`, of the package's own files, file by file; not those switched off by cfg.
     pub fn comments(&self, word: &str) -> impl Iterator<Item = Comment> {
-        let files = self
-            .sources
-            .files
-            .iter()
-            .enumerate()
-            .filter(move |(_, file)| file.own && self.is_wanted(&file.disk) && file.text.contains(word));
-        files.flat_map(move |(position, file)| {
+        let says = move |file: &SourceFile| file.own && self.is_wanted(&file.disk) && file.text.contains(word);
+        let files = self.sources.unread_files().into_iter().filter(|(_, (file, _))| says(file));
+        let told = parallel::map(files, |(id, (file, cfg))| (id, module::tells_active(file, word, cfg)));
+        told.into_iter().filter(|(_, told)| !told).for_each(|(id, _)| self.sources.want_file(id));
+        self.sources.files.iter().filter(move |file| says(file)).flat_map(move |file| {
             let mut found = comment::find(&file.text);
-            found.retain(|comment| file.text[comment.range.clone()].contains(word));
-            let said: usize = found.iter().map(|found| file.text[found.range.clone()].matches(word).count()).sum();
-            // Only a parser knows what cfg switches off, and whether a string that holds the word is one.
-            let conditional = file.text.contains("cfg") || file.text.contains("test]");
-            if conditional || said < file.text.matches(word).count() {
-                let id = FileId(index(position));
-                self.sources.want_file(id);
-            }
-            found.retain(|comment| file.is_active(comment.range.start));
+            found.retain(|comment| {
+                file.text[comment.range.clone()].contains(word) && file.is_active(comment.range.start)
+            });
             found.into_iter().map(|comment| comment::Comment::new(&comment, file))
         })
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use proc_macro2::Span;
 
@@ -25,6 +25,8 @@ pub(crate) struct SourceFile {
     pub(super) base: usize,
     /// Byte ranges that cfg switches off.
     pub(super) inactive: Vec<Range<usize>>,
+    /// The same of a file of which nothing else was wanted.
+    pub(super) switched_off: OnceLock<Vec<Range<usize>>>,
     /// It belongs to the package itself, not to a path dependency.
     pub(super) own: bool,
 }
@@ -33,7 +35,8 @@ impl SourceFile {
     pub(super) fn new(disk: PathBuf, shown: &Path, text: String, own: bool) -> Self {
         let base = prologue(&text);
         let path = shown.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
-        Self { disk, path: path.into(), text: text.into(), base, inactive: Vec::new(), own }
+        let (inactive, switched_off) = (Vec::new(), OnceLock::new());
+        Self { disk, path: path.into(), text: text.into(), base, inactive, switched_off, own }
     }
 
     /// The text without a byte order mark and a `#!` line.
@@ -52,7 +55,7 @@ impl SourceFile {
     }
 
     pub(super) fn is_active(&self, offset: usize) -> bool {
-        !self.inactive.iter().any(|range| range.contains(&offset))
+        !self.inactive.iter().chain(self.switched_off.get().into_iter().flatten()).any(|range| range.contains(&offset))
     }
 
     /// 1-based line and column (in characters) of a byte offset.

@@ -2,16 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use proc_macro2::Span;
 use semver::Version;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Item, Lit, Meta};
+use syn::{Attribute, Item, ItemMod, Lit, Meta};
 
 use super::cfg::{Cfg, CfgSet, attrs_mut};
-use super::comment::deeper_than;
+use super::comment::{deeper_than, find};
 use super::file::{FileId, SourceFile, clean, relative};
 use super::files::Pending;
 use super::outline::{Index, outline};
@@ -60,6 +61,16 @@ impl Sources {
                 self.want(ModuleId(index(position)));
             }
         }
+    }
+
+    /// The files of which no more than the outline was read, and what decides `cfg` in them.
+    pub(super) fn unread_files(&self) -> BTreeMap<FileId, (&SourceFile, &CfgSet)> {
+        let unread = self.modules.iter().filter(|module| module.unread);
+        let known = unread.map(|module| {
+            let package = self.crates[module.krate.0 as usize].package;
+            (module.file, (&self.files[module.file.0 as usize], &self.packages[package.0 as usize].cfg))
+        });
+        known.collect()
     }
 
     /// The paths, as shown, of the files of packages from a registry.
@@ -261,13 +272,7 @@ impl<'a> Loader<'a> {
     fn items(&mut self, module: ModuleId, items: Vec<Item>, dir: &Dir, mut known: VecDeque<ItemRef>) {
         let file = self.sources.modules[module.0 as usize].file;
         for mut item in items {
-            let first = attrs_mut(&mut item).and_then(|attrs| attrs.first().map(|attr| attr.pound_token.span()));
-            let mut dropped = Vec::new();
-            let cfg = self.cfg(module).apply_to_item(&mut item, &mut dropped);
-            if cfg == Cfg::Off {
-                let span = item.span();
-                dropped.push(first.and_then(|first: Span| first.join(span)).unwrap_or(span));
-            }
+            let (cfg, dropped) = decide(self.cfg(module), &mut item);
             let source = &mut self.sources.files[file.0 as usize];
             for span in dropped {
                 let range = source.range(span);
@@ -374,6 +379,55 @@ impl<'a> Loader<'a> {
             help: Some(format!("create {}, or remove the line", wanted.join(" or "))),
         });
     }
+}
+
+/// Finds out which parts of a file that says `word` are switched off, where that matters; false when it is no Rust.
+pub(super) fn tells_active(file: &SourceFile, word: &str, cfg: &CfgSet) -> bool {
+    let said =
+        find(&file.text).into_iter().map(|comment| file.text[comment.range].matches(word).count()).sum::<usize>();
+    // Only a parser knows what cfg switches off, and whether a string that holds the word is one.
+    let conditional = file.text.contains("cfg") || file.text.contains("test]");
+    if file.switched_off.get().is_some() || !conditional && said == file.text.matches(word).count() {
+        return true;
+    }
+    let text = file.rust();
+    let Some(mut parsed) =
+        deeper_than(DEEPEST, text).is_none().then(|| syn::parse_str::<syn::File>(text).ok()).flatten()
+    else {
+        return false;
+    };
+    let mut ranges = Vec::new();
+    if cfg.apply(&mut parsed.attrs) == Cfg::Off {
+        ranges.push(0..file.text.len());
+    } else {
+        switched_off(parsed.items, file, cfg, &mut ranges);
+    }
+    file.switched_off.get_or_init(|| ranges);
+    true
+}
+
+fn switched_off(items: Vec<Item>, file: &SourceFile, cfg: &CfgSet, ranges: &mut Vec<Range<usize>>) {
+    for mut item in items {
+        let (decided, spans) = decide(cfg, &mut item);
+        ranges.extend(spans.into_iter().map(|span| file.range(span)));
+        if let Item::Mod(ItemMod { content: Some((_, items)), .. }) = item
+            && decided != Cfg::Off
+        {
+            switched_off(items, file, cfg, ranges);
+        }
+    }
+}
+
+/// Takes out of an item what `cfg` switches off; whether the item is, and where what was taken out stands.
+fn decide(cfg: &CfgSet, item: &mut Item) -> (Cfg, Vec<Span>) {
+    let first = attrs_mut(item).and_then(|attrs| attrs.first().map(|attr| attr.pound_token.span()));
+    let mut dropped = Vec::new();
+    let decided = cfg.apply_to_item(item, &mut dropped);
+    if decided == Cfg::Off {
+        let span = item.span();
+        dropped.push(first.and_then(|first: Span| first.join(span)).unwrap_or(span));
+    }
+    (decided, dropped)
 }
 
 /// The value of `#[path = "…"]`.
