@@ -1,5 +1,6 @@
 //! A rule of a role, and whether it allows something, as the API server's RBAC authorizer decides.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value, json};
@@ -162,14 +163,13 @@ impl PolicyRule {
             ("urls", &self.urls),
         ] {
             if !list.is_empty() {
-                let items: Vec<&str> = list.iter().map(|item| if item.is_empty() { "\"\"" } else { item }).collect();
-                let _ = write!(text, "{argument}={},", items.join(";"));
+                let _ = write!(text, "{argument}={},", items(list));
             }
         }
         if !namespace.is_empty() {
-            let _ = write!(text, "namespace={namespace},");
+            let _ = write!(text, "namespace={},", item(namespace));
         }
-        format!("{text}verbs={}", self.verbs.join(";"))
+        format!("{text}verbs={}", items(&self.verbs))
     }
 
     /// As a manifest has it.
@@ -189,6 +189,17 @@ impl PolicyRule {
         rule.insert("verbs".to_owned(), if all { json!(["*"]) } else { json!(self.verbs) });
         Value::Object(rule)
     }
+}
+
+/// A list as an argument of a marker.
+fn items(list: &[String]) -> String {
+    list.iter().map(|text| item(text)).collect::<Vec<_>>().join(";")
+}
+
+/// A text as an argument of a marker, quoted where it could mean something else.
+fn item(text: &str) -> Cow<'_, str> {
+    let is_bare = |char: char| char.is_ascii_alphanumeric() || "-._/*:".contains(char);
+    if !text.is_empty() && text.chars().all(is_bare) { text.into() } else { json!(text).to_string().into() }
 }
 
 /// Takes out, one after the other, what another item stands for.

@@ -18,7 +18,11 @@ const LIMIT: Duration = Duration::from_secs(60);
 const STACK: usize = 256 << 20;
 
 fn replay(target: &str, check: fn(&str) -> Outcome) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(target);
+    each(&format!("corpus/{target}"), check, |_, _| {});
+}
+
+fn each(folder: &str, check: fn(&str) -> Outcome, judge: impl Fn(&Path, Outcome)) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz").join(folder);
     let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty());
@@ -27,7 +31,7 @@ fn replay(target: &str, check: fn(&str) -> Outcome) {
         let (done, answer) = channel();
         let run = std::thread::Builder::new().stack_size(STACK).spawn(move || done.send(check(&text)));
         let ended = answer.recv_timeout(LIMIT);
-        assert!(ended.is_ok(), "{}: {ended:?}", file.display());
+        judge(&file, ended.unwrap_or_else(|error| panic!("{}: {error}", file.display())));
         run.unwrap().join().unwrap().unwrap();
     }
 }
@@ -43,6 +47,19 @@ fn any_marker_gives_a_role_or_findings() {
 }
 
 #[test]
+fn any_comment_is_a_marker_or_a_finding() {
+    replay("marker", properties::marker);
+}
+
+#[test]
 fn any_code_gives_permissions_or_findings() {
     replay("permissions", properties::permissions);
+}
+
+/// The fuzzer finds little when it begins with what is refused.
+#[test]
+fn the_seeds_give_crds() {
+    each("seeds/sources", properties::sources, |file, outcome| {
+        assert_eq!(outcome, Outcome { parsed: true, generated: true, refused: false }, "{}", file.display());
+    });
 }

@@ -1,4 +1,4 @@
-//! A mutator that knows brackets and words, so that most of what it makes is Rust still.
+//! Mutators: one that knows brackets and words, so that most of what it makes is Rust still, and one for markers.
 
 use std::ops::Range;
 use std::path::Path;
@@ -61,6 +61,7 @@ static OTHERS: LazyLock<Vec<String>> = LazyLock::new(|| {
         "fixtures/diagnostics",
         "fixtures/rbac",
         "fixtures/rbac-derive",
+        "fuzz/seeds/sources",
         "fuzz/corpus/sources",
         "fuzz/corpus/markers",
         "fuzz/corpus/permissions",
@@ -75,14 +76,20 @@ static OTHERS: LazyLock<Vec<String>> = LazyLock::new(|| {
 });
 
 /// What is no Rust ends at the parser, so some more changes are tried before one of those is taken.
-const TRIES: usize = 5;
+const TRIES: usize = 3;
 
 /// Changes the first `size` bytes of `data`, which has room for `max_size`; the answer is how many there are then.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = Random((u64::from(seed) << 8) | 1);
-    let before = String::from_utf8_lossy(&data[..size]).into_owned();
+    let mut before = String::from_utf8_lossy(&data[..size]).into_owned();
     if before.trim().is_empty() || random.below(16) == 0 {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
+    }
+    if random.below(4) != 0 && syn::parse_file(&before).is_err() {
+        let other = &OTHERS[random.below(OTHERS.len())];
+        if other.len() <= max_size {
+            before.clone_from(other);
+        }
     }
     let mut text = String::new();
     for _ in 0..TRIES {
@@ -94,10 +101,46 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
             break;
         }
     }
-    let mut length = text.len().min(max_size);
-    while !text.is_char_boundary(length) {
-        length -= 1;
+    store(&text, data, max_size)
+}
+
+/// What means something in a marker.
+const PIECES: [&str; 40] = [
+    "+kubebuilder:rbac:", "+kubebuilder:rbac", "kubebuilder:", "+kubebuilder:printcolumn:", "groups=", "resources=",
+    "resourceNames=", "verbs=", "urls=", "namespace=", "roleName=", "=", ",", ";", ":", "{", "}", "\"", "`", "'", "\\", "\\\"",
+    "\\x41", "\\u00e9", "\\377", "\\U0010ffff", "\\ud800", " ", "\t", "\n", "get;list", "*", "core", "apps", "pods/log", "é\u{301}",
+    "\u{feff}", "0x1", "1e3", "-",
+];
+
+/// As [`mutate`], for the text of one marker.
+pub fn mutate_marker(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    let mut random = Random((u64::from(seed) << 8) | 1);
+    if random.below(8) == 0 {
+        return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }
+    let mut text = String::from_utf8_lossy(&data[..size]).into_owned();
+    for _ in 0..1 + random.below(3) {
+        let (one, other) = (boundary(&text, &mut random), boundary(&text, &mut random));
+        let range = one.min(other)..one.max(other);
+        match random.below(8) {
+            0..4 => text.insert_str(one, PIECES[random.below(PIECES.len())]),
+            4 => text.replace_range(one..text.ceil_char_boundary(one + 1), ""),
+            5 => text.replace_range(range, ""),
+            6 => text.replace_range(range, PIECES[random.below(PIECES.len())]),
+            _ => text.insert_str(one, &text[range].to_owned()),
+        }
+    }
+    store(&text, data, max_size)
+}
+
+/// A place in a text.
+fn boundary(text: &str, random: &mut Random) -> usize {
+    text.floor_char_boundary(random.below(text.len() + 1))
+}
+
+/// Writes as much of a text as there is room for, and says how much.
+fn store(text: &str, data: &mut [u8], max_size: usize) -> usize {
+    let length = text.floor_char_boundary(max_size);
     data[..length].copy_from_slice(&text.as_bytes()[..length]);
     length
 }

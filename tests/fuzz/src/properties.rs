@@ -7,9 +7,11 @@ use memcached_sdk::diagnostic::{Code, Diagnostic, Diagnostics, sarif};
 use memcached_sdk::engine;
 use memcached_sdk::manifest::crd::{self, Crd};
 use memcached_sdk::manifest::rbac::scope::Scope;
+use memcached_sdk::manifest::rbac::{RbacMarker, Roles};
 use memcached_sdk::manifest::{description, rbac, structural, yaml};
+use memcached_sdk::rbac::PolicyRule;
 use memcached_sdk::rbac::derive::{self, propose};
-use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
+use memcached_sdk::source::{FeatureSelection, Pending, SourceTree, marker};
 use serde_json::Value;
 
 /// A folder that does not exist: everything is in memory.
@@ -70,9 +72,7 @@ pub fn markers(text: &str) -> Outcome {
     let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
     let ((roles, findings), read) = tree.settle(|tree| rbac::roles(tree, "role"));
     for role in &roles {
-        let text = yaml::document(role);
-        let again: Value = serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        assert_eq!(*role, again, "{text}");
+        assert_eq!(*role, read_again(role), "{text}");
     }
     if is_read_twice(text) {
         let (again, _) = load_all(&files).settle(|tree| rbac::roles(tree, "role"));
@@ -83,6 +83,35 @@ pub fn markers(text: &str) -> Outcome {
     show(&mut found);
     let allows = roles.iter().any(|role| role["rules"].as_array().is_some_and(|rules| !rules.is_empty()));
     Outcome { parsed: is_rust(&found), generated: allows, refused: found.has_errors() }
+}
+
+/// The text of a comment is a marker, which a role says again, and so does the marker that its rules are printed as; or it
+/// is said what is wrong with it.
+pub fn marker(text: &str) -> Outcome {
+    let marker = match marker::parse(text) {
+        Ok(marker) => RbacMarker::from(&marker),
+        Err(finding) => {
+            show(&mut [finding].into_iter().collect());
+            return Outcome { refused: true, ..Outcome::default() };
+        }
+    };
+    let how = Roles { default_name: "role", fold: false };
+    let roles = rbac::documents(std::slice::from_ref(&marker), &how);
+    for role in &roles {
+        assert_eq!(*role, read_again(role), "{text}");
+    }
+    let rules: Vec<PolicyRule> = marker.rules().collect();
+    for rule in &rules {
+        let printed = rule.to_marker(&marker.namespace);
+        let again = marker::parse(&printed).map(|marker| RbacMarker::from(&marker));
+        let again = again.unwrap_or_else(|finding| panic!("{printed}: {finding:?}"));
+        assert_eq!(
+            (vec![rule], &marker.namespace),
+            (again.rules().collect::<Vec<_>>().iter().collect(), &again.namespace),
+            "{printed}"
+        );
+    }
+    Outcome { parsed: true, generated: !rules.is_empty(), refused: false }
 }
 
 /// The permissions that the code of a crate uses are found, or it is said what could not be followed.
@@ -142,6 +171,12 @@ fn load_all(files: &Pending) -> SourceTree {
 
 fn answer(mut tree: SourceTree) -> (Vec<Crd>, Diagnostics) {
     crd::read_crds(&mut tree).0
+}
+
+/// What a YAML reader makes of a document.
+fn read_again(document: &Value) -> Value {
+    let text = yaml::document(document);
+    serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn is_rust(found: &Diagnostics) -> bool {

@@ -1,0 +1,34 @@
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "e.x", version = "v1", kind = "A")]
+struct Spec {
+    #[serde(default = "size")]
+    size: i32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    list: Vec<Item>,
+    #[serde(default = "Item::new")]
+    item: Item,
+}
+
+const SIZE: i32 = 3;
+
+fn size() -> i32 {
+    if SIZE > 2 { SIZE * 2 } else { 1 }
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+struct Item {
+    name: String,
+    ready: bool,
+}
+
+impl Item {
+    fn new() -> Self {
+        let mut item = Self::default();
+        item.name = format!("n{}", SIZE);
+        Self { ready: true, ..item }
+    }
+}
