@@ -315,7 +315,8 @@ impl World {
         let types = vec![("0".to_owned(), ty.clone())];
         let traits = self.traits(&types);
         let facts = self.facts(&ty);
-        let transparent = self.chance(40);
+        // serde does not count a `PhantomData`.
+        let transparent = self.chance(40) && !self.text(module, &ty).contains("PhantomData");
         let serde = if transparent { vec!["transparent".to_owned()] } else { Vec::new() };
         let around =
             Around { owner: Some(&name), bare: true, transparent, container_default: transparent, ..Around::default() };
