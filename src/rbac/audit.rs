@@ -460,10 +460,24 @@ impl Verification<'_> {
         let message = format!("`{} {target}` was requested{call} and {why}", all.join(","));
         let help = if self.by_hand {
             format!("add to a role:\n{}", super::lint::rule(target, &all))
+        } else if *place == Place::Other && self.is_granted_somewhere(target, &all) {
+            format!(
+                "the operator may do so in `{}`: add the other namespace to `namespaces` in PROJECT, and run `memcached-sdk generate`",
+                self.home.confined.join("`, `")
+            )
         } else {
             format!("add the marker, and run `memcached-sdk generate`:\n// {}", marker(target, &namespace, &all))
         };
         Diagnostic::new(Code::RbacMissing, message).help(help).at(usage.map(|usage| usage.origin.clone()))
+    }
+
+    /// In a namespace that the operator is confined to.
+    fn is_granted_somewhere(&self, target: &Target, verbs: &[&str]) -> bool {
+        !self.home.confined.is_empty()
+            && verbs.iter().all(|verb| {
+                let permission = Permission { target: target.clone(), verb: (*verb).to_owned() };
+                self.grants.iter().any(|grant| grant.rule.grants(&permission))
+            })
     }
 
     fn is_granted(&self, permission: &Permission, place: &Place) -> bool {

@@ -14,6 +14,7 @@ use crate::generated::{ACCOUNT, Project, SYSTEM};
 use crate::sandbox::{Run, Sandbox};
 use crate::{http, wait};
 
+mod confined;
 mod life;
 
 /// Where the Memcacheds of these tests are.
@@ -181,17 +182,6 @@ impl World {
         requests.into_iter().filter(|request| request.user == IDENTITY).collect()
     }
 
-    /// What `rbac verify` says in a project about what the operator has asked for.
-    fn verify(&self, project: &Path) -> Run {
-        let sandbox = Sandbox::new();
-        // The last line may be half-written.
-        let text = std::fs::read_to_string(self.plane.audit_log()).unwrap();
-        sandbox.file("audit.log", &text[..=text.rfind('\n').unwrap()]);
-        let log = sandbox.path("audit.log").display().to_string();
-        let arguments = format!("rbac verify --audit-log {log} --user {SYSTEM}/{ACCOUNT}");
-        sandbox.finish(&arguments, sandbox.command(&arguments).current_dir(project))
-    }
-
     /// Waits until the operator has written nothing for some seconds: how many requests it has made.
     fn wait_until_at_rest(&self) -> usize {
         let quiet = Duration::from_secs(5);
@@ -209,6 +199,17 @@ impl World {
     fn writes(&self) -> Vec<Request> {
         self.requests().into_iter().filter(Request::writes).collect()
     }
+}
+
+/// What `rbac verify` says in a project about what the operator has asked for.
+fn verify(plane: &ControlPlane, project: &Path) -> Run {
+    let sandbox = Sandbox::new();
+    // The last line may be half-written.
+    let text = std::fs::read_to_string(plane.audit_log()).unwrap();
+    sandbox.file("audit.log", &text[..=text.rfind('\n').unwrap()]);
+    let log = sandbox.path("audit.log").display().to_string();
+    let arguments = format!("rbac verify --audit-log {log} --user {SYSTEM}/{ACCOUNT}");
+    sandbox.finish(&arguments, sandbox.command(&arguments).current_dir(project))
 }
 
 fn memcached(name: &str, spec: &Value) -> Value {
@@ -499,7 +500,7 @@ fn every_request_was_allowed_and_every_rule_was_used(world: &World) {
         .collect();
     assert!(strangers.is_empty(), "{strangers:?}");
 
-    world.verify(&world.project.path("")).success();
+    verify(&world.plane, &world.project.path("")).success();
     a_wrong_marker_is_found(world);
 }
 
@@ -519,7 +520,7 @@ fn a_wrong_marker_is_found(world: &World) {
             project.file(&path, &text);
         }
         project.replace(controller, from, to);
-        let run = world.verify(project.root()).code(1);
+        let run = verify(&world.plane, project.root()).code(1);
         assert!(run.err().contains(expected) && run.err().ends_with(": 1 finding\n"), "{run}");
     }
 }
@@ -554,7 +555,7 @@ fn a_rule_taken_from_the_role_is_a_refusal_that_is_found() {
         let refused = forbidden(&requests);
         if refused.iter().any(|request| request.resource == "services") { Ok(()) } else { Err(format!("{refused:?}")) }
     });
-    let run = world.verify(&world.project.path("")).code(1);
+    let run = verify(&world.plane, &world.project.path("")).code(1);
     assert!(run.err().contains("services` was requested by `Manager::objects::<Service>` and refused"), "{run}");
 }
 

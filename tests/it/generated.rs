@@ -98,7 +98,7 @@ impl Project {
         Self::deploy_from(&self.path("config"), kubectl);
     }
 
-    /// The same from another folder than `config`.
+    /// The same from another folder than `config`; as `make deploy` does, with the roles in other namespaces if there are any.
     #[track_caller]
     pub(crate) fn deploy_from(folder: &Path, kubectl: &Cluster) {
         let config = |path: &str| folder.join(path).display().to_string();
@@ -107,7 +107,8 @@ impl Project {
             let mut conditions = crd["status"]["conditions"].as_array().into_iter().flatten();
             conditions.any(|it| it["type"] == "Established" && it["status"] == "True")
         });
-        kubectl.run(&["apply", "--warnings-as-errors", "-k", &config("default")]);
+        let whole = if folder.join("namespaces").exists() { "namespaces" } else { "default" };
+        kubectl.run(&["apply", "--warnings-as-errors", "-k", &config(whole)]);
         kubectl.run(&["scale", "deployment", "-n", SYSTEM, "--all", "--replicas=0"]);
     }
 
