@@ -8,12 +8,15 @@ mod container;
 mod default_of;
 mod dependency;
 mod flow;
+mod item_impl;
 mod json;
 mod kube_attr;
+mod macros;
 mod maker;
 mod meta;
 mod number;
 mod outside;
+mod predicate;
 mod rule;
 mod schema_code;
 mod schemars_attr;
@@ -369,7 +372,7 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
     let schema = match attrs.schema.unwrap_or(SchemaMode::Derived) {
         SchemaMode::Disabled => None,
         SchemaMode::Manual => Some(types.manual_root(scope, &input.ident, &root)?),
-        SchemaMode::Derived => Some(root_type(types, scope, item, &input, &attrs, root.clone())?),
+        SchemaMode::Derived => Some(root_type(types, scope, &input, &attrs, root.clone())?),
     };
     let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
     let declared: Vec<(TypeId, String, Origin)> = types
@@ -427,7 +430,6 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
 fn root_type(
     types: &mut Types<'_>,
     scope: &Scope,
-    item: ItemRef,
     input: &DeriveInput,
     attrs: &KubeAttrs,
     name: String,
@@ -454,7 +456,8 @@ fn root_type(
     }
     let meta = types.meta(scope, &described)?;
     let mut fields = Vec::new();
-    let spec = types.plain_user_type(item);
+    // Parameters of the spec are their defaults, since the derive names it without arguments.
+    let spec = types.path_ty(scope, &input.ident.clone().into());
     if !attrs.no_spec {
         types.path.push("spec".to_owned());
     }

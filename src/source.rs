@@ -4,10 +4,12 @@
 //! dependencies. What is wrong in the code becomes a diagnostic; an error is only what keeps us from reading at all.
 
 mod cfg;
+mod cfg_body;
 mod comment;
 mod file;
 mod files;
 mod foreign;
+mod impls;
 mod kube;
 mod lock;
 mod manifest;
@@ -32,6 +34,7 @@ pub(crate) use self::file::clean;
 pub(crate) use self::file::relative;
 use self::file::{FileId, SourceFile};
 pub use self::files::Pending;
+use self::impls::Impls;
 pub use self::kube::CustomResource;
 pub(crate) use self::manifest::get;
 pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection, crate_name};
@@ -118,8 +121,8 @@ pub struct SourceTree {
     sources: Sources,
     scopes: Scopes,
     generated: Generated,
-    /// The `impl` blocks by the item that they are for, once they were asked for.
-    impls: OnceCell<BTreeMap<ItemRef, Vec<ItemRef>>>,
+    /// The `impl` blocks, once they were asked for.
+    impls: OnceCell<Impls>,
     /// Files and folders that declarations are looked for in; empty means everywhere.
     only: Vec<PathBuf>,
 }
@@ -361,34 +364,6 @@ impl SourceTree {
             out.push(*item);
             if let Some(child) = self.child(*item) {
                 self.collect(child, out);
-            }
-        }
-    }
-
-    /// The `impl` blocks for this item, wherever they are, in the order of the source.
-    pub fn impls(&self, item: ItemRef) -> &[ItemRef] {
-        self.seek_impls(item);
-        self.impls.get_or_init(|| self.find_impls()).get(&item).map_or(&[], Vec::as_slice)
-    }
-
-    fn find_impls(&self) -> BTreeMap<ItemRef, Vec<ItemRef>> {
-        let mut impls: BTreeMap<_, Vec<ItemRef>> = BTreeMap::new();
-        for found in self.all_items() {
-            let Item::Impl(block) = self.item(found) else { continue };
-            let syn::Type::Path(path) = &*block.self_ty else { continue };
-            if let Resolution::Local(of) = self.resolve(self.module(found), &path.path) {
-                impls.entry(of).or_default().push(found);
-            }
-        }
-        impls
-    }
-
-    /// Says that an answer depends on the `impl` blocks for this item.
-    fn seek_impls(&self, item: ItemRef) {
-        let unread = self.sources.modules.iter().any(|module| module.unread);
-        if let Some(name) = name(self.item(item)).map(ident).filter(|_| unread) {
-            for file in self.sources.index().implementing(&name) {
-                self.sources.want_file(file);
             }
         }
     }

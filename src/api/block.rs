@@ -1,9 +1,13 @@
 //! Blocks: their constants and variables, and where a function ends early.
 
+use std::borrow::Cow;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Block, Expr, Item, Pat, Path, Stmt};
 
 use crate::schema::TypeId;
+use crate::source::{Namespace, Resolution};
 
 use super::flow::{is_statement, with};
 use super::schema_code::Own;
@@ -35,6 +39,9 @@ impl Types<'_> {
         for stmt in before {
             match stmt {
                 Stmt::Item(Item::Const(_)) => {}
+                Stmt::Local(syn::Local { pat: Pat::Wild(_), init: Some(init), .. }) if init.diverge.is_none() => {
+                    self.eval(scope, &env, &init.expr, None)?;
+                }
                 Stmt::Local(local) => {
                     let expected = ty.filter(|_| returned.is_some() && returned == bound_name(local));
                     let (name, ty) = self.local(scope, &mut env, local, expected)?;
@@ -44,6 +51,7 @@ impl Types<'_> {
                         return self.no(scope, local);
                     }
                 }
+                Stmt::Macro(call) if self.only_prints(scope, &call.mac) => {}
                 Stmt::Expr(Expr::If(branch), _) if tail && branch.else_branch.is_none() && returns(branch) => {
                     if let Some(bound) = self.condition(scope, &env, &branch.cond)? {
                         self.tail = true;
@@ -61,8 +69,48 @@ impl Types<'_> {
                 self.tail = tail;
                 self.eval(scope, &env, expr, ty)
             }
+            // `json! { … }` at the end.
+            Stmt::Macro(last) if last.semi_token.is_none() => {
+                let expr = Expr::Macro(syn::ExprMacro { attrs: last.attrs.clone(), mac: last.mac.clone() });
+                self.eval(scope, &env, &expr, ty)
+            }
             stmt => self.no(scope, stmt),
         }
+    }
+
+    /// `println!` of variables and texts, which changes nothing.
+    fn only_prints(&self, scope: &Scope, mac: &syn::Macro) -> bool {
+        let plain = |token| {
+            matches!(token, TokenTree::Literal(_) | TokenTree::Ident(_))
+                || matches!(token, TokenTree::Punct(punct) if matches!(punct.as_char(), ',' | '&' | '.' | '='))
+        };
+        match self.resolve_in(scope, &mac.path, Namespace::Macros) {
+            Resolution::Foreign(path) if path[0] == "std" => {
+                ["eprint", "eprintln", "print", "println"].contains(&path[path.len() - 1].as_str())
+                    && mac.tokens.clone().into_iter().all(plain)
+            }
+            _ => false,
+        }
+    }
+
+    /// A block without what `cfg` takes out of it; `None` when that is not decided.
+    pub(super) fn block_of_build<'b>(&self, scope: &Scope, block: &'b Block) -> Option<Cow<'b, Block>> {
+        if !has_cfg(block) {
+            return Some(Cow::Borrowed(block));
+        }
+        let mut block = block.clone();
+        self.tree.cfg(scope.module).apply_to_block(&mut block);
+        (scope.outside.is_none() && !has_cfg(&block)).then_some(Cow::Owned(block))
+    }
+
+    /// The same of an expression.
+    pub(super) fn of_build<'e>(&self, scope: &Scope, expr: &'e Expr) -> Option<Cow<'e, Expr>> {
+        if !has_cfg(expr) {
+            return Some(Cow::Borrowed(expr));
+        }
+        let mut expr = expr.clone();
+        self.tree.cfg(scope.module).apply_to_expr(&mut expr);
+        (scope.outside.is_none() && !has_cfg(&expr)).then_some(Cow::Owned(expr))
     }
 
     /// Adds the constants that a block declares, which are known in all of it.
@@ -116,13 +164,21 @@ impl Types<'_> {
     }
 }
 
-/// Whether something inside depends on a `cfg`; those in bodies of functions are not applied.
-pub(super) fn has_cfg(tokens: &impl ToTokens) -> bool {
-    fn any(tokens: proc_macro2::TokenStream) -> bool {
+/// Whether something inside depends on a `#[cfg]`.
+fn has_cfg(tokens: &impl ToTokens) -> bool {
+    fn any(tokens: TokenStream) -> bool {
+        let mut before = None;
         tokens.into_iter().any(|token| match token {
-            proc_macro2::TokenTree::Group(group) => any(group.stream()),
-            proc_macro2::TokenTree::Ident(ident) => ident == "cfg" || ident == "cfg_attr",
-            _ => false,
+            TokenTree::Group(group) => {
+                let attribute = before.take() == Some('#') && group.delimiter() == Delimiter::Bracket;
+                let first = group.stream().into_iter().next();
+                let cfg = |first| matches!(first, Some(TokenTree::Ident(name)) if name == "cfg" || name == "cfg_attr");
+                (attribute && cfg(first)) || any(group.stream())
+            }
+            token => {
+                before = if let TokenTree::Punct(punct) = token { Some(punct.as_char()) } else { None };
+                false
+            }
         })
     }
     any(tokens.to_token_stream())

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use serde_derive_internals::ast::{self, Data};
 use serde_derive_internals::{Ctxt, Derive as SerdeDerive};
-use syn::{Item, Type as SynType};
+use syn::punctuated::Punctuated;
+use syn::visit::Visit;
+use syn::{FnArg, Item, Token, Type as SynType, WherePredicate};
 
 use crate::source::{ItemRef, Resolution};
 
@@ -16,7 +18,9 @@ use super::types::{Scope, Types};
 impl Types<'_> {
     /// Whether the impl that schemars derives can prove that a field implements `Serialize`: only then it writes the
     /// default, whatever the type arguments turn out to be.
-    pub(super) fn provable(&self, scope: &Scope, field: &ast::Field<'_>) -> Provable {
+    ///
+    /// `said` are bounds that attributes add.
+    pub(super) fn provable(&self, scope: &Scope, field: &ast::Field<'_>, said: &[WherePredicate]) -> Provable {
         if scope.generics.is_empty() {
             return Provable::Yes;
         }
@@ -29,7 +33,7 @@ impl Types<'_> {
             let (name, bound) = match param {
                 syn::GenericParam::Type(param) => {
                     let name = param.ident.to_string();
-                    let bound = self.bound_by_serialize(scope, generics, &name);
+                    let bound = self.bound_by_serialize(scope, generics, &name, said);
                     (name, bound)
                 }
                 syn::GenericParam::Const(param) => (param.ident.to_string(), Some(true)),
@@ -44,12 +48,59 @@ impl Types<'_> {
         }
     }
 
+    /// Whether code uses no method that only a trait of the user gives to its parameters. It may be called like one of
+    /// std, and comes first where only the bounds say what a value can do.
+    pub(super) fn has_plain_bounds(
+        &self,
+        scope: &Scope,
+        generics: &syn::Generics,
+        inputs: &Punctuated<FnArg, Token![,]>,
+        code: &impl ToTokens,
+    ) -> bool {
+        // `impl Trait` and `dyn Trait`
+        let mut opaque = Bounds::default();
+        inputs.iter().for_each(|input| opaque.visit_fn_arg(input));
+        let predicates = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+        let of_clause = predicates.filter_map(|predicate| match predicate {
+            syn::WherePredicate::Type(predicate) => Some(&predicate.bounds),
+            _ => None,
+        });
+        let bounds = generics.type_params().map(|param| &param.bounds).chain(of_clause);
+        let code = code.to_token_stream();
+        bounds.flatten().chain(opaque.0).all(|bound| self.is_plain_bound(scope, bound, &code, 0))
+    }
+
+    fn is_plain_bound(&self, scope: &Scope, bound: &syn::TypeParamBound, code: &TokenStream, depth: usize) -> bool {
+        let syn::TypeParamBound::Trait(bound) = bound else { return true };
+        match self.resolve(scope, &bound.path) {
+            Resolution::Foreign(path) => PLAIN_TRAITS.contains(&path[0].as_str()),
+            Resolution::Local(item) if depth < 8 => {
+                let Item::Trait(declared) = self.tree.item(item) else { return false };
+                let named = |item: &syn::TraitItem| match item {
+                    syn::TraitItem::Fn(function) => mentions(code.clone(), &function.sig.ident.to_string()),
+                    syn::TraitItem::Macro(_) => true,
+                    _ => false,
+                };
+                let inner = Scope::module(self.tree.module(item));
+                !declared.items.iter().any(named)
+                    && declared.supertraits.iter().all(|bound| self.is_plain_bound(&inner, bound, code, depth + 1))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a type parameter has the bound `Serialize`; `None` when a bound may imply it.
-    fn bound_by_serialize(&self, scope: &Scope, generics: &syn::Generics, name: &str) -> Option<bool> {
+    fn bound_by_serialize(
+        &self,
+        scope: &Scope,
+        generics: &syn::Generics,
+        name: &str,
+        said: &[WherePredicate],
+    ) -> Option<bool> {
         let mut bounds = Vec::new();
         let param = generics.type_params().find(|param| param.ident == name)?;
         bounds.extend(&param.bounds);
-        for predicate in generics.where_clause.iter().flat_map(|clause| &clause.predicates) {
+        for predicate in generics.where_clause.iter().flat_map(|clause| &clause.predicates).chain(said) {
             match predicate {
                 syn::WherePredicate::Type(predicate) => match &predicate.bounded_ty {
                     SynType::Path(path) if path.path.is_ident(name) => bounds.extend(&predicate.bounds),
@@ -179,6 +230,16 @@ impl Types<'_> {
     }
 }
 
+/// The bounds inside types.
+#[derive(Default)]
+struct Bounds<'t>(Vec<&'t syn::TypeParamBound>);
+
+impl<'t> Visit<'t> for Bounds<'t> {
+    fn visit_type_param_bound(&mut self, bound: &'t syn::TypeParamBound) {
+        self.0.push(bound);
+    }
+}
+
 /// What an impl can prove of a type with parameters.
 pub(super) enum Provable {
     Yes,
@@ -188,6 +249,9 @@ pub(super) enum Provable {
 
 /// Whether each type parameter implements `Serialize` for all arguments; `None` is not known.
 type Parameters = BTreeMap<String, Option<bool>>;
+
+/// Crates of which no trait has a method that is called like an inherent one of std.
+const PLAIN_TRAITS: [&str; 7] = ["std", "serde", "schemars", "kube", "kube_core", "k8s_openapi", "strum"];
 
 /// Types that can be written exactly when their arguments can.
 const FOLLOW_ARGUMENTS: [&str; 11] = [
@@ -213,7 +277,7 @@ fn all_written(parts: &[Option<bool>]) -> Option<bool> {
 }
 
 /// The word is among the tokens.
-fn mentions(tokens: proc_macro2::TokenStream, word: &str) -> bool {
+pub(super) fn mentions(tokens: proc_macro2::TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
         proc_macro2::TokenTree::Group(group) => mentions(group.stream(), word),
         proc_macro2::TokenTree::Ident(ident) => ident == word,

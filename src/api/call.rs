@@ -1,19 +1,15 @@
-//! Calls: functions and methods of the user, functions of other crates, and macros.
+//! Calls: functions and methods of the user, and functions of other crates.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use quote::ToTokens;
 use serde_json::{Map, Value};
-use syn::parse::{Parse, ParseStream};
-use syn::{Block, Expr, ExprCall, ExprMethodCall, Fields, FnArg, ImplItem, Item, Pat, Path};
+use syn::{Block, Expr, ExprCall, ExprMethodCall, Fields, FnArg, Item, Pat, Path};
 
-use crate::schema::{Recipe, TypeId};
-use crate::source::{ItemRef, ModuleId, Namespace, Resolution};
+use crate::schema::TypeId;
 
-use super::block::has_cfg;
-use super::flow::with;
 use super::json;
+use super::maker::rewrites;
 use super::schema_code::{Own, is_json_function};
 use super::std_value;
 use super::types::{Info, Refusal, Scope, Types};
@@ -59,30 +55,37 @@ impl Types<'_> {
                     let fields = fields.clone();
                     return Ok(Val::Variant(id, index, self.constructor(scope, env, call, id, &fields, &arguments)?));
                 }
-                let found = self.inherent(id, |item| match item {
-                    ImplItem::Fn(item) if item.sig.ident == name => Some((item.sig.clone(), item.block.clone())),
-                    _ => None,
-                });
-                match found {
-                    Some(((sig, block), inner)) => {
+                // What is left out may be inferred from what is asked for.
+                let item = |ty: TypeId| self.user(ty).map(|user| user.item);
+                if ty.is_some_and(|ty| ty != id && item(ty) == item(id)) && !has_arguments(&function.path) {
+                    return self.no(scope, call);
+                }
+                match self.own_function(id, &name) {
+                    Some((sig, block, inner)) => {
                         let inner = self.turbofish(scope, &function.path, &sig, inner);
                         self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
                     }
-                    // A generic block may have a function of this name, too.
-                    None if name == "default" && arguments.is_empty() && self.takes_default_of_trait(id) => {
+                    None if name == "default" && arguments.is_empty() && !self.has_own(id, "default") => {
                         self.default_of(scope, call, id)
                     }
                     None => self.no(scope, call),
                 }
             }
             Some(Target::Item(item)) => match self.tree.item(item) {
-                Item::Fn(found) if self.tree.unknown_cfg(item).is_none() => {
+                Item::Fn(found) if self.tree.unknown_cfg(item).is_none() && !rewrites(&found.attrs) => {
                     let (sig, block) = (found.sig.clone(), found.block.clone());
                     let inner = Scope::module(self.tree.module(item));
                     let inner = self.turbofish(scope, &function.path, &sig, inner);
                     self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
                 }
                 _ => self.no(scope, call),
+            },
+            Some(Target::Generated(item, name)) => match self.root_function(item, &name) {
+                Some((sig, block, inner)) => {
+                    let inner = self.turbofish(scope, &function.path, &sig, inner);
+                    self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
+                }
+                None => self.no(scope, call),
             },
             None => self.no(scope, call),
         }
@@ -157,7 +160,10 @@ impl Types<'_> {
         (sig, block, inner): (&syn::Signature, &Block, &Scope),
         values: Vec<Val>,
     ) -> Eval {
-        if sig.inputs.len() != values.len() || sig.asyncness.is_some() {
+        if !self.has_plain_bounds(inner, &sig.generics, &sig.inputs, block)
+            || sig.inputs.len() != values.len()
+            || sig.asyncness.is_some()
+        {
             return self.no(scope, call);
         }
         let mut env = Env::new();
@@ -187,9 +193,7 @@ impl Types<'_> {
             };
             env.insert(name, value);
         }
-        if has_cfg(block) {
-            return self.no(scope, call);
-        }
+        let Some(block) = self.block_of_build(inner, block) else { return self.no(scope, call) };
         let output = match &sig.output {
             syn::ReturnType::Default => None,
             syn::ReturnType::Type(_, ty) if matches!(**ty, syn::Type::ImplTrait(_)) => return self.no(scope, call),
@@ -197,7 +201,7 @@ impl Types<'_> {
         };
         self.deeper(scope, call, |types| {
             types.tail = true;
-            types.block_with(inner, &env, own, block, output)
+            types.block_with(inner, &env, own, &block, output)
         })
     }
 
@@ -217,6 +221,10 @@ impl Types<'_> {
             ("std::option::Option", "Some", [value]) => {
                 let inner = self.argument(ty, &["std::option::Option"]);
                 Ok(Val::Some(Box::new(self.eval(scope, env, value, inner)?)))
+            }
+            ("kube_core::Rule", "new", [text]) => {
+                let text = self.rule_text(scope, env, text)?;
+                Ok(Val::from(kube::core::Rule::new(text)))
             }
             ("std::default::Default", "default", []) => match ty {
                 Some(ty) => self.default_of(scope, call, ty),
@@ -333,7 +341,7 @@ impl Types<'_> {
         Ok(Val::Json(serde_json::json!({ "start": start, "end": end })))
     }
 
-    fn list<'e>(
+    pub(super) fn list<'e>(
         &mut self,
         scope: &Scope,
         env: &Env,
@@ -360,19 +368,21 @@ impl Types<'_> {
             }
             receiver => self.eval(scope, env, receiver, None)?,
         };
+        if let Val::Rule(rule) = receiver {
+            return self.modified_rule(scope, env, *rule, call);
+        }
         if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
             return Ok(value);
         }
         let arguments: Vec<&Expr> = call.args.iter().collect();
         if let Val::Struct(id, _) | Val::Variant(id, ..) = &receiver {
             let id = *id;
-            let found = self.inherent(id, |item| match item {
-                ImplItem::Fn(item) if item.sig.ident == method => Some((item.sig.clone(), item.block.clone())),
-                _ => None,
-            });
+            let found = self.own_function(id, &method);
             let clones = method == "clone" && arguments.is_empty() && self.derives_clone(id);
             return match found {
-                Some(((sig, block), inner)) => {
+                // One of a trait that takes the value itself would come first.
+                Some(_) if self.in_trait(id, &method) => self.no(scope, call),
+                Some((sig, block, inner)) => {
                     self.function(scope, env, call, (&sig, &block, &inner), Some(receiver), &arguments)
                 }
                 None if clones => Ok(receiver),
@@ -399,69 +409,8 @@ impl Types<'_> {
         }
     }
 
-    /// `T::default` is that of the trait.
-    fn takes_default_of_trait(&self, id: TypeId) -> bool {
-        let Some(user) = self.user(id) else { return false };
-        let own = |block: &ItemRef| match self.tree.item(*block) {
-            Item::Impl(item) if item.trait_.is_none() => {
-                item.items.iter().any(|item| matches!(item, ImplItem::Fn(function) if function.sig.ident == "default"))
-            }
-            _ => false,
-        };
-        !self.tree.impls(user.item).iter().any(own)
-    }
-
-    /// Whether a type of the user has an `impl` of the trait of this canonical path.
-    pub(super) fn implements(&self, id: TypeId, canonical: &str) -> bool {
-        let Some(user) = self.user(id) else { return false };
-        self.tree.impls(user.item).iter().any(|block| self.trait_of(*block).as_deref() == Some(canonical))
-    }
-
     fn derives_clone(&self, id: TypeId) -> bool {
         self.user(id).is_some_and(|user| self.derives_trait(user.item, "std::clone::Clone"))
-    }
-
-    pub(super) fn macro_call(
-        &mut self,
-        scope: &Scope,
-        env: &Env,
-        expr: &Expr,
-        mac: &syn::Macro,
-        ty: Option<TypeId>,
-    ) -> Eval {
-        let Resolution::Foreign(path) = self.resolve_in(scope, &mac.path, Namespace::Macros) else {
-            return self.no(scope, expr);
-        };
-        match path.join("::").as_str() {
-            "std::vec" => {
-                let parser = syn::punctuated::Punctuated::<Expr, syn::Token![,]>::parse_terminated;
-                let Ok(items) = mac.parse_body_with(parser) else { return self.no(scope, expr) };
-                let element = self.argument(ty, &LISTS);
-                self.list(scope, env, items.iter(), element).map(Val::Seq)
-            }
-            "serde_json::json" => self.recipe_tokens(scope, env, &mac.tokens).map(Val::from),
-            "schemars::json_schema" => match self.recipe_tokens(scope, env, &mac.tokens)? {
-                Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.no(scope, expr),
-                recipe => Ok(Val::from(recipe)),
-            },
-            "std::matches" => {
-                let Ok(test) = mac.parse_body::<Matches>() else { return self.no(scope, expr) };
-                let value = self.eval(scope, env, &test.value, None)?;
-                let mut bound = Env::new();
-                let holds = self.matches(scope, &test.pat, &value, &mut bound)?;
-                match test.guard {
-                    Some(guard) if holds => self.eval(scope, &with(env, &bound), &guard, None),
-                    _ => Ok(Val::Bool(holds)),
-                }
-            }
-            "std::concat" | "std::env" | "std::format" | "std::include_str" | "std::module_path" => {
-                match self.text_macro(scope, env, &path.join("::"), &mac.tokens)? {
-                    Some(text) => Ok(Val::Str(text)),
-                    None => self.no(scope, expr),
-                }
-            }
-            _ => self.no(scope, expr),
-        }
     }
 
     /// The value that a function without parameters returns, as `#[serde(default = "path")]` calls it.
@@ -474,100 +423,6 @@ impl Types<'_> {
             args: syn::punctuated::Punctuated::new(),
         };
         self.call(scope, &Env::new(), &call, Some(ty))
-    }
-
-    /// Whether `path(&value)` is true, as `#[serde(skip_serializing_if = "path")]` calls it with a field of type `ty`.
-    pub(super) fn test_path(&mut self, scope: &Scope, path: &syn::ExprPath, value: &Val, ty: TypeId) -> Eval<bool> {
-        if let Some(qself) = &path.qself {
-            // `<[_]>::is_empty`, `<str>::is_empty`
-            let plain = match &*qself.ty {
-                syn::Type::Slice(_) => matches!(value, Val::Seq(_)),
-                syn::Type::Path(of) => of.path.is_ident("str") && matches!(value, Val::Str(_)),
-                _ => false,
-            };
-            let answer = match path.path.segments.last() {
-                Some(last) if plain && qself.position == 0 => test(&last.ident.to_string(), value),
-                _ => None,
-            };
-            return answer.map_or_else(|| self.no(scope, path), Ok);
-        }
-        let result = match self.value_path(scope, &path.path) {
-            Some(Target::Foreign(path)) => {
-                let known = path.first().is_some_and(|krate| PLAIN.contains(&krate.as_str()));
-                match (path.join("::").as_str(), value) {
-                    ("std::ops::Not::not", Val::Bool(value)) => return Ok(!value),
-                    _ => path.last().filter(|_| known).and_then(|name| test(name, value)),
-                }
-            }
-            Some(Target::Item(item)) => {
-                let tree = self.tree;
-                let Item::Fn(function) = tree.item(item) else { return self.no(scope, path) };
-                let inner = Scope::module(tree.module(item));
-                let generics = self.inferred(tree.module(item), &function.sig, ty);
-                let Some(generics) = generics.filter(|_| tree.unknown_cfg(item).is_none()) else {
-                    return self.no(scope, path);
-                };
-                let inner = Scope { generics: Rc::new(generics), ..inner };
-                match self.invoke(scope, path, (&function.sig, &function.block, &inner), vec![value.clone()])? {
-                    Val::Bool(answer) => Some(answer),
-                    _ => None,
-                }
-            }
-            Some(Target::Member(id, name)) => {
-                let found = self.inherent(id, |item| match item {
-                    ImplItem::Fn(item) if item.sig.ident == name => Some((item.sig.clone(), item.block.clone())),
-                    _ => None,
-                });
-                let Some(((sig, block), inner)) = found else { return self.no(scope, path) };
-                match self.invoke(scope, path, (&sig, &block, &inner), vec![value.clone()])? {
-                    Val::Bool(answer) => Some(answer),
-                    _ => None,
-                }
-            }
-            _ => None,
-        };
-        result.map_or_else(|| self.no(scope, path), Ok)
-    }
-
-    /// The type parameters of `fn(&T) -> …` when it is called with a value of type `ty`.
-    fn inferred(&mut self, module: ModuleId, sig: &syn::Signature, ty: TypeId) -> Option<BTreeMap<String, TypeId>> {
-        let mut bound = BTreeMap::new();
-        let names: Vec<String> = sig.generics.type_params().map(|param| param.ident.to_string()).collect();
-        if names.is_empty() {
-            return Some(bound);
-        }
-        let Some(FnArg::Typed(input)) = sig.inputs.first() else { return None };
-        let syn::Type::Reference(input) = &*input.ty else { return None };
-        self.infer(&Scope::module(module), &input.elem, ty, &names, &mut bound);
-        (bound.len() == names.len()).then_some(bound)
-    }
-
-    fn infer(
-        &mut self,
-        scope: &Scope,
-        written: &syn::Type,
-        ty: TypeId,
-        names: &[String],
-        bound: &mut BTreeMap<String, TypeId>,
-    ) {
-        let syn::Type::Path(written) = written else { return };
-        if let Some(name) = written.path.get_ident().map(ToString::to_string).filter(|name| names.contains(name)) {
-            bound.insert(name, ty);
-            return;
-        }
-        let Some((known, arguments)) = self.known(ty) else { return };
-        let Resolution::Foreign(path) = self.resolve(scope, &written.path) else { return };
-        let Some(syn::PathArguments::AngleBracketed(list)) = written.path.segments.last().map(|last| &last.arguments)
-        else {
-            return;
-        };
-        if path.join("::") == known.path {
-            for (argument, ty) in list.args.iter().zip(arguments) {
-                if let syn::GenericArgument::Type(argument) = argument {
-                    self.infer(scope, argument, ty, names, bound);
-                }
-            }
-        }
     }
 }
 
@@ -583,10 +438,12 @@ pub(super) const SETS: [&str; 3] = ["std::collections::BTreeSet", "std::collecti
 
 pub(super) const MAPS: [&str; 3] = ["std::collections::BTreeMap", "std::collections::HashMap", "indexmap::IndexMap"];
 
-/// Crates whose `is_empty`, `is_none` and the like are those of std.
-const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
-
 pub(super) const POINTERS: [&str; 3] = ["std::boxed::Box", "std::rc::Rc", "std::sync::Arc"];
+
+/// The type that a path names before its last segment has its arguments written down.
+fn has_arguments(path: &Path) -> bool {
+    path.segments.iter().rev().nth(1).is_some_and(|owner| !owner.arguments.is_none() || owner.ident == "Self")
+}
 
 /// The type argument of which `T::default` is the default.
 fn generic_default(scope: &Scope, path: &Path) -> Option<TypeId> {
@@ -595,20 +452,6 @@ fn generic_default(scope: &Scope, path: &Path) -> Option<TypeId> {
         (Some(of), Some(function), None) if function.ident == "default" => {
             scope.generics.get(&of.ident.to_string()).copied()
         }
-        _ => None,
-    }
-}
-
-/// `is_empty`, `is_none` and `is_some` of std types.
-pub(super) fn test(name: &str, value: &Val) -> Option<bool> {
-    match (name, value) {
-        ("is_none", Val::None) | ("is_some", Val::Some(_)) => Some(true),
-        ("is_none", Val::Some(_)) | ("is_some", Val::None) => Some(false),
-        ("is_empty", Val::Str(text)) => Some(text.is_empty()),
-        ("is_empty", Val::Seq(values)) => Some(values.is_empty()),
-        ("is_empty", Val::Map(entries)) => Some(entries.is_empty()),
-        ("is_null", Val::Json(value)) => Some(value.is_null()),
-        ("is_zero", Val::Duration(value)) => Some(value.is_zero()),
         _ => None,
     }
 }
@@ -632,28 +475,5 @@ pub(super) fn unwrap(expr: &Expr) -> &Expr {
         Expr::Paren(inner) => unwrap(&inner.expr),
         Expr::Group(inner) => unwrap(&inner.expr),
         expr => expr,
-    }
-}
-
-/// The arguments of `matches!`.
-struct Matches {
-    value: Expr,
-    pat: Pat,
-    guard: Option<Expr>,
-}
-
-impl Parse for Matches {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let value = input.parse()?;
-        input.parse::<syn::Token![,]>()?;
-        let pat = Pat::parse_multi_with_leading_vert(input)?;
-        let guard = if input.peek(syn::Token![if]) {
-            input.parse::<syn::Token![if]>()?;
-            Some(input.parse()?)
-        } else {
-            None
-        };
-        input.parse::<Option<syn::Token![,]>>()?;
-        Ok(Matches { value, pat, guard })
     }
 }

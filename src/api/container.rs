@@ -80,7 +80,12 @@ impl Types<'_> {
                 }
             }
         }
-        let shape = self.shape_of(scope, &cont, &attrs, &meta)?;
+        let fields = cont.data.all_fields().filter(|field| !field.attrs.skip_deserializing());
+        let bounds = fields.filter_map(|field| field.attrs.de_bound()).chain(cont.attrs.de_bound()).flatten().cloned();
+        let around = std::mem::replace(&mut self.bounds, bounds.collect());
+        let shape = self.shape_of(scope, &cont, &attrs, &meta);
+        self.bounds = around;
+        let shape = shape?;
         Some(Container { name, id, shape, meta, validated })
     }
 
@@ -394,7 +399,10 @@ impl Types<'_> {
         ty: TypeId,
         container: Option<ContainerDefault>,
     ) -> Option<Option<Value>> {
-        match self.provable(scope, field) {
+        let bounds = std::mem::take(&mut self.bounds);
+        let provable = self.provable(scope, field, &bounds);
+        self.bounds = bounds;
+        match provable {
             Provable::Yes => {}
             Provable::No => return Some(None),
             Provable::Unknown => {

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use quote::ToTokens;
 use serde_json::Value;
-use syn::{ImplItem, Item};
+use syn::Item;
 
 use crate::schema::{TypeId, known};
 use crate::source::ItemRef;
 
-use super::block::has_cfg;
 use super::call::{LISTS, MAPS, POINTERS, SETS};
 use super::number::in_range;
 use super::std_value;
@@ -80,21 +79,12 @@ impl Types<'_> {
             if types.derives_trait(user.item, "std::default::Default") {
                 return types.derived_default(scope, at, id, user.item);
             }
-            for block in types.tree.impls(user.item).iter().copied() {
-                if types.trait_of(block).as_deref() != Some("std::default::Default") {
-                    continue;
+            match types.trait_function(id, "std::default::Default", "default") {
+                Some((function, inner)) => {
+                    types.invoke(scope, at, (&function.sig, &function.block, &inner), Vec::new())
                 }
-                let Item::Impl(item) = types.tree.item(block) else { continue };
-                let function = item.items.iter().find_map(|item| match item {
-                    ImplItem::Fn(function) if function.sig.ident == "default" => Some(function.clone()),
-                    _ => None,
-                });
-                let inner = Scope { module: types.tree.module(block), ..user.scope.clone() };
-                if let (Some(function), None) = (function.filter(|_| !has_cfg(item)), types.tree.unknown_cfg(block)) {
-                    return types.invoke(scope, at, (&function.sig, &function.block, &inner), Vec::new());
-                }
+                None => types.no(scope, at),
             }
-            types.no(scope, at)
         })
     }
 

@@ -1,5 +1,6 @@
 //! The version gate: the answers of this program are those of the crates it links.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -32,13 +33,15 @@ pub(super) fn k8s(tree: &SourceTree, module: ModuleId) -> K8s {
     };
     let chosen = tree.manifests().flat_map(|manifest| manifest.dependency_on("k8s-openapi"));
     let chosen = chosen.filter(|dependency| dependency.locked == first.locked);
-    let mut features: Vec<&str> = chosen
-        .flat_map(|dependency| &dependency.features)
-        .map(String::as_str)
-        .filter(|name| name.starts_with("v1_") || matches!(*name, "latest" | "earliest"))
-        .collect();
-    features.sort_unstable();
-    features.dedup();
+    let (mut features, mut tested) = (BTreeSet::new(), BTreeSet::new());
+    for dependency in chosen {
+        let of_build = dependency.kind == DependencyKind::Normal;
+        let versions = dependency.features.iter().map(String::as_str);
+        let versions = versions.filter(|name| name.starts_with("v1_") || matches!(*name, "latest" | "earliest"));
+        if of_build { features.extend(versions) } else { tested.extend(versions) }
+    }
+    // A library may leave the version to those who use it, and choose one for its tests.
+    let features: Vec<&str> = if features.is_empty() { tested } else { features }.into_iter().collect();
     let feature = match features.as_slice() {
         [feature] => *feature,
         [] => return K8s::Unknown("no feature of k8s-openapi says which version of Kubernetes".to_owned()),

@@ -6,6 +6,7 @@ use syn::{Expr, ExprField, ExprMatch, Fields, Item, Member, Pat, Stmt};
 
 use crate::schema::TypeId;
 
+use super::maker::rewrites;
 use super::schema_code::Own;
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Target, Val};
@@ -341,7 +342,9 @@ impl Types<'_> {
                 },
                 (Some(Target::Item(item)), value) => match self.tree.item(item) {
                     Item::Fn(found)
-                        if found.sig.generics.params.is_empty() && self.tree.unknown_cfg(item).is_none() =>
+                        if found.sig.generics.params.is_empty()
+                            && self.tree.unknown_cfg(item).is_none()
+                            && !rewrites(&found.attrs) =>
                     {
                         let (sig, block) = (found.sig.clone(), found.block.clone());
                         let inner = Scope::module(self.tree.module(item));

@@ -69,7 +69,7 @@ impl Types<'_> {
             Val::Struct(id, values) => self.user_json(scope, at, *id, None, values)?,
             Val::Variant(id, index, values) => self.user_json(scope, at, *id, Some(*index), values)?,
             Val::Json(value) => value.clone(),
-            Val::Recipe(_) | Val::Generator | Val::Place(_) => {
+            Val::Recipe(_) | Val::Rule(_) | Val::Generator | Val::Place(_) => {
                 return self.unserialisable(scope, at, "it depends on the schema of a type");
             }
         })

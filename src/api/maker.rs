@@ -176,11 +176,7 @@ impl Types<'_> {
         let mut clean = true;
         for attribute in attributes {
             let path = attribute.path();
-            let known = match path.get_ident() {
-                Some(ident) => INERT.contains(&ident.to_string().as_str()),
-                None => matches!(path.segments[0].ident.to_string().as_str(), "rustfmt" | "clippy" | "diagnostic"),
-            };
-            if known {
+            if is_inert(path) {
                 continue;
             }
             clean = false;
@@ -233,6 +229,19 @@ pub(super) const INERT: [&str; 22] = [
     "cold",
     "inline",
 ];
+
+fn is_inert(path: &syn::Path) -> bool {
+    match path.get_ident() {
+        Some(ident) => INERT.contains(&ident.to_string().as_str()),
+        None => matches!(path.segments[0].ident.to_string().as_str(), "rustfmt" | "clippy" | "diagnostic"),
+    }
+}
+
+/// Whether one of the attributes of a function, a constant or an `impl` block may make something else of it.
+pub(super) fn rewrites(attributes: &[Attribute]) -> bool {
+    let plain = |attribute: &Attribute| is_inert(attribute.path()) || attribute.path().is_ident("track_caller");
+    !attributes.iter().all(plain)
+}
 
 /// The same for modules and crates.
 const MODULE_INERT: [&str; 9] = [

@@ -1,5 +1,7 @@
 //! Numbers: literals, operators and casts, each checked against the type that the number has.
 
+use std::cmp::Ordering;
+
 use syn::{BinOp, Expr, Lit, UnOp};
 
 use crate::schema::TypeId;
@@ -143,8 +145,8 @@ impl Types<'_> {
             user.is_some_and(|user| self.derives_trait(user.item, "std::cmp::PartialEq"))
         };
         match (left, right) {
-            (Val::F64(left), Val::F64(right)) => Some(left.total_cmp(right).is_eq() || (*left == 0.0 && *right == 0.0)),
-            (Val::F32(left), Val::F32(right)) => Some(left.total_cmp(right).is_eq() || (*left == 0.0 && *right == 0.0)),
+            (Val::F64(left), Val::F64(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),
+            (Val::F32(left), Val::F32(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),
             (Val::F32(_) | Val::F64(_), _) | (_, Val::F32(_) | Val::F64(_)) => None,
             (Val::Json(left), Val::Json(right)) => Some(left == right),
             (Val::Some(left), Val::Some(right)) => self.equal(left, right),
@@ -187,6 +189,7 @@ pub(super) fn plain(value: &Val) -> bool {
         | Val::Variant(..)
         | Val::Json(_)
         | Val::Recipe(_)
+        | Val::Rule(_)
         | Val::Generator
         | Val::Place(_) => false,
     }

@@ -5,15 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::TokenStream;
-use syn::parse::Parser as _;
-use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, ImplItem, Item, Lit, Pat, Stmt, Token};
+use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, ImplItem, Item, Lit, Pat, Stmt};
 
 use crate::diagnostic::Code;
 use crate::schema::{Change, Container, Edit, Meta, Recipe, Shape, Step, TypeId};
-use crate::source::{ItemRef, Namespace, Resolution};
+use crate::source::{ItemRef, Resolution};
 
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Target, Val, owner_type};
@@ -57,6 +54,8 @@ impl Val {
 }
 
 const SCHEMA: &str = "schemars::Schema";
+/// Stands for the schema id of the known type whose path follows.
+const LENT: &str = "id of ";
 const VALUES: [&str; 2] = ["serde_json::Value", "serde_json::value::Value"];
 
 /// The names that a hand-written `impl JsonSchema` gives its type.
@@ -217,11 +216,11 @@ impl Types<'_> {
         self.primitive_name(ty).is_some_and(|name| name == SCHEMA || VALUES.contains(&name))
     }
 
-    /// `T::schema_name()` of a type that another one is named after.
+    /// `T::schema_name()` or `T::schema_id()` of a type that another one is named after.
     pub(super) fn schema_name_call(&mut self, scope: &Scope, call: &ExprCall) -> Option<String> {
         let Expr::Path(function) = &*call.func else { return None };
         let last = function.path.segments.last()?;
-        if last.ident != "schema_name" || !call.args.is_empty() {
+        if !(last.ident == "schema_name" || last.ident == "schema_id") || !call.args.is_empty() {
             return None;
         }
         let of = match &function.qself {
@@ -230,7 +229,8 @@ impl Types<'_> {
         };
         let id = self.ty(scope, &of);
         if let Some((known, _)) = self.known(id) {
-            return known.name();
+            let name = known.name()?;
+            return Some(if last.ident == "schema_name" { name } else { format!("{LENT}{}", known.path) });
         }
         let user = self.user(id)?.clone();
         if !user.scope.generics.is_empty() {
@@ -238,7 +238,8 @@ impl Types<'_> {
         }
         self.use_type(id, (scope.module, call.span()));
         match self.graph.get(id) {
-            crate::schema::Type::User(container) => Some(container.name.clone()),
+            crate::schema::Type::User(container) if last.ident == "schema_name" => Some(container.name.clone()),
+            crate::schema::Type::User(container) => Some(container.id.clone()),
             _ => None,
         }
     }
@@ -263,20 +264,24 @@ impl Types<'_> {
         } else {
             let Some(of) = owner_type(&function.path) else { return Ok(None) };
             // A function of this name that the type has itself comes first.
-            if let Some(Target::Member(id, name)) = self.value_path(scope, &function.path) {
-                let own = self.inherent(id, |item| match item {
-                    ImplItem::Fn(item) if item.sig.ident == name => Some(()),
-                    _ => None,
-                });
-                if own.is_some() {
-                    return Ok(None);
-                }
+            if let Some(Target::Member(id, name)) = self.value_path(scope, &function.path)
+                && self.has_own(id, &name)
+            {
+                return Ok(None);
             }
             of
         };
         let id = self.ty(scope, &ty);
+        if self.has_lent_id() && self.known(id).is_none_or(|(known, _)| known.arity > 0) {
+            return self.no(scope, call);
+        }
         self.use_type(id, (scope.module, ty.span()));
         Ok(Some(Val::Recipe(Recipe::Schema(id))))
+    }
+
+    /// A type that is described has the id of a known one, which schemars would take it for inside of it.
+    fn has_lent_id(&self) -> bool {
+        self.active.iter().any(|(_, id)| id.starts_with(LENT))
     }
 
     pub(super) fn json_function(
@@ -329,6 +334,9 @@ impl Types<'_> {
                     return self.no(scope, call);
                 };
                 let id = self.ty(scope, ty);
+                if self.has_lent_id() {
+                    return self.no(scope, call);
+                }
                 self.use_type(id, (scope.module, ty.span()));
                 Some(Val::Recipe(Recipe::Subschema(id)))
             }
@@ -543,109 +551,6 @@ impl Types<'_> {
             _ => self.no(scope, expr),
         }
     }
-
-    /// `concat!`, `env!`, `format!`, `include_str!` and `module_path!` by the canonical path of the macro; `None` when something
-    /// in it is not known.
-    pub(super) fn text_macro(
-        &mut self,
-        scope: &Scope,
-        env: &Env,
-        path: &str,
-        tokens: &TokenStream,
-    ) -> Eval<Option<String>> {
-        let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
-        let Ok(arguments) = parser.parse2(tokens.clone()) else { return Ok(None) };
-        match path {
-            "std::env" => {
-                let manifest = self.tree.manifest_of(scope.module);
-                // The rest of the environment is not the source's to say.
-                Ok(match arguments.first().and_then(text_literal).as_deref() {
-                    Some("CARGO_PKG_VERSION") => manifest.version.clone(),
-                    Some("CARGO_PKG_NAME") => Some(manifest.name.clone()),
-                    _ => None,
-                })
-            }
-            "std::module_path" => Ok(Some(self.tree.module_path(scope.module).join("::"))),
-            "std::include_str" => {
-                let (Some(path), 1) = (arguments.first(), arguments.len()) else { return Ok(None) };
-                let Some(path) = self.constant_text(scope, env, path)? else { return Ok(None) };
-                Ok(self.tree.include(scope.module, &path))
-            }
-            "std::concat" => {
-                let mut text = String::new();
-                for argument in &arguments {
-                    let Some(part) = self.constant_text(scope, env, argument)? else { return Ok(None) };
-                    text.push_str(&part);
-                }
-                Ok(Some(text))
-            }
-            "std::format" => self.format(scope, env, &arguments),
-            _ => Ok(None),
-        }
-    }
-
-    /// What `concat!` writes for one of its arguments.
-    pub(super) fn constant_text(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval<Option<String>> {
-        Ok(match expr {
-            Expr::Lit(lit) => match &lit.lit {
-                Lit::Str(text) => Some(text.value()),
-                Lit::Bool(value) => Some(value.value.to_string()),
-                Lit::Char(value) => Some(value.value().to_string()),
-                Lit::Int(value) if value.suffix().is_empty() => Some(value.base10_digits().to_owned()),
-                _ => None,
-            },
-            Expr::Group(inner) => self.constant_text(scope, env, &inner.expr)?,
-            Expr::Macro(call) => match self.resolve_in(scope, &call.mac.path, Namespace::Macros) {
-                Resolution::Foreign(path) => match path.join("::") {
-                    path if path == "std::format" => None,
-                    path => self.text_macro(scope, env, &path, &call.mac.tokens)?,
-                },
-                _ => None,
-            },
-            _ => None,
-        })
-    }
-
-    /// `format!` with `{}` and `{name}` only.
-    fn format(&mut self, scope: &Scope, env: &Env, arguments: &Punctuated<Expr, Token![,]>) -> Eval<Option<String>> {
-        let mut values = arguments.iter();
-        let Some(template) = values.next().and_then(text_literal) else { return Ok(None) };
-        let mut text = String::new();
-        let mut rest = template.as_str();
-        while let Some(at) = rest.find(['{', '}']) {
-            text.push_str(&rest[..at]);
-            let doubled = rest[at..].starts_with("{{") || rest[at..].starts_with("}}");
-            if doubled {
-                text.push_str(&rest[at..=at]);
-                rest = &rest[at + 2..];
-                continue;
-            }
-            let Some(name) = rest[at..].strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
-                return Ok(None);
-            };
-            let expr = if name.0.is_empty() {
-                match values.next() {
-                    Some(expr) => expr.clone(),
-                    None => return Ok(None),
-                }
-            } else {
-                match syn::parse_str::<syn::Ident>(name.0) {
-                    Ok(ident) => syn::parse_quote!(#ident),
-                    Err(_) => return Ok(None),
-                }
-            };
-            match self.eval(scope, env, &expr, None)? {
-                Val::Str(value) => text.push_str(&value),
-                Val::Int(value) => text.push_str(&value.to_string()),
-                Val::Bool(value) => text.push_str(&value.to_string()),
-                Val::Char(value) => text.push(value),
-                _ => return Ok(None),
-            }
-            rest = name.1;
-        }
-        text.push_str(rest);
-        Ok(values.next().is_none().then_some(text))
-    }
 }
 
 /// Whether a function of another crate turns JSON or a schema into the same as another type.
@@ -689,7 +594,7 @@ fn receiver_is(expr: &Expr, name: &str) -> bool {
     matches!(expr, Expr::Path(path) if path.path.is_ident(name))
 }
 
-fn text_literal(expr: &Expr) -> Option<String> {
+pub(super) fn text_literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(lit) => match &lit.lit {
             Lit::Str(text) => Some(text.value()),

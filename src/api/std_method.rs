@@ -4,8 +4,9 @@ use syn::{Expr, ExprMethodCall, GenericArgument};
 
 use crate::schema::TypeId;
 
-use super::call::{LISTS, MAPS, SETS, sorted, test};
+use super::call::{LISTS, MAPS, SETS, sorted};
 use super::number::plain;
+use super::predicate::test;
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Val};
 

@@ -95,6 +95,8 @@ pub(super) struct Types<'t> {
     users: BTreeMap<(ItemRef, Vec<TypeId>), TypeId>,
     knowns: BTreeMap<(usize, Vec<TypeId>), TypeId>,
     pub(super) outsides: BTreeMap<OutsideType, TypeId>,
+    /// Bounds that attributes add to the type that is described: `#[serde(bound = "…")]`.
+    pub(super) bounds: Vec<syn::WherePredicate>,
     /// Aliases that are being followed.
     aliases: Vec<ItemRef>,
     /// Nested calls of the evaluator.
@@ -122,6 +124,7 @@ impl<'t> Types<'t> {
             users: BTreeMap::new(),
             knowns: BTreeMap::new(),
             outsides: BTreeMap::new(),
+            bounds: Vec::new(),
             aliases: Vec::new(),
             depth: 0,
             tail: false,
@@ -304,10 +307,15 @@ impl<'t> Types<'t> {
         {
             return self.unsupported(scope, ty, "an associated type");
         }
+        if path.segments.iter().rev().skip(1).any(|segment| !segment.arguments.is_none()) {
+            return self.unsupported(scope, ty, "a path with arguments in the middle");
+        }
+        let bare = path.segments.last().is_some_and(|last| last.arguments.is_none());
         let resolution = self.resolve(scope, path);
         match resolution {
             Resolution::Local(item) => self.local_type(scope, ty, item),
             Resolution::Primitive(name) => match self.primitive(&name) {
+                Some(_) if !bare => self.unsupported(scope, ty, "a primitive type with arguments"),
                 Some(id) => id,
                 None => self.unsupported(scope, ty, "this primitive type"),
             },
@@ -331,22 +339,28 @@ impl<'t> Types<'t> {
     }
 
     fn arguments(&mut self, scope: &Scope, ty: &TypePath) -> Result<Vec<TypeId>, TypeId> {
-        let Some(segment) = ty.path.segments.last() else { return Ok(Vec::new()) };
-        let PathArguments::AngleBracketed(list) = &segment.arguments else { return Ok(Vec::new()) };
-        let mut arguments = Vec::new();
-        for argument in &list.args {
-            match argument {
-                GenericArgument::Type(syn::Type::Path(path)) if self.is_constant(scope, path) => {
-                    let expr = Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() });
-                    arguments.push(self.constant_argument(scope, &expr));
-                }
-                GenericArgument::Type(ty) => arguments.push(self.ty(scope, ty)),
-                GenericArgument::Const(expr) => arguments.push(self.constant_argument(scope, expr)),
-                GenericArgument::Lifetime(_) => {}
-                _ => return Err(self.unsupported(scope, ty, "a generic argument of this form")),
+        let list = match ty.path.segments.last().map(|last| &last.arguments) {
+            None | Some(PathArguments::None) => return Ok(Vec::new()),
+            Some(PathArguments::AngleBracketed(list)) => list,
+            Some(PathArguments::Parenthesized(_)) => {
+                return Err(self.unsupported(scope, ty, "a type with arguments like those of a function"));
             }
-        }
-        Ok(arguments)
+        };
+        let written = list.args.iter().filter(|argument| !matches!(argument, GenericArgument::Lifetime(_)));
+        written.map(|argument| self.argument_type(scope, argument)).collect()
+    }
+
+    /// The type or constant that a generic argument stands for.
+    pub(super) fn argument_type(&mut self, scope: &Scope, argument: &GenericArgument) -> Result<TypeId, TypeId> {
+        Ok(match argument {
+            GenericArgument::Type(syn::Type::Path(path)) if self.is_constant(scope, path) => {
+                let expr = Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() });
+                self.constant_argument(scope, &expr)
+            }
+            GenericArgument::Type(ty) => self.ty(scope, ty),
+            GenericArgument::Const(expr) => self.constant_argument(scope, expr),
+            _ => return Err(self.unsupported(scope, argument, "a generic argument of this form")),
+        })
     }
 
     /// A path among type arguments that names a constant.
@@ -384,7 +398,10 @@ impl<'t> Types<'t> {
             return self.unsupported(scope, ty, "this map");
         }
         if canonical[0] == "k8s_openapi" {
-            return self.k8s_type(scope, span, canonical);
+            return match arguments.as_slice() {
+                [] => self.k8s_type(scope, span, canonical),
+                _ => self.unsupported(scope, ty, "a type of k8s-openapi with arguments"),
+            };
         }
         if let ("arrayvec::ArrayVec", [item, capacity]) = (path.as_str(), arguments.as_slice())
             && let Info::Const(Val::Int(capacity)) = self.info(*capacity)
@@ -432,9 +449,13 @@ impl<'t> Types<'t> {
             ("arrayvec::ArrayString" | "chrono::DateTime", [_]) => return self.known_type(known, Vec::new()),
             _ => known,
         };
-        // Hash maps and sets have a hasher as last argument, which has no influence.
-        if arguments.len() < known.arity || arguments.len() > known.arity + 1 {
+        // A hasher has no influence.
+        let most = known.arity + usize::from(HASHED.contains(&known.path));
+        if arguments.len() < known.arity || arguments.len() > most {
             return self.unsupported(scope, ty, "this number of type arguments");
+        }
+        if arguments.iter().any(|argument| matches!(self.info(*argument), Info::Const(_))) {
+            return self.unsupported(scope, ty, "a constant in the place of a type");
         }
         let arguments = arguments.into_iter().take(known.arity).collect();
         self.known_type(known, arguments)
@@ -478,7 +499,15 @@ impl<'t> Types<'t> {
             _ => return self.unsupported(scope, ty, "something other than a struct, an enum or an alias"),
         };
         match self.bind(scope, ty, generics, &arguments, item) {
-            Ok(bound) => self.user_type(item, arguments, bound),
+            // With the defaults of those that are left out it is the same type.
+            Ok(bound) => {
+                let all = generics.params.iter().filter_map(|param| match param {
+                    GenericParam::Type(param) => bound.get(&param.ident.to_string()).copied(),
+                    GenericParam::Const(param) => bound.get(&param.ident.to_string()).copied(),
+                    GenericParam::Lifetime(_) => None,
+                });
+                self.user_type(item, all.collect(), bound)
+            }
             Err(refused) => refused,
         }
     }
@@ -520,9 +549,15 @@ impl<'t> Types<'t> {
                         }
                         (None, None) => return Err(self.unsupported(scope, ty, "an inferred type argument")),
                     };
+                    if matches!(self.info(argument), Info::Const(_)) {
+                        return Err(self.unsupported(scope, ty, "a constant in the place of a type"));
+                    }
                     bound.insert(param.ident.to_string(), argument);
                 }
             }
+        }
+        if arguments.next().is_some() {
+            return Err(self.unsupported(scope, ty, "this number of type arguments"));
         }
         Ok(bound)
     }
@@ -558,6 +593,10 @@ impl<'t> Types<'t> {
         }
     }
 }
+
+/// Types whose last argument may be a hasher.
+const HASHED: [&str; 4] =
+    ["std::collections::HashMap", "std::collections::HashSet", "indexmap::IndexMap", "indexmap::IndexSet"];
 
 /// One path of a `#[derive(…)]`.
 #[derive(Debug, Clone)]

@@ -9,16 +9,17 @@ use std::time::Duration;
 use quote::ToTokens;
 use serde_json::Value;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprGroup, ExprParen, ExprStruct, Fields, ImplItem, Item, Member, Path};
+use syn::{Expr, ExprGroup, ExprParen, ExprStruct, Fields, GenericParam, Item, Member, Path};
 
 use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId, recipe};
 use crate::source::{ItemRef, Namespace, Resolution};
 
-use super::block::has_cfg;
 use super::call::unwrap;
 use super::flow::with;
+use super::maker::rewrites;
 use super::number::cast_to;
+use super::rule::CelRule;
 use super::schema_code::Place;
 use super::std_value;
 use super::types::{Info, Refusal, Scope, Types};
@@ -47,6 +48,8 @@ pub(super) enum Val {
     Json(Value),
     /// A schema, or JSON with schemas inside.
     Recipe(Recipe),
+    /// A rule in CEL.
+    Rule(Box<CelRule>),
     /// The `SchemaGenerator` that a function makes a schema with.
     Generator,
     /// A reference into the schema that a variable holds.
@@ -66,6 +69,7 @@ impl Val {
             | Val::Duration(_)
             | Val::None
             | Val::Generator
+            | Val::Rule(_)
             | Val::Place(_) => 1,
             Val::Str(text) => 1 + text.len() / 64,
             Val::Some(inner) => 1 + inner.weight(),
@@ -181,6 +185,10 @@ impl Types<'_> {
                 let values: Eval<Vec<Val>> = array.elems.iter().map(|item| self.eval(scope, env, item, elem)).collect();
                 Ok(Val::Seq(values?))
             }
+            Expr::Repeat(list) => {
+                let element = self.argument(ty, &["[]", "&", "std::vec::Vec"]);
+                self.repeated(scope, env, &list.expr, &list.len, element)
+            }
             Expr::Tuple(tuple) => {
                 let types = ty.and_then(|ty| self.known(ty)).filter(|(known, _)| known.path == "()");
                 let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
@@ -265,7 +273,7 @@ impl Types<'_> {
                 Some(Fields::Unit) => Ok(Val::Struct(id, Vec::new())),
                 _ => self.no(scope, expr),
             },
-            None => self.no(scope, expr),
+            Some(Target::Generated(..)) | None => self.no(scope, expr),
         }
     }
 
@@ -288,15 +296,18 @@ impl Types<'_> {
                 Item::Struct(_) => self.item_type(scope, item).map(Target::Itself),
                 _ => Some(Target::Item(item)),
             },
-            Resolution::Member(item, name) => match self.tree.item(item) {
-                Item::Type(_) => {
-                    let id = self.ty(scope, &owner_type(path)?);
-                    self.user(id).is_some().then_some(Target::Member(id, name))
+            Resolution::Member(item, name) => {
+                let owner = owner_type(path)?;
+                let written = path.segments.iter().rev().nth(1).is_some_and(|owner| !owner.arguments.is_none());
+                if written || matches!(self.tree.item(item), Item::Type(_)) {
+                    let id = self.ty(scope, &owner);
+                    return self.user(id).is_some().then_some(Target::Member(id, name));
                 }
-                _ => self.item_type(scope, item).map(|id| Target::Member(id, name)),
-            },
+                self.item_type(scope, item).map(|id| Target::Member(id, name))
+            }
             Resolution::Foreign(path) => Some(Target::Foreign(path)),
-            Resolution::Primitive(_) | Resolution::Unresolved(_) => None,
+            Resolution::Unresolved(_) => self.of_root(scope, path),
+            Resolution::Primitive(_) => None,
         }
     }
 
@@ -323,24 +334,23 @@ impl Types<'_> {
             Item::Enum(item) => &item.generics,
             _ => return None,
         };
-        generics.type_params().next().is_none().then(|| self.plain_user_type(item))
+        let plain = generics.params.iter().all(|param| matches!(param, GenericParam::Lifetime(_)));
+        plain.then(|| self.plain_user_type(item))
     }
 
     fn constant(&mut self, scope: &Scope, expr: &Expr, item: ItemRef) -> Eval {
         if self.tree.unknown_cfg(item).is_some() {
             return self.no(scope, expr);
         }
-        let (ty, value) = match self.tree.item(item) {
-            Item::Const(item) => (&item.ty, &item.expr),
-            Item::Static(item) => (&item.ty, &item.expr),
+        let tree = self.tree;
+        let (ty, value) = match tree.item(item) {
+            Item::Const(item) if !rewrites(&item.attrs) => (&item.ty, &item.expr),
+            Item::Static(item) if !rewrites(&item.attrs) => (&item.ty, &item.expr),
             _ => return self.no(scope, expr),
         };
-        if has_cfg(value) {
-            return self.no(scope, expr);
-        }
-        let (ty, value) = (ty.clone(), value.clone());
         let inner = Scope::module(self.tree.module(item));
-        let ty = self.ty(&inner, &ty);
+        let Some(value) = self.of_build(&inner, value) else { return self.no(scope, expr) };
+        let ty = self.ty(&inner, ty);
         self.deeper(scope, expr, |types| types.eval(&inner, &Env::new(), &value, Some(ty)))
     }
 
@@ -371,34 +381,6 @@ impl Types<'_> {
     pub(super) fn field_types(&mut self, id: TypeId, fields: &Fields) -> Vec<TypeId> {
         let Some(user) = self.user(id).cloned() else { return Vec::new() };
         fields.iter().map(|field| self.ty(&user.scope, &field.ty)).collect()
-    }
-
-    /// Associated items of a type outside of trait impls. Items that cfg may remove are not there.
-    pub(super) fn inherent<T>(&mut self, id: TypeId, find: impl Fn(&ImplItem) -> Option<T>) -> Option<(T, Scope)> {
-        let user = self.user(id)?.clone();
-        for block in self.tree.impls(user.item).iter().copied() {
-            let Item::Impl(item) = self.tree.item(block) else { continue };
-            if item.trait_.is_some() || item.generics.type_params().next().is_some() {
-                continue;
-            }
-            if self.tree.unknown_cfg(block).is_some() {
-                return None;
-            }
-            if let Some(found) = item.items.iter().filter(|item| !has_cfg(item)).find_map(&find) {
-                let scope = Scope { module: self.tree.module(block), ..user.scope };
-                return Some((found, scope));
-            }
-        }
-        None
-    }
-
-    fn associated_const(&mut self, id: TypeId, name: &str) -> Option<Eval> {
-        let (item, scope) = self.inherent(id, |item| match item {
-            ImplItem::Const(item) if item.ident == name => Some(item.clone()),
-            _ => None,
-        })?;
-        let ty = self.ty(&scope, &item.ty);
-        Some(self.deeper(&scope, &item.expr, |types| types.eval(&scope, &Env::new(), &item.expr, Some(ty))))
     }
 
     fn struct_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, expected: Option<TypeId>) -> Eval {
@@ -470,6 +452,8 @@ pub(super) enum Target {
     Itself(TypeId),
     /// A variant or associated item of a type.
     Member(TypeId, String),
+    /// An associated item of the type that a custom resource's derive makes of this spec.
+    Generated(ItemRef, String),
     /// Something of another crate.
     Foreign(Vec<String>),
 }

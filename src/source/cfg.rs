@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
@@ -54,6 +54,17 @@ pub struct CfgSet {
 }
 
 impl CfgSet {
+    /// Evaluates the arguments of `cfg!(…)`.
+    pub fn decide(&self, tokens: TokenStream) -> Cfg {
+        let predicate = |input: ParseStream<'_>| {
+            let cfg = self.predicate(input)?;
+            input.parse::<Option<Token![,]>>()?;
+            Ok(cfg)
+        };
+        let text = tokens.to_string();
+        predicate.parse2(tokens).unwrap_or(Cfg::Unknown(text))
+    }
+
     /// Evaluates the argument of `#[cfg(…)]`.
     fn predicate(&self, input: ParseStream<'_>) -> syn::Result<Cfg> {
         if input.peek(LitBool) {
@@ -110,12 +121,7 @@ impl CfgSet {
             return;
         };
         if list.path.is_ident("cfg") {
-            let predicate = |input: ParseStream<'_>| {
-                let cfg = self.predicate(input)?;
-                input.parse::<Option<Token![,]>>()?;
-                Ok(cfg)
-            };
-            let cfg = predicate.parse2(list.tokens.clone()).unwrap_or_else(|_| Cfg::Unknown(list.tokens.to_string()));
+            let cfg = self.decide(list.tokens.clone());
             if matches!(cfg, Cfg::Unknown(_)) {
                 out.push(attr);
             }

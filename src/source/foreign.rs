@@ -56,7 +56,7 @@ const PRELUDE: [&str; 41] = [
 ];
 
 /// Derives and macros that need no `use`.
-const PRELUDE_MACROS: [&str; 19] = [
+const PRELUDE_MACROS: [&str; 24] = [
     "std::clone::Clone",
     "std::cmp::Eq",
     "std::cmp::Ord",
@@ -67,12 +67,17 @@ const PRELUDE_MACROS: [&str; 19] = [
     "std::hash::Hash",
     "std::marker::Copy",
     "std::assert",
+    "std::cfg",
     "std::concat",
     "std::env",
+    "std::eprint",
+    "std::eprintln",
     "std::format",
     "std::include_str",
     "std::matches",
     "std::module_path",
+    "std::print",
+    "std::println",
     "std::stringify",
     "std::thread_local",
     "std::vec",
@@ -161,6 +166,31 @@ pub(super) fn is_primitive(name: &str) -> bool {
 pub(super) fn prelude(name: &str, namespace: Namespace) -> Option<Vec<String>> {
     let table = if namespace == Namespace::Macros { &MACROS } else { &TYPES_AND_VALUES };
     table.get(name).map(|path| split(path))
+}
+
+/// Crates of which no module has a public name of the prelude for something else.
+const HARMLESS: [&str; 16] = [
+    "anyhow",
+    "base64",
+    "chrono",
+    "clap",
+    "futures",
+    "jiff",
+    "k8s_openapi",
+    "kube",
+    "kube_core",
+    "kube_runtime",
+    "schemars",
+    "serde",
+    "serde_json",
+    "std",
+    "tokio",
+    "tracing",
+];
+
+/// A glob import from this crate hides no type of the prelude.
+pub(super) fn keeps_prelude(krate: &str) -> bool {
+    HARMLESS.contains(&krate)
 }
 
 /// `path` under its one name; the first part is the package.

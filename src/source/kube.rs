@@ -21,7 +21,7 @@ pub struct CustomResource {
 }
 
 impl CustomResource {
-    /// The custom resource of which an item is the spec; every version of kube writes these attributes alike.
+    /// The custom resource of which an item is the spec; kube before version 1 says `struct` for `root`.
     pub(super) fn of(item: &Item) -> Option<Self> {
         let attributes = match item {
             Item::Struct(item) => &item.attrs,
@@ -58,7 +58,7 @@ impl CustomResource {
             match name.to_string().as_str() {
                 "group" => self.group = value.value(),
                 "kind" => self.kind = value.value(),
-                "struct" => self.root = value.value(),
+                "root" | "struct" => self.root = value.value(),
                 "plural" => self.plural = Some(value.value()),
                 "status" => self.status = Some(value.value()),
                 _ => {}
@@ -85,6 +85,7 @@ mod tests {
             status: Some("x::S".to_owned()),
         };
         assert_eq!(read(full), Some(expected));
+        assert_eq!(read("#[kube(kind = \"A\", root = \"R\")] struct Spec;").unwrap().root, "R");
         assert_eq!(read("#[kube(group = \"g.io\", kind = \"A\")] enum Spec {}").unwrap().root, "A");
         assert_eq!(read("#[kube(namespaced)] struct Spec;"), None);
         assert_eq!(read("#[other(kind = \"A\")] struct Spec;"), None);

@@ -76,6 +76,8 @@ fn may_have_attribute(text: &str, name: &str) -> bool {
 pub(super) struct Index {
     renamed: BTreeMap<String, BTreeSet<String>>,
     implemented: BTreeMap<String, BTreeSet<FileId>>,
+    /// Names that `macro_rules!` gives.
+    macros: BTreeMap<String, BTreeSet<FileId>>,
 }
 
 impl Index {
@@ -90,6 +92,11 @@ impl Index {
                         index.renamed.entry(before[0].to_owned()).or_default().insert(word.to_owned());
                     }
                     before = [before[1], word];
+                }
+            }
+            for at in words(text, "macro_rules") {
+                if let Some(name) = statement(&text[at..]).nth(2) {
+                    index.macros.entry(name.to_owned()).or_default().insert(file);
                 }
             }
             for at in words(text, "impl") {
@@ -115,6 +122,11 @@ impl Index {
             }
         }
         names
+    }
+
+    /// The files that may declare a macro of this name by `macro_rules!`.
+    pub(super) fn declaring_macro(&self, name: &str) -> impl Iterator<Item = FileId> {
+        self.macros.get(name).into_iter().flatten().copied()
     }
 
     /// The files that may have an `impl` block which says `name`, or another name of the same, before its brace.

@@ -262,6 +262,44 @@ fn crds_of_types_of_other_crates_equal_the_compiled_ones() {
     assert_eq!(check(foreign(), |_| true), 3);
 }
 
+/// Arguments that a type does not have: the compiler refuses them, so nothing may be made of them.
+#[test]
+fn wrong_arguments_are_refused() {
+    let types = [
+        "u8<String>",
+        "String<u8>",
+        "Vec<u8, u8>",
+        "Vec<3>",
+        "std::collections::BTreeMap<String, u8, u8>",
+        "k8s_openapi::api::core::v1::PodSpec<u8>",
+        "Plain<u8>",
+        "Inner<u8, u8>",
+        "Inner<3>",
+        "Fixed<u8>",
+        "Alias<u8, u8>",
+        "std::vec::<u8>::Vec<u8>",
+    ];
+    let modules = types.iter().enumerate().map(|(position, ty)| {
+        let text = format!(
+            "//! crds: Wrong\nuse schemars::JsonSchema;\n\
+             #[derive(kube::CustomResource, JsonSchema)] #[kube(group = \"g.io\", version = \"v1\", kind = \"Wrong\")]\n\
+             pub struct WrongSpec {{ field: {ty} }}\n\
+             #[derive(JsonSchema)] pub struct Plain {{}}\n\
+             #[derive(JsonSchema)] pub struct Inner<T> {{ inner: T }}\n\
+             #[derive(JsonSchema)] pub struct Fixed<const N: usize> {{ fixed: [u8; N] }}\n\
+             type Alias<T> = Vec<T>;\n"
+        );
+        Module::new(&format!("wrong_{position:02}"), text)
+    });
+    let modules: Vec<Module> = modules.collect();
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("wrong-arguments");
+    write(&folder, &modules, &like_the_sample("wrong"));
+    let (read, findings, rendered) = read(&folder);
+    assert!(read.is_empty(), "{read:?}");
+    let expected: BTreeSet<String> = modules.iter().map(|module| format!("{} unsupported-type", module.name)).collect();
+    assert_eq!(findings, expected, "{rendered}");
+}
+
 #[test]
 fn crds_equal_the_compiled_ones_after_every_edit() {
     println!("ORACLE_SEED={}", seed());

@@ -1,0 +1,258 @@
+//! The `impl` blocks of a type with its arguments, and what they declare.
+//!
+//! A block is for one type (`impl Size<u8>`), or for all that its parameters allow (`impl<T> Size<T>`). Of several
+//! that may be meant none is taken.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use syn::punctuated::Punctuated;
+use syn::{GenericArgument, GenericParam, ImplItem, Item, ItemImpl, PathArguments};
+
+use crate::schema::TypeId;
+use crate::source::{ItemRef, Resolution};
+
+use super::container::generics;
+use super::maker::rewrites;
+use super::types::{Info, Refusal, Scope, Types};
+use super::value::{Env, Target, Val};
+
+/// What a block says of a type.
+enum For {
+    /// It is for the type; its code is read in this scope.
+    This(Scope),
+    /// It is for other arguments.
+    Other,
+    /// Only the compiler can tell.
+    Unknown,
+}
+
+impl Types<'_> {
+    /// The function of this name that a type has itself, outside of traits.
+    pub(super) fn own_function(&mut self, id: TypeId, name: &str) -> Option<(syn::Signature, syn::Block, Scope)> {
+        let (function, scope) = self.inherent(id, |item| match item {
+            ImplItem::Fn(item) if item.sig.ident == name => Some(item.clone()),
+            _ => None,
+        })?;
+        Some((function.sig, function.block, scope))
+    }
+
+    /// The value of a constant that a type has itself.
+    pub(super) fn associated_const(&mut self, id: TypeId, name: &str) -> Option<Result<Val, Refusal>> {
+        let (item, scope) = self.inherent(id, |item| match item {
+            ImplItem::Const(item) if item.ident == name => Some(item.clone()),
+            _ => None,
+        })?;
+        let expr = self.of_build(&scope, &item.expr)?;
+        let ty = self.ty(&scope, &item.ty);
+        Some(self.deeper(&scope, &expr, |types| types.eval(&scope, &Env::new(), &expr, Some(ty))))
+    }
+
+    /// An associated item of a type outside of trait impls, and the scope of its block.
+    fn inherent<T>(&mut self, id: TypeId, find: impl Fn(&ImplItem) -> Option<T>) -> Option<(T, Scope)> {
+        let tree = self.tree;
+        let mut found = None;
+        for block in tree.impls(self.user(id)?.item).iter().copied() {
+            let Item::Impl(item) = tree.item(block) else { continue };
+            let Some((part, hit)) = item.items.iter().find_map(|part| Some((part, find(part)?))) else { continue };
+            if item.trait_.is_some() {
+                continue;
+            }
+            let scope = match self.block_for(id, block, item) {
+                For::This(scope) => scope,
+                For::Other => continue,
+                For::Unknown => return None,
+            };
+            if found.is_some() || rewrites(&item.attrs) || rewrites(attributes(part)) {
+                return None;
+            }
+            found = Some((hit, scope));
+        }
+        found
+    }
+
+    /// Whether a type has an associated item of this name outside of traits, for whatever arguments.
+    pub(super) fn has_own(&self, id: TypeId, name: &str) -> bool {
+        let tree = self.tree;
+        let named = |block: &ItemRef| match tree.item(*block) {
+            Item::Impl(item) if item.trait_.is_none() => item.items.iter().any(|item| match item {
+                ImplItem::Fn(item) => item.sig.ident == name,
+                ImplItem::Const(item) => item.ident == name,
+                ImplItem::Macro(_) => true,
+                _ => false,
+            }),
+            _ => false,
+        };
+        self.user(id).is_some_and(|user| tree.impls(user.item).iter().any(named))
+    }
+
+    /// A trait that a type implements has a method of this name, too.
+    pub(super) fn in_trait(&self, id: TypeId, name: &str) -> bool {
+        let tree = self.tree;
+        let named = |block: &ItemRef| match tree.item(*block) {
+            Item::Impl(item) if item.trait_.is_some() => {
+                item.items.iter().any(|item| matches!(item, ImplItem::Fn(item) if item.sig.ident == name))
+            }
+            _ => false,
+        };
+        self.user(id).is_some_and(|user| tree.impls(user.item).iter().any(named))
+    }
+
+    /// The function of this name in the `impl` of the trait of this canonical path for a type.
+    pub(super) fn trait_function(
+        &mut self,
+        id: TypeId,
+        canonical: &str,
+        name: &str,
+    ) -> Option<(syn::ImplItemFn, Scope)> {
+        let tree = self.tree;
+        let mut found = None;
+        for block in tree.impls(self.user(id)?.item).iter().copied() {
+            let Item::Impl(item) = tree.item(block) else { continue };
+            if self.trait_of(block).as_deref() != Some(canonical) {
+                continue;
+            }
+            let scope = match self.block_for(id, block, item) {
+                For::This(scope) => scope,
+                For::Other => continue,
+                For::Unknown => return None,
+            };
+            let function = item.items.iter().find_map(|item| match item {
+                ImplItem::Fn(function) if function.sig.ident == name => Some(function.clone()),
+                _ => None,
+            })?;
+            if found.is_some() || rewrites(&item.attrs) || rewrites(&function.attrs) {
+                return None;
+            }
+            found = Some((function, scope));
+        }
+        found
+    }
+
+    /// Whether a type of the user has an `impl` of the trait of this canonical path, for whatever arguments.
+    pub(super) fn implements(&self, id: TypeId, canonical: &str) -> bool {
+        let Some(user) = self.user(id) else { return false };
+        self.tree.impls(user.item).iter().any(|block| self.trait_of(*block).as_deref() == Some(canonical))
+    }
+
+    /// Whether a block is for a type of the user, whose item it names.
+    fn block_for(&mut self, id: TypeId, block: ItemRef, item: &ItemImpl) -> For {
+        if self.tree.unknown_cfg(block).is_some() {
+            return For::Unknown;
+        }
+        let module = Scope::module(self.tree.module(block));
+        let own = item.generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_)));
+        if own {
+            return match self.unified(id, &module, item) {
+                Some(Some(generics)) => For::This(Scope { generics: Rc::new(generics), this: Some(id), ..module }),
+                Some(None) => For::Other,
+                None => For::Unknown,
+            };
+        }
+        let named = self.ty(&module, &item.self_ty);
+        match self.info(named) {
+            _ if named == id => For::This(Scope { this: Some(id), ..module }),
+            Info::User(_) => For::Other,
+            _ => For::Unknown,
+        }
+    }
+
+    /// The parameters of a block by the arguments of a type: `Some(None)` when the block is for others, `None` when
+    /// that is not decided.
+    #[allow(clippy::option_option, reason = "for others, or not decided")]
+    fn unified(&mut self, id: TypeId, module: &Scope, item: &ItemImpl) -> Option<Option<BTreeMap<String, TypeId>>> {
+        let user = self.user(id)?.clone();
+        let syn::Type::Path(path) = &*item.self_ty else { return None };
+        let PathArguments::AngleBracketed(list) = &path.path.segments.last()?.arguments else { return None };
+        if !self.has_plain_bounds(module, &item.generics, &Punctuated::new(), item) {
+            return None;
+        }
+        let written = list.args.iter().filter(|argument| !matches!(argument, GenericArgument::Lifetime(_)));
+        let written: Vec<&GenericArgument> = written.collect();
+        let declared: Vec<String> = generics(self.tree.item(user.item))?.params.iter().filter_map(parameter).collect();
+        let own: Vec<String> = item.generics.params.iter().filter_map(parameter).collect();
+        // An argument that is left out is the default, which may be what the parameters are not.
+        if written.len() != declared.len() {
+            return None;
+        }
+        let mut bound: BTreeMap<String, TypeId> = BTreeMap::new();
+        for (argument, name) in written.into_iter().zip(&declared) {
+            let actual = *user.scope.generics.get(name)?;
+            let variable = match argument {
+                GenericArgument::Type(syn::Type::Path(path)) if path.qself.is_none() => path.path.get_ident(),
+                _ => None,
+            };
+            let asked = match variable.map(ToString::to_string).filter(|name| own.contains(name)) {
+                Some(name) => *bound.entry(name).or_insert(actual),
+                None if own
+                    .iter()
+                    .any(|name| super::bound::mentions(quote::ToTokens::to_token_stream(argument), name)) =>
+                {
+                    return None;
+                }
+                None => self.argument_type(module, argument).ok()?,
+            };
+            if asked != actual {
+                let known = |id| !matches!(self.info(id), Info::Refused(_));
+                return (known(asked) && known(actual)).then_some(None);
+            }
+        }
+        (bound.len() == own.len()).then_some(Some(bound))
+    }
+}
+
+impl Types<'_> {
+    /// `Root::item` of the type that a custom resource's derive makes.
+    pub(super) fn of_root(&self, scope: &Scope, path: &syn::Path) -> Option<Target> {
+        let mut owner = path.clone();
+        let name = owner.segments.pop()?.ident.to_string();
+        owner.segments.pop_punct();
+        if owner.segments.is_empty() {
+            return None;
+        }
+        match self.resolve(scope, &owner) {
+            Resolution::Member(spec, root) => {
+                let made = self.tree.custom_resource(spec).filter(|resource| resource.root == root);
+                made.map(|_| Target::Generated(spec, name))
+            }
+            _ => None,
+        }
+    }
+
+    /// The function of this name that blocks of the user give to the type that the derive makes of a spec.
+    pub(super) fn root_function(&self, spec: ItemRef, name: &str) -> Option<(syn::Signature, syn::Block, Scope)> {
+        let tree = self.tree;
+        let mut found = None;
+        for block in tree.impls_of_root(spec).iter().copied() {
+            let Item::Impl(item) = tree.item(block) else { continue };
+            let function = item.items.iter().find_map(|item| match item {
+                ImplItem::Fn(function) if function.sig.ident == name => Some(function),
+                _ => None,
+            });
+            let Some(function) = function.filter(|_| item.trait_.is_none()) else { continue };
+            let plain = tree.unknown_cfg(block).is_none() && item.generics.params.is_empty();
+            if found.is_some() || !plain || rewrites(&item.attrs) || rewrites(&function.attrs) {
+                return None;
+            }
+            found = Some((function.sig.clone(), function.block.clone(), Scope::module(tree.module(block))));
+        }
+        found
+    }
+}
+
+/// The name of a parameter that stands for a type or a constant.
+fn parameter(param: &GenericParam) -> Option<String> {
+    match param {
+        GenericParam::Type(param) => Some(param.ident.to_string()),
+        GenericParam::Const(param) => Some(param.ident.to_string()),
+        GenericParam::Lifetime(_) => None,
+    }
+}
+
+fn attributes(item: &ImplItem) -> &[syn::Attribute] {
+    match item {
+        ImplItem::Const(item) => &item.attrs,
+        ImplItem::Fn(item) => &item.attrs,
+        _ => &[],
+    }
+}
