@@ -7,6 +7,8 @@
 mod calls;
 mod doubt;
 mod eval;
+mod expand;
+mod fields;
 mod index;
 mod kinds;
 mod lower;

@@ -43,6 +43,7 @@ kube = { version = \"5\", features = [\"runtime\", \"derive\"] }
 k8s-openapi = { version = \"0.29\", features = [\"v1_36\"] }
 http = \"1\"
 helper = \"1\"
+kubert = \"0.25\"
 tokio = \"1\"
 ";
 
@@ -62,9 +63,14 @@ name = \"k8s-openapi\"
 version = \"0.29.0\"
 source = \"registry+https://github.com/rust-lang/crates.io-index\"
 [[package]]
+name = \"kubert\"
+version = \"0.25.0\"
+source = \"registry+https://github.com/rust-lang/crates.io-index\"
+dependencies = [\"kube\"]
+[[package]]
 name = \"op\"
 version = \"0.1.0\"
-dependencies = [\"helper\", \"k8s-openapi\", \"kube\"]
+dependencies = [\"helper\", \"k8s-openapi\", \"kube\", \"kubert\"]
 ";
 
 fn derived(text: &str) -> (Vec<Usage>, Diagnostics) {

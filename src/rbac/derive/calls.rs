@@ -2,6 +2,7 @@
 
 mod callee;
 mod kube;
+mod kubert;
 mod manager;
 mod standard;
 
@@ -58,6 +59,8 @@ enum Callee {
     Free(FunctionId),
     /// An associated function or variant of a type.
     Associated(Ty, String),
+    /// A function that a type has by a trait of the tree.
+    Method(Ty, FunctionId),
     /// A tuple struct, or a variant of an enum.
     Constructor(ItemRef, Option<String>),
     /// Something of another crate.
@@ -98,6 +101,10 @@ impl Reader<'_> {
                 call.name = name.into();
                 self.associated(frame, &ty, &mut call)
             }
+            Callee::Method(ty, id) => {
+                call.name = self.index.get(id).name().into();
+                self.associated_function(frame, &ty, id, &mut call)
+            }
             Callee::Constructor(item, variant) => self.construct(frame, item, variant.as_deref(), &mut call),
             Callee::Foreign(path) => {
                 if let Some(last) = path.last() {
@@ -118,10 +125,21 @@ impl Reader<'_> {
 
     /// A call of a closure, or of a function that is a value.
     fn call_value(&mut self, frame: &mut Frame, called: &Ty, call: &mut Call<'_>) -> Ty {
-        self.arguments_of(frame, call);
         match self.inferred.resolve(called) {
-            Ty::Function(output) => (*output).clone(),
-            _ => Ty::Unknown,
+            Ty::Path(path) => {
+                if let Some(last) = path.last() {
+                    call.name = last.as_str().into();
+                }
+                self.foreign_call(frame, &path, call)
+            }
+            Ty::Function(output) => {
+                self.arguments_of(frame, call);
+                (*output).clone()
+            }
+            _ => {
+                self.arguments_of(frame, call);
+                Ty::Unknown
+            }
         }
     }
 
@@ -204,20 +222,21 @@ impl Reader<'_> {
         self.enter(signature, receiver, types)
     }
 
-    /// A method that only a trait is known of: each implementation may be meant. What it does without type arguments
-    /// is known from running it by itself.
+    /// A method that only a trait is known of: each implementation may be meant. What one of the package does without type
+    /// arguments is known from running it by itself.
     fn dispatch(&mut self, id: FunctionId, receiver: Option<&Ty>, explicit: &[Ty], arguments: &[Ty], output: &Ty) {
         let function = self.index.get(id).clone();
         let Some(Owner::Trait(_, of)) = function.owner else { return };
         let generic = function.signature.generics.type_params().next().is_some();
         let of_any = matches!(receiver, Some(Ty::Param(_) | Ty::Item(..)) | None);
-        if !generic || !of_any {
+        if !of_any {
             return;
         }
         for other in self.index.methods(&function.name()).to_vec() {
             let implementation = self.index.get(other).clone();
             let Some(Owner::Impl(block, Some(implemented))) = implementation.owner else { continue };
-            if implemented != of || self.is_running(other) {
+            let known = !generic && self.tree.is_own(implementation.module);
+            if implemented != of || known || self.is_running(other) {
                 continue;
             }
             let itself = self.implemented(implementation.module, block);
@@ -264,6 +283,17 @@ impl Reader<'_> {
         self.inferred.resolve(&owner)
     }
 
+    /// A function of the tree that belongs to a type, or a method that is called as one.
+    fn associated_function(&mut self, frame: &mut Frame, ty: &Ty, id: FunctionId, call: &mut Call<'_>) -> Ty {
+        if self.index.get(id).takes_self() && !call.arguments.is_empty() {
+            let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
+            let receiver = self.inferred.resolve(&receiver);
+            let id = self.method(&receiver, &call.name).unwrap_or(id);
+            return self.call_function(frame, id, Some(receiver), call);
+        }
+        self.call_function(frame, id, Some(ty.clone()), call)
+    }
+
     /// `Type::function(…)`
     fn associated(&mut self, frame: &mut Frame, ty: &Ty, call: &mut Call<'_>) -> Ty {
         let name = call.name.clone();
@@ -287,13 +317,7 @@ impl Reader<'_> {
             return if of == "Manager" || &*name == "new" { ty.clone() } else { Ty::Unknown };
         }
         if let Some(id) = self.method(ty, &name) {
-            if self.index.get(id).takes_self() && !call.arguments.is_empty() {
-                let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
-                let receiver = self.inferred.resolve(&receiver);
-                let id = self.method(&receiver, &name).unwrap_or(id);
-                return self.call_function(frame, id, Some(receiver), call);
-            }
-            return self.call_function(frame, id, Some(ty.clone()), call);
+            return self.associated_function(frame, ty, id, call);
         }
         self.arguments_of(frame, call);
         match ty {
@@ -308,6 +332,11 @@ impl Reader<'_> {
                 ty.clone()
             }
             Ty::Foreign(path, _) if &**path == "http::Request" => http(call).unwrap_or_else(|| ty.clone()),
+            // What a string is made of is known of the string.
+            Ty::Foreign(path, _) if path.ends_with("::String") && &*name == "from" && call.get(0).is_known_text() => {
+                call.get(0)
+            }
+            Ty::Foreign(path, _) if path.starts_with("kubert::") => self.kubert_associated(ty, call),
             Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, call),
             Ty::Foreign(path, _) => {
                 self.handed(path.split("::").next(), call);
@@ -376,6 +405,12 @@ impl Reader<'_> {
     /// A method of a type that is not of the tree.
     fn builtin_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Ty {
         if let Ty::Foreign(path, parts) = receiver
+            && path.starts_with("kubert::")
+            && let Some(answer) = self.kubert_method(frame, (path, parts), call)
+        {
+            return answer;
+        }
+        if let Ty::Foreign(path, parts) = receiver
             && let Some(of) = path.strip_prefix("kube::")
             && let Some(answer) = self.kube_method(frame, (of, parts), call)
         {
@@ -412,6 +447,21 @@ impl Reader<'_> {
     /// The function that a method of a type is.
     fn method(&mut self, ty: &Ty, name: &str) -> Option<FunctionId> {
         let ids = self.index.methods(name).to_vec();
+        self.method_among(ids, ty)
+    }
+
+    /// The function that a type has by a trait.
+    fn method_by(&mut self, ty: &Ty, of: ItemRef, name: &str) -> Option<FunctionId> {
+        let by = |id: &FunctionId| match self.index.get(*id).owner {
+            Some(Owner::Impl(_, implemented)) => implemented == Some(of),
+            Some(Owner::Trait(_, declared)) => declared == of,
+            None => false,
+        };
+        let ids = self.index.methods(name).iter().copied().filter(by).collect();
+        self.method_among(ids, ty)
+    }
+
+    fn method_among(&mut self, ids: Vec<FunctionId>, ty: &Ty) -> Option<FunctionId> {
         let mut default = None;
         let mut blanket = None;
         for id in ids {
@@ -464,7 +514,7 @@ impl Reader<'_> {
             | (Ty::Many(one), Ty::Many(other))
             | (Ty::Map(one), Ty::Map(other)) => self.may_be(one, other),
             (Ty::Tuple(one), Ty::Tuple(other)) => one.len() == other.len() && each(one, other),
-            (Ty::Foreign(path, _), Ty::Text(_)) => matches!(&**path, "str" | "std::string::String"),
+            (Ty::Foreign(path, _), text) if text.is_known_text() => matches!(&**path, "str" | "std::string::String"),
             _ => false,
         }
     }

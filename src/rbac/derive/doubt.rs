@@ -49,6 +49,11 @@ pub enum Cause {
         /// The method.
         method: String,
     },
+    /// A module whose file is not there.
+    Module {
+        /// What is wrong.
+        message: String,
+    },
     /// A macro whose expansion is not read.
     Macro {
         /// Its name.
@@ -77,6 +82,7 @@ impl Cause {
             Self::Patch { .. } => vec!["create"],
             Self::Extension { .. }
             | Self::Path { .. }
+            | Self::Module { .. }
             | Self::Macro { .. }
             | Self::Runs { .. }
             | Self::Crate { .. } => Vec::new(),
@@ -99,6 +105,7 @@ impl Cause {
             Self::Path { method } => {
                 format!("`Client::{method}`: the path of the request is not spelled out in the source")
             }
+            Self::Module { message } => format!("{message}, and what it requests is not known"),
             Self::Macro { name } => format!("the macro `{name}!` may make requests, and is not read"),
             Self::Runs { function } => format!("`{function}` is called in more ways than are told apart"),
             Self::Crate { function, krate } => {
@@ -110,8 +117,17 @@ impl Cause {
     fn help(&self) -> &'static str {
         match self {
             Self::Patch { .. } => "for a server-side apply name the verb `create` in a marker",
+            Self::Module { .. } => "generate it first, or name its permissions in a `+kubebuilder:rbac` marker",
             _ => "name its permissions in a `+kubebuilder:rbac` marker",
         }
+    }
+}
+
+impl Doubt {
+    /// What it means for the permissions that the source lacks a module; none for another diagnostic.
+    pub fn of_module(diagnostic: &Diagnostic) -> Option<Self> {
+        let origin = diagnostic.origin.clone().filter(|_| diagnostic.code == Code::MissingModule)?;
+        Some(Self { origin, cause: Cause::Module { message: diagnostic.message.clone() } })
     }
 }
 

@@ -7,7 +7,8 @@ use syn::{Block, Expr, Fields, Item, Lit, Member, Pat, Stmt};
 
 use crate::source::{ItemRef, Namespace, Resolution};
 
-use super::lower::Scope;
+use super::fields::is_own_by_attribute;
+use super::lower::{Scope, UNFOUND};
 use super::read::{DEREFS, Frame, Place, Reader};
 use super::types::{Gvk, Ty};
 
@@ -244,7 +245,7 @@ impl Reader<'_> {
             Ty::Item(item, arguments) => {
                 let tree = self.tree;
                 let Item::Struct(declared) = tree.item(item) else { return Ty::Unknown };
-                let known = self.field_value(item, name).cloned();
+                let known = self.fields.get(item, name);
                 let found = self.declared_field(item, &declared.generics, &arguments, &declared.fields, name);
                 if let (None, true, Some(inner)) =
                     (&found, self.depth <= DEREFS, self.deref(&Ty::Item(item, arguments)))
@@ -266,7 +267,7 @@ impl Reader<'_> {
         let Ty::Item(item, arguments) = ty else { return Ty::Unknown };
         let Item::Enum(declared) = tree.item(*item) else { return Ty::Unknown };
         let Some(found) = declared.variants.iter().find(|found| found.ident == variant) else { return Ty::Unknown };
-        let known = self.field_value(*item, &format!("{variant}.{name}")).cloned();
+        let known = self.fields.get(*item, &format!("{variant}.{name}"));
         let lowered = self.declared_field(*item, &declared.generics, arguments, &found.fields, name);
         let lowered = lowered.unwrap_or(Ty::Unknown);
         known.map_or(lowered.clone(), |known| lowered.refine(&known))
@@ -287,7 +288,10 @@ impl Reader<'_> {
             Some(ident) => ident == name,
             None => position.to_string() == name,
         });
-        field.map(|(_, field)| self.lower(&scope, &field.ty))
+        field.map(|(_, field)| {
+            let ty = self.lower(&scope, &field.ty);
+            if is_own_by_attribute(field) { ty.refine(&Ty::OwnNamespace) } else { ty }
+        })
     }
 
     /// What a collection holds.
@@ -306,7 +310,12 @@ impl Reader<'_> {
             Expr::Path(path) => self.path(frame, path, expected),
             Expr::Call(call) => self.call(frame, call, expected),
             Expr::MethodCall(call) => self.method_call(frame, call, false, expected),
-            Expr::Reference(inner) => self.expr(frame, &inner.expr, expected),
+            Expr::Reference(inner) => {
+                if inner.mutability.is_some() {
+                    self.borrowed(&inner.expr);
+                }
+                self.expr(frame, &inner.expr, expected)
+            }
             Expr::Paren(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Group(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Await(inner) => match &*inner.base {
@@ -351,7 +360,7 @@ impl Reader<'_> {
                 let left = self.expr(frame, &inner.left, none);
                 self.expr(frame, &inner.right, none);
                 match self.inferred.resolve(&left) {
-                    Ty::Text(_) => Ty::foreign("std::string::String"),
+                    text if text.is_known_text() => text.general(),
                     _ => Ty::Unknown,
                 }
             }
@@ -497,8 +506,11 @@ impl Reader<'_> {
             }
             Expr::Field(field) => {
                 let base = self.expr(frame, &field.base, &Ty::Unknown);
-                if let Ty::Item(item, _) = self.inferred.resolve(&base) {
-                    self.learn_field(item, &member(&field.member), &value);
+                let name = member(&field.member);
+                match self.inferred.resolve(&base) {
+                    Ty::Item(item, _) => self.learn_field(item, &name, &value),
+                    base if may_be_item(&base) => self.fields.spoil(&name),
+                    _ => {}
                 }
             }
             _ => {}
@@ -601,6 +613,15 @@ impl Reader<'_> {
             return Some(self.inferred.resolve(&target));
         }
         None
+    }
+}
+
+/// A type that could not be told may be one of the tree.
+fn may_be_item(ty: &Ty) -> bool {
+    match ty {
+        Ty::Unknown | Ty::Infer(_) | Ty::Param(_) => true,
+        Ty::Foreign(path, _) => path.starts_with(UNFOUND),
+        _ => false,
     }
 }
 

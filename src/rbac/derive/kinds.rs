@@ -26,6 +26,8 @@ pub(super) struct Kinds<'a> {
     generated: Option<PathBuf>,
     builtins: Vec<Builtin>,
     declared: BTreeMap<ItemRef, Resource>,
+    /// Types that are of the same resource as another one.
+    inherited: BTreeMap<ItemRef, Ty>,
 }
 
 impl<'a> Kinds<'a> {
@@ -41,15 +43,35 @@ impl<'a> Kinds<'a> {
             let feature = feature.map_or("latest", String::as_str);
             tree.generated_modules("k8s-openapi", &version, feature)
         });
-        Self { tree, generated, builtins: builtin::all(), declared: BTreeMap::new() }
+        Self { tree, generated, builtins: builtin::all(), declared: BTreeMap::new(), inherited: BTreeMap::new() }
+    }
+
+    /// The type that names the resource: some wrap it, and some are of the same resource as another one.
+    pub(super) fn named<'t>(&'t self, ty: &'t Ty) -> &'t Ty {
+        let mut ty = ty;
+        for _ in 0..WRAPPED {
+            ty = match ty {
+                Ty::Foreign(path, parts)
+                    if matches!(&**path, "kube::DeserializeGuard" | "kube::Object" | "kube::PartialObjectMeta") =>
+                {
+                    match parts.first() {
+                        Some(inner) => inner,
+                        None => return ty,
+                    }
+                }
+                Ty::Item(item, _) => match self.inherited.get(item) {
+                    Some(of) => of,
+                    None => return ty,
+                },
+                ty => return ty,
+            };
+        }
+        ty
     }
 
     /// The resources that a type stands for: several when the source names several.
     pub(super) fn resources(&self, ty: &Ty) -> Option<Vec<Resource>> {
-        match ty {
-            Ty::Foreign(path, parts) if matches!(&**path, "kube::PartialObjectMeta" | "kube::Object") => {
-                self.resources(parts.first()?)
-            }
+        match self.named(ty) {
             Ty::Foreign(path, _) => Some(vec![self.foreign(path)?]),
             Ty::Root(item) => {
                 let found = self.tree.custom_resource(*item)?;
@@ -95,11 +117,19 @@ impl<'a> Kinds<'a> {
         })
     }
 
+    /// Notes that a type is of the same resource as another one.
+    pub(super) fn inherit(&mut self, item: ItemRef, of: Ty) {
+        self.inherited.insert(item, of);
+    }
+
     /// Notes that the tree says by hand what resource a type is.
     pub(super) fn declare(&mut self, item: ItemRef, resource: Resource) {
         self.declared.insert(item, resource);
     }
 }
+
+/// More types than wrap each other, unless they go in a circle.
+const WRAPPED: usize = 32;
 
 /// Resources that can only be created, so that no controller watches them: group, kind, plural and scope.
 const REVIEWS: &[(&str, &str, &str, bool)] = &[

@@ -143,7 +143,13 @@ impl Reader<'_> {
             Type::Slice(ty) => Ty::many(self.lower(scope, &ty.elem)),
             Type::Array(ty) => Ty::many(self.lower(scope, &ty.elem)),
             Type::Tuple(ty) => Ty::Tuple(ty.elems.iter().map(|ty| self.lower(scope, ty)).collect()),
-            Type::Path(ty) if ty.qself.is_none() => self.lower_path(scope, &ty.path),
+            Type::Path(ty) => match &ty.qself {
+                None => self.lower_path(scope, &ty.path),
+                Some(itself) => {
+                    let of = self.lower(scope, &itself.ty);
+                    self.associated_type(&of, ty.path.segments.last())
+                }
+            },
             Type::ImplTrait(ty) => self.bounds(scope, &ty.bounds).unwrap_or(Ty::Unknown),
             Type::TraitObject(ty) => self.bounds(scope, &ty.bounds).unwrap_or(Ty::Unknown),
             Type::FnPtr(ty) => Ty::Function(Rc::new(self.lower_return(scope, &ty.output))),
@@ -186,7 +192,11 @@ impl Reader<'_> {
                 return known.clone();
             }
         } else if name == "Self" || scope.generics.contains_key(&name) {
-            return Ty::Unknown;
+            let of = if name == "Self" { scope.itself.clone() } else { scope.generics.get(&name).cloned() };
+            return match of {
+                Some(of) if path.segments.len() == 2 => self.associated_type(&of, path.segments.last()),
+                _ => Ty::Unknown,
+            };
         }
         let arguments = self.turbofish(scope, path);
         match self.resolve(scope, path, Namespace::Types) {
@@ -202,6 +212,46 @@ impl Reader<'_> {
             }
             Resolution::Unresolved(_) => Ty::Unknown,
         }
+    }
+
+    /// What a type of the tree or a resource has as an associated type.
+    fn associated_type(&mut self, of: &Ty, name: Option<&syn::PathSegment>) -> Ty {
+        let (of, Some(name)) = (self.inferred.resolve(of), name.map(|name| name.ident.to_string())) else {
+            return Ty::Unknown;
+        };
+        if name == "Scope"
+            && let Some([resource]) = self.kinds.resources(&of).as_deref()
+        {
+            return match resource.namespaced {
+                Some(true) => Ty::foreign("k8s_openapi::NamespaceResourceScope"),
+                Some(false) => Ty::foreign("k8s_openapi::ClusterResourceScope"),
+                None => Ty::Unknown,
+            };
+        }
+        if matches!(of, Ty::Param(_) | Ty::Unknown | Ty::Infer(_)) || self.depth > 32 {
+            return Ty::Unknown;
+        }
+        for (module, block) in self.index.associated.get(&name).cloned().unwrap_or_default() {
+            let implemented = self.implemented(module, block);
+            if matches!(implemented, Ty::Param(_) | Ty::Unknown) || !self.may_be(&implemented, &of) {
+                continue;
+            }
+            let found = block.items.iter().find_map(|item| match item {
+                syn::ImplItem::Type(found) if found.ident == name => Some(&found.ty),
+                _ => None,
+            });
+            let Some(found) = found else { continue };
+            let mut scope = Scope::new(module);
+            scope.generics = self.bind_generics(&scope, &block.generics, &[]);
+            let itself = self.lower(&scope, &block.self_ty);
+            self.inferred.unify(&itself, &of);
+            scope.itself = Some(of);
+            self.depth += 1;
+            let lowered = self.lower(&scope, found);
+            self.depth -= 1;
+            return self.inferred.resolve(&lowered);
+        }
+        Ty::Unknown
     }
 
     /// An item of the tree as a type; what is not given is inferred.
@@ -252,6 +302,9 @@ impl Reader<'_> {
         let Some(name) = path.last() else { return Ty::Unknown };
         let name = name.as_str();
         let mut first = arguments.first().cloned();
+        if matches!(name, "NamespaceResourceScope" | "ClusterResourceScope") {
+            return Ty::foreign(&format!("k8s_openapi::{name}"));
+        }
         if is_kube(path) {
             return match name {
                 "Api" => Ty::api(first.unwrap_or_else(|| self.inferred.fresh())),

@@ -67,6 +67,9 @@ impl Reader<'_> {
             }
             return Ty::Unknown;
         }
+        if let Some(block) = self.expand(frame, call) {
+            return self.expanded_block(frame, &block);
+        }
         if let Ok(parts) = call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
             let types: Vec<Ty> = parts.iter().map(|part| self.expr(frame, part, &Ty::Unknown)).collect();
             return self.expanded(&name, types);

@@ -9,6 +9,8 @@ use crate::rbac::{Permission, Scope as Where, Target, Usage};
 use crate::source::{ItemRef, ModuleId, SourceTree};
 
 use super::doubt::{Cause, Doubt};
+use super::expand::Macros;
+use super::fields::Fields;
 use super::index::{Function, FunctionId, Index, Owner};
 use super::kinds::{Kinds, Resource};
 use super::lower::{Scope, UNFOUND, bounds_of};
@@ -66,6 +68,15 @@ pub(super) struct Place {
 /// One run of a function: which, for what `Self`, with which type arguments and arguments.
 type Run = (FunctionId, Option<Ty>, Vec<Ty>, Vec<Ty>);
 
+/// What the strings that a function is called with may decide about.
+#[derive(Debug, Default, Clone, Copy)]
+struct Keeps {
+    /// A request.
+    text: bool,
+    /// A field.
+    fields: bool,
+}
+
 /// A function about to be called.
 #[derive(Debug)]
 pub(super) struct Signature {
@@ -110,8 +121,8 @@ pub(super) struct Reader<'a> {
     managers: BTreeMap<ItemRef, String>,
     /// How deep an alias, a constant or `Deref` is followed.
     pub(super) depth: usize,
-    fields: BTreeMap<(ItemRef, String), Ty>,
-    learned: bool,
+    pub(super) fields: Fields,
+    pub(super) macros: Macros,
     runs: BTreeMap<Run, Ty>,
     counts: BTreeMap<FunctionId, usize>,
     stack: Vec<FunctionId>,
@@ -134,8 +145,8 @@ impl<'a> Reader<'a> {
             blocks: BTreeMap::new(),
             managers: manager::types(tree),
             depth: 0,
-            fields: BTreeMap::new(),
-            learned: false,
+            fields: Fields::default(),
+            macros: Macros::new(tree),
             runs: BTreeMap::new(),
             counts: BTreeMap::new(),
             stack: Vec::new(),
@@ -151,7 +162,8 @@ impl<'a> Reader<'a> {
     pub(super) fn read(&mut self) {
         self.declared_resources();
         for _ in 0..PASSES {
-            self.learned = false;
+            self.fields.start();
+            self.macros.start();
             self.runs.clear();
             self.counts.clear();
             self.found.clear();
@@ -162,9 +174,9 @@ impl<'a> Reader<'a> {
                 self.by_itself(id);
             }
             self.default_methods();
-            self.macros();
             self.run_later(0);
-            if !self.learned {
+            self.unread_macros();
+            if !self.fields.finish(self.tree) {
                 break;
             }
         }
@@ -203,6 +215,13 @@ impl<'a> Reader<'a> {
 
     /// Types that say by hand what resource they are: `impl Resource`, of kube or of k8s-openapi.
     fn declared_resources(&mut self) {
+        let tree = self.tree;
+        for item in tree.all_items() {
+            if let Some(path) = inherited(tree.item(item)) {
+                let of = self.lower_path(&Scope::new(tree.module(item)), &path);
+                self.kinds.inherit(item, of);
+            }
+        }
         for (module, block) in self.index.resources.clone() {
             let Ty::Item(item, _) = self.implemented(module, block) else { continue };
             let mut texts = BTreeMap::new();
@@ -231,14 +250,25 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Macros of the package that speak of requests: what they expand to is not read.
-    fn macros(&mut self) {
+    /// Macros of the package that speak of requests, and that are not read where they are called.
+    fn unread_macros(&mut self) {
         let tree = self.tree;
+        for item in tree.items() {
+            if let syn::Item::Macro(found) = tree.item(item)
+                && found.ident.is_none()
+                && let Some(rules) = self.macros.named(tree, tree.module(item), &found.mac.path)
+            {
+                let place = Place { module: tree.module(item), span: syn::spanned::Spanned::span(&found.mac.path) };
+                self.macros.call(rules);
+                self.unread_call(place, rules);
+            }
+        }
         for item in tree.items() {
             let module = tree.module(item);
             if let syn::Item::Macro(found) = tree.item(item)
                 && super::speaks_of_api(found.mac.tokens.clone())
                 && !manager::is_inside(tree, module)
+                && !self.macros.is_called(item)
             {
                 let name = found.ident.as_ref().or(found.mac.path.segments.last().map(|last| &last.ident));
                 let name = name.map(ToString::to_string).unwrap_or_default();
@@ -255,7 +285,12 @@ impl<'a> Reader<'a> {
             let mut signature = self.signature(id, None, false);
             let receiver = signature.scope.itself.clone();
             let parameters = std::mem::take(&mut signature.parameters);
-            let arguments: Vec<Ty> = parameters.into_iter().map(|(ty, _)| ty).collect();
+            let mut arguments: Vec<Ty> = parameters.into_iter().map(|(ty, _)| ty).collect();
+            for position in function.namespaces() {
+                if let Some(text) = arguments.get_mut(position).filter(|ty| is_text(&self.inferred.resolve(ty))) {
+                    *text = Ty::Given(id);
+                }
+            }
             self.run(signature, receiver, &arguments);
         }
     }
@@ -381,14 +416,18 @@ impl<'a> Reader<'a> {
             *ty = closed(self, ty);
         }
         scope.itself = receiver.or(scope.itself).map(|ty| closed(self, &ty));
-        let keeps_text = self.keeps_text(&function);
+        let keeps = self.keeps(&function);
         let arguments: Vec<Ty> = arguments
             .iter()
             .map(|ty| match closed(self, ty) {
-                Ty::Text(_) if !keeps_text => Ty::foreign("str"),
+                Ty::Text(_) if !keeps.text => Ty::foreign("str"),
+                Ty::Given(of) if of != id && !keeps.fields => Ty::foreign("str"),
                 ty => ty,
             })
             .collect();
+        if !self.stack.is_empty() {
+            self.fields.call(id, &arguments);
+        }
         let key = (id, scope.itself.clone(), scope.generics.values().cloned().collect(), arguments.clone());
         if let Some(known) = self.runs.get(&key) {
             return output.refine(known);
@@ -429,35 +468,22 @@ impl<'a> Reader<'a> {
         result
     }
 
-    /// The strings that a function is called with may decide about a request.
-    fn keeps_text(&self, function: &Function<'a>) -> bool {
-        let Some(block) = function.block else { return false };
+    /// What the strings that a function is called with may decide about.
+    fn keeps(&self, function: &Function<'a>) -> Keeps {
+        let Some(block) = function.block else { return Keeps::default() };
         let origin = self.tree.origin(function.module, syn::spanned::Spanned::span(block));
         let text = origin.text.get(origin.range).unwrap_or_default();
-        ["namespaced", "gvk", "GroupVersionKind", "ApiResource", "subresource", "Request"]
-            .iter()
-            .any(|word| text.contains(word))
+        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        Keeps {
+            text: says(&["namespaced", "gvk", "GroupVersionKind", "ApiResource", "subresource", "Request"]),
+            fields: says(&["Self {", "Self(", "::new("]),
+        }
     }
 
-    /// Notes what a field is given; only what a declaration doesn't say is worth it.
+    /// Notes what a field is given.
     pub(super) fn learn_field(&mut self, item: ItemRef, field: &str, value: &Ty) {
         let value = self.inferred.resolve(value);
-        let telling = |ty: &Ty| matches!(ty, Ty::Dynamic(_)) || matches!(ty, Ty::Api(_, reach) if !reach.is_empty());
-        if !value.any(&telling) {
-            return;
-        }
-        let key = (item, field.to_owned());
-        let joined = self.fields.get(&key).map_or_else(|| value.clone(), |known| known.join(&value));
-        let joined = joined.map(&|part| matches!(part, Ty::Infer(_)).then_some(Ty::Unknown));
-        if self.fields.get(&key) != Some(&joined) {
-            self.fields.insert(key, joined);
-            self.learned = true;
-        }
-    }
-
-    /// What is known of a field beyond its type.
-    pub(super) fn field_value(&self, item: ItemRef, field: &str) -> Option<&Ty> {
-        self.fields.get(&(item, field.to_owned()))
+        self.fields.learn(item, field, &value);
     }
 
     /// Notes requests about a kind.
@@ -520,12 +546,13 @@ impl<'a> Reader<'a> {
                     verbs: BTreeSet::new(),
                     why: self.why(found.place.module, &kind),
                 };
-                open.entry(place).or_insert_with(new).verbs.insert(found.verb.clone());
+                let named = matches!(self.kinds.named(&kind), Ty::Foreign(path, _) if !path.ends_with("DynamicObject"));
+                open.entry((place, named)).or_insert_with(new).verbs.insert(found.verb.clone());
                 continue;
             };
             answered.insert(place.clone());
             for resource in resources {
-                let (scopes, unknown) = scopes(&resource, &found.reach);
+                let (scopes, unknown) = self.scopes(&resource, &found.reach);
                 let plural = match &found.sub {
                     Some(sub) => format!("{}/{sub}", resource.plural),
                     None => resource.plural.clone(),
@@ -542,7 +569,8 @@ impl<'a> Reader<'a> {
                 answer.scopes.extend(scopes);
             }
         }
-        let unanswered = open.into_iter().filter(|(place, _)| !answered.contains(place));
+        // That a function can't tell by itself what its callers say is no news; a type that a caller names is.
+        let unanswered = open.into_iter().filter(|((place, named), _)| *named || !answered.contains(place));
         doubts.extend(unanswered.map(|(_, OpenKind { origin, call, verbs, why })| Doubt {
             origin,
             cause: Cause::Kind { call, verbs: verbs.into_iter().collect(), why },
@@ -570,9 +598,25 @@ impl<'a> Reader<'a> {
         (usages, doubts)
     }
 
+    /// Where a request goes, and where it goes if nothing is known of that. What a function is given is known where it is
+    /// called.
+    fn scopes(&self, resource: &Resource, reach: &BTreeSet<Reach>) -> (Vec<Where>, Option<Where>) {
+        if resource.namespaced == Some(false) {
+            return (vec![Where::Cluster], None);
+        }
+        let scopes = reach.iter().filter_map(|reach| match reach {
+            Reach::All => Some(Where::Cluster),
+            Reach::Own => Some(Where::Own),
+            Reach::Named(name) => Some(Where::Namespace(name.to_string())),
+            Reach::Given(id) if self.fields.is_called(*id) => None,
+            Reach::Given(_) | Reach::Some => Some(Where::Namespaced),
+        });
+        (scopes.collect(), Some(Where::Namespaced))
+    }
+
     /// Why a type is no known resource.
     fn why(&self, module: ModuleId, kind: &Ty) -> String {
-        match kind {
+        match self.kinds.named(kind) {
             Ty::Param(name) => {
                 format!("the kind is the type parameter `{name}`, and no call that says what it is was found")
             }
@@ -586,6 +630,8 @@ impl<'a> Reader<'a> {
             Ty::Foreign(path, _) if path.starts_with("k8s_openapi::") => {
                 format!("what resource `{path}` is could not be read from the sources of k8s-openapi")
             }
+            // kube is known by what it offers, and never read.
+            Ty::Foreign(path, _) if path.starts_with("kube::") => format!("what resource `{path}` is is not known"),
             Ty::Foreign(path, _) => {
                 let krate = path.split("::").next().unwrap_or_default();
                 let why = match self.tree.seek_package(module, krate) {
@@ -599,6 +645,24 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// `#[resource(inherit = …)]` of kube's `derive(Resource)`: the type is of the same resource as another one.
+fn inherited(item: &syn::Item) -> Option<syn::Path> {
+    let (syn::Item::Struct(syn::ItemStruct { attrs, .. }) | syn::Item::Enum(syn::ItemEnum { attrs, .. })) = item else {
+        return None;
+    };
+    let lists = attrs.iter().filter(|attribute| attribute.path().is_ident("resource"));
+    let mut named = lists.filter_map(|attribute| attribute.parse_args::<syn::MetaNameValue>().ok());
+    match named.find(|named| named.path.is_ident("inherit"))?.value {
+        syn::Expr::Path(path) => Some(path.path),
+        _ => None,
+    }
+}
+
+/// A string of which nothing is known.
+fn is_text(ty: &Ty) -> bool {
+    matches!(ty, Ty::Foreign(path, _) if matches!(&**path, "str" | "std::string::String"))
+}
+
 fn order(doubt: &Doubt) -> (&str, usize, usize, &Cause) {
     let range = &doubt.origin.range;
     (&doubt.origin.path, range.start, range.end, &doubt.cause)
@@ -607,18 +671,4 @@ fn order(doubt: &Doubt) -> (&str, usize, usize, &Cause) {
 fn key(usage: &Usage) -> (&str, usize, usize, &Permission, &Where) {
     let range = &usage.origin.range;
     (&usage.origin.path, range.start, range.end, &usage.permission, &usage.scope)
-}
-
-/// Where a request goes, and where it goes if nothing is known of that.
-fn scopes(resource: &Resource, reach: &BTreeSet<Reach>) -> (Vec<Where>, Option<Where>) {
-    if resource.namespaced == Some(false) {
-        return (vec![Where::Cluster], None);
-    }
-    let scopes = reach.iter().map(|reach| match reach {
-        Reach::All => Where::Cluster,
-        Reach::Own => Where::Own,
-        Reach::Named(name) => Where::Namespace(name.to_string()),
-        Reach::Some => Where::Namespaced,
-    });
-    (scopes.collect(), Some(Where::Namespaced))
 }

@@ -179,6 +179,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function { name: "delete_and_finalize", api: 0, arguments: 3, verbs: &["delete", "list", "watch"] },
 ];
 
+/// A path names one of these.
+pub(super) fn is_function(path: &[String]) -> bool {
+    super::lower::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
+}
+
 /// What `Controller` watches by itself, kube-runtime/src/controller/mod.rs: the first argument is the `Api`. What is
 /// given as a stream is watched elsewhere.
 pub(super) const CONTROLLER: &[(&str, usize)] =
@@ -201,6 +206,9 @@ pub(super) const SEND: &[&str] =
 pub(super) const EVENT: &str = "k8s_openapi::api::events::v1::Event";
 /// What elections are about.
 pub(super) const LEASE: &str = "k8s_openapi::api::coordination::v1::Lease";
+
+/// What `LeaseManager` of kubert requests to claim a Lease, which has to exist: kubert/src/lease.rs.
+pub(super) const CLAIM: &[&str] = &["get", "patch"];
 
 /// The manager of generated projects, `src/manager/`.
 pub(super) mod manager {
@@ -227,3 +235,27 @@ pub(super) mod manager {
         }
     }
 }
+
+/// Environment variables that hold the namespace of the pod, by convention from the downward API:
+/// <https://kubernetes.io/docs/tasks/inject-data-application/environment-variable-expose-pod-information/>
+pub(super) const OWN_NAMESPACE: &[&str] = &["MY_POD_NAMESPACE", "OPERATOR_NAMESPACE", "POD_NAMESPACE"];
+
+/// The end of the path of the file that holds it in every pod:
+/// <https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/#directly-accessing-the-rest-api>
+pub(super) const NAMESPACE_FILE: &str = "serviceaccount/namespace";
+
+/// Derives that make no value of the type, or only a copy of one. Others are constructors that the source doesn't show.
+pub(super) const NO_CONSTRUCTOR: &[&str] = &[
+    "Clone",
+    "Copy",
+    "Debug",
+    "Display",
+    "Eq",
+    "Error",
+    "Hash",
+    "JsonSchema",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Serialize",
+];

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::index::FunctionId;
 use crate::source::ItemRef;
 
 /// A type, together with what is known of the value.
@@ -38,12 +39,16 @@ pub(super) enum Ty {
     Text(Rc<str>),
     /// The name of the namespace that the operator is in.
     OwnNamespace,
+    /// The name of a namespace that a function is given: known where it is called.
+    Given(FunctionId),
     /// A `GroupVersionKind` or `ApiResource` that the source spells out.
     Dynamic(BTreeSet<Gvk>),
     /// A `kube::api::Patch`: of server-side apply, or another one.
     Patch { apply: bool },
     /// A closure or function, by what it returns.
     Function(Rc<Ty>),
+    /// A function of another crate, by its path.
+    Path(Rc<[String]>),
     /// An `http::Request`: method and path.
     Request { verb: Rc<str>, path: Rc<str> },
 }
@@ -57,6 +62,8 @@ pub(super) enum Reach {
     Own,
     /// A namespace that the source names.
     Named(Rc<str>),
+    /// A namespace that a function is given.
+    Given(FunctionId),
     /// A namespace that is known when the operator runs.
     Some,
 }
@@ -98,11 +105,18 @@ impl Ty {
             self,
             Self::Text(_)
                 | Self::OwnNamespace
+                | Self::Given(_)
                 | Self::Dynamic(_)
                 | Self::Patch { .. }
                 | Self::Function(_)
+                | Self::Path(_)
                 | Self::Request { .. }
         )
+    }
+
+    /// A string of which more is known than that it is one.
+    pub(super) fn is_known_text(&self) -> bool {
+        matches!(self, Self::Text(_) | Self::OwnNamespace | Self::Given(_))
     }
 
     /// Whether `test` holds for the type or a part of it.
@@ -182,7 +196,7 @@ impl Ty {
     /// The type of a value that may also be another one: what only this value says is no longer known.
     pub(super) fn general(&self) -> Self {
         match self {
-            Self::Text(_) | Self::OwnNamespace => Self::foreign("std::string::String"),
+            text if text.is_known_text() => Self::foreign("std::string::String"),
             Self::Dynamic(_) => Self::foreign("kube::ApiResource"),
             Self::Request { .. } => Self::foreign("http::Request"),
             Self::Patch { apply: false } => Self::foreign("kube::Patch"),
@@ -199,15 +213,15 @@ impl Ty {
         match (self, other) {
             (one, other) if one == other => one.clone(),
             (Self::Never, other) | (other, Self::Never) => other.clone(),
-            (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.general(),
+            (Self::Unknown, known) | (known, Self::Unknown) => known.general(),
+            (Self::Infer(_), known) | (known, Self::Infer(_)) => known.general(),
             (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
             (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
-            (Self::Text(_) | Self::OwnNamespace, Self::Text(_) | Self::OwnNamespace) => {
-                Self::foreign("std::string::String")
+            (one, other) if one.is_known_text() && (other.is_known_text() || matches!(other, Self::Foreign(..))) => {
+                one.general()
             }
-            (one @ (Self::Text(_) | Self::OwnNamespace), Self::Foreign(..)) => one.general(),
-            (Self::Dynamic(_) | Self::Text(_) | Self::OwnNamespace | Self::Patch { apply: false }, other)
-            | (other, Self::Dynamic(_)) => other.clone(),
+            (Self::Dynamic(_) | Self::Patch { apply: false }, other) | (other, Self::Dynamic(_)) => other.clone(),
+            (one, other) if one.is_known_text() => other.clone(),
             (Self::Api(one, reach), Self::Api(other, more)) => {
                 Self::Api(Rc::new(one.join(other)), reach.union(more).cloned().collect())
             }
@@ -265,7 +279,7 @@ impl Inferred {
                 let circular = known.any(&|part| matches!(part, Ty::Infer(other) if other == id));
                 // A type is learnt, not the one string that happened to have it.
                 let known = match known {
-                    Ty::Text(_) | Ty::OwnNamespace | Ty::Request { .. } => known.general(),
+                    known if known.is_known_text() || matches!(known, Ty::Request { .. }) => known.general(),
                     known => known.clone(),
                 };
                 if !circular && let Some(slot) = self.0.get_mut(*id as usize) {

@@ -5,8 +5,9 @@ use std::rc::Rc;
 use syn::{Expr, ExprPath, Item};
 
 use super::super::index::FunctionId;
-use super::super::lower::Scope;
+use super::super::lower::{Scope, is_kube};
 use super::super::read::{Frame, Reader};
+use super::super::table;
 use super::super::types::Ty;
 use super::Callee;
 use crate::source::{ItemRef, Namespace, Resolution};
@@ -30,6 +31,10 @@ impl Reader<'_> {
                     None => Ty::Unknown,
                 },
             },
+            Callee::Method(ty, id) => {
+                let explicit = self.turbofish(&frame.scope.clone(), &path.path);
+                self.function_value(id, Some(ty), &explicit, expected)
+            }
             Callee::Constructor(item, Some(_)) => self.lower_item(item, Vec::new()),
             Callee::Constructor(item, None) => {
                 let tree = self.tree;
@@ -41,6 +46,11 @@ impl Reader<'_> {
                 }
             }
             Callee::Foreign(path) if path.last().is_some_and(|last| last == "None") => Ty::Never,
+            Callee::Foreign(path) if is_kube(&path) && path.last().is_some_and(|last| last == "Cluster") => {
+                Ty::foreign("kube::Cluster")
+            }
+            // A function of kube that is handed over makes its requests where it is called.
+            Callee::Foreign(path) if table::is_function(&path) => Ty::Path(path.into()),
             Callee::Foreign(_) | Callee::Unknown => Ty::Unknown,
         }
     }
@@ -108,8 +118,10 @@ impl Reader<'_> {
         let scope = &frame.scope;
         if let Some(itself) = &path.qself {
             let ty = self.lower(&scope.clone(), &itself.ty);
-            let last = path.path.segments.last().map(|last| last.ident.to_string());
-            return Callee::Associated(ty, last.unwrap_or_default());
+            let ty = self.inferred.resolve(&ty);
+            let name = path.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+            let method = self.trait_of(scope, path).and_then(|of| self.method_by(&ty, of, &name));
+            return method.map_or(Callee::Associated(ty.clone(), name), |id| Callee::Method(ty, id));
         }
         let path = &path.path;
         let Some(last) = path.segments.last() else { return Callee::Unknown };
@@ -154,6 +166,20 @@ impl Reader<'_> {
             }
             Resolution::Foreign(path) => Callee::Foreign(path),
             Resolution::Primitive(_) | Resolution::Unresolved(_) => Callee::Unknown,
+        }
+    }
+
+    /// The trait of the tree in `<Type as Trait>::name`.
+    fn trait_of(&self, scope: &Scope, path: &ExprPath) -> Option<ItemRef> {
+        let position = path.qself.as_ref()?.position;
+        if position == 0 {
+            return None;
+        }
+        let segments = path.path.segments.iter().take(position).cloned().collect();
+        let named = syn::Path { leading_colon: path.path.leading_colon, segments };
+        match self.resolve(scope, &named, Namespace::Types) {
+            Resolution::Local(item) => Some(item),
+            _ => None,
         }
     }
 

@@ -31,7 +31,8 @@ impl Reader<'_> {
             spelled @ Ty::Dynamic(_) => {
                 let declared = self.inferred.resolve(kind);
                 match declared {
-                    Ty::Foreign(path, _) if path.ends_with("DynamicObject") => spelled,
+                    // Types whose kind is a value.
+                    Ty::Foreign(path, _) if path.ends_with("DynamicObject") || &*path == "kube::Object" => spelled,
                     Ty::Infer(_) | Ty::Unknown => {
                         self.inferred.unify(kind, &Ty::foreign("kube::DynamicObject"));
                         spelled
@@ -88,6 +89,7 @@ impl Reader<'_> {
             }
             ("Controller", _) => Some(Ty::Foreign("kube::Controller".into(), parts.to_vec())),
             ("Config", "infer" | "incluster" | "incluster_dns" | "incluster_env") => Some(Ty::foreign("kube::Config")),
+            ("Namespace", "from") => Some(Ty::Foreign("kube::Namespace".into(), vec![call.get(0)])),
             ("Request", "new") => None,
             (_, "default" | "new") => {
                 let made = Ty::Foreign(format!("kube::{of}").into(), parts.to_vec());
@@ -119,7 +121,7 @@ impl Reader<'_> {
 
     pub(super) fn election(&mut self, place: Place, namespace: &Ty, call: &str) {
         let reach = BTreeSet::from([match reach_of(namespace) {
-            Reach::Some => Reach::Own,
+            Reach::Some | Reach::Given(_) => Reach::Own,
             reach => reach,
         }]);
         let verbs = &["create", "get", "patch"];
@@ -143,6 +145,9 @@ impl Reader<'_> {
             return self.kube_call(frame, path, call);
         }
         self.arguments_of(frame, call);
+        if is_own_namespace(path, &call.get(0)) {
+            return Ty::OwnNamespace;
+        }
         if path[0] == "std" || path[0] == "tokio" || path[0] == "futures" || path[0] == "futures_util" {
             return match &*name {
                 "join_all" | "try_join_all" | "iter" | "select_all" => call.get(0),
@@ -322,8 +327,13 @@ impl Reader<'_> {
                 let kind = call.explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
                 let answer = if &*name == "list" { Ty::many(kind.clone()) } else { kind.clone() };
                 self.inferred.unify(&answer, &call.expected);
-                let cluster = matches!(call.get(1), Ty::Foreign(path, _) if &*path == "kube::Cluster");
-                let reach = BTreeSet::from([if cluster { Reach::All } else { Reach::Some }]);
+                let reach = BTreeSet::from([match call.get(1) {
+                    Ty::Foreign(path, _) if &*path == "kube::Cluster" => Reach::All,
+                    Ty::Foreign(path, name) if &*path == "kube::Namespace" => {
+                        name.first().map_or(Reach::Some, reach_of)
+                    }
+                    _ => Reach::Some,
+                }]);
                 self.request(place, (&kind, &reach), &[verb], None, &format!("Client::{name}::<{{}}>"));
                 Some(answer)
             }
@@ -384,12 +394,23 @@ pub(super) fn reach_of(namespace: &Ty) -> Reach {
     match namespace {
         Ty::Text(name) => Reach::Named(name.clone()),
         Ty::OwnNamespace => Reach::Own,
+        Ty::Given(id) => Reach::Given(*id),
         _ => Reach::Some,
     }
 }
 
+/// Reads the namespace of the pod: `std::env::var("POD_NAMESPACE")`, or the file that every pod has.
+fn is_own_namespace(path: &[String], argument: &Ty) -> bool {
+    let Ty::Text(text) = argument else { return false };
+    match path.last().map(String::as_str) {
+        Some("var") => path.iter().any(|part| part == "env") && table::OWN_NAMESPACE.contains(&&**text),
+        Some("read_to_string") => text.ends_with(table::NAMESPACE_FILE),
+        _ => false,
+    }
+}
+
 /// What a watch that is set up here requests.
-fn watched(call: &Call<'_>) -> &'static [&'static str] {
+pub(super) fn watched(call: &Call<'_>) -> &'static [&'static str] {
     let streaming = call.arguments.iter().any(|expr| says(expr, "streaming_lists"));
     if streaming { &["watch"] } else { table::WATCH }
 }

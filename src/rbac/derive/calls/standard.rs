@@ -9,7 +9,8 @@ impl Reader<'_> {
     pub(super) fn wrapped(&mut self, ty: &Ty, call: &Call<'_>) -> Ty {
         match (&*call.name, call.types.first()) {
             (
-                "new" | "from" | "pin" | "clone" | "Borrowed" | "Owned" | "Some" | "Ok" | "from_ref" | "new_with",
+                "new" | "from" | "pin" | "clone" | "Borrowed" | "Owned" | "Some" | "Ok" | "from_ref" | "new_with"
+                | "unwrap_or_clone" | "try_unwrap" | "into_inner" | "make_mut" | "get_mut",
                 Some(inner),
             ) => {
                 self.inferred.unify(ty, inner);
@@ -75,18 +76,24 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
         ("unwrap_or" | "unwrap_or_default" | "unwrap_or_else" | "or_else" | "or" | "get_or_init", other) => {
             // Without an argument another value of the type.
             let value = arguments.first().map_or(Ty::Unknown, |value| called(Some(value)));
-            if matches!(name, "get_or_init") { value } else { other.join(&value) }
+            match (name, other, &value) {
+                ("get_or_init", _, _) => value,
+                // As kube has it: a name that stands for the namespace outside of a cluster.
+                (_, Ty::OwnNamespace, Ty::Text(_)) | ("unwrap_or_default", Ty::OwnNamespace, _) => Ty::OwnNamespace,
+                _ => other.join(&value),
+            }
         }
         ("set", other) => {
             inferred.unify(other, &first());
             other.clone()
         }
         ("data" | "name" | "kind", _) => Ty::Unknown,
-        (
-            "to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim" | "to_lowercase",
-            Ty::Text(_) | Ty::OwnNamespace,
-        ) => receiver.clone(),
-        (_, Ty::Text(_) | Ty::OwnNamespace) if !arguments.is_empty() => Ty::Unknown,
+        ("to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim" | "to_lowercase", text)
+            if text.is_known_text() =>
+        {
+            receiver.clone()
+        }
+        (name, text) if text.is_known_text() && !arguments.is_empty() && !IDENTITY.contains(&name) => Ty::Unknown,
         _ => return None,
     })
 }
