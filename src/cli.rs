@@ -468,6 +468,9 @@ pub struct LintArgs {
     /// A file with roles that are written by hand, and perhaps their bindings; may be given several times
     #[arg(long, value_name = "FILE")]
     pub role: Vec<PathBuf>,
+    /// The operator's ServiceAccount, NAME or NAMESPACE/NAME, where the files bind roles to several
+    #[arg(long, value_name = "NAME", requires = "role")]
+    pub service_account: Option<String>,
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,

@@ -255,6 +255,12 @@ pub fn user_name(text: &str) -> String {
     }
 }
 
+/// A service account as `NAMESPACE/NAME`.
+pub fn account_of(user: &str) -> Option<String> {
+    let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
+    Some(format!("{namespace}/{name}"))
+}
+
 /// The namespace of a service account.
 pub fn namespace_of(user: &str) -> Option<&str> {
     Some(user.strip_prefix("system:serviceaccount:")?.split_once(':')?.0)

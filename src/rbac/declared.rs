@@ -1,5 +1,7 @@
 //! What is declared: the rules that are bound to the operator's `ServiceAccount`, each with the place that gives it.
 
+mod account;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -7,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::account::Account;
 use super::{Permission, PolicyRule, Scope, Target};
 use crate::diagnostic::{Origin, Problem};
 use crate::manifest::rbac::{self as manifest, RbacMarker};
@@ -116,8 +119,8 @@ impl Grant {
 pub struct Manifests {
     roles: Vec<Role>,
     bindings: Vec<Binding>,
-    /// The service accounts of the workloads.
-    accounts: BTreeSet<String>,
+    /// The service accounts of the workloads, or the one that is asked for.
+    accounts: BTreeSet<Account>,
     /// All texts, to look for flags of the operator.
     texts: Vec<String>,
     /// Kind and name of what a patch takes away.
@@ -139,7 +142,7 @@ struct Binding {
     namespace: String,
     role: (String, String),
     /// The service accounts.
-    accounts: Vec<String>,
+    accounts: Vec<Account>,
     origin: Origin,
 }
 
@@ -257,14 +260,18 @@ impl Manifests {
             "RoleBinding" | "ClusterRoleBinding" => {
                 let subjects = list(&object["subjects"]);
                 let accounts = subjects.iter().filter(|subject| subject["kind"] == "ServiceAccount");
-                let accounts = accounts.map(|subject| string(&subject["name"])).collect();
+                // A Role is for the accounts of its namespace, where nothing else is said.
+                let home = |subject: &Value| subject["namespace"].as_str().unwrap_or(&namespace).to_owned();
+                let accounts =
+                    accounts.map(|subject| Account { namespace: home(subject), name: string(&subject["name"]) });
+                let accounts = accounts.collect();
                 let role = (string(&object["roleRef"]["kind"]), string(&object["roleRef"]["name"]));
                 let origin = origin.clone();
                 self.bindings.push(Binding { kind, name, namespace, role, accounts, origin });
             }
             "Deployment" | "StatefulSet" | "DaemonSet" => {
                 let account = &object["spec"]["template"]["spec"]["serviceAccountName"];
-                self.accounts.extend(account.as_str().map(str::to_owned));
+                self.accounts.extend(account.as_str().map(|name| Account { namespace, name: name.to_owned() }));
             }
             _ => {}
         }
@@ -276,6 +283,11 @@ impl Manifests {
         self.texts.iter().any(set)
     }
 
+    /// Whether the files say who has the roles.
+    pub fn has_bindings(&self) -> bool {
+        !self.bindings.is_empty()
+    }
+
     /// Whether a role of this name is bound to the operator.
     pub fn binds(&self, role: &str) -> bool {
         self.bindings.iter().any(|binding| binding.role.1 == role && self.is_of_operator(binding))
@@ -283,7 +295,7 @@ impl Manifests {
 
     fn is_of_operator(&self, binding: &Binding) -> bool {
         !self.removed.contains(&(binding.kind.clone(), binding.name.clone()))
-            && binding.accounts.iter().any(|account| self.accounts.is_empty() || self.accounts.contains(account))
+            && binding.accounts.iter().any(|account| self.accounts.is_empty() || account.is_among(&self.accounts))
     }
 
     /// Where a role is bound to the operator.

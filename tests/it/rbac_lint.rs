@@ -149,6 +149,80 @@ fn the_report_has_a_format_for_programs() {
     sandbox.file("chart.yaml", "{{ if .Values.rbac }}\nkind: Role\n").run("rbac lint --role chart.yaml").code(1);
 }
 
+const TWO_ACCOUNTS: &str = "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: operator}
+rules:
+- {apiGroups: [\"\"], resources: [pods], verbs: [list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: agent}
+rules:
+- {apiGroups: [\"\"], resources: [nodes], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: operator}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: operator}
+subjects:
+- {kind: ServiceAccount, name: operator, namespace: operators}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: agent}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: agent}
+subjects:
+- {kind: ServiceAccount, name: agent, namespace: operators}
+- {kind: ServiceAccount, name: agent, namespace: agents}
+";
+
+/// Where the files bind roles to several accounts, only the operator's are judged.
+#[test]
+fn the_account_is_chosen() {
+    let code = "use k8s_openapi::api::core::v1::Pod;\nasync fn run(client: kube::Client) {\n    \
+                kube::Api::<Pod>::all(client).list(&lp).await;\n}\nfn main() {}\n";
+    let sandbox = package(code);
+    sandbox.file("all.yaml", TWO_ACCOUNTS);
+    let agrees = "the declared permissions are those that the code uses\n";
+    for name in ["operator", "operators/operator"] {
+        sandbox.run(&format!("rbac lint --role all.yaml --service-account {name}")).success().stderr(agrees);
+    }
+    for (name, expected) in [
+        (
+            "",
+            "error: the files bind roles to several ServiceAccounts\nhelp: name that of the operator with \
+             `--service-account`: `agents/agent`, `operators/agent`, `operators/operator`\n",
+        ),
+        (
+            "--service-account agent",
+            "error: `agent` is the name of several ServiceAccounts\nhelp: name its namespace, too: `agents/agent`, \
+             `operators/agent`\n",
+        ),
+        (
+            "--service-account agents/operator",
+            "error: the files bind no role to the ServiceAccount `agents/operator`\nhelp: they bind roles to \
+             `agents/agent`, `operators/agent`, `operators/operator`\n",
+        ),
+    ] {
+        sandbox.run(&format!("rbac lint --role all.yaml {name}")).code(1).stderr(expected);
+    }
+    let run = sandbox.run("rbac lint --role all.yaml --service-account agents/agent -o json").code(1);
+    assert!(run.out().contains("rbac-missing") && run.out().contains("rbac-excess"), "{run}");
+    sandbox.run("rbac lint --service-account operator").code(2);
+    // A workload says who the operator is; a namespace that is left open may be any.
+    let deployment = "---\nkind: Deployment\nspec: {template: {spec: {serviceAccountName: operator}}}\n";
+    sandbox.file("all.yaml", &format!("{TWO_ACCOUNTS}{deployment}"));
+    sandbox.run("rbac lint --role all.yaml").success().stderr(agrees);
+    // Without bindings nobody can be told from the others.
+    let roles = TWO_ACCOUNTS.split("---\n").take(1).collect::<String>();
+    sandbox.file("roles.yaml", &roles).run("rbac lint --role roles.yaml").success().stderr(agrees);
+    sandbox.run("rbac lint --role roles.yaml --service-account operator").code(1).stderr(
+        "error: the files bind no role to the ServiceAccount `operator`\nhelp: name the files with its bindings, too\n",
+    );
+}
+
 /// Each `tests/fixtures/rbac-verify/<case>.log` gives `<case>.stderr` for the operator beside it.
 #[test]
 fn each_audit_log_has_its_findings() {

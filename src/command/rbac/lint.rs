@@ -29,7 +29,8 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
         found.extend(code.of_markers);
         return report(Outcome::Failed, found).show(&args.write, term);
     }
-    let declared = Declared::read(&code, &args.role)?;
+    let operator = args.service_account.clone().map_or(Operator::Bound, Operator::Named);
+    let declared = Declared::read(&code, &args.role, &operator)?;
     code.allows.extend(declared.allows);
     let comparison = Comparison {
         usages: &code.usages,
@@ -89,6 +90,16 @@ fn summary(found: &Diagnostics) -> String {
     }
 }
 
+/// Who the operator is among those that files bind roles to.
+pub(super) enum Operator {
+    /// The only one.
+    Bound,
+    /// This `ServiceAccount`, `NAME` or `NAMESPACE/NAME`: there have to be bindings for it.
+    Named(String),
+    /// This one; where the files bind nothing, all roles are its own.
+    User(String),
+}
+
 /// What is declared, and what is known about it.
 #[derive(Default)]
 pub(super) struct Declared {
@@ -102,10 +113,16 @@ pub(super) struct Declared {
 }
 
 impl Declared {
-    pub(super) fn read(code: &Code, files: &[PathBuf]) -> Result<Self> {
+    pub(super) fn read(code: &Code, files: &[PathBuf], operator: &Operator) -> Result<Self> {
         if !files.is_empty() {
             let home = Home::default();
-            let manifests = Manifests::of_files(&code.root, files)?;
+            let mut manifests = Manifests::of_files(&code.root, files)?;
+            match operator {
+                Operator::Bound => manifests.choose(None)?,
+                Operator::Named(account) => manifests.choose(Some(account))?,
+                Operator::User(account) if manifests.has_bindings() => manifests.choose(Some(account))?,
+                Operator::User(_) => {}
+            }
             let grants = manifests.grants(&home, &BTreeSet::new());
             let allows = allows(&grants);
             return Ok(Self { grants, home, allows, ..Self::default() });

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 
 use super::super::Outcome;
 use super::Code;
-use super::lint::{Declared, report};
+use super::lint::{Declared, Operator, report};
 use crate::cli::{OutputFormat, VerifyArgs, WriteArgs};
 use crate::diagnostic::{Problem, Severity};
 use crate::rbac::audit::{self, Relevant, Tally, Verification};
@@ -20,8 +20,9 @@ pub(in crate::command) fn run(args: &VerifyArgs, term: &mut Term) -> Result<Outc
     if args.role.is_empty() && code.of_markers.has_errors() {
         return report(Outcome::Failed, code.of_markers).show(&write, term);
     }
-    let mut declared = Declared::read(&code, &args.role)?;
     let user = audit::user_name(&args.user);
+    let operator = audit::account_of(&user).map_or(Operator::Bound, Operator::User);
+    let mut declared = Declared::read(&code, &args.role, &operator)?;
     declared.home.namespace = audit::namespace_of(&user).map(str::to_owned);
     let relevant = Relevant::of(&declared.grants, &declared.home);
     let tally = tally(&args.audit_log, &user, &relevant)?;

@@ -471,7 +471,7 @@ impl Reader<'_> {
                 Some(Owner::Impl(block, of)) => {
                     let lowered = self.implemented(function.module, block);
                     match (&lowered, ty) {
-                        (Ty::Param(_), _) if of.is_some() => blanket = blanket.or(Some(id)),
+                        (Ty::Param(_), _) if of.is_some() => blanket = blanket.or(Some((id, of))),
                         (Ty::Param(_) | Ty::Unknown, _) => {}
                         _ if self.may_be(&lowered, ty) => return Some(id),
                         _ => {}
@@ -485,13 +485,16 @@ impl Reader<'_> {
                         ty => self.implements(ty, item),
                     };
                     if fits {
-                        default = default.or(Some(id));
+                        default = default.or(Some((id, Some(item))));
                     }
                 }
                 None => {}
             }
         }
-        default.or(blanket)
+        // What is implemented for every type comes before what the trait says itself.
+        let by_both = matches!((default, blanket), (Some((_, one)), Some((_, other))) if one == other);
+        let found = if by_both { blanket } else { default.or(blanket) };
+        found.map(|(id, _)| id)
     }
 
     fn implements(&mut self, ty: &Ty, of: ItemRef) -> bool {

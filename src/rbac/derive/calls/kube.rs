@@ -179,7 +179,20 @@ impl Reader<'_> {
         let Some(known) = known else {
             self.arguments_of(frame, call);
             return match &*name {
-                "reflector" | "applied_objects" | "touched_objects" => call.get(1),
+                "reflector" => {
+                    if let (Ty::Foreign(_, kinds), Ty::Many(element)) = (call.get(0), call.get(1))
+                        && let Some(kind) = kinds.first()
+                    {
+                        self.inferred.unify(kind, &element);
+                    }
+                    call.get(1)
+                }
+                "applied_objects" | "touched_objects" => call.get(1),
+                "store" | "store_shared" => {
+                    let kind = call.explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
+                    let of = |name: &str| Ty::Foreign(format!("kube::{name}").into(), vec![kind.clone()]);
+                    Ty::Tuple(vec![of("Store"), of("Writer")])
+                }
                 _ => Ty::Unknown,
             };
         };
@@ -343,6 +356,12 @@ impl Reader<'_> {
                     self.request(place, (&kind, &reach), table::COMMIT, None, "Api<{}>::entry.commit");
                 }
                 None
+            }
+            ("Store", "state") => Some(Ty::many(parts.first().cloned().unwrap_or(Ty::Unknown))),
+            ("Store", "get" | "find") => {
+                let object = parts.first().cloned().unwrap_or(Ty::Unknown);
+                self.arguments_with(frame, call, std::slice::from_ref(&object));
+                Some(object)
             }
             ("Discovery" | "ApiGroup", _) => {
                 self.arguments_of(frame, call);
