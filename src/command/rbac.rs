@@ -111,7 +111,7 @@ impl Code {
         };
         for (member, features) in packages.members.iter().zip(&selections) {
             let (mut tree, wrong) = SourceTree::load_below(&packages.root, &member.dir, features, &Pending::default())?;
-            code.note(wrong);
+            code.note(&wrong);
             code.add(&mut tree);
         }
         // Packages that depend on one another have calls in common.
@@ -129,24 +129,24 @@ impl Code {
         self.usages.extend(usages);
         self.found.extend(doubts.iter().map(Diagnostic::from).collect());
         self.doubts.extend(doubts);
-        self.note(read);
+        self.note(&read);
         let ((markers, diagnostics), read) = tree.settle(manifest::markers);
         self.markers.extend(markers);
         self.of_markers.extend(diagnostics);
-        self.note(read);
+        self.note(&read);
         if self.home.confined_to.is_some() {
             let (kinds, read) = tree.settle(cluster_wide);
             self.home.cluster_wide.extend(kinds);
-            self.note(read);
+            self.note(&read);
         }
         let (comments, read) = tree.settle(|tree| tree.comments(allow::WORD).collect::<Vec<_>>());
         self.allows.extend(comments.iter().filter_map(|comment| Allow::read(&comment.text, &comment.origin)));
-        self.note(read);
+        self.note(&read);
     }
 
     /// Takes what reading the source says. A module that is generated later is something that can't be followed.
-    fn note(&mut self, read: Diagnostics) {
-        for diagnostic in &read {
+    fn note(&mut self, read: &Diagnostics) {
+        for diagnostic in read {
             match Doubt::of_module(diagnostic) {
                 Some(doubt) => {
                     self.found.push(Diagnostic::from(&doubt));

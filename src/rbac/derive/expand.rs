@@ -120,7 +120,7 @@ impl Reader<'_> {
         let (home, here) =
             (tree.module_path(tree.module(item)).swap_remove(0), tree.module_path(module).swap_remove(0));
         let krate = if home == here { "crate".to_owned() } else { home };
-        let tokens = written(rules.mac.tokens.clone(), call.tokens.clone(), &krate, call.path.span())?;
+        let tokens = written(rules.mac.tokens.clone(), &call.tokens, &krate, call.path.span())?;
         let stmts = Block::parse_within.parse2(tokens).ok()?;
         Some(Block { brace_token: syn::token::Brace::default(), stmts })
     }
@@ -135,7 +135,7 @@ impl Reader<'_> {
 }
 
 /// What the first rule that fits writes. A rule before it that is not understood might fit, too.
-fn written(rules: TokenStream, arguments: TokenStream, krate: &str, span: Span) -> Option<TokenStream> {
+fn written(rules: TokenStream, arguments: &TokenStream, krate: &str, span: Span) -> Option<TokenStream> {
     let mut rules = rules.into_iter();
     loop {
         let TokenTree::Group(matcher) = rules.next()? else { return None };
@@ -178,7 +178,9 @@ impl Pattern {
         match self {
             Self::Bind(name, _) => names.push(name),
             Self::Repeat(Repeat { inner, .. }) | Self::Group(_, inner) => {
-                inner.iter().for_each(|pattern| pattern.names(names));
+                for pattern in inner {
+                    pattern.names(names);
+                }
             }
             Self::Token(_) => {}
         }
@@ -259,7 +261,9 @@ fn fit_one(pattern: &Pattern, input: ParseStream<'_>, bound: &mut Bound) -> syn:
 /// As often as it fits.
 fn fit_repeat(repeat: &Repeat<Vec<Pattern>>, input: ParseStream<'_>) -> Bound {
     let mut names = Vec::new();
-    repeat.inner.iter().for_each(|pattern| pattern.names(&mut names));
+    for pattern in &repeat.inner {
+        pattern.names(&mut names);
+    }
     let mut all: BTreeMap<String, Vec<Value>> = names.iter().map(|name| ((*name).to_owned(), Vec::new())).collect();
     let mut first = true;
     while !input.is_empty() && (first || !repeat.once) {

@@ -135,15 +135,15 @@ fn is_made_here(tree: &SourceTree, item: ItemRef) -> bool {
     else {
         return false;
     };
-    let derives = attrs.iter().filter(|attribute| attribute.path().is_ident("derive"));
-    let mut derived = derives.flat_map(|attribute| {
+    let attributes = attrs.iter().filter(|attribute| attribute.path().is_ident("derive"));
+    let mut derives = attributes.flat_map(|attribute| {
         let paths = syn::punctuated::Punctuated::<syn::Path, syn::Token![,]>::parse_terminated;
         attribute.parse_args_with(paths).into_iter().flatten()
     });
     let harmless = |path: &syn::Path| {
         path.segments.last().is_some_and(|last| table::NO_CONSTRUCTOR.iter().any(|name| last.ident == name))
     };
-    derived.all(|path| harmless(&path))
+    derives.all(|path| harmless(&path))
 }
 
 /// An attribute of clap says that a field is the environment variable with the own namespace:

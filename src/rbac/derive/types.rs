@@ -213,8 +213,9 @@ impl Ty {
         match (self, other) {
             (one, other) if one == other => one.clone(),
             (Self::Never, other) | (other, Self::Never) => other.clone(),
-            (Self::Unknown, known) | (known, Self::Unknown) => known.general(),
-            (Self::Infer(_), known) | (known, Self::Infer(_)) => known.general(),
+            // A type that is still to be inferred says more than nothing.
+            (open @ Self::Infer(_), Self::Unknown) => open.clone(),
+            (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.general(),
             (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
             (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
             (one, other) if one.is_known_text() && (other.is_known_text() || matches!(other, Self::Foreign(..))) => {

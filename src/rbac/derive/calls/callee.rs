@@ -93,6 +93,10 @@ impl Reader<'_> {
     /// The value of an associated constant.
     pub(super) fn constant(&mut self, ty: &Ty, name: &str) -> Option<Ty> {
         let (Ty::Item(of, _) | Ty::Root(of)) = ty else { return None };
+        // Constants of one name may stand for each other.
+        if self.depth > 16 {
+            return None;
+        }
         for (module, block) in self.index.constants.get(name).cloned().unwrap_or_default() {
             let found = block.items.iter().find_map(|found| match found {
                 syn::ImplItem::Const(found) if found.ident == name => Some(found),
@@ -108,7 +112,9 @@ impl Reader<'_> {
             scope.itself = Some(ty.clone());
             let declared = self.lower(&scope, &found.ty);
             let mut frame = Frame::of(scope);
+            self.depth += 1;
             let value = self.expr(&mut frame, &found.expr, &declared);
+            self.depth -= 1;
             return Some(declared.refine(&self.inferred.resolve(&value)));
         }
         None
