@@ -139,7 +139,7 @@ impl Types<'_> {
     ) -> Eval<(String, Option<TypeId>)> {
         let (pat, ty) = match &local.pat {
             Pat::Type(typed) => (&*typed.pat, Some(self.ty(scope, &typed.ty))),
-            // Without its type a number may be of any width.
+            // Without its type a float may be of any width; an integer is the same in all of them.
             pat => (pat, expected),
         };
         let (Pat::Ident(name), Some(init)) = (pat, &local.init) else { return self.no(scope, local) };
@@ -151,7 +151,7 @@ impl Types<'_> {
             None => self.eval(scope, env, &init.expr, ty)?,
         };
         let known = match &value {
-            Val::Int(_) | Val::F32(_) | Val::F64(_) => ty.is_some(),
+            Val::F32(_) | Val::F64(_) => ty.is_some(),
             Val::Seq(_) if name.mutability.is_some() => self.grows(scope, &init.expr, ty),
             // What changes a variable is a statement, and those are all known.
             _ => true,

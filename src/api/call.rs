@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use quote::ToTokens;
 use serde_json::{Map, Value};
-use syn::{Block, Expr, ExprCall, ExprMethodCall, Fields, FnArg, Item, Pat, Path};
+use syn::{Block, Expr, ExprCall, ExprMethodCall, Fields, FnArg, GenericArgument, Item, Pat, Path};
 
 use crate::schema::TypeId;
 
+use super::item_impl::parameter;
 use super::json;
 use super::maker::rewrites;
 use super::schema_code::{Own, is_json_function};
@@ -91,24 +92,25 @@ impl Types<'_> {
         }
     }
 
-    /// The scope of a generic function with the types that `path::<A, B>` gives it.
+    /// The scope of a generic function with the types and constants that `path::<A, 3>` gives it.
     fn turbofish(&mut self, scope: &Scope, path: &Path, sig: &syn::Signature, inner: Scope) -> Scope {
         let Some(syn::PathArguments::AngleBracketed(list)) = path.segments.last().map(|last| &last.arguments) else {
             return inner;
         };
-        let given: Vec<&syn::Type> = list
+        let given: Vec<&GenericArgument> = list
             .args
             .iter()
-            .filter_map(|argument| if let syn::GenericArgument::Type(ty) = argument { Some(ty) } else { None })
-            .filter(|ty| !matches!(ty, syn::Type::Infer(_)))
+            .filter(|argument| !matches!(argument, GenericArgument::Lifetime(_)))
+            .filter(|argument| !matches!(argument, GenericArgument::Type(syn::Type::Infer(_))))
             .collect();
-        let parameters: Vec<String> = sig.generics.type_params().map(|param| param.ident.to_string()).collect();
-        if given.len() != parameters.len() || sig.generics.const_params().next().is_some() {
+        let parameters: Vec<String> = sig.generics.params.iter().filter_map(parameter).collect();
+        if given.len() != parameters.len() {
             return inner;
         }
         let mut generics = (*inner.generics).clone();
-        for (name, ty) in parameters.into_iter().zip(given) {
-            generics.insert(name, self.ty(scope, ty));
+        for (name, argument) in parameters.into_iter().zip(given) {
+            let Ok(argument) = self.argument_type(scope, argument) else { return inner };
+            generics.insert(name, argument);
         }
         Scope { generics: Rc::new(generics), ..inner }
     }

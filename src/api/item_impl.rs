@@ -241,7 +241,7 @@ impl Types<'_> {
 }
 
 /// The name of a parameter that stands for a type or a constant.
-fn parameter(param: &GenericParam) -> Option<String> {
+pub(super) fn parameter(param: &GenericParam) -> Option<String> {
     match param {
         GenericParam::Type(param) => Some(param.ident.to_string()),
         GenericParam::Const(param) => Some(param.ident.to_string()),
