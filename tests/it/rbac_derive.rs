@@ -289,7 +289,9 @@ fn functions_of_other_packages_count_where_they_are_called() {
     let sandbox = Sandbox::new();
     let helper = "use k8s_openapi::api::core::v1::{Node, Pod};\nuse kube::{Api, Client};\n\
                   pub async fn pods(client: Client) {\n    Api::<Pod>::all(client).list(&lp).await;\n}\n\
-                  pub async fn nodes(client: Client) {\n    Api::<Node>::all(client).list(&lp).await;\n}\n";
+                  pub async fn nodes(client: Client) {\n    Api::<Node>::all(client).list(&lp).await;\n}\n\
+                  pub trait Clean {\n    async fn clean(&self, client: Client) {\n        \
+                  Api::<Node>::all(client).list(&lp).await;\n    }\n}\nstruct Broom;\nimpl Clean for Broom {}\n";
     sandbox
         .file("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"op\", \"common\"]\n")
         .file("op/Cargo.toml", &format!("{}common = {{ path = \"../common\" }}\n", MANIFEST))
@@ -297,7 +299,8 @@ fn functions_of_other_packages_count_where_they_are_called() {
         .file("common/Cargo.toml", &MANIFEST.replace("\"op\"", "\"common\""))
         .file("common/src/lib.rs", helper);
     let pods = "common/src/lib.rs:4:29: list pods cluster-wide: Api<Pod>::list\n";
-    let nodes = "common/src/lib.rs:7:30: list nodes cluster-wide: Api<Node>::list\n";
+    let nodes = "common/src/lib.rs:7:30: list nodes cluster-wide: Api<Node>::list\n\
+                 common/src/lib.rs:11:34: list nodes cluster-wide: Api<Node>::list\n";
     sandbox.run("rbac explain list -p op").success().stdout(pods);
     sandbox.run("rbac explain list --workspace").success().stdout(format!("{pods}{nodes}"));
     sandbox.run("rbac explain list --workspace --paths op").success().stdout("");

@@ -372,6 +372,7 @@ impl Reader<'_> {
             Type::ImplTrait(ty) => found.extend(&ty.bounds),
             Type::Reference(ty) => return self.closure_inputs(scope, declared, &ty.elem),
             Type::TraitObject(ty) => found.extend(&ty.bounds),
+            Type::FnPtr(ty) => return ty.inputs.iter().map(|input| self.lower(scope, &input.ty)).collect(),
             Type::Path(path) => {
                 let Some(name) = path.path.get_ident() else { return Vec::new() };
                 for generics in declared {

@@ -305,6 +305,10 @@ impl<'a> Reader<'a> {
             }
             let implementations = self.index.implementations.get(&item).cloned().unwrap_or_default();
             for (module, block) in implementations {
+                // What another package implements counts where it is called.
+                if !self.tree.is_own(module) {
+                    continue;
+                }
                 let name = function.name();
                 let own = block.items.iter().any(|item| matches!(item, syn::ImplItem::Fn(f) if f.sig.ident == name));
                 if own {
