@@ -169,16 +169,16 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
             diagnostics.push(diagnostic);
         }
         for (_, derive) in found {
-            if let Derive::Unresolved(text, span) = derive
-                && (text.ends_with("CustomResource") || !text.contains("::"))
-            {
+            let Derive::Unresolved(text, span) = derive else { continue };
+            let says_so = text.rsplit("::").next() == Some("CustomResource");
+            if says_so || !text.contains("::") {
                 let kube = attributes(tree.item(item)).iter().any(|attribute| attribute.path().is_ident("kube"));
                 let doubt = Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
                     .at(tree.origin(module, span))
                     .help(NAME);
                 if kube {
                     declared.push(Declared { item, doubt: Some(doubt) });
-                } else if text.ends_with("CustomResource") {
+                } else if says_so {
                     diagnostics.push(doubt);
                 }
             }

@@ -1,0 +1,3 @@
+pub use self::x as y;
+#[derive(modCustomResource)]
+struct S;
