@@ -22,6 +22,55 @@ pub(super) fn integer(value: i128) -> Value {
     number.map_or(Value::Null, Value::Number)
 }
 
+/// What a value asks a serializer to write, as far as serializers tell it apart; a struct of one field without a name, and
+/// what is transparent, is what it holds. <https://serde.rs/data-model.html>
+enum Written {
+    /// `()` and structs without fields.
+    Unit,
+    None,
+    Some(Box<Written>),
+    /// A map or struct.
+    Object(Map<String, Value>),
+    /// The variant of an enum that is tagged from outside, and what it holds.
+    Variant(String, Option<Value>),
+    /// A text, number, list …
+    Other(Value),
+}
+
+/// serde's serializers that take only what has entries.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entries {
+    /// Of a field with `#[serde(flatten)]`.
+    Flattened,
+    /// Of the variant of an enum with `#[serde(tag = …)]`.
+    Tagged,
+}
+
+impl Written {
+    fn value(self) -> Value {
+        match self {
+            Self::Unit | Self::None => Value::Null,
+            Self::Some(inner) => inner.value(),
+            Self::Object(map) => Value::Object(map),
+            Self::Variant(name, None) => Value::String(name),
+            Self::Variant(name, Some(content)) => Value::Object(Map::from_iter([(name, content)])),
+            Self::Other(value) => value,
+        }
+    }
+
+    /// The entries that are written into the map around it; `None` is an error of the serializer.
+    fn entries(self, into: Entries) -> Option<Map<String, Value>> {
+        match self {
+            Self::Unit => Some(Map::new()),
+            Self::None => (into == Entries::Flattened).then(Map::new),
+            Self::Some(inner) if into == Entries::Flattened => inner.entries(into),
+            Self::Some(_) | Self::Other(_) => None,
+            Self::Object(map) => Some(map),
+            Self::Variant(name, content) => Some(Map::from_iter([(name, content.unwrap_or_default())])),
+        }
+    }
+}
+
 impl Types<'_> {
     fn unserialisable<T>(&self, scope: &Scope, at: &impl ToTokens, why: &str) -> Result<T, Refusal> {
         let message = format!("how `{}` is written as JSON is not decided: {why}", self.text(scope, at));
@@ -36,23 +85,31 @@ impl Types<'_> {
 
     /// `serde_json::to_value(value)`; `at` is where it is asked for.
     pub(super) fn json(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Result<Value, Refusal> {
+        Ok(self.written(scope, at, value)?.value())
+    }
+
+    fn written(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Result<Written, Refusal> {
         Ok(match value {
-            Val::Unit | Val::None => Value::Null,
-            Val::Bool(value) => Value::Bool(*value),
+            Val::Unit | Val::Json(Value::Null) => Written::Unit,
+            Val::None => Written::None,
+            Val::Some(value) => Written::Some(Box::new(self.written(scope, at, value)?)),
+            Val::Bool(value) => Written::Other(Value::Bool(*value)),
             Val::Int(value) => match integer(*value) {
                 Value::Null => return self.fails(scope, at, "the number has more than 64 bits"),
-                number => number,
+                number => Written::Other(number),
             },
-            Val::F32(value) => Value::from(*value),
-            Val::F64(value) => Value::from(*value),
-            Val::Char(value) => Value::String(value.to_string()),
-            Val::Str(value) => Value::String(value.clone()),
-            Val::Duration(value) => serde_json::json!({ "secs": value.as_secs(), "nanos": value.subsec_nanos() }),
-            Val::Some(value) => self.json(scope, at, value)?,
+            Val::F32(value) => Written::Other(Value::from(*value)),
+            Val::F64(value) => Written::Other(Value::from(*value)),
+            Val::Char(value) => Written::Other(Value::String(value.to_string())),
+            Val::Str(value) => Written::Other(Value::String(value.clone())),
+            Val::Duration(value) => {
+                let parts = [("secs", value.as_secs().into()), ("nanos", value.subsec_nanos().into())];
+                Written::Object(parts.map(|(name, part)| (name.to_owned(), part)).into_iter().collect())
+            }
             Val::Seq(values) => {
                 let values: Result<Vec<Value>, Refusal> =
                     values.iter().map(|value| self.json(scope, at, value)).collect();
-                Value::Array(values?)
+                Written::Other(Value::Array(values?))
             }
             Val::Map(entries) => {
                 let mut map = Map::new();
@@ -64,25 +121,26 @@ impl Types<'_> {
                     };
                     map.insert(key, self.json(scope, at, value)?);
                 }
-                Value::Object(map)
+                Written::Object(map)
             }
-            Val::Struct(id, values) => self.user_json(scope, at, *id, None, values)?,
-            Val::Variant(id, index, values) => self.user_json(scope, at, *id, Some(*index), values)?,
-            Val::Json(value) => value.clone(),
+            Val::Struct(id, values) => self.user_written(scope, at, *id, None, values)?,
+            Val::Variant(id, index, values) => self.user_written(scope, at, *id, Some(*index), values)?,
+            Val::Json(Value::Object(map)) => Written::Object(map.clone()),
+            Val::Json(value) => Written::Other(value.clone()),
             Val::Recipe(_) | Val::Rule(_) | Val::Generator | Val::Place(_) => {
                 return self.unserialisable(scope, at, "it depends on the schema of a type");
             }
         })
     }
 
-    fn user_json(
+    fn user_written(
         &mut self,
         scope: &Scope,
         at: &impl ToTokens,
         id: TypeId,
         variant: Option<usize>,
         values: &[Val],
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Written, Refusal> {
         let Some(user) = self.user(id).cloned() else { return self.unserialisable(scope, at, "its type is not read") };
         if !self.derives_trait(user.item, "serde::Serialize") {
             return self.unserialisable(scope, at, "its type has no `derive(Serialize)`");
@@ -105,85 +163,79 @@ impl Types<'_> {
                 if container.attrs.transparent() {
                     let position = fields.iter().position(|field| field.attrs.transparent());
                     return match position {
-                        Some(position) => self.field_json(inner, at, &fields[position], &values[position]),
+                        Some(position) => self.field_written(inner, at, &fields[position], &values[position]),
                         None => self.unserialisable(scope, at, "no field is transparent"),
                     };
                 }
-                let mut value = self.fields_json(inner, at, *style, fields, values)?;
-                if let (TagType::Internal { tag }, Value::Object(map)) = (container.attrs.tag(), &mut value) {
+                let mut written = self.fields_written(inner, at, *style, fields, values)?;
+                if let (TagType::Internal { tag }, Written::Object(map)) = (container.attrs.tag(), &mut written) {
                     map.insert(tag.clone(), container.attrs.name().serialize_name().value.clone().into());
                 }
-                Ok(value)
+                Ok(written)
             }
             (Data::Enum(variants), Some(index)) => {
                 let variant = &variants[index];
                 if variant.attrs.skip_serializing() || variant.attrs.serialize_with().is_some() {
                     return self.unserialisable(scope, at, "the variant has attributes that decide it");
                 }
-                let name = Value::String(variant.attrs.name().serialize_name().value.clone());
-                let unit = matches!(variant.style, Style::Unit);
-                let content = self.fields_json(inner, at, variant.style, &variant.fields, values)?;
+                let name = variant.attrs.name().serialize_name().value.clone();
+                let content = self.fields_written(inner, at, variant.style, &variant.fields, values)?;
+                let content = (!matches!(variant.style, Style::Unit)).then_some(content);
                 let tag = if variant.attrs.untagged() { &TagType::None } else { container.attrs.tag() };
                 let mut map = Map::new();
                 match tag {
-                    TagType::External if unit => return Ok(name),
-                    TagType::External => {
-                        map.insert(variant.attrs.name().serialize_name().value.clone(), content);
-                    }
-                    TagType::None => return Ok(content),
+                    TagType::External => return Ok(Written::Variant(name, content.map(Written::value))),
+                    TagType::None => return Ok(content.unwrap_or(Written::Unit)),
                     TagType::Internal { tag } => {
-                        map.insert(tag.clone(), name);
-                        match content {
-                            Value::Object(content) => map.extend(content),
-                            Value::Null if unit => {}
-                            _ => return self.unserialisable(scope, at, "a tagged variant holds no object"),
+                        map.insert(tag.clone(), name.into());
+                        match content.map_or(Some(Map::new()), |content| content.entries(Entries::Tagged)) {
+                            Some(entries) => map.extend(entries),
+                            None => return self.fails(scope, at, "a tagged variant holds no object"),
                         }
                     }
                     TagType::Adjacent { tag, content: key } => {
-                        map.insert(tag.clone(), name);
-                        if !unit {
-                            map.insert(key.clone(), content);
-                        }
+                        map.insert(tag.clone(), name.into());
+                        map.extend(content.map(|content| (key.clone(), content.value())));
                     }
                 }
-                Ok(Value::Object(map))
+                Ok(Written::Object(map))
             }
             _ => self.unserialisable(scope, at, "its value does not fit its type"),
         }
     }
 
-    fn field_json(
+    fn field_written(
         &mut self,
         scope: &Scope,
         at: &impl ToTokens,
         field: &Field<'_>,
         value: &Val,
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Written, Refusal> {
         if field.attrs.serialize_with().is_some() || field.attrs.getter().is_some() {
             return self.unserialisable(scope, field.original, "a function of the user writes it");
         }
-        self.json(scope, at, value)
+        self.written(scope, at, value)
     }
 
-    fn fields_json(
+    fn fields_written(
         &mut self,
         scope: &Scope,
         at: &impl ToTokens,
         style: Style,
         fields: &[Field<'_>],
         values: &[Val],
-    ) -> Result<Value, Refusal> {
+    ) -> Result<Written, Refusal> {
         match style {
-            Style::Unit => Ok(Value::Null),
-            Style::Newtype => self.field_json(scope, at, &fields[0], &values[0]),
+            Style::Unit => Ok(Written::Unit),
+            Style::Newtype => self.field_written(scope, at, &fields[0], &values[0]),
             Style::Tuple => {
                 let mut array = Vec::new();
                 for (field, value) in fields.iter().zip(values) {
                     if !self.skips(scope, field, value)? {
-                        array.push(self.field_json(scope, at, field, value)?);
+                        array.push(self.field_written(scope, at, field, value)?.value());
                     }
                 }
-                Ok(Value::Array(array))
+                Ok(Written::Other(Value::Array(array)))
             }
             Style::Struct => {
                 let mut map = Map::new();
@@ -191,23 +243,16 @@ impl Types<'_> {
                     if self.skips(scope, field, value)? {
                         continue;
                     }
-                    let json = self.field_json(scope, at, field, value)?;
-                    match json {
-                        Value::Object(content) if field.attrs.flatten() => map.extend(content),
-                        Value::Null if field.attrs.flatten() => {}
-                        // serde writes a variant without fields as the key of nothing.
-                        Value::String(name) if field.attrs.flatten() && is_unit_variant(value) => {
-                            map.insert(name, Value::Null);
-                        }
-                        _ if field.attrs.flatten() => {
-                            return self.fails(scope, field.original, "a flattened field is no object");
-                        }
-                        json => {
-                            map.insert(field.attrs.name().serialize_name().value.clone(), json);
-                        }
+                    let written = self.field_written(scope, at, field, value)?;
+                    if !field.attrs.flatten() {
+                        map.insert(field.attrs.name().serialize_name().value.clone(), written.value());
+                    } else if let Some(entries) = written.entries(Entries::Flattened) {
+                        map.extend(entries);
+                    } else {
+                        return self.fails(scope, field.original, "a flattened field is no object");
                     }
                 }
-                Ok(Value::Object(map))
+                Ok(Written::Object(map))
             }
         }
     }
@@ -279,16 +324,6 @@ impl Types<'_> {
             }
             value => Recipe::Json(self.json(scope, at, &value)?),
         })
-    }
-}
-
-/// The value of an enum, maybe inside types that are written like what they hold.
-fn is_unit_variant(value: &Val) -> bool {
-    match value {
-        Val::Variant(..) => true,
-        Val::Some(inner) => is_unit_variant(inner),
-        Val::Struct(_, values) => values.iter().any(is_unit_variant),
-        _ => false,
     }
 }
 
