@@ -399,7 +399,7 @@ impl World {
             return Some(match self.below(2) {
                 0 => format!("let mut list: {text} = {value};\n    list.push({item});\n    list"),
                 // Nothing else says the type of the item: a list of `Copy` items takes references, too.
-                _ if item.contains("Default::default()") => {
+                _ if ["default()", "parse()", "into()"].iter().any(|end| item.contains(end)) => {
                     format!("let mut list: {text} = Vec::new();\n    list.push({item});\n    list")
                 }
                 _ => format!("let mut list: {text} = Vec::with_capacity(2);\n    list.extend([{item}]);\n    list"),
