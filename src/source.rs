@@ -30,9 +30,9 @@ use syn::{Attribute, Item};
 
 pub use self::cfg::{Cfg, CfgSet};
 pub use self::comment::{Comment, CommentKind};
+use self::file::FileId;
 pub(crate) use self::file::clean;
 pub(crate) use self::file::relative;
-use self::file::{FileId, SourceFile};
 pub use self::files::Pending;
 use self::impls::Impls;
 pub use self::kube::CustomResource;
@@ -526,18 +526,23 @@ impl SourceTree {
     }
 
     /// The `//` comments that say `word`, of the package's own files, file by file; not those switched off by cfg.
-    pub fn comments(&self, word: &str) -> impl Iterator<Item = Comment> {
-        let says = move |file: &SourceFile| file.own && self.is_wanted(&file.disk) && file.text.contains(word);
-        let files = self.sources.unread_files().into_iter().filter(|(_, (file, _))| says(file));
-        let told = parallel::map(files, |(id, (file, cfg))| (id, module::tells_active(file, word, cfg)));
-        told.into_iter().filter(|(_, told)| !told).for_each(|(id, _)| self.sources.want_file(id));
-        self.sources.files.iter().filter(move |file| says(file)).flat_map(move |file| {
-            let mut found = comment::find(&file.text);
-            found.retain(|comment| {
-                file.text[comment.range.clone()].contains(word) && file.is_active(comment.range.start)
-            });
-            found.into_iter().map(|comment| comment::Comment::new(&comment, file))
-        })
+    pub fn comments(&self, word: &str) -> Vec<Comment> {
+        let unread = self.sources.unread_files();
+        let files = self.sources.files.iter().enumerate();
+        let files = files.filter(|(_, file)| file.own && self.is_wanted(&file.disk) && file.text.contains(word));
+        let questions = files.map(|(position, file)| {
+            let id = FileId(index(position));
+            (id, file, unread.get(&id).copied())
+        });
+        let answers = parallel::map(questions, |(id, file, cfg)| (id, file, module::comments(file, word, cfg)));
+        let mut comments = Vec::new();
+        for (id, file, found) in answers {
+            match found {
+                Some(found) => comments.extend(found.iter().map(|comment| comment::Comment::new(comment, file))),
+                None => self.sources.want_file(id),
+            }
+        }
+        comments
     }
 
     /// What is in `/* */` comments of the package's own active source and begins a line, after blanks and `*`, with `word`.
@@ -989,7 +994,7 @@ fn t() {
 }
 "#,
         );
-        let texts: Vec<_> = tree.comments("").map(|comment| comment.text).collect();
+        let texts: Vec<_> = tree.comments("").into_iter().map(|comment| comment.text).collect();
         assert_eq!(texts, [" one", " two", " three", " four"]);
     }
 }

@@ -139,7 +139,7 @@ impl Code {
             self.home.cluster_wide.extend(kinds);
             self.note(&read);
         }
-        let (comments, read) = tree.settle(|tree| tree.comments(allow::WORD).collect::<Vec<_>>());
+        let (comments, read) = tree.settle(|tree| tree.comments(allow::WORD));
         self.allows.extend(comments.iter().filter_map(|comment| Allow::read(&comment.text, &comment.origin)));
         self.note(&read);
     }

@@ -176,8 +176,8 @@ impl SourceTree {
             diagnostics.push(Diagnostic::new(Code::UnknownMarker, message).help("begin its line with `//`").at(origin));
         }
         // The first part of the name is misspelt.
-        for comment in self.comments(":rbac:").filter(|comment| !comment.text.contains("kubebuilder:")) {
-            if let Some(misspelt) = misspelt(&comment) {
+        for comment in self.comments(":rbac:").iter().filter(|comment| !comment.text.contains("kubebuilder:")) {
+            if let Some(misspelt) = misspelt(comment) {
                 diagnostics.push(misspelt);
             }
         }

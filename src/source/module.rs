@@ -12,7 +12,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Item, ItemMod, Lit, Meta};
 
 use super::cfg::{Cfg, CfgSet, attrs_mut};
-use super::comment::{deeper_than, find};
+use super::comment::{Found, deeper_than, find};
 use super::file::{FileId, SourceFile, clean, relative};
 use super::files::Pending;
 use super::outline::{Index, outline};
@@ -63,12 +63,12 @@ impl Sources {
         }
     }
 
-    /// The files of which no more than the outline was read, and what decides `cfg` in them.
-    pub(super) fn unread_files(&self) -> BTreeMap<FileId, (&SourceFile, &CfgSet)> {
+    /// What decides `cfg` in the files of which no more than the outline was read.
+    pub(super) fn unread_files(&self) -> BTreeMap<FileId, &CfgSet> {
         let unread = self.modules.iter().filter(|module| module.unread);
         let known = unread.map(|module| {
             let package = self.crates[module.krate.0 as usize].package;
-            (module.file, (&self.files[module.file.0 as usize], &self.packages[package.0 as usize].cfg))
+            (module.file, &self.packages[package.0 as usize].cfg)
         });
         known.collect()
     }
@@ -381,29 +381,39 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Finds out which parts of a file that says `word` are switched off, where that matters; false when it is no Rust.
-pub(super) fn tells_active(file: &SourceFile, word: &str, cfg: &CfgSet) -> bool {
-    let said =
-        find(&file.text).into_iter().map(|comment| file.text[comment.range].matches(word).count()).sum::<usize>();
+/// The comments of a file that say `word` and are not switched off. `unread` decides `cfg` in a file of which no more than the
+/// outline was read; `None` when such a file is no Rust.
+pub(super) fn comments(file: &SourceFile, word: &str, unread: Option<&CfgSet>) -> Option<Vec<Found>> {
+    let mut found = find(&file.text);
+    found.retain(|comment| file.text[comment.range.clone()].contains(word));
+    let said: usize = found.iter().map(|comment| file.text[comment.range.clone()].matches(word).count()).sum();
     // Only a parser knows what cfg switches off, and whether a string that holds the word is one.
     let conditional = file.text.contains("cfg") || file.text.contains("test]");
-    if file.switched_off.get().is_some() || !conditional && said == file.text.matches(word).count() {
-        return true;
+    if let Some(cfg) = unread
+        && (conditional || said < file.text.matches(word).count())
+        && file.switched_off.get().is_none()
+    {
+        let inactive = inactive(file, cfg)?;
+        file.switched_off.get_or_init(|| inactive);
     }
+    found.retain(|comment| file.is_active(comment.range.start));
+    Some(found)
+}
+
+/// The parts of a file that are switched off; `None` when it is no Rust.
+fn inactive(file: &SourceFile, cfg: &CfgSet) -> Option<Vec<Range<usize>>> {
     let text = file.rust();
-    let Some(mut parsed) =
-        deeper_than(DEEPEST, text).is_none().then(|| syn::parse_str::<syn::File>(text).ok()).flatten()
-    else {
-        return false;
-    };
+    if deeper_than(DEEPEST, text).is_some() {
+        return None;
+    }
+    let mut parsed = syn::parse_str::<syn::File>(text).ok()?;
     let mut ranges = Vec::new();
     if cfg.apply(&mut parsed.attrs) == Cfg::Off {
         ranges.push(0..file.text.len());
     } else {
         switched_off(parsed.items, file, cfg, &mut ranges);
     }
-    file.switched_off.get_or_init(|| ranges);
-    true
+    Some(ranges)
 }
 
 fn switched_off(items: Vec<Item>, file: &SourceFile, cfg: &CfgSet, ranges: &mut Vec<Range<usize>>) {
