@@ -7,7 +7,7 @@ use quote::ToTokens;
 use syn::{Block, Expr, Item, Pat, Path, Stmt};
 
 use crate::schema::TypeId;
-use crate::source::{Namespace, Resolution};
+use crate::source::{CfgSet, Namespace, Resolution};
 
 use super::flow::{is_statement, with};
 use super::schema_code::Own;
@@ -93,24 +93,19 @@ impl Types<'_> {
         }
     }
 
-    /// A block without what `cfg` takes out of it; `None` when that is not decided.
-    pub(super) fn block_of_build<'b>(&self, scope: &Scope, block: &'b Block) -> Option<Cow<'b, Block>> {
-        if !has_cfg(block) {
-            return Some(Cow::Borrowed(block));
+    /// Code without what `cfg` takes out of it, which `apply` does; `None` when that is not decided.
+    pub(super) fn of_build<'c, T: Clone + ToTokens>(
+        &self,
+        scope: &Scope,
+        code: &'c T,
+        apply: fn(&CfgSet, &mut T),
+    ) -> Option<Cow<'c, T>> {
+        if !has_cfg(code) {
+            return Some(Cow::Borrowed(code));
         }
-        let mut block = block.clone();
-        self.tree.cfg(scope.module).apply_to_block(&mut block);
-        (scope.outside.is_none() && !has_cfg(&block)).then_some(Cow::Owned(block))
-    }
-
-    /// The same of an expression.
-    pub(super) fn of_build<'e>(&self, scope: &Scope, expr: &'e Expr) -> Option<Cow<'e, Expr>> {
-        if !has_cfg(expr) {
-            return Some(Cow::Borrowed(expr));
-        }
-        let mut expr = expr.clone();
-        self.tree.cfg(scope.module).apply_to_expr(&mut expr);
-        (scope.outside.is_none() && !has_cfg(&expr)).then_some(Cow::Owned(expr))
+        let mut code = code.clone();
+        apply(self.tree.cfg(scope.module), &mut code);
+        (scope.outside.is_none() && !has_cfg(&code)).then_some(Cow::Owned(code))
     }
 
     /// Adds the constants that a block declares, which are known in all of it.

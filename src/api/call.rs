@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use syn::{Block, Expr, ExprCall, ExprMethodCall, Fields, FnArg, GenericArgument, Item, Pat, Path};
 
 use crate::schema::TypeId;
+use crate::source::CfgSet;
 
 use super::item_impl::parameter;
 use super::json;
@@ -195,7 +196,7 @@ impl Types<'_> {
             };
             env.insert(name, value);
         }
-        let Some(block) = self.block_of_build(inner, block) else { return self.no(scope, call) };
+        let Some(block) = self.of_build(inner, block, CfgSet::apply_to_block) else { return self.no(scope, call) };
         let output = match &sig.output {
             syn::ReturnType::Default => None,
             syn::ReturnType::Type(_, ty) if matches!(**ty, syn::Type::ImplTrait(_)) => return self.no(scope, call),

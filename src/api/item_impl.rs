@@ -10,7 +10,7 @@ use syn::punctuated::Punctuated;
 use syn::{GenericArgument, GenericParam, ImplItem, Item, ItemImpl, PathArguments};
 
 use crate::schema::TypeId;
-use crate::source::{ItemRef, Resolution};
+use crate::source::{CfgSet, ItemRef, Resolution};
 
 use super::container::generics;
 use super::maker::rewrites;
@@ -43,7 +43,7 @@ impl Types<'_> {
             ImplItem::Const(item) if item.ident == name => Some(item.clone()),
             _ => None,
         })?;
-        let expr = self.of_build(&scope, &item.expr)?;
+        let expr = self.of_build(&scope, &item.expr, CfgSet::apply_to_expr)?;
         let ty = self.ty(&scope, &item.ty);
         Some(self.deeper(&scope, &expr, |types| types.eval(&scope, &Env::new(), &expr, Some(ty))))
     }

@@ -13,7 +13,7 @@ use syn::{Expr, ExprGroup, ExprParen, ExprStruct, Fields, GenericParam, Item, Me
 
 use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId, recipe};
-use crate::source::{ItemRef, Namespace, Resolution};
+use crate::source::{CfgSet, ItemRef, Namespace, Resolution};
 
 use super::call::unwrap;
 use super::flow::with;
@@ -349,7 +349,7 @@ impl Types<'_> {
             _ => return self.no(scope, expr),
         };
         let inner = Scope::module(self.tree.module(item));
-        let Some(value) = self.of_build(&inner, value) else { return self.no(scope, expr) };
+        let Some(value) = self.of_build(&inner, &**value, CfgSet::apply_to_expr) else { return self.no(scope, expr) };
         let ty = self.ty(&inner, ty);
         self.deeper(scope, expr, |types| types.eval(&inner, &Env::new(), &value, Some(ty)))
     }

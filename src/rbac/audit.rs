@@ -257,13 +257,18 @@ pub fn user_name(text: &str) -> String {
 
 /// A service account as `NAMESPACE/NAME`.
 pub fn account_of(user: &str) -> Option<String> {
-    let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
+    let (namespace, name) = account(user)?;
     Some(format!("{namespace}/{name}"))
 }
 
 /// The namespace of a service account.
 pub fn namespace_of(user: &str) -> Option<&str> {
-    Some(user.strip_prefix("system:serviceaccount:")?.split_once(':')?.0)
+    Some(account(user)?.0)
+}
+
+/// The namespace and the name of a service account.
+fn account(user: &str) -> Option<(&str, &str)> {
+    user.strip_prefix("system:serviceaccount:")?.split_once(':')
 }
 
 /// Reads a log to its end. An error is one of reading; what is no event is counted.
