@@ -356,7 +356,10 @@ impl Types<'_> {
 
     pub(super) fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
         let method = call.method.to_string();
+        // One of a trait may take a value of std in an earlier step of the search for a method than that of std.
+        let of_trait = self.tree.may_be_of_trait(scope.module, &method);
         let receiver = match &*call.receiver {
+            receiver if of_trait => self.eval(scope, env, receiver, None)?,
             // The `Ok` of a call has the type that the place asks for.
             Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => self.call(scope, env, inner, ty)?,
             Expr::MethodCall(inner) if inner.method == "parse" && matches!(method.as_str(), "unwrap" | "expect") => {
@@ -371,29 +374,43 @@ impl Types<'_> {
             }
             receiver => self.eval(scope, env, receiver, None)?,
         };
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        if let Val::Struct(id, _) | Val::Variant(id, ..) = receiver {
+            return self.own_method(scope, env, call, (id, receiver, &arguments));
+        }
+        if of_trait {
+            return self.no(scope, call);
+        }
         if let Val::Rule(rule) = receiver {
             return self.modified_rule(scope, env, *rule, call);
         }
         if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
             return Ok(value);
         }
-        let arguments: Vec<&Expr> = call.args.iter().collect();
-        if let Val::Struct(id, _) | Val::Variant(id, ..) = &receiver {
-            let id = *id;
-            let found = self.own_function(id, &method);
-            let clones = method == "clone" && arguments.is_empty() && self.derives_clone(id);
-            return match found {
-                // One of a trait that takes the value itself would come first.
-                Some(_) if self.in_trait(id, &method) => self.no(scope, call),
-                Some((sig, block, inner)) => {
-                    self.function(scope, env, call, (&sig, &block, &inner), Some(receiver), &arguments)
-                }
-                None if clones => Ok(receiver),
-                None => self.no(scope, call),
-            };
-        }
         match self.std_method(scope, env, call, (receiver, &method, &arguments), ty)? {
             Some(value) => Ok(value),
+            None => self.no(scope, call),
+        }
+    }
+
+    /// A method of a type of the user.
+    fn own_method(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprMethodCall,
+        (id, receiver, arguments): (TypeId, Val, &[&Expr]),
+    ) -> Eval {
+        let method = call.method.to_string();
+        let clones = method == "clone" && arguments.is_empty() && self.derives_clone(id);
+        // One of a trait that takes the value itself would come first.
+        let of_trait = self.in_trait(id, &method) || self.tree.may_be_of_blanket(scope.module, &method);
+        match self.own_function(id, &method) {
+            _ if of_trait => self.no(scope, call),
+            Some((sig, block, inner)) => {
+                self.function(scope, env, call, (&sig, &block, &inner), Some(receiver), arguments)
+            }
+            None if clones => Ok(receiver),
             None => self.no(scope, call),
         }
     }
@@ -418,14 +435,17 @@ impl Types<'_> {
 
     /// The value that a function without parameters returns, as `#[serde(default = "path")]` calls it.
     pub(super) fn call_path(&mut self, scope: &Scope, path: &syn::ExprPath, ty: TypeId) -> Eval {
-        let func = Box::new(Expr::Path(path.clone()));
-        let call = ExprCall {
-            attrs: Vec::new(),
-            func,
-            paren_token: syn::token::Paren::default(),
-            args: syn::punctuated::Punctuated::new(),
-        };
-        self.call(scope, &Env::new(), &call, Some(ty))
+        self.call(scope, &Env::new(), &call_of(path.clone(), None), Some(ty))
+    }
+}
+
+/// `path(argument)`, also of a path that is none in an expression: `Vec<T>::f`.
+pub(super) fn call_of(path: syn::ExprPath, argument: Option<Expr>) -> ExprCall {
+    ExprCall {
+        attrs: Vec::new(),
+        func: Box::new(Expr::Path(path)),
+        paren_token: syn::token::Paren::default(),
+        args: argument.into_iter().collect(),
     }
 }
 

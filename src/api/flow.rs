@@ -229,7 +229,10 @@ impl Types<'_> {
         let fields = self.shape(id)?;
         match member {
             Member::Named(name) => fields.iter().position(|field| field.ident.as_ref() == Some(name)),
-            Member::Unnamed(index) => Some(index.index as usize),
+            Member::Unnamed(index) => {
+                let at = index.index as usize;
+                (matches!(fields, Fields::Unnamed(_)) && at < fields.len()).then_some(at)
+            }
         }
     }
 

@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 
-use syn::{BinOp, Expr, Lit, UnOp};
+use syn::{BinOp, Expr, Item, ItemConst, ItemStatic, Lit, UnOp};
 
 use crate::schema::TypeId;
 
+use super::call::unwrap;
 use super::types::{Refusal, Scope, Types};
-use super::value::{Env, Val};
+use super::value::{Env, Target, Val};
 
 type Eval<T = Val> = Result<T, Refusal>;
 
@@ -87,6 +88,10 @@ impl Types<'_> {
         let comparison =
             matches!(op, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_));
         let ty = if comparison { None } else { ty };
+        let shift = matches!(op, BinOp::Shl(_) | BinOp::Shr(_));
+        let ty = ty.or_else(|| self.number_type(scope, env, left, SEEN));
+        let ty = ty.or_else(|| self.number_type(scope, env, right, SEEN).filter(|_| !shift));
+        let literals = is_literal(left) && is_literal(right);
         let left = self.eval(scope, env, left, ty)?;
         let factor = matches!((op, &left), (BinOp::Mul(_), Val::Duration(_)));
         let right_ty = if factor { self.primitive("u32") } else { ty };
@@ -98,6 +103,9 @@ impl Types<'_> {
             (BinOp::Add(_), Val::Str(left), Val::Str(right)) => Some(Val::Str(left + &right)),
             (BinOp::And(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left && right)),
             (BinOp::Or(_), Val::Bool(left), Val::Bool(right)) => Some(Val::Bool(left || right)),
+            (op, Val::Int(left), Val::Int(right)) if comparison => order(op, Some(left.cmp(&right))),
+            (op, Val::F64(left), Val::F64(right)) if comparison => order(op, left.partial_cmp(&right)),
+            (op, Val::F32(left), Val::F32(right)) if comparison => order(op, left.partial_cmp(&right)),
             (op, Val::F64(left), Val::F64(right)) => float_operation(op, left, right).map(Val::F64),
             (op, Val::F32(left), Val::F32(right)) => float_operation(op, left, right).map(Val::F32),
             (BinOp::Add(_), Val::Duration(left), Val::Duration(right)) => left.checked_add(right).map(Val::Duration),
@@ -105,10 +113,6 @@ impl Types<'_> {
                 u32::try_from(right).ok().and_then(|right| left.checked_mul(right)).map(Val::Duration)
             }
             (op, Val::Int(left), Val::Int(right)) => match op {
-                BinOp::Lt(_) => Some(Val::Bool(left < right)),
-                BinOp::Le(_) => Some(Val::Bool(left <= right)),
-                BinOp::Gt(_) => Some(Val::Bool(left > right)),
-                BinOp::Ge(_) => Some(Val::Bool(left >= right)),
                 BinOp::Add(_) => left.checked_add(right).map(Val::Int),
                 BinOp::Sub(_) => left.checked_sub(right).map(Val::Int),
                 BinOp::Mul(_) => left.checked_mul(right).map(Val::Int),
@@ -125,12 +129,48 @@ impl Types<'_> {
         };
         match value {
             Some(Val::Int(value)) => {
-                let fits = if ty.is_some() { self.fits(value, ty) } else { Some(i32::try_from(value).is_ok()) };
-                if fits == Some(true) { Ok(Val::Int(value)) } else { self.no(scope, expr) }
+                let fits = match ty {
+                    Some(_) => self.fits(value, ty) == Some(true),
+                    None if literals => i32::try_from(value).is_ok(),
+                    // Of any type there is.
+                    None => (0..=i8::MAX.into()).contains(&value),
+                };
+                if fits { Ok(Val::Int(value)) } else { self.no(scope, expr) }
             }
             Some(value) => Ok(value),
             None => self.no(scope, expr),
         }
+    }
+
+    /// The type of a number, where the words of an expression say it.
+    fn number_type(&mut self, scope: &Scope, env: &Env, expr: &Expr, depth: usize) -> Option<TypeId> {
+        let depth = depth.checked_sub(1)?;
+        let id = match unwrap(expr) {
+            Expr::Lit(lit) => match &lit.lit {
+                Lit::Int(value) => self.primitive(value.suffix()),
+                Lit::Float(value) => self.primitive(value.suffix()),
+                _ => None,
+            },
+            Expr::Cast(cast) if !matches!(*cast.ty, syn::Type::Infer(_)) => Some(self.ty(scope, &cast.ty)),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) => self.number_type(scope, env, &unary.expr, depth),
+            Expr::Binary(binary) if is_arithmetic(&binary.op) => {
+                let left = self.number_type(scope, env, &binary.left, depth);
+                left.or_else(|| self.number_type(scope, env, &binary.right, depth))
+            }
+            Expr::Path(path) if path.path.get_ident().is_none_or(|name| !env.contains_key(&name.to_string())) => {
+                let Some(Target::Item(item)) = self.value_path(scope, &path.path) else { return None };
+                let (Item::Const(ItemConst { ty, .. }) | Item::Static(ItemStatic { ty, .. })) = self.tree.item(item)
+                else {
+                    return None;
+                };
+                let scope = Scope::module(self.tree.module(item));
+                Some(self.ty(&scope, ty))
+            }
+            _ => None,
+        };
+        id.filter(|id| {
+            self.fits(0, Some(*id)).is_some() || matches!(self.primitive_name(Some(*id)), Some("f32" | "f64"))
+        })
     }
 
     /// Whether two values are equal, where `PartialEq` is that of the language or derived.
@@ -173,6 +213,24 @@ impl Types<'_> {
             }
             (left, right) => (plain(left) && plain(right)).then(|| left == right),
         }
+    }
+}
+
+/// So many operators deep the type of a number is looked for.
+const SEEN: usize = 5;
+
+/// Both sides have the type of the result.
+fn is_arithmetic(op: &BinOp) -> bool {
+    matches!(op, BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_))
+}
+
+/// A number without a type: that of the place, where rustc sees what does not fit, or `i32`.
+fn is_literal(expr: &Expr) -> bool {
+    match unwrap(expr) {
+        Expr::Lit(_) => true,
+        Expr::Unary(unary) => is_literal(&unary.expr),
+        Expr::Binary(binary) => is_literal(&binary.left) && is_literal(&binary.right),
+        _ => false,
     }
 }
 
@@ -225,6 +283,18 @@ pub(super) fn cast_to(value: &Val, target: &str) -> Option<Val> {
         (Val::F64(_), "f64") | (Val::F32(_), "f32") => Some(value.clone()),
         (Val::Int(value), _) => integer(*value),
         (Val::Bool(value), _) => integer((*value).into()),
+        _ => None,
+    }
+}
+
+/// `<`, `<=`, `>` or `>=`; nothing is in order with what is no number.
+fn order(op: &BinOp, ordering: Option<Ordering>) -> Option<Val> {
+    let is = |test: fn(Ordering) -> bool| Some(Val::Bool(ordering.is_some_and(test)));
+    match op {
+        BinOp::Lt(_) => is(Ordering::is_lt),
+        BinOp::Le(_) => is(Ordering::is_le),
+        BinOp::Gt(_) => is(Ordering::is_gt),
+        BinOp::Ge(_) => is(Ordering::is_ge),
         _ => None,
     }
 }

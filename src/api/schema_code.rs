@@ -12,6 +12,7 @@ use crate::diagnostic::Code;
 use crate::schema::{Change, Container, Edit, Meta, Recipe, Shape, Step, TypeId};
 use crate::source::{ItemRef, Resolution};
 
+use super::call::call_of;
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Target, Val, owner_type};
 
@@ -92,8 +93,9 @@ impl ByHand {
 impl Types<'_> {
     /// `schema_with = "path"`: a type whose schema the function makes.
     pub(super) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Option<TypeId> {
-        let generator = syn::Ident::new("generator", path.span());
-        let call: ExprCall = syn::parse_quote!(#path(#generator));
+        let path_of = |path| syn::ExprPath { attrs: Vec::new(), qself: None, path };
+        let generator = path_of(syn::Ident::new("generator", path.span()).into());
+        let call = call_of(path_of(path.clone()), Some(Expr::Path(generator)));
         let env = Env::from([("generator".to_owned(), Val::Generator)]);
         let made = self.call(scope, &env, &call, None).and_then(|value| self.made(scope, path, value));
         let what = format!("`schema_with = {}`", self.text(scope, path));

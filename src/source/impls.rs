@@ -34,6 +34,28 @@ impl SourceTree {
         self.all_impls().of_roots.get(&spec).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether a method call of this name in a module may mean a function of a trait of code that is read.
+    pub fn may_be_of_trait(&self, module: ModuleId, name: &str) -> bool {
+        let declares = |item: &syn::TraitItem| match item {
+            syn::TraitItem::Fn(function) => function.sig.ident == name,
+            syn::TraitItem::Macro(_) => true,
+            _ => false,
+        };
+        self.sources.index().is_of_trait(name)
+            && self.types_in_scope(module).is_none_or(|mut types| {
+                types.any(|item| match self.item(item) {
+                    Item::Trait(item) => item.items.iter().any(declares),
+                    Item::TraitAlias(_) => true,
+                    _ => false,
+                })
+            })
+    }
+
+    /// The same of a trait that is implemented for types which its `impl` block does not name.
+    pub fn may_be_of_blanket(&self, module: ModuleId, name: &str) -> bool {
+        self.sources.index().has_blanket() && self.may_be_of_trait(module, name)
+    }
+
     fn all_impls(&self) -> &Impls {
         self.impls.get_or_init(|| {
             let mut impls = Impls::default();

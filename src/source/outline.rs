@@ -78,6 +78,10 @@ pub(super) struct Index {
     implemented: BTreeMap<String, BTreeSet<FileId>>,
     /// Names that `macro_rules!` gives.
     macros: BTreeMap<String, BTreeSet<FileId>>,
+    /// Names of functions that traits declare; `$` for one that a macro names.
+    of_traits: BTreeSet<String>,
+    /// An `impl` block is for a type parameter.
+    blanket: bool,
 }
 
 impl Index {
@@ -99,7 +103,11 @@ impl Index {
                     index.macros.entry(name.to_owned()).or_default().insert(file);
                 }
             }
+            for at in words(text, "trait") {
+                index.of_traits.extend(functions(&text[at..]).into_iter().map(str::to_owned));
+            }
             for at in words(text, "impl") {
+                index.blanket |= is_blanket(&text[at..]);
                 for name in header(&text[at..]).filter(|token| token.bytes().all(is_ident)) {
                     match index.implemented.get_mut(name) {
                         Some(files) => drop(files.insert(file)),
@@ -122,6 +130,16 @@ impl Index {
             }
         }
         names
+    }
+
+    /// Whether a trait may declare a function of this name.
+    pub(super) fn is_of_trait(&self, name: &str) -> bool {
+        self.of_traits.contains(name) || self.of_traits.contains("$")
+    }
+
+    /// Whether a trait may be implemented for types that the `impl` block does not name.
+    pub(super) fn has_blanket(&self) -> bool {
+        self.blanket
     }
 
     /// The files that may declare a macro of this name by `macro_rules!`.
@@ -153,6 +171,36 @@ fn header(text: &str) -> impl Iterator<Item = &str> {
         last = token;
         *token != "{" || angles > 0
     })
+}
+
+/// What stands after `fn` between the braces of a trait.
+fn functions(text: &str) -> Vec<&str> {
+    let (mut depth, mut last, mut found) = (0_usize, "", Vec::new());
+    for (_, token) in tokens(text).skip(header(text).count()).filter(|(_, token)| !matches!(*token, "r" | "#")) {
+        match token {
+            "{" => depth += 1,
+            "}" => depth = depth.saturating_sub(1),
+            name if last == "fn" => found.push(name),
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        last = token;
+    }
+    found
+}
+
+/// Whether the type of an `impl` block begins with one of its parameters, or a reference to one.
+fn is_blanket(text: &str) -> bool {
+    let mut last = "";
+    let header = header(text).take_while(|token| *token != "where");
+    let is_lifetime = |token: &str, last: &str| token == "'" || last == "'";
+    let header: Vec<&str> = header.filter(|token| !is_lifetime(token, std::mem::replace(&mut last, token))).collect();
+    let Some(of) = header.iter().rposition(|token| *token == "for") else { return false };
+    let ty = header[of..].iter().skip(1).find(|token| !matches!(**token, "&" | "mut"));
+    let parameter = |pair: &[&str]| matches!(pair[0], "<" | ",") && Some(&pair[1]) == ty;
+    header.get(1) == Some(&"<") && header[..of].windows(2).any(parameter)
 }
 
 fn has_word(text: &str, word: &str) -> bool {
@@ -224,6 +272,36 @@ mod tests {
         ];
         let files: Vec<u32> = index(&texts).implementing("Size").into_iter().map(|file| file.0).collect();
         assert_eq!(files, [0, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn functions_of_traits() {
+        for (text, names) in [
+            ("trait A { fn a(); fn b(&self) { fn c() {} } } fn d() {}", &["a", "b", "c"][..]),
+            ("pub unsafe trait A<const N: usize = { 1 }>: B<fn(u8)> where Self: C { fn r#type(f: fn()); }", &["type"]),
+            ("trait A = B; fn a() {}", &[]),
+            ("macro_rules! m { () => { trait A { fn $name(); } } }", &["$"]),
+            ("trait A {} // trait B { fn b(); }\nfn a() {}", &["b"]),
+        ] {
+            let found = index(&[text]).of_traits;
+            assert!(names.iter().all(|name| found.contains(*name)), "{text}: {found:?}");
+            assert_eq!(found.iter().filter(|name| name.bytes().all(is_ident)).count(), {
+                names.iter().filter(|name| **name != "$").count()
+            });
+        }
+    }
+
+    #[test]
+    fn blankets() {
+        for (text, blanket) in [
+            ("impl<T> A for T {}", true),
+            ("impl<'a, T: B<C>, const N: usize> A<T> for &'a mut T where T: for<'b> C<'b> {}", true),
+            ("impl<T> A for Vec<T> {}", false),
+            ("impl A for T {}", false),
+            ("impl<T> T {}", false),
+        ] {
+            assert_eq!(index(&[text]).has_blanket(), blanket, "{text}");
+        }
     }
 
     #[test]

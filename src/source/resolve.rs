@@ -564,10 +564,12 @@ fn flatten(tree: &UseTree, path: &mut Vec<String>, add: &mut impl FnMut(Vec<Stri
         }
         UseTree::Rename(tree) => {
             let (path, types_only) = full(path, &ident(&tree.ident));
-            let name = ident(&tree.rename);
-            if name != "_" {
-                add(path, Some(name.into()), types_only);
-            }
+            // What has no name is in scope all the same, as traits are.
+            let name = match ident(&tree.rename) {
+                name if name == "_" => format!("_ {}", path.join("::")),
+                name => name,
+            };
+            add(path, Some(name.into()), types_only);
         }
         UseTree::Glob(_) => add(path.clone(), None, true),
         UseTree::Group(tree) => tree.items.iter().for_each(|tree| flatten(tree, path, add)),
@@ -607,6 +609,17 @@ impl SourceTree {
         let found = self.scopes.walk(&self.sources, module, &parts, path.leading_colon.is_some(), namespace);
         let Err(Failure::Missing(of, at)) = found else { return Vec::new() };
         self.foreign_globs(of).map(|glob| foreign::canonical([&glob, &parts[at..]].concat())).collect()
+    }
+
+    /// Types and traits that have a name in a module; `None` when a macro, or an import that is not found, may bring
+    /// others.
+    pub(super) fn types_in_scope(&self, module: ModuleId) -> Option<impl Iterator<Item = ItemRef>> {
+        let all = &self.scopes.names[module.0 as usize];
+        let types = all.values().filter_map(|names| Some(&names[Namespace::Types as usize].as_ref()?.def));
+        let clear = !types.clone().any(|def| matches!(def, Def::Ambiguous(_)))
+            && self.scopes.failed.keys().all(|(of, _)| *of != module)
+            && self.item_macros(module).is_none();
+        clear.then(|| types.filter_map(|def| if let Def::Item(item) = def { Some(*item) } else { None }))
     }
 
     fn foreign_globs(&self, module: ModuleId) -> impl Iterator<Item = Vec<String>> {
