@@ -43,19 +43,35 @@ impl Types<'_> {
     fn use_user_type(&mut self, id: TypeId, user: &UserType, at: Use) {
         let Some(input) = self.derive_input(user.item) else { return };
         let (module, span) = at;
+        let generic = !user.scope.generics.is_empty();
+        let refusal = |message, help: &str| Refusal {
+            code: Code::RecursiveType,
+            module,
+            span,
+            message,
+            help: Some(help.to_owned()),
+            fails: false,
+        };
         if self.active.len() > NESTING || self.active.iter().any(|(active, _)| *active == id) {
-            let refusal = Refusal {
-                code: Code::RecursiveType,
-                module,
-                span,
-                message: format!("`{}` contains itself, which no CRD can express", input.ident),
-                help: Some(
-                    "describe the inner value with `#[schemars(schema_with = …)]` or `with = \"serde_json::Value\"`"
-                        .to_owned(),
-                ),
-                fails: false,
-            };
-            return self.refuse(refusal);
+            if self.active.len() > NESTING {
+                // All that it is made of would come here as well.
+                self.instances = INSTANCES + 1;
+            }
+            return self.refuse(refusal(
+                format!("`{}` contains itself, which no CRD can express", input.ident),
+                "describe the inner value with `#[schemars(schema_with = …)]` or `with = \"serde_json::Value\"`",
+            ));
+        }
+        self.instances += usize::from(generic);
+        match self.instances {
+            instances if generic && instances == INSTANCES + 1 => {
+                return self.refuse(refusal(
+                    format!("`{}` is one of more than {INSTANCES} generic types with different arguments", input.ident),
+                    "use the same arguments in more places, or describe the value with `#[schemars(schema_with = …)]`",
+                ));
+            }
+            instances if generic && instances > INSTANCES => return,
+            _ => {}
         }
         self.described.insert(id, true);
         if !self.modules(&user.scope) {
@@ -258,6 +274,9 @@ const MODULE_INERT: [&str; 9] = [
 
 /// More structs inside each other than any API has: a generic type that contains itself with other arguments.
 const NESTING: usize = 48;
+
+/// More generic types with different arguments than any API has: one that is made of two others for some levels.
+const INSTANCES: usize = 10_000;
 
 /// Which derive makes the schema of a type.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -97,6 +97,8 @@ pub(super) struct Types<'t> {
     pub(super) outsides: BTreeMap<OutsideType, TypeId>,
     /// Bounds that attributes add to the type that is described: `#[serde(bound = "…")]`.
     pub(super) bounds: Vec<syn::WherePredicate>,
+    /// Generic types that were described.
+    pub(super) instances: usize,
     /// Aliases that are being followed.
     aliases: Vec<ItemRef>,
     /// Nested calls of the evaluator.
@@ -125,6 +127,7 @@ impl<'t> Types<'t> {
             knowns: BTreeMap::new(),
             outsides: BTreeMap::new(),
             bounds: Vec::new(),
+            instances: 0,
             aliases: Vec::new(),
             depth: 0,
             tail: false,
