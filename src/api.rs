@@ -4,6 +4,7 @@ mod attribute;
 mod block;
 mod bound;
 mod call;
+mod conform;
 mod container;
 mod default_of;
 mod dependency;

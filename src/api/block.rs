@@ -9,7 +9,7 @@ use syn::{Block, Expr, Item, Pat, Path, Stmt};
 use crate::schema::TypeId;
 use crate::source::{CfgSet, Namespace, Resolution};
 
-use super::flow::{is_statement, with};
+use super::flow::{is_statement, is_variable, with};
 use super::schema_code::Own;
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Val};
@@ -114,7 +114,7 @@ impl Types<'_> {
             let Stmt::Item(Item::Const(item)) = stmt else { continue };
             // A pattern would find the one outside.
             let hides = self.value_path(scope, &Path::from(item.ident.clone())).is_some();
-            if hides || !item.attrs.is_empty() || !item.generics.params.is_empty() {
+            if hides || is_variable(&item.ident) || !item.attrs.is_empty() || !item.generics.params.is_empty() {
                 return self.no(scope, stmt);
             }
             let ty = self.ty(scope, &item.ty);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use syn::{Block, Expr, ExprCall, ExprMethodCall, Fields, FnArg, GenericArgument, Item, Pat, Path};
 
 use crate::schema::TypeId;
-use crate::source::CfgSet;
+use crate::source::{CfgSet, Resolution};
 
 use super::item_impl::parameter;
 use super::json;
@@ -30,12 +30,8 @@ impl Types<'_> {
         }
         if let Some(qself) = &function.qself {
             let id = self.ty(scope, &qself.ty);
-            let last = function.path.segments.last().map(|segment| segment.ident.to_string());
-            return if last.as_deref() == Some("default") && call.args.is_empty() {
-                self.default_of(scope, call, id)
-            } else {
-                self.no(scope, call)
-            };
+            let is_default = call.args.is_empty() && self.is_default(scope, &function.path, qself.position, id);
+            return if is_default { self.default_of(scope, call, id) } else { self.no(scope, call) };
         }
         let arguments: Vec<&Expr> = call.args.iter().collect();
         if let Some(id) = generic_default(scope, &function.path).filter(|_| arguments.is_empty()) {
@@ -91,6 +87,23 @@ impl Types<'_> {
             },
             None => self.no(scope, call),
         }
+    }
+
+    /// `<T>::default` or `<T as Default>::default`, without the type before its end; `position` is how much of the path is
+    /// the trait.
+    fn is_default(&self, scope: &Scope, path: &Path, position: usize, id: TypeId) -> bool {
+        let named = path.segments.last().is_some_and(|last| last.ident == "default" && last.arguments.is_none());
+        let of_trait = syn::Path {
+            leading_colon: path.leading_colon,
+            segments: path.segments.iter().take(position).cloned().collect(),
+        };
+        let is_trait = match position {
+            0 => !self.has_own(id, "default"),
+            _ => {
+                matches!(self.resolve(scope, &of_trait), Resolution::Foreign(path) if path.join("::") == "std::default::Default")
+            }
+        };
+        named && is_trait && path.segments.len() == position + 1
     }
 
     /// The scope of a generic function with the types and constants that `path::<A, 3>` gives it.
@@ -179,6 +192,7 @@ impl Types<'_> {
                     }
                     "self".to_owned()
                 }
+                FnArg::Typed(input) if !self.is_of(inner, &input.ty, &value) => return self.no(scope, call),
                 FnArg::Typed(input) => match &*input.pat {
                     Pat::Wild(_) => continue,
                     Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
@@ -208,6 +222,11 @@ impl Types<'_> {
         })
     }
 
+    fn is_of(&mut self, scope: &Scope, ty: &syn::Type, value: &Val) -> bool {
+        let ty = self.ty(scope, ty);
+        self.conforms(value, ty)
+    }
+
     fn foreign_call(
         &mut self,
         scope: &Scope,
@@ -220,6 +239,10 @@ impl Types<'_> {
         let arguments: &[&Expr] = &call.args.iter().collect::<Vec<_>>();
         let path = path.join("::");
         let (owner, function) = path.rsplit_once("::").unwrap_or(("", &path));
+        let ty = match (owner_type(written), function) {
+            (Some(of), "new" | "from") if ty.is_none() && has_arguments(written) => Some(self.ty(scope, &of)),
+            _ => ty,
+        };
         match (owner, function, arguments) {
             ("std::option::Option", "Some", [value]) => {
                 let inner = self.argument(ty, &["std::option::Option"]);
@@ -402,11 +425,13 @@ impl Types<'_> {
         (id, receiver, arguments): (TypeId, Val, &[&Expr]),
     ) -> Eval {
         let method = call.method.to_string();
-        let clones = method == "clone" && arguments.is_empty() && self.derives_clone(id);
-        // One of a trait that takes the value itself would come first.
-        let of_trait = self.in_trait(id, &method) || self.tree.may_be_of_blanket(scope.module, &method);
+        let clones = method == "clone" && arguments.is_empty() && self.clones(&receiver);
+        // One of a trait may come first, and comes first where only a bound says what the type of a value has.
+        let of_trait = self.in_trait(id, &method)
+            || self.tree.may_be_of_trait(scope.module, &method)
+            || !scope.generics.is_empty() && OF_TRAITS.contains(&method.as_str());
         match self.own_function(id, &method) {
-            _ if of_trait => self.no(scope, call),
+            Some(_) if of_trait => self.no(scope, call),
             Some((sig, block, inner)) => {
                 self.function(scope, env, call, (&sig, &block, &inner), Some(receiver), arguments)
             }
@@ -423,14 +448,14 @@ impl Types<'_> {
         };
         let Val::Str(text) = self.eval(scope, env, &call.receiver, None)? else { return self.no(scope, call) };
         let value = self.primitive_name(written).and_then(|name| std_value::parsed(name, &text));
+        let unsigned = self.fits(-1, written) == Some(false) && self.fits(1, written) == Some(true);
+        if unsigned && text.starts_with('-') {
+            return self.no(scope, call);
+        }
         match value.filter(|value| !matches!(value, Val::Int(number) if self.fits(*number, written) != Some(true))) {
             Some(value) => Ok(value),
             None => self.no(scope, call),
         }
-    }
-
-    fn derives_clone(&self, id: TypeId) -> bool {
-        self.user(id).is_some_and(|user| self.derives_trait(user.item, "std::clone::Clone"))
     }
 
     /// The value that a function without parameters returns, as `#[serde(default = "path")]` calls it.
@@ -455,6 +480,22 @@ pub(super) const LISTS: [&str; 5] = [
     "std::collections::LinkedList",
     "std::collections::BinaryHeap",
     "smallvec::SmallVec",
+];
+
+/// Methods of traits of std that a bound may name.
+const OF_TRAITS: [&str; 12] = [
+    "as_ref",
+    "borrow",
+    "cmp",
+    "default",
+    "eq",
+    "fmt",
+    "into",
+    "iter",
+    "partial_cmp",
+    "to_owned",
+    "to_string",
+    "try_into",
 ];
 
 pub(super) const SETS: [&str; 3] = ["std::collections::BTreeSet", "std::collections::HashSet", "indexmap::IndexSet"];

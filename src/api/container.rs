@@ -420,9 +420,17 @@ impl Types<'_> {
             (SerdeDefault::Default, _) => self.default_of(scope, field.ty, ty),
             (SerdeDefault::Path(path), _) => self.call_path(scope, path, ty),
         };
-        let written = value.and_then(|value| {
+        if field.attrs.serialize_with().is_none() && !self.is_serialize(ty) {
+            let message = format!("whether `{}` implements `Serialize` is not known", self.text(scope, field.ty));
+            self.refuse_default(
+                Refusal::new(Code::DefaultValue, scope, field.ty.span(), message)
+                    .help("derive `Serialize`, or remove the default"),
+            );
+            return None;
+        }
+        let written = value.map_err(Refusal::of_code).and_then(|value| {
             if let Some(path) = field.attrs.skip_serializing_if()
-                && self.test_path(scope, path, &value, ty)?
+                && self.test_path(scope, path, &value, ty).map_err(Refusal::of_code)?
             {
                 return Ok(None);
             }

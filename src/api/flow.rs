@@ -5,6 +5,7 @@
 use syn::{Expr, ExprField, ExprMatch, Fields, Item, Member, Pat, Stmt};
 
 use crate::schema::TypeId;
+use crate::source::{Namespace, Resolution};
 
 use super::maker::rewrites;
 use super::schema_code::Own;
@@ -75,7 +76,7 @@ impl Types<'_> {
             (Pat::Ident(name), _) if name.subpat.is_none() && name.mutability.is_none() => {
                 let path = syn::Path::from(name.ident.clone());
                 match self.value_path(scope, &path) {
-                    None if is_variable(&name.ident) => {
+                    None if is_variable(&name.ident) && self.is_free(scope, &path) => {
                         env.insert(name.ident.to_string(), value.clone());
                         Ok(true)
                     }
@@ -132,6 +133,11 @@ impl Types<'_> {
             }
             _ => self.no(scope, pat),
         }
+    }
+
+    /// Nothing that is known has this name, so that it is a variable in a pattern.
+    fn is_free(&self, scope: &Scope, path: &syn::Path) -> bool {
+        matches!(self.resolve_in(scope, path, Namespace::Values), Resolution::Unresolved(_))
     }
 
     fn all_match<'p>(
@@ -390,6 +396,6 @@ pub(super) fn is_statement(expr: &Expr) -> bool {
 }
 
 /// A name in a pattern that nothing in scope has: a variable, unless it may be a constant that was not found.
-fn is_variable(name: &syn::Ident) -> bool {
+pub(super) fn is_variable(name: &syn::Ident) -> bool {
     name.to_string().starts_with(|first: char| first.is_lowercase() || first == '_')
 }

@@ -114,10 +114,15 @@ impl Types<'_> {
             Val::Map(entries) => {
                 let mut map = Map::new();
                 for (key, value) in entries {
-                    let key = match self.json(scope, at, key)? {
-                        Value::String(text) => text,
-                        Value::Number(number) if !number.is_f64() => number.to_string(),
-                        _ => return self.unserialisable(scope, at, "a key is no string"),
+                    let key = match key {
+                        Val::Int(number) => number.to_string(),
+                        key => match self.written(scope, at, key)? {
+                            Written::Variant(name, None) => name,
+                            Written::Other(Value::String(text)) => text,
+                            Written::Other(Value::Number(number)) if !number.is_f64() => number.to_string(),
+                            Written::Some(_) | Written::None => return self.fails(scope, at, "a key is an option"),
+                            _ => return self.unserialisable(scope, at, "a key is no string"),
+                        },
                     };
                     map.insert(key, self.json(scope, at, value)?);
                 }
@@ -169,7 +174,9 @@ impl Types<'_> {
                 }
                 let mut written = self.fields_written(inner, at, *style, fields, values)?;
                 if let (TagType::Internal { tag }, Written::Object(map)) = (container.attrs.tag(), &mut written) {
-                    map.insert(tag.clone(), container.attrs.name().serialize_name().value.clone().into());
+                    // A field of this name is written after it.
+                    let name = &container.attrs.name().serialize_name().value;
+                    map.entry(tag.clone()).or_insert_with(|| name.clone().into());
                 }
                 Ok(written)
             }
@@ -179,8 +186,12 @@ impl Types<'_> {
                     return self.unserialisable(scope, at, "the variant has attributes that decide it");
                 }
                 let name = variant.attrs.name().serialize_name().value.clone();
-                let content = self.fields_written(inner, at, variant.style, &variant.fields, values)?;
-                let content = (!matches!(variant.style, Style::Unit)).then_some(content);
+                let style = match variant.style {
+                    Style::Newtype if variant.fields[0].attrs.skip_serializing() => Style::Unit,
+                    style => style,
+                };
+                let content = self.fields_written(inner, at, style, &variant.fields, values)?;
+                let content = (!matches!(style, Style::Unit)).then_some(content);
                 let tag = if variant.attrs.untagged() { &TagType::None } else { container.attrs.tag() };
                 let mut map = Map::new();
                 match tag {
@@ -264,7 +275,8 @@ impl Types<'_> {
         match field.attrs.skip_serializing_if() {
             Some(path) => {
                 let ty = self.ty(scope, field.ty);
-                self.test_path(scope, path, value, ty)
+                // That a value inside of the function can't be written says nothing of this one.
+                self.test_path(scope, path, value, ty).map_err(Refusal::of_code)
             }
             None => Ok(false),
         }

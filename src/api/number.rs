@@ -1,7 +1,9 @@
 //! Numbers: literals, operators and casts, each checked against the type that the number has.
 
 use std::cmp::Ordering;
+use std::path::Path;
 
+use serde_json::Value;
 use syn::{BinOp, Expr, Item, ItemConst, ItemStatic, Lit, UnOp};
 
 use crate::schema::TypeId;
@@ -68,8 +70,11 @@ impl Types<'_> {
             }
             (UnOp::Deref(_), value) => Ok(value),
             (UnOp::Not(_), Val::Bool(value)) => Ok(Val::Bool(!value)),
-            (UnOp::Neg(_), Val::Int(value)) if ty.is_some() && self.fits(-value, ty) == Some(true) => {
-                Ok(Val::Int(-value))
+            (UnOp::Neg(_), Val::Int(value)) => {
+                match value.checked_neg().filter(|value| self.fits(*value, ty) == Some(true)) {
+                    Some(value) => Ok(Val::Int(value)),
+                    None => self.no(scope, expr),
+                }
             }
             (UnOp::Neg(_), Val::F64(value)) => Ok(Val::F64(-value)),
             (UnOp::Neg(_), Val::F32(value)) => Ok(Val::F32(-value)),
@@ -188,6 +193,12 @@ impl Types<'_> {
             (Val::F64(left), Val::F64(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),
             (Val::F32(left), Val::F32(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),
             (Val::F32(_) | Val::F64(_), _) | (_, Val::F32(_) | Val::F64(_)) => None,
+            // Of two paths that differ in their text.
+            (Val::Json(Value::String(left)), Val::Json(Value::String(right)))
+                if left != right && Path::new(left) == Path::new(right) =>
+            {
+                None
+            }
             (Val::Json(left), Val::Json(right)) => Some(left == right),
             (Val::Some(left), Val::Some(right)) => self.equal(left, right),
             (Val::Some(_), Val::None) | (Val::None, Val::Some(_)) => Some(false),

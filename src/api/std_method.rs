@@ -50,7 +50,7 @@ impl Types<'_> {
                 ("to_string", Val::Int(value)) => Some(Val::Str(value.to_string())),
                 ("to_string", Val::Bool(value)) => Some(Val::Str(value.to_string())),
                 ("to_string", Val::Char(value)) => Some(Val::Str(value.to_string())),
-                ("clone", value) if plain(&value) => Some(value),
+                ("clone", value) if self.clones(&value) => Some(value),
                 (name, value) => test(name, &value).map(Val::Bool),
             },
             _ => None,
@@ -108,8 +108,9 @@ impl Types<'_> {
                 let other = self.eval(scope, env, other, ty)?;
                 Some(if let Val::Some(inner) = value { *inner } else { other })
             }
-            ("as_ref" | "as_deref" | "cloned" | "copied", [], value) | ("or", [_], value @ Val::Some(_)) => Some(value),
-            ("clone", [], value) if plain(&value) => Some(value),
+            ("as_ref" | "copied", [], value) | ("or", [_], value @ Val::Some(_)) => Some(value),
+            ("as_deref", [], value) if plain(&value) => Some(value),
+            ("clone" | "cloned", [], value) if self.clones(&value) => Some(value),
             ("map", [function], Val::Some(inner)) => {
                 Some(Val::Some(Box::new(self.apply(scope, env, function, *inner, None)?)))
             }
@@ -144,8 +145,8 @@ impl Types<'_> {
         ty: Option<TypeId>,
     ) -> Eval<Option<Val>> {
         Ok(Some(match (method, arguments) {
-            ("iter" | "into_iter" | "to_vec" | "as_slice" | "cloned" | "copied", []) => Val::Seq(items),
-            ("clone", []) if items.iter().all(plain) => Val::Seq(items),
+            ("iter" | "into_iter" | "as_slice" | "copied", []) => Val::Seq(items),
+            ("clone" | "cloned" | "to_vec", []) if items.iter().all(|item| self.clones(item)) => Val::Seq(items),
             ("rev", []) => Val::Seq(items.into_iter().rev().collect()),
             ("len" | "count", []) => Val::Int(i128::try_from(items.len()).unwrap_or_default()),
             ("is_empty", []) => Val::Bool(items.is_empty()),

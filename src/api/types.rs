@@ -61,6 +61,11 @@ impl Refusal {
         Refusal { code, module: scope.module, span, message: message.into(), help: None, fails: false }
     }
 
+    /// The refusal of code that is run before its value is written.
+    pub(super) fn of_code(self) -> Self {
+        Refusal { fails: false, ..self }
+    }
+
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self

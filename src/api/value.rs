@@ -88,6 +88,9 @@ pub(super) type Env = BTreeMap<String, Val>;
 
 type Eval<T = Val> = Result<T, Refusal>;
 
+/// What `[a, b]` may stand for.
+const ARRAYS: [&str; 4] = ["[]", "[T]", "&", "std::vec::Vec"];
+
 /// More nested calls than a default ever has.
 const DEPTH: usize = 32;
 
@@ -123,6 +126,9 @@ impl Types<'_> {
         let value = self.expression(scope, env, expr, ty, tail);
         self.nested -= 1;
         let value = value?;
+        if ty.is_some_and(|ty| !self.conforms(&value, ty)) {
+            return self.no(scope, expr);
+        }
         if let Val::Str(_) = value {
             self.spend(scope, expr, value.weight())?;
         }
@@ -181,12 +187,12 @@ impl Types<'_> {
             Expr::Call(call) => self.call(scope, env, call, ty),
             Expr::MethodCall(call) => self.method(scope, env, call, ty),
             Expr::Array(array) => {
-                let elem = self.argument(ty, &["[]", "&", "std::vec::Vec"]);
+                let elem = self.argument(ty, &ARRAYS);
                 let values: Eval<Vec<Val>> = array.elems.iter().map(|item| self.eval(scope, env, item, elem)).collect();
                 Ok(Val::Seq(values?))
             }
             Expr::Repeat(list) => {
-                let element = self.argument(ty, &["[]", "&", "std::vec::Vec"]);
+                let element = self.argument(ty, &ARRAYS);
                 self.repeated(scope, env, &list.expr, &list.len, element)
             }
             Expr::Tuple(tuple) => {
@@ -297,7 +303,10 @@ impl Types<'_> {
                 _ => Some(Target::Item(item)),
             },
             Resolution::Member(item, name) => {
-                let owner = owner_type(path)?;
+                let Some(owner) = owner_type(path) else {
+                    // An import brought it in.
+                    return self.item_type(scope, item).map(|id| Target::Member(id, name));
+                };
                 let written = path.segments.iter().rev().nth(1).is_some_and(|owner| !owner.arguments.is_none());
                 if written || matches!(self.tree.item(item), Item::Type(_)) {
                     let id = self.ty(scope, &owner);
@@ -393,10 +402,9 @@ impl Types<'_> {
             }
             Resolution::Local(_) => {
                 let path = syn::TypePath { attrs: Vec::new(), qself: None, path: literal.path.clone() };
-                // Arguments that are left out are those of the type that is asked for, or around the code.
+                // Arguments that are left out are those of the type that is asked for.
                 let bare = literal.path.segments.last().is_some_and(|last| last.arguments.is_none());
-                let inferred = [expected, scope.this].into_iter().flatten();
-                let inferred = inferred.filter(|_| bare).find(|id| self.names(scope, &literal.path, *id));
+                let inferred = expected.filter(|id| bare && self.names(scope, &literal.path, *id));
                 let id = inferred.unwrap_or_else(|| self.ty(scope, &syn::Type::Path(path)));
                 Some(Target::Itself(id))
             }

@@ -51,11 +51,6 @@ impl SourceTree {
             })
     }
 
-    /// The same of a trait that is implemented for types which its `impl` block does not name.
-    pub fn may_be_of_blanket(&self, module: ModuleId, name: &str) -> bool {
-        self.sources.index().has_blanket() && self.may_be_of_trait(module, name)
-    }
-
     fn all_impls(&self) -> &Impls {
         self.impls.get_or_init(|| {
             let mut impls = Impls::default();

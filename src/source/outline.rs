@@ -80,8 +80,6 @@ pub(super) struct Index {
     macros: BTreeMap<String, BTreeSet<FileId>>,
     /// Names of functions that traits declare; `$` for one that a macro names.
     of_traits: BTreeSet<String>,
-    /// An `impl` block is for a type parameter.
-    blanket: bool,
 }
 
 impl Index {
@@ -107,7 +105,6 @@ impl Index {
                 index.of_traits.extend(functions(&text[at..]).into_iter().map(str::to_owned));
             }
             for at in words(text, "impl") {
-                index.blanket |= is_blanket(&text[at..]);
                 for name in header(&text[at..]).filter(|token| token.bytes().all(is_ident)) {
                     match index.implemented.get_mut(name) {
                         Some(files) => drop(files.insert(file)),
@@ -135,11 +132,6 @@ impl Index {
     /// Whether a trait may declare a function of this name.
     pub(super) fn is_of_trait(&self, name: &str) -> bool {
         self.of_traits.contains(name) || self.of_traits.contains("$")
-    }
-
-    /// Whether a trait may be implemented for types that the `impl` block does not name.
-    pub(super) fn has_blanket(&self) -> bool {
-        self.blanket
     }
 
     /// The files that may declare a macro of this name by `macro_rules!`.
@@ -189,18 +181,6 @@ fn functions(text: &str) -> Vec<&str> {
         last = token;
     }
     found
-}
-
-/// Whether the type of an `impl` block begins with one of its parameters, or a reference to one.
-fn is_blanket(text: &str) -> bool {
-    let mut last = "";
-    let header = header(text).take_while(|token| *token != "where");
-    let is_lifetime = |token: &str, last: &str| token == "'" || last == "'";
-    let header: Vec<&str> = header.filter(|token| !is_lifetime(token, std::mem::replace(&mut last, token))).collect();
-    let Some(of) = header.iter().rposition(|token| *token == "for") else { return false };
-    let ty = header[of..].iter().skip(1).find(|token| !matches!(**token, "&" | "mut"));
-    let parameter = |pair: &[&str]| matches!(pair[0], "<" | ",") && Some(&pair[1]) == ty;
-    header.get(1) == Some(&"<") && header[..of].windows(2).any(parameter)
 }
 
 fn has_word(text: &str, word: &str) -> bool {
@@ -288,19 +268,6 @@ mod tests {
             assert_eq!(found.iter().filter(|name| name.bytes().all(is_ident)).count(), {
                 names.iter().filter(|name| **name != "$").count()
             });
-        }
-    }
-
-    #[test]
-    fn blankets() {
-        for (text, blanket) in [
-            ("impl<T> A for T {}", true),
-            ("impl<'a, T: B<C>, const N: usize> A<T> for &'a mut T where T: for<'b> C<'b> {}", true),
-            ("impl<T> A for Vec<T> {}", false),
-            ("impl A for T {}", false),
-            ("impl<T> T {}", false),
-        ] {
-            assert_eq!(index(&[text]).has_blanket(), blanket, "{text}");
         }
     }
 

@@ -1,0 +1,76 @@
+//! What the types of values decide: whether a value is of the type that its place asks for, whether that type can be
+//! written by serde, and whether a copy is what was copied.
+
+use crate::schema::TypeId;
+
+use super::call::{LISTS, MAPS, POINTERS, SETS};
+use super::number::in_range;
+use super::types::{Info, Types};
+use super::value::Val;
+
+impl Types<'_> {
+    /// False when the compiler would make another value of it first: it finds the type of a number by inference, and
+    /// goes through `Deref` where a reference to another type is asked for.
+    pub(super) fn conforms(&self, value: &Val, ty: TypeId) -> bool {
+        let of_user = matches!(value, Val::Struct(..) | Val::Variant(..));
+        let (known, arguments) = match self.info(ty) {
+            Info::User(_) => {
+                return match value {
+                    Val::Struct(id, _) | Val::Variant(id, ..) => *id == ty,
+                    Val::Unit | Val::Json(_) | Val::Recipe(_) | Val::Rule(_) | Val::Generator | Val::Place(_) => true,
+                    _ => false,
+                };
+            }
+            Info::Outside(_) => return !of_user,
+            Info::Const(_) | Info::Described | Info::Refused(_) => return true,
+            Info::Known(known, arguments) => (known, arguments),
+        };
+        let all = |values: &[Val]| values.iter().all(|value| self.conforms(value, arguments[0]));
+        match (known.path, value) {
+            ("&" | "std::borrow::Cow", value) => self.conforms(value, arguments[0]),
+            (path, value) if POINTERS.contains(&path) => self.conforms(value, arguments[0]),
+            ("std::option::Option", Val::Some(inner)) => self.conforms(inner, arguments[0]),
+            ("()", Val::Seq(values)) => {
+                values.iter().zip(arguments).all(|(value, argument)| self.conforms(value, *argument))
+            }
+            ("[]" | "[T]", Val::Seq(values)) => all(values),
+            (path, Val::Seq(values)) if LISTS.contains(&path) || SETS.contains(&path) => all(values),
+            (path, Val::Map(entries)) if MAPS.contains(&path) => entries
+                .iter()
+                .all(|(key, value)| self.conforms(key, arguments[0]) && self.conforms(value, arguments[1])),
+            ("f32", Val::F64(_)) | ("f64", Val::F32(_)) => false,
+            (path, Val::Int(value)) => in_range(*value, path) != Some(false),
+            _ => !of_user,
+        }
+    }
+
+    /// Whether a type implements `Serialize`, as far as its source says so.
+    pub(super) fn is_serialize(&self, ty: TypeId) -> bool {
+        match self.info(ty) {
+            Info::User(user) => {
+                let arguments = || user.scope.generics.values().all(|argument| self.is_serialize(*argument));
+                self.implements(ty, "serde::Serialize")
+                    || self.derives_trait(user.item, "serde::Serialize") && arguments()
+            }
+            Info::Known(known, _) if known.path == "std::marker::PhantomData" => true,
+            Info::Known(_, arguments) => arguments.iter().all(|argument| self.is_serialize(*argument)),
+            Info::Outside(_) | Info::Const(_) | Info::Described | Info::Refused(_) => true,
+        }
+    }
+
+    /// Whether `Clone` makes the same value again: that of the language, of std or derived.
+    pub(super) fn clones(&self, value: &Val) -> bool {
+        let all = |values: &[Val]| values.iter().all(|value| self.clones(value));
+        match value {
+            Val::Struct(id, values) | Val::Variant(id, _, values) => {
+                let derives = |item| self.derives_trait(item, "std::clone::Clone");
+                self.user(*id).is_some_and(|user| derives(user.item)) && all(values)
+            }
+            Val::Some(inner) => self.clones(inner),
+            Val::Seq(values) => all(values),
+            Val::Map(entries) => entries.iter().all(|(key, value)| self.clones(key) && self.clones(value)),
+            Val::Recipe(_) | Val::Rule(_) | Val::Generator | Val::Place(_) => false,
+            _ => true,
+        }
+    }
+}
