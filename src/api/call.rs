@@ -85,7 +85,7 @@ impl Types<'_> {
                 }
                 None => self.no(scope, call),
             },
-            None => self.no(scope, call),
+            None => self.unknown(scope, call, &function.path),
         }
     }
 

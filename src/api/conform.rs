@@ -4,6 +4,7 @@
 use crate::schema::TypeId;
 
 use super::call::{LISTS, MAPS, POINTERS, SETS};
+use super::default_of::WRAPPERS;
 use super::number::in_range;
 use super::types::{Info, Types};
 use super::value::Val;
@@ -27,8 +28,8 @@ impl Types<'_> {
         };
         let all = |values: &[Val]| values.iter().all(|value| self.conforms(value, arguments[0]));
         match (known.path, value) {
-            ("&" | "std::borrow::Cow", value) => self.conforms(value, arguments[0]),
-            (path, value) if POINTERS.contains(&path) => self.conforms(value, arguments[0]),
+            ("&", value) => self.conforms(value, arguments[0]),
+            (path, value) if POINTERS.contains(&path) || WRAPPERS.contains(&path) => self.conforms(value, arguments[0]),
             ("std::option::Option", Val::Some(inner)) => self.conforms(inner, arguments[0]),
             ("()", Val::Seq(values)) => {
                 values.iter().zip(arguments).all(|(value, argument)| self.conforms(value, *argument))

@@ -76,7 +76,7 @@ impl Types<'_> {
             for (index, ..) in &validated.fields {
                 if read[*index].attrs.flatten() {
                     let message = "which property gets the rules of a flattened field is not decided";
-                    self.refuse(Refusal::new(Code::KubeAttribute, scope, read[*index].original.span(), message));
+                    self.refuse(Refusal::new(Code::KubeAttribute, scope, place(read[*index].original), message));
                 }
             }
         }

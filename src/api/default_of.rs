@@ -5,7 +5,9 @@ use std::time::Duration;
 use quote::ToTokens;
 use serde_json::Value;
 use syn::Item;
+use syn::spanned::Spanned as _;
 
+use crate::diagnostic::Code;
 use crate::schema::{TypeId, known};
 use crate::source::ItemRef;
 
@@ -83,7 +85,12 @@ impl Types<'_> {
                 Some((function, inner)) => {
                     types.invoke(scope, at, (&function.sig, &function.block, &inner), Vec::new())
                 }
-                None => types.no(scope, at),
+                None if types.implements(id, "std::default::Default") => types.no(scope, at),
+                None => {
+                    let message = format!("`{}` has no `Default` in the source", types.text(scope, at));
+                    Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message)
+                        .help("derive `Default`, or write an `impl Default` for it"))
+                }
             }
         })
     }
@@ -109,7 +116,7 @@ impl Types<'_> {
 }
 
 /// Types whose default is that of their argument, and which are written like it.
-const WRAPPERS: [&str; 7] = [
+pub(super) const WRAPPERS: [&str; 7] = [
     "std::borrow::Cow",
     "std::cell::Cell",
     "std::cell::RefCell",

@@ -107,6 +107,20 @@ impl Types<'_> {
             .help("use literals, constants, or functions that only return them"))
     }
 
+    /// The refusal of what a path names, when nothing is found.
+    pub(super) fn unknown<T>(&self, scope: &Scope, what: &impl ToTokens, path: &Path) -> Eval<T> {
+        let of_type = path.segments.len() > 1
+            && path
+                .segments
+                .first()
+                .is_some_and(|first| first.ident == "Self" || scope.generics.contains_key(&first.ident.to_string()));
+        match self.resolve_in(scope, path, Namespace::Values) {
+            Resolution::Unresolved(why) if !of_type => Err(Refusal::new(Code::Expression, scope, path.span(), why)
+                .help("write the full path of it, or a `use` that names it")),
+            _ => self.no(scope, what),
+        }
+    }
+
     /// An expression that stands for a number of elements.
     pub(super) fn integer(&mut self, scope: &Scope, expr: &Expr, ty: Option<TypeId>) -> Option<usize> {
         match self.eval(scope, &Env::new(), expr, ty) {
@@ -279,7 +293,8 @@ impl Types<'_> {
                 Some(Fields::Unit) => Ok(Val::Struct(id, Vec::new())),
                 _ => self.no(scope, expr),
             },
-            Some(Target::Generated(..)) | None => self.no(scope, expr),
+            Some(Target::Generated(..)) => self.no(scope, expr),
+            None => self.unknown(scope, expr, path),
         }
     }
 
