@@ -258,26 +258,35 @@ impl Types<'_> {
             },
             (_, _, [value]) if is_json_function(&path) => self.json_function(scope, env, call, &path, value, ty),
             ("serde_json::Map" | "schemars::Schema", "new" | "default", []) => Ok(Val::Json(Value::Object(Map::new()))),
-            ("std::borrow::Cow", "Borrowed" | "Owned", [value]) => self.eval(scope, env, value, None),
+            ("std::borrow::Cow", "Owned", [value]) if self.is_text(ty) && !self.is_json(ty) => {
+                let text = self.primitive("std::string::String");
+                self.eval(scope, env, value, text)
+            }
+            ("std::borrow::Cow", "Borrowed" | "Owned", [value]) => {
+                let inner = self.argument(ty, &["std::borrow::Cow"]);
+                self.eval(scope, env, value, inner)
+            }
             ("std::string::String", "new", []) => Ok(Val::Str(String::new())),
-            ("std::string::String", "from", [value]) => match self.eval(scope, env, value, None)? {
-                Val::Str(text) => Ok(Val::Str(text)),
-                _ => self.no(scope, call),
-            },
+            ("std::string::String" | "std::borrow::Cow", "from", [value]) => {
+                match self.eval(scope, env, value, None)? {
+                    Val::Str(text) => Ok(Val::Str(text)),
+                    _ => self.no(scope, call),
+                }
+            }
             (_, "new", []) if LISTS.contains(&owner) || SETS.contains(&owner) => Ok(Val::Seq(Vec::new())),
             (_, "new", []) if MAPS.contains(&owner) => Ok(Val::Map(Vec::new())),
             (_, "new", [value]) if POINTERS.contains(&owner) => {
                 let inner = self.argument(ty, &POINTERS);
                 self.eval(scope, env, value, inner)
             }
-            (_, "from", [value]) if LISTS[..3].contains(&owner) => {
+            (_, "from" | "from_iter", [value]) if LISTS[..3].contains(&owner) => {
                 let element = self.argument(ty, &LISTS);
                 match unwrap(value) {
                     Expr::Array(array) => self.list(scope, env, array.elems.iter(), element).map(Val::Seq),
                     _ => self.no(scope, call),
                 }
             }
-            (_, "from", [value]) if SETS[..2].contains(&owner) => {
+            (_, "from" | "from_iter", [value]) if SETS[..2].contains(&owner) => {
                 let element = self.argument(ty, &SETS);
                 match unwrap(value) {
                     Expr::Array(array) => {
@@ -291,7 +300,7 @@ impl Types<'_> {
                     _ => self.no(scope, call),
                 }
             }
-            (_, "from", [value]) if MAPS[..2].contains(&owner) => {
+            (_, "from" | "from_iter", [value]) if MAPS[..2].contains(&owner) => {
                 let Expr::Array(array) = unwrap(value) else { return self.no(scope, call) };
                 self.map_of(scope, env, array, ty)
             }
@@ -384,7 +393,12 @@ impl Types<'_> {
         let receiver = match &*call.receiver {
             receiver if of_trait => self.eval(scope, env, receiver, None)?,
             // The `Ok` of a call has the type that the place asks for.
-            Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => self.call(scope, env, inner, ty)?,
+            Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => {
+                match self.number_tried(scope, env, inner)? {
+                    Some(number) => return Ok(number),
+                    None => self.call(scope, env, inner, ty)?,
+                }
+            }
             Expr::MethodCall(inner) if inner.method == "parse" && matches!(method.as_str(), "unwrap" | "expect") => {
                 return self.parsed(scope, env, inner, ty);
             }
@@ -413,6 +427,20 @@ impl Types<'_> {
         match self.std_method(scope, env, call, (receiver, &method, &arguments), ty)? {
             Some(value) => Ok(value),
             None => self.no(scope, call),
+        }
+    }
+
+    /// What is in `u8::try_from(value)` when it is `Ok`.
+    fn number_tried(&mut self, scope: &Scope, env: &Env, call: &ExprCall) -> Eval<Option<Val>> {
+        let (Expr::Path(function), [value]) = (&*call.func, &*call.args.iter().collect::<Vec<_>>()) else {
+            return Ok(None);
+        };
+        match self.value_path(scope, &function.path) {
+            Some(Target::Foreign(path)) if function.qself.is_none() && path.len() == 3 && path[2] == "try_from" => {
+                let value = self.eval(scope, env, value, None)?;
+                Ok(std_value::converted(&path.join("::"), "try_from", &value))
+            }
+            _ => Ok(None),
         }
     }
 

@@ -123,6 +123,12 @@ impl Types<'_> {
                 BinOp::Mul(_) => left.checked_mul(right).map(Val::Int),
                 BinOp::Div(_) => left.checked_div(right).map(Val::Int),
                 BinOp::Rem(_) => left.checked_rem(right).map(Val::Int),
+                // A negative number is the same in all widths.
+                BinOp::BitAnd(_) => Some(Val::Int(left & right)),
+                BinOp::BitOr(_) => Some(Val::Int(left | right)),
+                BinOp::BitXor(_) => Some(Val::Int(left ^ right)),
+                // No type has fewer bits.
+                BinOp::Shr(_) if (0..8).contains(&right) => Some(Val::Int(left >> right)),
                 BinOp::Shl(_) => u32::try_from(right)
                     .ok()
                     .and_then(|right| 1i128.checked_shl(right))
@@ -232,7 +238,8 @@ const SEEN: usize = 5;
 
 /// Both sides have the type of the result.
 fn is_arithmetic(op: &BinOp) -> bool {
-    matches!(op, BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_))
+    let of_numbers = matches!(op, BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_));
+    of_numbers || matches!(op, BinOp::BitAnd(_) | BinOp::BitOr(_) | BinOp::BitXor(_))
 }
 
 /// A number without a type: that of the place, where rustc sees what does not fit, or `i32`.

@@ -76,6 +76,7 @@ impl Types<'_> {
             ("to_string" | "to_owned" | "clone" | "as_str" | "into_owned", []) => Val::Str(text.to_owned()),
             // Into what, only the type says.
             ("into", []) if self.is_text(ty) => Val::Str(text.to_owned()),
+            ("into", []) if self.primitive_name(ty) == Some("std::path::PathBuf") => Val::Json(text.into()),
             ("len", []) => Val::Int(i128::try_from(text.len()).unwrap_or_default()),
             ("to_lowercase", []) => Val::Str(text.to_lowercase()),
             ("to_uppercase", []) => Val::Str(text.to_uppercase()),

@@ -51,6 +51,7 @@ pub(super) fn called(path: &str, arguments: &[Val]) -> Option<Val> {
         ("std::path::PathBuf::from", [Val::Str(path)]) => Some(written(path)),
         ("std::vec::Vec::with_capacity", [Val::Int(_)]) => Some(Val::Seq(Vec::new())),
         ("uuid::Uuid::nil", []) => Some(nil_uuid()),
+        (path, [value]) if let Some(converted) = converted(path, "from", value) => Some(converted),
         (path, [Val::Int(value)]) => {
             let ty = path.strip_prefix("std::num::NonZero")?.strip_suffix("::new")?.to_lowercase();
             let (min, max) = range(&ty)?;
@@ -59,6 +60,19 @@ pub(super) fn called(path: &str, arguments: &[Val]) -> Option<Val> {
         }
         _ => None,
     }
+}
+
+/// `number::from(value)` or `number::try_from(value)` by the name of the function, when the value is one of the type.
+pub(super) fn converted(path: &str, function: &str, value: &Val) -> Option<Val> {
+    let ty = path.strip_prefix("std::")?.strip_suffix(function)?.strip_suffix("::")?;
+    let (min, max) = range(ty)?;
+    let number = match value {
+        Val::Int(number) => *number,
+        Val::Bool(value) => i128::from(*value),
+        Val::Char(value) => i128::from(u32::from(*value)),
+        _ => return None,
+    };
+    (min..=max).contains(&number).then_some(Val::Int(number))
 }
 
 fn duration(path: &str, arguments: &[Val]) -> Option<Duration> {
