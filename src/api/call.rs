@@ -93,15 +93,13 @@ impl Types<'_> {
     /// the trait.
     fn is_default(&self, scope: &Scope, path: &Path, position: usize, id: TypeId) -> bool {
         let named = path.segments.last().is_some_and(|last| last.ident == "default" && last.arguments.is_none());
-        let of_trait = syn::Path {
-            leading_colon: path.leading_colon,
-            segments: path.segments.iter().take(position).cloned().collect(),
-        };
+        let segments = path.segments.iter().take(position).cloned().collect();
         let is_trait = match position {
             0 => !self.has_own(id, "default"),
-            _ => {
-                matches!(self.resolve(scope, &of_trait), Resolution::Foreign(path) if path.join("::") == "std::default::Default")
-            }
+            _ => match self.resolve(scope, &Path { leading_colon: path.leading_colon, segments }) {
+                Resolution::Foreign(path) => path.join("::") == "std::default::Default",
+                _ => false,
+            },
         };
         named && is_trait && path.segments.len() == position + 1
     }
