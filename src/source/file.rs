@@ -12,7 +12,7 @@ use crate::diagnostic::Origin;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileId(pub(super) u32);
 
-/// A source file as it is on disk.
+/// A source file as rustc reads it: a line ends with `\n`, also where it ends with `\r\n` on disk.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
     /// Where it was read from.
@@ -33,6 +33,7 @@ pub(crate) struct SourceFile {
 
 impl SourceFile {
     pub(super) fn new(disk: PathBuf, shown: &Path, text: String, own: bool) -> Self {
+        let text = if text.contains("\r\n") { text.replace("\r\n", "\n") } else { text };
         let base = prologue(&text);
         let path = shown.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
         let (inactive, switched_off) = (Vec::new(), OnceLock::new());
@@ -109,6 +110,16 @@ pub(crate) fn relative(path: &Path, root: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_end_as_rustc_has_them_end() {
+        for (disk, read) in
+            [("a\r\nb\r\n", "a\nb\n"), ("a\r\r\nb\rc\n\r", "a\r\nb\rc\n\r"), ("\u{feff}\r\n", "\u{feff}\n")]
+        {
+            let file = SourceFile::new(PathBuf::from("a.rs"), Path::new("a.rs"), disk.to_owned(), true);
+            assert_eq!(&*file.text, read, "{disk:?}");
+        }
+    }
 
     #[test]
     fn prologue_is_mark_and_shebang() {

@@ -86,10 +86,15 @@ fn oracle() -> &'static Oracle {
         let sample = "tests/samples/memcached-operator/src/api/v1alpha1/memcached.rs";
         let sample = std::fs::read_to_string(root.join(sample)).unwrap();
         let sample = sample.replacen("//! ", "//! crds: Memcached\n//! ", 1);
+        // The same with the line ends of Windows, whatever git makes of the file.
+        let lines = std::fs::read_to_string(root.join("tests/fixtures/types/lines.rs")).unwrap();
+        modules.push(Module::new("crlf", lines.replace('\n', "\r\n")));
+        let [manifest, lock] = like_the_sample("oracle");
+        let included = ("src/included.txt", "three\r\n four\r\n".to_owned());
         for (index, text) in edits::many(&sample, seed(), EDITS).into_iter().enumerate() {
             modules.push(Module::new(&format!("edit_{index:02}"), text));
         }
-        Oracle::ask("oracle", modules, &like_the_sample("oracle"))
+        Oracle::ask("oracle", modules, &[manifest, lock, included])
     })
 }
 
