@@ -9,6 +9,7 @@ mod container;
 mod default_of;
 mod dependency;
 mod flow;
+mod hidden;
 mod item_impl;
 mod json;
 mod kube_attr;
@@ -31,7 +32,6 @@ use std::sync::Arc;
 
 use darling::FromDeriveInput as _;
 use darling::util::Override;
-use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
@@ -40,8 +40,9 @@ use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta, Token};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::schema::known;
 use crate::schema::{Constraints, Container, Field, Graph, Meta, Shape, TypeId, Unknown, Validated};
-use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
+use crate::source::{ItemRef, SourceTree};
 
+use hidden::Hidden;
 use kube_attr::{KubeAttrs, SchemaMode};
 use schemars_attr::SchemarsAttrs;
 use types::{Derive, Refusal, Scope, Types, attributes, derives};
@@ -138,19 +139,15 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     let mut declared = Vec::new();
     let mut diagnostics = Diagnostics::default();
     let mut seen = BTreeSet::new();
+    let hidden = Hidden::new(tree);
     for item in tree.declarations() {
         let module = tree.module(item);
-        match tree.item(item) {
-            Item::Struct(_) | Item::Enum(_) | Item::Union(_) => {}
-            other => {
-                if let Some(diagnostic) = hidden(tree, module, other) {
-                    diagnostics.push(diagnostic);
-                }
-                continue;
-            }
+        if !matches!(tree.item(item), Item::Struct(_) | Item::Enum(_) | Item::Union(_)) {
+            diagnostics.extend(hidden.behind(module, tree.item(item)).into_iter().collect());
+            continue;
         }
         for attribute in attributes(tree.item(item)) {
-            if attribute.path().is_ident("cfg_attr") && mentions(attribute.meta.to_token_stream(), false) {
+            if attribute.path().is_ident("cfg_attr") && hidden.is_named(attribute.meta.to_token_stream()) {
                 let message =
                     "whether `CustomResource` is derived depends on a `cfg` that only the compiler can decide";
                 let origin = tree.origin(module, attribute.span());
@@ -164,22 +161,21 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
             if seen.insert((origin.path, origin.range.start)) {
                 declared.push(Declared { item, doubt: None });
             }
+            diagnostics.extend(hidden.inside(module, tree.item(item)).into_iter().collect());
             continue;
         }
-        if let Some(diagnostic) = hidden(tree, module, tree.item(item)) {
-            diagnostics.push(diagnostic);
-        }
+        diagnostics.extend(hidden.behind(module, tree.item(item)).into_iter().collect());
         for (_, derive) in found {
             let Derive::Unresolved(text, span) = derive else { continue };
-            let says_so = text.rsplit("::").next() == Some("CustomResource");
-            if says_so || !text.contains("::") {
+            let name = text.rsplit("::").next().unwrap_or_default();
+            if hidden.is_name(name) || !text.contains("::") {
                 let kube = attributes(tree.item(item)).iter().any(|attribute| attribute.path().is_ident("kube"));
                 let doubt = Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
                     .at(tree.origin(module, span))
                     .help(NAME);
                 if kube {
                     declared.push(Declared { item, doubt: Some(doubt) });
-                } else if says_so {
+                } else if name == "CustomResource" {
                     diagnostics.push(doubt);
                 }
             }
@@ -221,105 +217,6 @@ pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
     }
     diagnostics.sort();
     diagnostics
-}
-
-/// Resources in places that are not read: macros, included files and bodies of functions.
-fn hidden(tree: &SourceTree, module: ModuleId, item: &Item) -> Option<Diagnostic> {
-    let origin = tree.origin(module, item.span());
-    let error = |message: String| Diagnostic::new(Code::HiddenResource, message).at(origin.clone()).help(LIST);
-    if let Item::Macro(call) = item
-        && call.ident.is_none()
-    {
-        return macro_call(tree, module, &call.mac, error, &origin);
-    }
-    if let Some(attribute) = attributes_of(item).iter().find(|attribute| makes_resources(attribute)) {
-        let name = attribute.path().to_token_stream().to_string().replace(' ', "");
-        return Some(error(format!("the attribute macro `#[{name}]` may declare custom resources, and is not read")));
-    }
-    if matches!(item, Item::Use(_) | Item::Mod(_) | Item::Struct(_) | Item::Enum(_) | Item::Union(_))
-        || !origin.text.get(origin.range.clone())?.contains("CustomResource")
-    {
-        return None;
-    }
-    let (found, place) = match item {
-        Item::Macro(item) => (mentions(item.mac.tokens.clone(), false), "a macro"),
-        item => (mentions(item.to_token_stream(), true), "the body of an item"),
-    };
-    found.then(|| error(format!("{place} derives `CustomResource`, and what it declares is not read")))
-}
-
-/// What a macro among the items of a module may declare.
-fn macro_call(
-    tree: &SourceTree,
-    module: ModuleId,
-    mac: &syn::Macro,
-    error: impl Fn(String) -> Diagnostic,
-    origin: &Origin,
-) -> Option<Diagnostic> {
-    let unread = |message: String| Some(Diagnostic::new(Code::UnreadMacro, message).at(origin.clone()).help(LIST));
-    let name = mac.path.to_token_stream().to_string().replace(' ', "");
-    if mac.path.segments.last().is_some_and(|last| last.ident == "include") {
-        let Ok(path) = mac.parse_body::<syn::LitStr>() else {
-            return unread("the file that `include!` takes in is not known".to_owned());
-        };
-        return match tree.include(module, &path.value()) {
-            Some(text) if text.contains("CustomResource") => {
-                Some(error(format!("`{}` is included and derives `CustomResource`", path.value())))
-            }
-            Some(_) => None,
-            None => unread(format!("`{}` is included and can't be read", path.value())),
-        };
-    }
-    if mentions(mac.tokens.clone(), false) {
-        return Some(error("a macro derives `CustomResource`, and what it declares is not read".to_owned()));
-    }
-    match tree.resolve_in(module, &mac.path, Namespace::Macros) {
-        Resolution::Local(definition) if !tree.is_own(tree.module(definition)) => {
-            let Item::Macro(definition) = tree.item(definition) else { return None };
-            mentions(definition.mac.tokens.clone(), false).then(|| {
-                error(format!("the macro `{name}!` derives `CustomResource`, and what it declares is not read"))
-            })
-        }
-        Resolution::Foreign(path) if tree.knows_kube(&path[0]) => {
-            unread(format!("the macro `{name}!` is of a crate that uses kube, and may declare custom resources"))
-        }
-        _ => None,
-    }
-}
-
-/// An attribute that is no known one and speaks of custom resources.
-fn makes_resources(attribute: &syn::Attribute) -> bool {
-    fn speaks(tokens: TokenStream) -> bool {
-        tokens.into_iter().any(|token| match token {
-            TokenTree::Group(group) => speaks(group.stream()),
-            TokenTree::Ident(ident) => ["crd", "kube_core", "CustomResource"].iter().any(|word| ident == word),
-            _ => false,
-        })
-    }
-    let path = attribute.path();
-    let inert = path.get_ident().is_some_and(|ident| maker::INERT.contains(&ident.to_string().as_str()));
-    let other = path.is_ident("cfg") || path.is_ident("cfg_attr");
-    !inert && !other && (speaks(attribute.meta.to_token_stream()))
-}
-
-fn attributes_of(item: &Item) -> &[syn::Attribute] {
-    match item {
-        Item::Mod(item) => &item.attrs,
-        item => attributes(item),
-    }
-}
-
-/// `CustomResource` inside a `derive(…)`, or anywhere.
-fn mentions(tokens: TokenStream, in_derive: bool) -> bool {
-    let mut after_derive = false;
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => mentions(group.stream(), in_derive && !std::mem::take(&mut after_derive)),
-        TokenTree::Ident(ident) => {
-            after_derive = ident == "derive";
-            !in_derive && ident == "CustomResource"
-        }
-        _ => false,
-    })
 }
 
 fn api(tree: &SourceTree, item: ItemRef) -> (Option<Api>, Diagnostics) {
@@ -555,19 +452,6 @@ mod tests {
             ("y", "ys"),
         ] {
             assert_eq!(plural(word), expected);
-        }
-    }
-
-    #[test]
-    fn a_derive_is_found_only_where_it_is_one() {
-        for (tokens, in_derive, expected) in [
-            ("#[derive(CustomResource)] struct S;", true, true),
-            ("use kube::CustomResource;", true, false),
-            ("fn f() { #[derive(Clone, kube::CustomResource)] struct S; }", true, true),
-            ("fn crd(x: CustomResource) {}", true, false),
-            ("CustomResource", false, true),
-        ] {
-            assert_eq!(mentions(tokens.parse().unwrap(), in_derive), expected, "{tokens}");
         }
     }
 }

@@ -508,6 +508,11 @@ impl SourceTree {
         self.sources.wanted.borrow().is_empty()
     }
 
+    /// `name` and every other name that a `use` in any file may give it, also in steps.
+    pub fn names(&self, name: &str) -> BTreeSet<String> {
+        self.sources.index().names(name)
+    }
+
     /// The module belongs to a package that comes from a registry.
     pub fn is_fetched(&self, module: ModuleId) -> bool {
         self.sources.packages[self.krate(module).package.0 as usize].fetched

@@ -90,7 +90,7 @@ impl Index {
                 let words = statement(&text[at..]).filter(|token| !matches!(*token, "r" | "#"));
                 let mut before = ["", ""];
                 for word in words {
-                    if before[1] == "as" {
+                    if before[1] == "as" && word != "_" {
                         index.renamed.entry(before[0].to_owned()).or_default().insert(word.to_owned());
                     }
                     before = [before[1], word];
@@ -234,7 +234,7 @@ mod tests {
         let texts = [
             "use kube::{CustomResource /* ! */ as A};",
             "pub use a::A as r#type; // A as B",
-            "use x::r#type as C; use y::Z as D; fn f() { 1 as E; }",
+            "use x::r#type as C; use y::Z as D; use x::C as _; fn f() { 1 as E; }",
         ];
         let names = index(&texts).names("CustomResource");
         assert_eq!(Vec::from_iter(&names), ["A", "C", "CustomResource", "type"]);

@@ -93,6 +93,42 @@ fn a_resource_in_an_odd_place() {
     }
 }
 
+/// A resource that is not read is never left out in silence.
+#[test]
+fn a_resource_that_is_hidden() {
+    let names = "//- src/lib.rs\nmod k; mod a;\n//- src/k.rs\npub use kube::CustomResource as Q;\n//- src/a.rs\n";
+    let resource = kind("A", "Q");
+    let conditional = kind("A", "Clone").replacen("#[derive(Clone, ", "#[cfg_attr(unix, derive(Q))]\n#[derive(", 1);
+    let direct = kind("A", "kube::CustomResource");
+    for (code, hidden) in [
+        (format!("use kube::CustomResource as Q;\nfn f() {{ {resource} }}"), true),
+        (format!("use crate::k::Q;\nfn f() {{ {resource} }}"), true),
+        (format!("fn f() {{ use kube::CustomResource as Q; {resource} }}"), true),
+        (format!("use kube::CustomResource as Q;\nfn f() {{ {conditional} }}"), true),
+        (format!("use crate::k::Q;\nvec! {{ {resource} }}"), true),
+        ("use crate::k::Q;\nmacro_rules! m { () => { #[derive(Q)] struct A; } }".to_owned(), true),
+        (format!("use crate::k::Q;\n{conditional}"), true),
+        ("use crate::k::Q;\n#[apply(Q)] struct A;".to_owned(), true),
+        ("include!(\"k.rs\");".to_owned(), true),
+        (format!("struct B {{ b: [u8; {{ {direct} 1 }}] }}"), true),
+        (format!("struct B {{ b: vec! {{ {direct} }} }}"), true),
+        (format!("struct B<const N: usize = {{ {direct} 1 }}>;"), true),
+        (format!("enum B {{ B = {{ {direct} 1 }} }}"), true),
+        (format!("union B {{ b: [u8; {{ use crate::k::Q; {resource} 1 }}] }}"), true),
+        (direct.replacen("a: String", &format!("a: [u8; {{ {direct} 1 }}]"), 1), true),
+        ("use crate::k::Q;\nfn f<Q>(q: Q) { struct A<Q>(Q); }".to_owned(), false),
+        ("use crate::k::Q;\n#[derive(Clone)] struct A { q: Q }\nstruct Quiet; fn q() { Quiet }".to_owned(), false),
+    ] {
+        let (found, findings) = same(&format!("{names}{code}\n"));
+        let said = ["derives `CustomResource`", "whether `CustomResource` is derived", "may declare custom resources"]
+            .iter()
+            .any(|message| findings.contains(message));
+        assert_eq!((said, found), (hidden, vec!["role.yaml".to_owned()]), "{code}\n{findings}");
+    }
+    let (found, findings) = same(&format!("{names}use crate::k::Q;\n{resource}"));
+    assert_eq!((found.len(), findings.as_str()), (2, ""));
+}
+
 #[test]
 fn what_a_resource_needs_is_read_from_where_it_is() {
     let spec = format!(
