@@ -22,6 +22,7 @@ mod predicate;
 mod rule;
 mod schema_code;
 mod schemars_attr;
+mod serde_type;
 mod std_method;
 mod std_value;
 mod types;

@@ -433,7 +433,7 @@ thread_local! {
 }
 
 /// Runs code that panics on some input, without a message on the terminal.
-fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let previous = std::panic::take_hook();

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
+use serde_derive_internals::Derive as SerdeDerive;
 use serde_derive_internals::ast::{self, Data};
-use serde_derive_internals::{Ctxt, Derive as SerdeDerive};
 use syn::punctuated::Punctuated;
 use syn::visit::Visit;
 use syn::{FnArg, Item, Token, Type as SynType, WherePredicate};
@@ -13,6 +13,7 @@ use syn::{FnArg, Item, Token, Type as SynType, WherePredicate};
 use crate::source::{ItemRef, Resolution};
 
 use super::container::generics;
+use super::serde_type::serde_type;
 use super::types::{Scope, Types};
 
 impl Types<'_> {
@@ -190,11 +191,7 @@ impl Types<'_> {
             return self.is_written(&Scope::module(self.tree.module(item)), &parameters, &alias.ty);
         }
         let input = self.derive_input(item).filter(|_| self.derives_trait(item, "serde::Serialize"))?;
-        let errors = Ctxt::new();
-        let dummy = syn::Ident::new("__private", Span::call_site());
-        let container = ast::Container::from_ast(&errors, &input, SerdeDerive::Serialize, &dummy);
-        errors.check().ok()?;
-        let container = container?;
+        let container = serde_type(&input, SerdeDerive::Serialize).ok()?;
         let attrs = &container.attrs;
         let own_bound = |field: &ast::Field<'_>| field.attrs.ser_bound().is_some();
         let special = |variant: &ast::Variant<'_>| {

@@ -19,6 +19,7 @@ use super::bound::Provable;
 use super::kube_attr::{KubeSchemaAttrs, KubeSchemaFieldAttrs};
 use super::maker::Maker;
 use super::schemars_attr::{Place, SchemarsAttrs, With};
+use super::serde_type::serde_type;
 use super::types::{Refusal, Scope, Types, UserType};
 use super::value::Val;
 
@@ -43,14 +44,13 @@ impl Types<'_> {
                 return None;
             }
         };
-        let errors = Ctxt::new();
-        let dummy = syn::Ident::new("__private", Span::call_site());
-        let parsed = ast::Container::from_ast(&errors, &input, SerdeDerive::Deserialize, &dummy);
-        if let Err(error) = errors.check() {
-            self.refuse_syntax(Code::SerdeAttribute, scope.module, error);
-            return None;
-        }
-        let cont = parsed?;
+        let cont = match serde_type(&input, SerdeDerive::Deserialize) {
+            Ok(cont) => cont,
+            Err(error) => {
+                self.refuse_syntax(Code::SerdeAttribute, scope.module, error);
+                return None;
+            }
+        };
         let attrs = self.schemars_attrs(scope, &input.attrs, Place::Container)?;
         if let Some(path) = &attrs.ref_variants {
             let message = "`_unstable_ref_variants` makes references, which no CRD may have";
@@ -96,15 +96,15 @@ impl Types<'_> {
             [("serde::Deserialize", SerdeDerive::Deserialize), ("serde::Serialize", SerdeDerive::Serialize)]
         {
             if !checked && self.derives_trait(user.item, canonical) {
-                let errors = Ctxt::new();
-                let dummy = syn::Ident::new("__private", Span::call_site());
-                let parsed = ast::Container::from_ast(&errors, input, derive, &dummy);
-                if let Err(error) = errors.check() {
-                    self.refuse_syntax(Code::SerdeAttribute, user.scope.module, error);
-                    return None;
-                }
+                let container = match serde_type(input, derive) {
+                    Ok(container) => container,
+                    Err(error) => {
+                        self.refuse_syntax(Code::SerdeAttribute, user.scope.module, error);
+                        return None;
+                    }
+                };
                 // Of which derive it is matters to serde's parser for `transparent` only.
-                checked = parsed.is_some_and(|container| !container.attrs.transparent());
+                checked = !container.attrs.transparent();
             }
         }
         Some(())

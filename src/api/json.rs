@@ -2,9 +2,9 @@
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
-use serde_derive_internals::ast::{Container, Data, Field, Style};
+use serde_derive_internals::Derive;
+use serde_derive_internals::ast::{Data, Field, Style};
 use serde_derive_internals::attr::TagType;
-use serde_derive_internals::{Ctxt, Derive};
 use serde_json::{Map, Number, Value};
 use syn::Expr;
 use syn::parse::{Parse, ParseStream, Parser as _};
@@ -13,6 +13,7 @@ use syn::spanned::Spanned as _;
 use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId};
 
+use super::serde_type::serde_type;
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Val};
 
@@ -153,10 +154,7 @@ impl Types<'_> {
         let Some(input) = self.derive_input(user.item) else {
             return self.unserialisable(scope, at, "its type is not read");
         };
-        let errors = Ctxt::new();
-        let dummy = syn::Ident::new("__private", proc_macro2::Span::call_site());
-        let container = Container::from_ast(&errors, &input, Derive::Serialize, &dummy);
-        let (Ok(()), Some(container)) = (errors.check(), container) else {
+        let Ok(container) = serde_type(&input, Derive::Serialize) else {
             return self.unserialisable(scope, at, "its serde attributes are wrong");
         };
         if container.attrs.type_into().is_some() || container.attrs.remote().is_some() {
