@@ -302,18 +302,12 @@ impl Types<'_> {
                 let Expr::Array(array) = unwrap(value) else { return self.no(scope, call) };
                 self.map_of(scope, env, array, ty)
             }
-            ("k8s_openapi::apimachinery::pkg::api::resource", "Quantity", [value]) => {
-                let text = self.primitive("std::string::String");
-                match self.eval(scope, env, value, text)? {
-                    Val::Str(text) => Ok(Val::Json(text.into())),
-                    _ => self.no(scope, call),
-                }
-            }
-            ("k8s_openapi::apimachinery::pkg::util::intstr::IntOrString", "Int" | "String", [value]) => {
+            ("k8s_openapi::apimachinery::pkg::api::resource", "Quantity", [value])
+            | ("k8s_openapi::apimachinery::pkg::util::intstr::IntOrString", "Int" | "String", [value]) => {
                 let inner = self.primitive(if function == "Int" { "i32" } else { "std::string::String" });
                 match self.eval(scope, env, value, inner)? {
                     Val::Str(text) => Ok(Val::Json(text.into())),
-                    Val::Int(number) => Ok(Val::Json(json::integer(number))),
+                    Val::Int(number) if function == "Int" => Ok(Val::Json(json::integer(number))),
                     _ => self.no(scope, call),
                 }
             }
