@@ -11,6 +11,7 @@ mod files;
 mod foreign;
 mod impls;
 mod kube;
+mod kubernetes;
 mod lock;
 mod manifest;
 pub mod marker;
@@ -478,6 +479,14 @@ impl SourceTree {
     /// The versions of a package, by its name in Rust code, that the lock file has below another package.
     pub fn locked_below(&self, package: &str, version: &semver::Version, dependency: &str) -> Vec<semver::Version> {
         self.manifest().lock.as_ref().map(|lock| lock.below(package, version, dependency)).unwrap_or_default()
+    }
+
+    /// The dependency on k8s-openapi that code in a module uses, its feature for a version of Kubernetes, and whether
+    /// they are those of what is linked here; or why there is none.
+    pub fn k8s_openapi(&self, module: ModuleId) -> Result<(&Dependency, &str, bool), String> {
+        let all: Vec<&CargoManifest> = self.manifests().collect();
+        let (dependency, feature) = kubernetes::chosen(self.manifest_of(module), &all)?;
+        Ok((dependency, feature, kubernetes::is_linked(dependency, feature)))
     }
 
     /// The folder of the modules that a feature switches on in a generated crate: `latest` stands for the newest.

@@ -1,6 +1,5 @@
 //! The version gate: the answers of this program are those of the crates it links.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -26,36 +25,11 @@ pub(super) enum K8s {
 
 /// The k8s-openapi that code in a module uses: its version there, and the feature that the project chooses.
 pub(super) fn k8s(tree: &SourceTree, module: ModuleId) -> K8s {
-    let own =
-        || tree.manifest_of(module).dependency_on("k8s-openapi").chain(tree.manifest().dependency_on("k8s-openapi"));
-    let Some(first) = own().next() else {
-        return K8s::Unknown("the project does not depend on k8s-openapi".to_owned());
+    let (first, feature) = match tree.k8s_openapi(module) {
+        Ok((_, _, true)) => return K8s::Linked,
+        Ok((first, feature, false)) => (first, feature),
+        Err(why) => return K8s::Unknown(why),
     };
-    let chosen = tree.manifests().flat_map(|manifest| manifest.dependency_on("k8s-openapi"));
-    let chosen = chosen.filter(|dependency| dependency.locked == first.locked);
-    let (mut features, mut tested) = (BTreeSet::new(), BTreeSet::new());
-    for dependency in chosen {
-        let of_build = dependency.kind == DependencyKind::Normal;
-        let versions = dependency.features.iter().map(String::as_str);
-        let versions = versions.filter(|name| name.starts_with("v1_") || matches!(*name, "latest" | "earliest"));
-        if of_build { features.extend(versions) } else { tested.extend(versions) }
-    }
-    // A library may leave the version to those who use it, and choose one for its tests.
-    let features: Vec<&str> = if features.is_empty() { tested } else { features }.into_iter().collect();
-    let feature = match features.as_slice() {
-        [feature] => *feature,
-        [] => return K8s::Unknown("no feature of k8s-openapi says which version of Kubernetes".to_owned()),
-        several => return K8s::Unknown(format!("k8s-openapi has several features: `{}`", several.join("`, `"))),
-    };
-    let linked = feature == FEATURE
-        && match (&first.locked, &first.requirement) {
-            (Some(locked), _) => locked.to_string() == VERSION && first.registry,
-            (None, Some(requirement)) => admits(requirement, VERSION),
-            (None, None) => false,
-        };
-    if linked {
-        return K8s::Linked;
-    }
     let Some(locked) = &first.locked else {
         return K8s::Unknown(format!(
             "without a `Cargo.lock` only the feature `{FEATURE}` of k8s-openapi {VERSION} is known"

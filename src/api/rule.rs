@@ -75,7 +75,7 @@ impl Types<'_> {
                 let message = self.rule_text(scope, &none, &pair.elems[1])?;
                 Ok(Rule::new(rule).message(message.as_str()))
             }
-            Expr::Call(call) if is_imported(&call.func, "Rule", "new") && call.args.len() == 1 => {
+            Expr::Call(call) if self.means(scope, true, &call.func, "Rule", "new") && call.args.len() == 1 => {
                 Ok(Rule::new(self.rule_text(scope, &none, &call.args[0])?))
             }
             Expr::MethodCall(call) => {
@@ -89,6 +89,10 @@ impl Types<'_> {
             expr => match self.eval(scope, &none, expr, None)? {
                 Val::Rule(rule) => Ok(rule.rule),
                 Val::Str(text) => Ok(Rule::from(text.as_str())),
+                Val::Seq(pair) => match pair.as_slice() {
+                    [Val::Str(rule), Val::Str(message)] => Ok(Rule::from((rule.as_str(), message.as_str()))),
+                    _ => self.unknown_rule(scope, expr),
+                },
                 _ => self.unknown_rule(scope, expr),
             },
         }
@@ -141,11 +145,12 @@ impl Types<'_> {
         Ok(CelRule { rule, imported }.into())
     }
 
-    /// A path names an item of a type of kube-core.
+    /// A path names an item of a type of kube-core, whose names the derive may import.
     fn means(&self, scope: &Scope, imported: bool, expr: &Expr, owner: &str, name: &str) -> bool {
         let Expr::Path(path) = expr else { return false };
-        if imported {
-            return is_imported(expr, owner, name);
+        let short = path.path.segments.iter().map(|segment| segment.ident.to_string()).eq([owner, name]);
+        if imported && short && path.qself.is_none() && path.path.leading_colon.is_none() {
+            return true;
         }
         match self.resolve_in(scope, &path.path, Namespace::Values) {
             Resolution::Foreign(path) => path.iter().map(String::as_str).eq(["kube_core", owner, name]),
@@ -156,7 +161,7 @@ impl Types<'_> {
     /// `ListMerge::Map(vec!["key".into()])` and its kin.
     pub(super) fn merge_strategy(&mut self, scope: &Scope, expr: &Expr) -> Option<Merge> {
         let strategy = match expr {
-            Expr::Call(call) if is_imported(&call.func, "ListMerge", "Map") && call.args.len() == 1 => {
+            Expr::Call(call) if self.means(scope, true, &call.func, "ListMerge", "Map") && call.args.len() == 1 => {
                 let keys = self.primitive("std::string::String").zip(known::lookup("std::vec::Vec"));
                 let keys = keys.map(|(string, list)| self.known_type(list, vec![string]));
                 match self.eval(scope, &Env::new(), &call.args[0], keys) {
@@ -177,7 +182,7 @@ impl Types<'_> {
                 ("StructMerge", "Granular", Merge::Struct(StructMerge::Granular)),
             ]
             .into_iter()
-            .find(|(owner, name, _)| is_imported(expr, owner, name))
+            .find(|(owner, name, _)| self.means(scope, true, expr, owner, name))
             .map(|(_, _, merge)| merge),
         };
         if strategy.is_none() {
@@ -186,18 +191,4 @@ impl Types<'_> {
         }
         strategy
     }
-}
-
-/// The generated code imports these names from kube-core itself, so they mean one thing.
-fn is_imported(expr: &Expr, owner: &str, name: &str) -> bool {
-    let Expr::Path(path) = expr else { return false };
-    let segments: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-    path.qself.is_none()
-        && match segments.as_slice() {
-            [found, last] => found == owner && last == name,
-            [root, middle @ .., found, last] => {
-                root == "kube" && middle.iter().all(|part| part == "core") && found == owner && last == name
-            }
-            _ => false,
-        }
 }

@@ -84,7 +84,7 @@ const PRELUDE_MACROS: [&str; 24] = [
 ];
 
 /// The same thing under another path: (path, canonical path), longest first where one begins with the other.
-const SAME: [(&str, &str); 35] = [
+const SAME: [(&str, &str); 42] = [
     ("std::collections::btree_map::BTreeMap", "std::collections::BTreeMap"),
     ("std::collections::btree_set::BTreeSet", "std::collections::BTreeSet"),
     ("std::collections::hash_map::HashMap", "std::collections::HashMap"),
@@ -96,6 +96,13 @@ const SAME: [(&str, &str); 35] = [
     ("kube::core", "kube_core"),
     ("kube::api::TypeMeta", "kube_core::metadata::TypeMeta"),
     ("kube::api::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
+    ("kube_client::core", "kube_core"),
+    ("kube_core::cel::ListMerge", "kube_core::ListMerge"),
+    ("kube_core::cel::MapMerge", "kube_core::MapMerge"),
+    ("kube_core::cel::Message", "kube_core::Message"),
+    ("kube_core::cel::Reason", "kube_core::Reason"),
+    ("kube_core::cel::Rule", "kube_core::Rule"),
+    ("kube_core::cel::StructMerge", "kube_core::StructMerge"),
     ("kube_core::duration::Duration", "kube_core::Duration"),
     ("kube_core::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
     ("kube_core::metadata::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
@@ -129,6 +136,88 @@ const GLOBS: [(&str, &[&str]); 5] = [
     ("schemars", &["JsonSchema", "Schema", "SchemaGenerator", "json_schema"]),
     ("serde", &["Deserialize", "Deserializer", "Serialize", "Serializer"]),
     ("kube", &["CustomResource", "KubeSchema"]),
+];
+
+/// What else is public in modules of which [`GLOBS`] has names: with those it is all.
+const OTHERS: [(&str, &[&str]); 6] = [
+    (
+        "chrono",
+        &[
+            "Date",
+            "Datelike",
+            "Days",
+            "Duration",
+            "DurationRound",
+            "IsoWeek",
+            "LocalResult",
+            "Locale",
+            "MappedLocalTime",
+            "Month",
+            "Months",
+            "NaiveDateDaysIterator",
+            "NaiveDateWeeksIterator",
+            "NaiveWeek",
+            "Offset",
+            "OutOfRange",
+            "OutOfRangeError",
+            "ParseError",
+            "ParseMonthError",
+            "ParseResult",
+            "ParseWeekdayError",
+            "RoundingError",
+            "SecondsFormat",
+            "SubsecRound",
+            "TimeDelta",
+            "TimeZone",
+            "Timelike",
+            "WeekdaySet",
+            "format",
+            "naive",
+            "offset",
+            "prelude",
+            "round",
+            "serde",
+        ],
+    ),
+    (
+        "std::collections",
+        &[
+            "Bound",
+            "TryReserveError",
+            "binary_heap",
+            "btree_map",
+            "btree_set",
+            "hash_map",
+            "hash_set",
+            "linked_list",
+            "vec_deque",
+        ],
+    ),
+    ("schemars", &["JsonSchema_repr", "consts", "generate", "schema_for", "schema_for_value", "transform"]),
+    ("serde", &["de", "ser", "forward_to_deserialize_any"]),
+    (
+        "kube",
+        &[
+            "Api",
+            "Client",
+            "Config",
+            "CustomResourceExt",
+            "Discovery",
+            "Error",
+            "Resource",
+            "ResourceExt",
+            "Result",
+            "api",
+            "client",
+            "config",
+            "core",
+            "discovery",
+            "error",
+            "prelude",
+            "runtime",
+        ],
+    ),
+    ("kube::prelude", &["NamespacedRef"]),
 ];
 
 /// The paths of a table by their last parts.
@@ -222,6 +311,17 @@ pub(super) fn glob_has(path: &[String], name: &str) -> bool {
     GLOBS.iter().any(|(glob, names)| *glob == path && names.contains(&name))
 }
 
+/// A glob import of `path` is known not to bring in `name`.
+pub(super) fn glob_lacks(path: &[String], name: &str) -> bool {
+    let path = path.join("::");
+    !glob_has(&split(&path), name) && OTHERS.iter().any(|(glob, names)| *glob == path && !names.contains(&name))
+}
+
+/// It is in k8s-openapi.
+pub(super) fn is_kubernetes(path: &[String]) -> bool {
+    path.first().is_some_and(|krate| krate == "k8s_openapi")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,6 +336,7 @@ mod tests {
             ("kube::core::ObjectMeta", "k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta"),
             ("k8s_openapi::serde_json::Value", "serde_json::Value"),
             ("serde_derive::Serialize", "serde::Serialize"),
+            ("kube::core::cel::Rule", "kube_core::Rule"),
             ("kube", "kube"),
         ] {
             assert_eq!(canonical(split(path)).join("::"), expected);

@@ -174,7 +174,8 @@ impl Generated {
     }
 }
 
-fn modules(workspace: &Path, package: &str, version: &Version, feature: &str) -> Option<PathBuf> {
+/// See [`Generated::folder`].
+pub(super) fn modules(workspace: &Path, package: &str, version: &Version, feature: &str) -> Option<PathBuf> {
     let dir = locate(workspace, package, version)?;
     let own = CargoManifest::read(&dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None).ok()?;
     let feature = match own.features.get(feature)?.as_slice() {
@@ -184,6 +185,12 @@ fn modules(workspace: &Path, package: &str, version: &Version, feature: &str) ->
     Some(dir.join("src").join(feature)).filter(|dir| dir.is_dir())
 }
 
+/// The private module and the types of a line that re-exports them.
+pub(super) fn re_exported(line: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
+    let (module, names) = line.trim_start().strip_prefix("pub use self::")?.strip_suffix(';')?.split_once("::")?;
+    Some((module, names.trim_start_matches('{').trim_end_matches('}').split(',').map(str::trim)))
+}
+
 /// The text of the file that declares a type: k8s-openapi has a module for each type, re-exported.
 fn generated_text(dir: &Path, path: &[String]) -> Option<String> {
     let (name, modules) = path.split_last()?;
@@ -191,9 +198,8 @@ fn generated_text(dir: &Path, path: &[String]) -> Option<String> {
     folder.extend(modules);
     let declarations = std::fs::read_to_string(folder.join("mod.rs")).ok()?;
     let module = declarations.lines().find_map(|line| {
-        let (module, names) = line.strip_prefix("pub use self::")?.strip_suffix(';')?.split_once("::")?;
-        let names = names.trim_start_matches('{').trim_end_matches('}');
-        names.split(',').any(|other| other.trim() == name).then_some(module)
+        let (module, mut names) = re_exported(line)?;
+        names.any(|other| other == name).then_some(module)
     })?;
     std::fs::read_to_string(folder.join(format!("{module}.rs"))).ok()
 }

@@ -12,6 +12,7 @@ use syn::{Fields, Item, UseTree, Visibility};
 use super::file::FileId;
 use super::foreign;
 use super::kube::CustomResource;
+use super::kubernetes::Kubernetes;
 use super::manifest::crate_name;
 use super::module::Sources;
 use super::{CrateId, ItemRef, ModuleId, SourceTree, ident};
@@ -81,6 +82,16 @@ struct Binding {
 
 type Names = BTreeMap<Rc<str>, [Option<Binding>; 3]>;
 
+/// A glob import from another crate, as a module has it.
+#[derive(Debug)]
+struct ForeignGlob {
+    scope: Scope,
+    /// The module says so itself.
+    own: bool,
+    /// The modules that it comes through.
+    through: BTreeSet<ModuleId>,
+}
+
 #[derive(Debug)]
 struct Import {
     index: usize,
@@ -101,7 +112,11 @@ struct Import {
 pub(super) struct Scopes {
     names: Vec<Names>,
     /// Glob imports from other crates, by module.
-    foreign_globs: BTreeMap<ModuleId, BTreeMap<Rc<[String]>, Scope>>,
+    foreign_globs: BTreeMap<ModuleId, BTreeMap<Rc<[String]>, ForeignGlob>>,
+    /// What the modules of k8s-openapi have.
+    kubernetes: Kubernetes,
+    /// The names that imports give, whether they find something or not.
+    imported: BTreeSet<(ModuleId, Rc<str>)>,
     /// `extern crate x as y` at a crate root.
     extern_crates: BTreeMap<(CrateId, String), Def>,
     /// Named imports that found nothing: their paths.
@@ -204,6 +219,9 @@ impl Scopes {
                 let mut add = |path: Vec<String>, name: Option<Rc<str>>, types_only: bool| {
                     let leading_colon = item.leading_colon.is_some();
                     let index = imports.len();
+                    if let Some(name) = &name {
+                        self.imported.insert((module, Rc::clone(name)));
+                    }
                     if let (Some(name), [first, _, ..], false) = (&name, path.as_slice(), leading_colon)
                         && **name == **first
                     {
@@ -370,10 +388,10 @@ impl Scopes {
                 }
                 // What the other module gets from a crate that we can't look into comes along.
                 let globs = self.foreign_globs.get(&from).into_iter().flatten();
-                let globs: Vec<_> = globs.filter(|(_, scope)| sees(sources, import.module, **scope)).collect();
-                let globs: Vec<_> = globs.into_iter().map(|(path, _)| path.clone()).collect();
+                let globs = globs.filter(|(_, glob)| sees(sources, import.module, glob.scope));
+                let globs: Vec<_> = globs.map(|(path, _)| path.clone()).collect();
                 for path in globs {
-                    changed |= self.foreign_glob(import, path);
+                    changed |= self.foreign_glob(import, path, Some(from));
                 }
                 changed
             }
@@ -389,7 +407,7 @@ impl Scopes {
                 }
                 changed
             }
-            Ok(Def::Foreign(path)) => self.foreign_glob(import, path),
+            Ok(Def::Foreign(path)) => self.foreign_glob(import, path, None),
             _ => false,
         }
     }
@@ -400,16 +418,20 @@ impl Scopes {
         self.bind(import.module, name, namespace, binding)
     }
 
-    fn foreign_glob(&mut self, import: &Import, path: Rc<[String]>) -> bool {
+    fn foreign_glob(&mut self, import: &Import, path: Rc<[String]>, from: Option<ModuleId>) -> bool {
         let globs = self.foreign_globs.entry(import.module).or_default();
-        match globs.get_mut(&path) {
-            Some(Scope::Public) => false,
-            Some(scope) if *scope == import.scope || import.scope != Scope::Public => false,
-            _ => {
-                globs.insert(path, import.scope);
-                true
-            }
+        let mut changed = !globs.contains_key(&path);
+        let new = || ForeignGlob { scope: import.scope, own: false, through: BTreeSet::new() };
+        let glob = globs.entry(path).or_insert_with(new);
+        if import.scope == Scope::Public && glob.scope != Scope::Public {
+            glob.scope = Scope::Public;
+            changed = true;
         }
+        changed
+            | match from {
+                Some(from) => glob.through.insert(from),
+                None => !std::mem::replace(&mut glob.own, true),
+            }
     }
 
     /// Follows a path from a module.
@@ -455,7 +477,7 @@ impl Scopes {
             def = match def {
                 Def::Module(of) => match self.get(sources, of, name, space(at)) {
                     Some(binding) => binding.def.clone(),
-                    None => self.through_globs(of, name).ok_or(Failure::Missing(of, at))?,
+                    None => self.through_globs(sources, of, name, space(at)).ok_or(Failure::Missing(of, at))?,
                 },
                 Def::Item(item) if at + 1 == path.len() => Def::Member(item, name.as_str().into()),
                 Def::Foreign(prefix) => {
@@ -482,6 +504,10 @@ impl Scopes {
         if let Some(binding) = binding.filter(|binding| alone || !self.is_namesake(module, name, binding)) {
             return Some(binding.def.clone());
         }
+        // A glob import hides a crate.
+        if let Some(path) = self.through_kubernetes(sources, module, name, namespace) {
+            return Some(path);
+        }
         let krate = sources.modules[module.0 as usize].krate;
         if namespace == Namespace::Types {
             let declared = self.extern_crates.get(&(krate, name.to_string())).cloned();
@@ -489,14 +515,72 @@ impl Scopes {
                 return Some(def);
             }
         }
-        self.through_globs(module, name)
+        self.through_globs(sources, module, name, namespace)
     }
 
     /// A name that a glob import from another crate is known to bring in.
-    fn through_globs(&self, module: ModuleId, name: &str) -> Option<Def> {
+    fn through_globs(&self, sources: &Sources, module: ModuleId, name: &str, namespace: Namespace) -> Option<Def> {
         let globs = self.foreign_globs.get(&module)?;
-        let path = globs.keys().find(|path| foreign::glob_has(path, name))?;
+        match globs.keys().find(|path| foreign::glob_has(path, name)) {
+            Some(path) => Some(Def::Foreign(path.iter().cloned().chain([name.to_string()]).collect())),
+            None => self.through_kubernetes(sources, module, name, namespace),
+        }
+    }
+
+    /// A name that the only glob import from another crate that may have it brings in from k8s-openapi.
+    fn through_kubernetes(&self, sources: &Sources, module: ModuleId, name: &str, namespace: Namespace) -> Option<Def> {
+        let globs = self.foreign_globs.get(&module)?;
+        let mut found = None;
+        for path in globs.keys() {
+            match self.brings(sources, module, path, name, namespace) {
+                Some(false) => {}
+                Some(true) if found.is_none() && foreign::is_kubernetes(path) => found = Some(path),
+                Some(true) | None => return None,
+            }
+        }
+        let path = found.filter(|path| self.is_unhidden(sources, module, path, name, &mut BTreeSet::new()))?;
         Some(Def::Foreign(path.iter().cloned().chain([name.to_string()]).collect()))
+    }
+
+    /// Whether a glob import from another crate brings in a name; `None` when that is not known.
+    fn brings(
+        &self,
+        sources: &Sources,
+        module: ModuleId,
+        path: &[String],
+        name: &str,
+        namespace: Namespace,
+    ) -> Option<bool> {
+        let path = foreign::canonical(path.to_vec());
+        if foreign::is_kubernetes(&path) {
+            let package = sources.crates[sources.modules[module.0 as usize].krate.0 as usize].package;
+            return self.kubernetes.has(sources, package, &path[1..], name, namespace);
+        }
+        if foreign::glob_has(&path, name) { Some(true) } else { foreign::glob_lacks(&path, name).then_some(false) }
+    }
+
+    /// Nothing that is not known here gives the name another meaning on all ways on which a glob import comes: a macro
+    /// may declare it, and an import that finds nothing may mean it.
+    fn is_unhidden(
+        &self,
+        sources: &Sources,
+        module: ModuleId,
+        path: &Rc<[String]>,
+        name: &str,
+        seen: &mut BTreeSet<ModuleId>,
+    ) -> bool {
+        if !seen.insert(module) {
+            return false;
+        }
+        sources.want(module);
+        let data = &sources.modules[module.0 as usize];
+        let calls =
+            |item: &ItemRef| matches!(&sources.items[item.0 as usize].item, Item::Macro(item) if item.ident.is_none());
+        let Some(glob) = self.foreign_globs.get(&module).and_then(|globs| globs.get(path)) else { return false };
+        data.complete
+            && !data.items.iter().any(calls)
+            && !self.imported.contains(&(module, Rc::from(name)))
+            && (glob.own || glob.through.iter().any(|from| self.is_unhidden(sources, *from, path, name, seen)))
     }
 }
 
@@ -656,7 +740,10 @@ impl SourceTree {
         if at > 0 {
             let _ = write!(why, " in `{}`", self.module_path(of).join("::"));
         }
-        let globs: Vec<_> = self.foreign_globs(of).map(|path| format!("`use {}::*`", path.join("::"))).collect();
+        let space = if at + 1 == parts.len() { namespace } else { Namespace::Types };
+        let brings = |path: &Vec<String>| self.scopes.brings(&self.sources, of, path, name, space) != Some(false);
+        let globs = self.foreign_globs(of).filter(brings).map(|path| format!("`use {}::*`", path.join("::")));
+        let globs: Vec<_> = globs.collect();
         let import = self.scopes.failed.get(&(of, Rc::from(name.as_str())));
         if let Some(path) = import {
             let _ = write!(why, ": nothing was found for `use {}`", path.join("::"));
@@ -671,6 +758,9 @@ impl SourceTree {
             why.push_str("; the file of that module could not be read");
         } else if !globs.is_empty() {
             let _ = write!(why, "; it may come from {}, which is another crate", globs.join(" or "));
+            if let Some(places) = self.item_macros(of) {
+                let _ = write!(why, "; it may be generated by a macro this tool does not expand: {places}");
+            }
         } else if let Some(places) = self.item_macros(of) {
             let _ = write!(why, "; it may be generated by a macro this tool does not expand: {places}");
         }

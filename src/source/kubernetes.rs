@@ -1,0 +1,284 @@
+//! Which k8s-openapi code uses, and which names the modules there have.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::PackageId;
+use super::manifest::{CargoManifest, Dependency, DependencyKind};
+use super::module::Sources;
+use super::registry;
+use super::resolve::Namespace;
+use crate::schema::k8s;
+
+/// The dependency on k8s-openapi of code of `own` in the project of `all`, whose first is the project itself, and its
+/// feature for a version of Kubernetes; or why there is none.
+pub(super) fn chosen<'a>(
+    own: &'a CargoManifest,
+    all: &[&'a CargoManifest],
+) -> Result<(&'a Dependency, &'a str), String> {
+    let project = all.iter().take(1).flat_map(|manifest| manifest.dependency_on("k8s-openapi"));
+    let Some(first) = own.dependency_on("k8s-openapi").chain(project).next() else {
+        return Err("the project does not depend on k8s-openapi".to_owned());
+    };
+    let chosen = all.iter().flat_map(|manifest| manifest.dependency_on("k8s-openapi"));
+    let chosen = chosen.filter(|dependency| dependency.locked == first.locked);
+    let (mut features, mut tested) = (BTreeSet::new(), BTreeSet::new());
+    for dependency in chosen {
+        let of_build = dependency.kind == DependencyKind::Normal;
+        let versions = dependency.features.iter().map(String::as_str);
+        let versions = versions.filter(|name| name.starts_with("v1_") || matches!(*name, "latest" | "earliest"));
+        if of_build { features.extend(versions) } else { tested.extend(versions) }
+    }
+    // A library may leave the version to those who use it, and choose one for its tests.
+    let features: Vec<&str> = if features.is_empty() { tested } else { features }.into_iter().collect();
+    match features.as_slice() {
+        [feature] => Ok((first, feature)),
+        [] => Err("no feature of k8s-openapi says which version of Kubernetes".to_owned()),
+        several => Err(format!("k8s-openapi has several features: `{}`", several.join("`, `"))),
+    }
+}
+
+/// The dependency is on the release that is linked here, with its feature.
+pub(super) fn is_linked(dependency: &Dependency, feature: &str) -> bool {
+    let admits = |requirement: &String| {
+        let (requirement, version) = (semver::VersionReq::parse(requirement), k8s::VERSION.parse());
+        matches!((requirement, version), (Ok(requirement), Ok(version)) if requirement.matches(&version))
+    };
+    feature == k8s::FEATURE
+        && match &dependency.locked {
+            Some(locked) => locked.to_string() == k8s::VERSION && dependency.registry,
+            None => dependency.requirement.as_ref().is_some_and(admits),
+        }
+}
+
+/// The modules of k8s-openapi, once they were read.
+#[derive(Debug, Default)]
+pub(super) struct Kubernetes {
+    listings: RefCell<BTreeMap<PackageId, Rc<Listing>>>,
+    modules: RefCell<BTreeMap<PathBuf, Option<Rc<Names>>>>,
+}
+
+/// Where the names are for the code of one package.
+#[derive(Debug)]
+enum Listing {
+    /// The folder of the modules of one version of Kubernetes.
+    Folder(PathBuf),
+    /// There are no sources, but all that is linked is in the project too.
+    Linked,
+    Unknown,
+}
+
+/// The public names of a module: what they are.
+type Names = BTreeMap<String, Named>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Module,
+    Type,
+    /// A struct whose name is a function too.
+    TupleStruct,
+}
+
+impl Kubernetes {
+    /// Whether the module of a path below the crate has a name; `None` when that is not known.
+    pub(super) fn has(
+        &self,
+        sources: &Sources,
+        package: PackageId,
+        module: &[String],
+        name: &str,
+        namespace: Namespace,
+    ) -> Option<bool> {
+        if namespace == Namespace::Macros {
+            return Some(false);
+        }
+        let listing = self.listing(sources, package);
+        let found = match &*listing {
+            Listing::Folder(folder) => {
+                let folder = module.iter().fold(folder.clone(), |folder, part| folder.join(part));
+                let names = self.names(&folder)?;
+                // The root has more than the modules of the version.
+                let found = names.get(name).copied();
+                if found.is_none() && module.is_empty() {
+                    return None;
+                }
+                found
+            }
+            Listing::Linked => {
+                let path = format!("k8s_openapi::{}", [module, &[name.to_owned()]].concat().join("::"));
+                let below =
+                    |known: &str| known.strip_prefix(&path).map(|rest| rest.is_empty() || rest.starts_with("::"));
+                let mut known = k8s::types().filter(|known| below(known.path) == Some(true));
+                // Not all types are linked.
+                Some(if known.next()?.path == path { Named::Type } else { Named::Module })
+            }
+            Listing::Unknown => return None,
+        };
+        Some(match namespace {
+            Namespace::Values => found == Some(Named::TupleStruct),
+            _ => found.is_some(),
+        })
+    }
+
+    fn listing(&self, sources: &Sources, package: PackageId) -> Rc<Listing> {
+        let find = || {
+            let all: Vec<&CargoManifest> = sources.packages.iter().map(|package| &package.manifest).collect();
+            let Ok((dependency, feature)) = chosen(all[package.0 as usize], &all) else { return Listing::Unknown };
+            let linked = is_linked(dependency, feature);
+            let version = match &dependency.locked {
+                Some(locked) if dependency.registry => Some(locked.clone()),
+                None if linked => k8s::VERSION.parse().ok(),
+                _ => None,
+            };
+            let folder =
+                version.and_then(|version| registry::modules(&all[0].workspace, "k8s-openapi", &version, feature));
+            match folder {
+                Some(folder) => Listing::Folder(folder),
+                None if linked => Listing::Linked,
+                None => Listing::Unknown,
+            }
+        };
+        Rc::clone(self.listings.borrow_mut().entry(package).or_insert_with(|| Rc::new(find())))
+    }
+
+    fn names(&self, folder: &Path) -> Option<Rc<Names>> {
+        let mut modules = self.modules.borrow_mut();
+        modules.entry(folder.to_path_buf()).or_insert_with(|| read(folder).map(Rc::new)).clone()
+    }
+}
+
+/// The names in a file of the form that k8s-openapi's generator writes: a private module for each type, re-exported.
+fn read(folder: &Path) -> Option<Names> {
+    let mut names = Names::new();
+    for line in std::fs::read_to_string(folder.join("mod.rs")).ok()?.lines() {
+        if let Some(module) = line.strip_prefix("pub mod ") {
+            names.insert(module.trim_end_matches(';').to_owned(), Named::Module);
+        } else if let Some((module, types)) = registry::re_exported(line) {
+            let text = std::fs::read_to_string(folder.join(format!("{module}.rs"))).ok()?;
+            for name in types {
+                let tuple = text.contains(&format!("pub struct {name}("));
+                names.insert(name.to_owned(), if tuple { Named::TupleStruct } else { Named::Type });
+            }
+        } else if line.trim_start().starts_with("pub ") {
+            return None;
+        }
+    }
+    Some(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::source::tests::{load, show};
+    use Namespace::{Macros, Types, Values};
+
+    use super::*;
+
+    const CORE: &str = "k8s_openapi::api::core::v1";
+
+    /// What paths mean below a module that begins with a text, in a project on the linked k8s-openapi.
+    #[track_caller]
+    fn check(code: &str, cases: &[(&str, &str, Namespace, &str)]) {
+        let manifest = "[package]\nname = \"op\"\nedition = \"2024\"\n[dependencies]\nother = \"1\"\n\
+                        serde = \"1\"\nkube = \"5\"\n\
+                        k8s-openapi = { version = \"0.29\", features = [\"v1_36\"] }\n";
+        let (tree, _) = load(&format!("//- Cargo.toml\n{manifest}//- src/lib.rs\n{code}"));
+        for (module, path, namespace, expected) in cases {
+            assert_eq!(show(&tree, module, path, *namespace), *expected, "`{path}` in `{module}`");
+        }
+    }
+
+    #[test]
+    fn a_glob_has_the_names_that_the_module_has() {
+        let toleration = format!("extern {CORE}::Toleration");
+        check(
+            "use k8s_openapi::api::core::v1::*; use k8s_openapi::api::apps::v1::*; use serde::*; use kube::prelude::*;
+             mod resource { use k8s_openapi::apimachinery::pkg::{api::resource::*, apis::meta::v1::*, util::intstr::*}; }
+             mod own { use k8s_openapi::api::core::v1::*; pub struct Toleration; use crate::resource::A as Pod; }
+             mod prelude { pub use k8s_openapi::api::core::v1::*; }
+             mod through { use crate::prelude::*; }
+             mod named { use crate::prelude::Toleration; }
+             mod modules { use k8s_openapi::api::*; }",
+            &[
+                ("op", "Toleration", Types, &toleration),
+                ("op", "Toleration::default", Values, &format!("{toleration}::default")),
+                ("op", "Toleration", Macros, "cannot find `Toleration`"),
+                ("op", "Deployment", Types, "extern k8s_openapi::api::apps::v1::Deployment"),
+                ("op", "Tolerations", Types, "cannot find `Tolerations`"),
+                ("op", "Vec", Types, "extern std::vec::Vec"),
+                ("op::resource", "Quantity", Types, "extern k8s_openapi::apimachinery::pkg::api::resource::Quantity"),
+                ("op::resource", "Quantity", Values, "extern k8s_openapi::apimachinery::pkg::api::resource::Quantity"),
+                ("op::resource", "Condition", Types, "extern k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition"),
+                ("op::resource", "IntOrString::Int", Values, "extern k8s_openapi::apimachinery::pkg::util::intstr::IntOrString::Int"),
+                ("op::own", "Toleration", Types, "op::own::Toleration"),
+                ("op::own", "Pod", Types, "cannot find `Pod`: nothing was found for `use crate::resource::A`"),
+                ("op::through", "Toleration", Types, &toleration),
+                ("op::named", "Toleration", Types, &toleration),
+                ("op", "prelude::Toleration", Types, &toleration),
+                ("op::modules", "core::v1::Toleration", Types, &toleration),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_may_hide_a_name_leaves_it_open() {
+        check(
+            "make!();
+             use k8s_openapi::api::core::v1::*;
+             mod other { use k8s_openapi::api::core::v1::*; use ::other::*; use serde::*; }
+             mod prelude { pub use k8s_openapi::api::core::v1::*; make!(); }
+             mod through { use crate::prelude::*; }
+             mod both { use crate::prelude::*; use k8s_openapi::api::core::v1::*; }",
+            &[
+                (
+                    "op",
+                    "Pod",
+                    Types,
+                    "cannot find `Pod`; it may come from `use k8s_openapi::api::core::v1::*`, which is another crate; \
+                     it may be generated by a macro this tool does not expand: `make!` at src/lib.rs:1:1",
+                ),
+                (
+                    "op::other",
+                    "Pod",
+                    Types,
+                    "cannot find `Pod`; it may come from `use k8s_openapi::api::core::v1::*` or `use other::*`, which \
+                     is another crate",
+                ),
+                (
+                    "op::other",
+                    "Pods",
+                    Types,
+                    "cannot find `Pods`; it may come from `use other::*`, which is another crate",
+                ),
+                (
+                    "op::through",
+                    "Pod",
+                    Types,
+                    "cannot find `Pod`; it may come from `use k8s_openapi::api::core::v1::*`, which is another crate",
+                ),
+                ("op::both", "Pod", Types, &format!("extern {CORE}::Pod")),
+            ],
+        );
+    }
+
+    /// No module of k8s-openapi hides a type of the prelude or a primitive type.
+    #[test]
+    fn no_type_is_called_like_one_of_the_prelude() {
+        let folder = registry::modules(Path::new(""), "k8s-openapi", &k8s::VERSION.parse().unwrap(), k8s::FEATURE);
+        let mut folders = vec![folder.unwrap()];
+        let mut types = 0;
+        while let Some(folder) = folders.pop() {
+            for (name, named) in read(&folder).unwrap() {
+                if named == Named::Module {
+                    folders.push(folder.join(name));
+                    continue;
+                }
+                assert_eq!(super::super::foreign::prelude(&name, Types), None);
+                assert!(!super::super::foreign::is_primitive(&name), "{name}");
+                types += 1;
+            }
+        }
+        assert!(types > 500, "{types}");
+    }
+}
