@@ -68,16 +68,15 @@ impl Types<'_> {
             None => match dependency::k8s(self.tree, scope.module) {
                 K8s::Linked => match known::lookup(&path) {
                     Some(known) => return self.known_type(known, Vec::new()),
-                    None => Err(None),
+                    None => self.k8s_sources(scope).ok_or_else(|| "its sources are not there".to_owned()),
                 },
                 K8s::Source(dir) => Ok(dir),
-                K8s::Unknown(why) => Err(Some(why)),
+                K8s::Unknown(why) => Err(why),
             },
         };
         let dir = match dir {
             Ok(dir) => dir,
             Err(why) => {
-                let why = why.unwrap_or_else(|| "the sources of k8s-openapi are not there".to_owned());
                 return self.refused(
                     Refusal::new(Code::DependencyVersion, scope, span, format!("type `{path}` is not known: {why}"))
                         .help("run `cargo fetch`, and give k8s-openapi one of the features `v1_…`"),

@@ -295,6 +295,13 @@ impl<'t> Types<'t> {
         )
     }
 
+    fn wrong_number(&mut self, scope: &Scope, ty: &TypePath, takes: usize, given: usize) -> TypeId {
+        let name = ty.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let (s, are) = (if takes == 1 { "" } else { "s" }, if given == 1 { "is" } else { "are" });
+        let message = format!("`{name}` takes {takes} type argument{s}, {given} {are} given");
+        self.refused(Refusal::new(Code::UnsupportedType, scope, ty.path.span(), message))
+    }
+
     fn path_type(&mut self, scope: &Scope, ty: &TypePath) -> TypeId {
         let path = &ty.path;
         if ty.qself.is_some() {
@@ -460,7 +467,7 @@ impl<'t> Types<'t> {
         // A hasher has no influence.
         let most = known.arity + usize::from(HASHED.contains(&known.path));
         if arguments.len() < known.arity || arguments.len() > most {
-            return self.unsupported(scope, ty, "this number of type arguments");
+            return self.wrong_number(scope, ty, known.arity, arguments.len());
         }
         if arguments.iter().any(|argument| matches!(self.info(*argument), Info::Const(_))) {
             return self.unsupported(scope, ty, "a constant in the place of a type");
@@ -529,6 +536,8 @@ impl<'t> Types<'t> {
         item: ItemRef,
     ) -> Result<BTreeMap<String, TypeId>, TypeId> {
         let mut bound = BTreeMap::new();
+        let takes = generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))).count();
+        let given = arguments.len();
         let mut arguments = arguments.iter();
         for param in &generics.params {
             match param {
@@ -540,7 +549,7 @@ impl<'t> Types<'t> {
                             let scope = Scope::module(self.tree.module(item));
                             self.constant_argument(&scope, default)
                         }
-                        (None, None) => return Err(self.unsupported(scope, ty, "an inferred const argument")),
+                        (None, None) => return Err(self.wrong_number(scope, ty, takes, given)),
                     };
                     if !matches!(self.info(argument), Info::Const(_)) {
                         return Err(self.unsupported(scope, ty, "a const argument of this form"));
@@ -555,7 +564,7 @@ impl<'t> Types<'t> {
                             let scope = Scope { module, generics: Rc::new(bound.clone()), this: None, outside: None };
                             self.ty(&scope, default)
                         }
-                        (None, None) => return Err(self.unsupported(scope, ty, "an inferred type argument")),
+                        (None, None) => return Err(self.wrong_number(scope, ty, takes, given)),
                     };
                     if matches!(self.info(argument), Info::Const(_)) {
                         return Err(self.unsupported(scope, ty, "a constant in the place of a type"));
@@ -565,7 +574,7 @@ impl<'t> Types<'t> {
             }
         }
         if arguments.next().is_some() {
-            return Err(self.unsupported(scope, ty, "this number of type arguments"));
+            return Err(self.wrong_number(scope, ty, takes, given));
         }
         Ok(bound)
     }
