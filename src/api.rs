@@ -165,16 +165,28 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
             diagnostics.extend(hidden.inside(module, tree.item(item)).into_iter().collect());
             continue;
         }
-        diagnostics.extend(hidden.behind(module, tree.item(item)).into_iter().collect());
+        let behind = hidden.behind(module, tree.item(item));
+        let kube = attributes(tree.item(item)).iter().find(|attribute| attribute.path().is_ident("kube"));
+        // A crate may have the derive under another name.
+        let renamed = found.iter().find_map(|(_, derive)| match derive {
+            Derive::Resolved(path) if !is_of_another(path) => Some(path),
+            _ => None,
+        });
+        if let (None, Some(kube), Some(path)) = (&behind, kube, renamed) {
+            let message = format!("cannot tell whether the derive `{path}` is `CustomResource`");
+            let doubt = Diagnostic::new(Code::UnresolvedName, message).at(tree.origin(module, kube.span())).help(NAME);
+            declared.push(Declared { item, doubt: Some(doubt) });
+            continue;
+        }
+        diagnostics.extend(behind.into_iter().collect());
         for (_, derive) in found {
             let Derive::Unresolved(text, span) = derive else { continue };
             let name = text.rsplit("::").next().unwrap_or_default();
-            if hidden.is_name(name) || !text.contains("::") {
-                let kube = attributes(tree.item(item)).iter().any(|attribute| attribute.path().is_ident("kube"));
+            if kube.is_some() || hidden.is_name(name) || !text.contains("::") {
                 let doubt = Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
                     .at(tree.origin(module, span))
                     .help(NAME);
-                if kube {
+                if kube.is_some() {
                     declared.push(Declared { item, doubt: Some(doubt) });
                 } else if name == "CustomResource" {
                     diagnostics.push(doubt);
@@ -183,6 +195,12 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
         }
     }
     (declared, diagnostics)
+}
+
+/// The derive is of a crate that has none with an attribute `kube` but kube.
+fn is_of_another(path: &str) -> bool {
+    let krate = path.split("::").next().unwrap_or_default();
+    ["std", "serde", "schemars", "kube", "serde_json", "clap", "garde", "validator", "strum"].contains(&krate)
 }
 
 /// What to do about a derive that may be another one.

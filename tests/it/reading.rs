@@ -127,6 +127,10 @@ fn a_resource_that_is_hidden() {
     }
     let (found, findings) = same(&format!("{names}use crate::k::Q;\n{resource}"));
     assert_eq!((found.len(), findings.as_str()), (2, ""));
+    for derive in ["unknown::Q", "k8s_openapi::Q"] {
+        let (_, findings) = same(&format!("//- src/lib.rs\n{}", kind("A", derive)));
+        assert!(findings.contains("cannot tell w"), "{derive}: {findings}");
+    }
 }
 
 #[test]
