@@ -78,6 +78,9 @@ impl<'a> Hidden<'a> {
                 Some(text) if self.may_derive(&text) => {
                     Some(error(format!("`{}` is included and derives `CustomResource`", path.value())))
                 }
+                Some(text) if text.contains("include!") => {
+                    unread(format!("`{}` is included and takes in other files", path.value()))
+                }
                 Some(_) => None,
                 None => unread(format!("`{}` is included and can't be read", path.value())),
             };

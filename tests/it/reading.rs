@@ -127,6 +127,8 @@ fn a_resource_that_is_hidden() {
     }
     let (found, findings) = same(&format!("{names}use crate::k::Q;\n{resource}"));
     assert_eq!((found.len(), findings.as_str()), (2, ""));
+    let (_, findings) = same("//- src/lib.rs\ninclude!(\"a.rs\");\n//- src/a.rs\ninclude!(\"b.rs\");\n");
+    assert!(findings.contains("`a.rs` is included and takes in other files"), "{findings}");
     for derive in ["unknown::Q", "k8s_openapi::Q"] {
         let (_, findings) = same(&format!("//- src/lib.rs\n{}", kind("A", derive)));
         assert!(findings.contains("cannot tell w"), "{derive}: {findings}");
