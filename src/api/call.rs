@@ -405,7 +405,7 @@ impl Types<'_> {
         };
         let arguments: Vec<&Expr> = call.args.iter().collect();
         if let Val::Struct(id, _) | Val::Variant(id, ..) = receiver {
-            return self.own_method(scope, env, call, (id, receiver, &arguments));
+            return self.own_method(scope, env, call, (id, receiver, &arguments), of_trait);
         }
         if of_trait {
             return self.no(scope, call);
@@ -443,12 +443,13 @@ impl Types<'_> {
         env: &Env,
         call: &ExprMethodCall,
         (id, receiver, arguments): (TypeId, Val, &[&Expr]),
+        of_trait: bool,
     ) -> Eval {
         let method = call.method.to_string();
         let clones = method == "clone" && arguments.is_empty() && self.clones(&receiver);
         // One of a trait may come first, and comes first where only a bound says what the type of a value has.
-        let of_trait = self.in_trait(id, &method)
-            || self.tree.may_be_of_trait(scope.module, &method)
+        let of_trait = of_trait
+            || self.in_trait(id, &method)
             || !scope.generics.is_empty() && OF_TRAITS.contains(&method.as_str());
         match self.own_function(id, &method) {
             Some(_) if of_trait => self.no(scope, call),
@@ -468,10 +469,6 @@ impl Types<'_> {
         };
         let Val::Str(text) = self.eval(scope, env, &call.receiver, None)? else { return self.no(scope, call) };
         let value = self.primitive_name(written).and_then(|name| std_value::parsed(name, &text));
-        let unsigned = self.fits(-1, written) == Some(false) && self.fits(1, written) == Some(true);
-        if unsigned && text.starts_with('-') {
-            return self.no(scope, call);
-        }
         match value.filter(|value| !matches!(value, Val::Int(number) if self.fits(*number, written) != Some(true))) {
             Some(value) => Ok(value),
             None => self.no(scope, call),

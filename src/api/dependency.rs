@@ -93,7 +93,7 @@ fn differs(manifest: &CargoManifest, own: bool) -> Option<Diagnostic> {
                 (Some(locked), _) if exact && locked.to_string() != known => format!("is locked at {locked}"),
                 (Some(_), _) if exact && !dependency.registry => "does not come from a registry".to_owned(),
                 (Some(locked), _) if !exact && locked.major != KUBE => format!("is locked at {locked}"),
-                (None, Some(requirement)) if !admits(requirement, known) => format!("is asked for as `{requirement}`"),
+                (None, Some(requirement)) if !dependency.admits(known) => format!("is asked for as `{requirement}`"),
                 (None, None) => "has no version".to_owned(),
                 _ => continue,
             };
@@ -114,11 +114,4 @@ fn differs(manifest: &CargoManifest, own: bool) -> Option<Diagnostic> {
 /// A dependency of a package that is not the project's own is part of the build: the lock file has it.
 fn is_built(manifest: &CargoManifest, dependency: &Dependency) -> bool {
     dependency.kind == DependencyKind::Normal && (!manifest.has_lock || dependency.locked.is_some())
-}
-
-fn admits(requirement: &str, version: &str) -> bool {
-    match (semver::VersionReq::parse(requirement), semver::Version::parse(version)) {
-        (Ok(requirement), Ok(version)) => requirement.matches(&version),
-        _ => false,
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Item};
 
@@ -34,7 +35,7 @@ impl<'a> Hidden<'a> {
 
     /// Whether one of the tokens may be the name of the derive.
     pub(super) fn is_named(&self, tokens: TokenStream) -> bool {
-        mentions(&self.names, tokens, Within::Anything)
+        mentions(&|name| self.is_name(name), tokens, Within::Anything)
     }
 
     /// What an item that is no custom resource may declare.
@@ -60,7 +61,9 @@ impl<'a> Hidden<'a> {
         }
         let (found, place) = match item {
             Item::Macro(item) => (self.is_named(item.mac.tokens.clone()), "a macro"),
-            item => (mentions(&self.names, without_its_derives(item), Within::Code), "the body of an item"),
+            item => {
+                (mentions(&|name| self.is_name(name), without_its_derives(item), Within::Code), "the body of an item")
+            }
         };
         found.then(|| error(format!("{place} derives `CustomResource`, and what it declares is not read"), origin))
     }
@@ -104,20 +107,11 @@ impl<'a> Hidden<'a> {
 
     /// An attribute that is no known one and speaks of custom resources.
     fn makes_resources(&self, attribute: &Attribute) -> bool {
-        fn speaks(names: &BTreeSet<String>, tokens: TokenStream) -> bool {
-            tokens.into_iter().any(|token| match token {
-                TokenTree::Group(group) => speaks(names, group.stream()),
-                TokenTree::Ident(ident) => {
-                    let name = plain(&ident);
-                    ["crd", "kube_core"].contains(&&*name) || names.contains(&name)
-                }
-                _ => false,
-            })
-        }
+        let speaks = |name: &str| ["crd", "kube_core"].contains(&name) || self.is_name(name);
         let path = attribute.path();
         let inert = path.get_ident().is_some_and(|ident| INERT.contains(&ident.to_string().as_str()));
         let other = path.is_ident("cfg") || path.is_ident("cfg_attr");
-        !inert && !other && speaks(&self.names, attribute.meta.to_token_stream())
+        !inert && !other && mentions(&speaks, attribute.meta.to_token_stream(), Within::Anything)
     }
 
     /// False only for a text that says no name of the derive.
@@ -160,25 +154,19 @@ enum Within {
 }
 
 /// One of the names, where it counts.
-fn mentions(names: &BTreeSet<String>, tokens: TokenStream, within: Within) -> bool {
+fn mentions(is_name: &dyn Fn(&str) -> bool, tokens: TokenStream, within: Within) -> bool {
     let mut after_derive = false;
     tokens.into_iter().any(|token| match token {
         TokenTree::Group(group) => {
             let derives = std::mem::take(&mut after_derive) && group.delimiter() == Delimiter::Parenthesis;
-            mentions(names, group.stream(), if derives { Within::Anything } else { within })
+            mentions(is_name, group.stream(), if derives { Within::Anything } else { within })
         }
         TokenTree::Ident(ident) => {
             after_derive = ident == "derive";
-            within == Within::Anything && names.contains(&plain(&ident))
+            within == Within::Anything && is_name(&ident.unraw().to_string())
         }
         _ => false,
     })
-}
-
-/// The text of an identifier without `r#`.
-fn plain(ident: &syn::Ident) -> String {
-    let text = ident.to_string();
-    text.strip_prefix("r#").map(str::to_owned).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -199,7 +187,7 @@ mod tests {
             ("CustomResource", Within::Anything, true),
             ("#[derive(k::Q)] struct S;", Within::Anything, true),
         ] {
-            assert_eq!(mentions(&names, tokens.parse().unwrap(), within), expected, "{tokens}");
+            assert_eq!(mentions(&|name| names.contains(name), tokens.parse().unwrap(), within), expected, "{tokens}");
         }
     }
 
@@ -217,7 +205,7 @@ mod tests {
             ("union A { a: [u8; { #[derive(CustomResource)] struct B; 1 }] }", true),
         ] {
             let tokens = without_its_derives(&syn::parse_str(item).unwrap());
-            assert_eq!(mentions(&names, tokens, Within::Code), expected, "{item}");
+            assert_eq!(mentions(&|name| names.contains(name), tokens, Within::Code), expected, "{item}");
         }
     }
 }

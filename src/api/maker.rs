@@ -43,7 +43,6 @@ impl Types<'_> {
     fn use_user_type(&mut self, id: TypeId, user: &UserType, at: Use) {
         let Some(input) = self.derive_input(user.item) else { return };
         let (module, span) = at;
-        let generic = !user.scope.generics.is_empty();
         let refusal = |message, help: &str| Refusal {
             code: Code::RecursiveType,
             module,
@@ -62,16 +61,17 @@ impl Types<'_> {
                 "describe the inner value with `#[schemars(schema_with = …)]` or `with = \"serde_json::Value\"`",
             ));
         }
-        self.instances += usize::from(generic);
-        match self.instances {
-            instances if generic && instances == INSTANCES + 1 => {
-                return self.refuse(refusal(
+        if !user.scope.generics.is_empty() {
+            self.instances += 1;
+            if self.instances == INSTANCES + 1 {
+                self.refuse(refusal(
                     format!("`{}` is one of more than {INSTANCES} generic types with different arguments", input.ident),
                     "use the same arguments in more places, or describe the value with `#[schemars(schema_with = …)]`",
                 ));
             }
-            instances if generic && instances > INSTANCES => return,
-            _ => {}
+            if self.instances > INSTANCES {
+                return;
+            }
         }
         self.described.insert(id, true);
         if !self.modules(&user.scope) {

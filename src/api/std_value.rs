@@ -105,7 +105,12 @@ pub(super) fn parsed(ty: &str, text: &str) -> Option<Val> {
         "std::net::Ipv4Addr" => text.parse::<Ipv4Addr>().ok().map(|address| written(&address)),
         "std::net::Ipv6Addr" => text.parse::<Ipv6Addr>().ok().map(|address| written(&address)),
         "std::net::SocketAddr" => text.parse::<SocketAddr>().ok().map(|address| written(&address)),
-        ty => range(ty).and_then(|_| text.parse().ok()).map(Val::Int),
+        ty => {
+            let (min, _) = range(ty)?;
+            // Not even `-0` is one without a sign.
+            let number = if min < 0 || !text.starts_with('-') { text.parse().ok() } else { None };
+            number.map(Val::Int)
+        }
     }
 }
 

@@ -311,10 +311,10 @@ pub(super) fn glob_has(path: &[String], name: &str) -> bool {
     GLOBS.iter().any(|(glob, names)| *glob == path && names.contains(&name))
 }
 
-/// A glob import of `path` is known not to bring in `name`.
+/// A glob import of `path` is known not to bring in `name`, which is none of those that it is known to bring in.
 pub(super) fn glob_lacks(path: &[String], name: &str) -> bool {
     let path = path.join("::");
-    !glob_has(&split(&path), name) && OTHERS.iter().any(|(glob, names)| *glob == path && !names.contains(&name))
+    OTHERS.iter().any(|(glob, names)| *glob == path && !names.contains(&name))
 }
 
 /// It is in k8s-openapi.

@@ -42,14 +42,10 @@ pub(super) fn chosen<'a>(
 
 /// The dependency is on the release that is linked here, with its feature.
 pub(super) fn is_linked(dependency: &Dependency, feature: &str) -> bool {
-    let admits = |requirement: &String| {
-        let (requirement, version) = (semver::VersionReq::parse(requirement), k8s::VERSION.parse());
-        matches!((requirement, version), (Ok(requirement), Ok(version)) if requirement.matches(&version))
-    };
     feature == k8s::FEATURE
         && match &dependency.locked {
             Some(locked) => locked.to_string() == k8s::VERSION && dependency.registry,
-            None => dependency.requirement.as_ref().is_some_and(admits),
+            None => dependency.admits(k8s::VERSION),
         }
 }
 

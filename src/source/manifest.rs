@@ -49,6 +49,14 @@ pub struct Dependency {
     pub origin: Origin,
 }
 
+impl Dependency {
+    /// Its requirement allows this version.
+    pub fn admits(&self, version: &str) -> bool {
+        let requirement = self.requirement.as_deref().map(semver::VersionReq::parse);
+        matches!((requirement, semver::Version::parse(version)), (Some(Ok(allowed)), Ok(version)) if allowed.matches(&version))
+    }
+}
+
 /// A library or a binary of the package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
