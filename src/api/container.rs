@@ -13,6 +13,7 @@ use crate::diagnostic::{Code, Origin};
 use crate::schema::{
     Constraints, Container, Field, Meta, Shape, Tag, TypeId, Unknown, Validated, Variant, VariantData,
 };
+use crate::source::ModuleId;
 
 use super::attribute::effective;
 use super::bound::Provable;
@@ -44,13 +45,7 @@ impl Types<'_> {
                 return None;
             }
         };
-        let cont = match serde_type(&input, SerdeDerive::Deserialize) {
-            Ok(cont) => cont,
-            Err(error) => {
-                self.refuse_syntax(Code::SerdeAttribute, scope.module, error);
-                return None;
-            }
-        };
+        let cont = self.serde_type(scope.module, &input, SerdeDerive::Deserialize)?;
         let attrs = self.schemars_attrs(scope, &input.attrs, Place::Container)?;
         if let Some(path) = &attrs.ref_variants {
             let message = "`_unstable_ref_variants` makes references, which no CRD may have";
@@ -89,6 +84,16 @@ impl Types<'_> {
         Some(Container { name, id, shape, meta, validated })
     }
 
+    /// The type as one of serde's derives sees it; what is wrong with it is reported.
+    fn serde_type<'i>(
+        &mut self,
+        module: ModuleId,
+        input: &'i DeriveInput,
+        derive: SerdeDerive,
+    ) -> Option<ast::Container<'i>> {
+        serde_type(input, derive).map_err(|error| self.refuse_syntax(Code::SerdeAttribute, module, error)).ok()
+    }
+
     /// Serde's own derives see attributes that schemars leaves out; a mistake in one of those does not compile.
     fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Option<()> {
         let mut checked = false;
@@ -96,13 +101,7 @@ impl Types<'_> {
             [("serde::Deserialize", SerdeDerive::Deserialize), ("serde::Serialize", SerdeDerive::Serialize)]
         {
             if !checked && self.derives_trait(user.item, canonical) {
-                let container = match serde_type(input, derive) {
-                    Ok(container) => container,
-                    Err(error) => {
-                        self.refuse_syntax(Code::SerdeAttribute, user.scope.module, error);
-                        return None;
-                    }
-                };
+                let container = self.serde_type(user.scope.module, input, derive)?;
                 // Of which derive it is matters to serde's parser for `transparent` only.
                 checked = !container.attrs.transparent();
             }

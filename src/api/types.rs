@@ -33,6 +33,12 @@ impl Scope {
     pub(super) fn module(module: ModuleId) -> Self {
         Scope { module, generics: Rc::default(), this: None, outside: None }
     }
+
+    /// The path names a part of `Self` or of a type parameter.
+    pub(super) fn has_owner(&self, path: &syn::Path) -> bool {
+        let is_owner = |name: &syn::Ident| name == "Self" || self.generics.contains_key(&name.to_string());
+        path.segments.len() > 1 && is_owner(&path.segments[0].ident)
+    }
 }
 
 /// A user's type with its type arguments.
@@ -317,9 +323,7 @@ impl<'t> Types<'t> {
                 return argument;
             }
         }
-        if path.segments.len() > 1
-            && (path.segments[0].ident == "Self" || scope.generics.contains_key(&path.segments[0].ident.to_string()))
-        {
+        if scope.has_owner(path) {
             return self.unsupported(scope, ty, "an associated type");
         }
         if path.segments.iter().rev().skip(1).any(|segment| !segment.arguments.is_none()) {

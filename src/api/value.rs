@@ -109,14 +109,11 @@ impl Types<'_> {
 
     /// The refusal of what a path names, when nothing is found.
     pub(super) fn unknown<T>(&self, scope: &Scope, what: &impl ToTokens, path: &Path) -> Eval<T> {
-        let of_type = path.segments.len() > 1
-            && path
-                .segments
-                .first()
-                .is_some_and(|first| first.ident == "Self" || scope.generics.contains_key(&first.ident.to_string()));
         match self.resolve_in(scope, path, Namespace::Values) {
-            Resolution::Unresolved(why) if !of_type => Err(Refusal::new(Code::Expression, scope, path.span(), why)
-                .help("write the full path of it, or a `use` that names it")),
+            Resolution::Unresolved(why) if !scope.has_owner(path) => {
+                Err(Refusal::new(Code::Expression, scope, path.span(), why)
+                    .help("write the full path of it, or a `use` that names it"))
+            }
             _ => self.no(scope, what),
         }
     }
