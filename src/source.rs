@@ -40,7 +40,6 @@ pub use self::kube::CustomResource;
 pub(crate) use self::manifest::get;
 pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection, crate_name};
 use self::module::{Loader, Sources, index};
-use self::registry::Generated;
 pub use self::registry::{GeneratedResource, GeneratedType};
 use self::resolve::Scopes;
 pub use self::resolve::{Namespace, Resolution};
@@ -121,7 +120,6 @@ struct ItemData {
 pub struct SourceTree {
     sources: Sources,
     scopes: Scopes,
-    generated: Generated,
     /// The `impl` blocks, once they were asked for.
     impls: OnceCell<Impls>,
     /// Files and folders that declarations are looked for in; empty means everywhere.
@@ -187,13 +185,7 @@ impl SourceTree {
             manifest.dependencies.iter().filter(|(_, found)| uses_kube(manifest, found)).map(|(name, _)| name.clone()),
         );
         sources.want_files(|file| outline::may_derive(&file.text, &names) || outline::may_include(&file.text));
-        let mut tree = Self {
-            sources,
-            scopes: Scopes::default(),
-            generated: Generated::default(),
-            impls: OnceCell::new(),
-            only: Vec::new(),
-        };
+        let mut tree = Self { sources, scopes: Scopes::default(), impls: OnceCell::new(), only: Vec::new() };
         diagnostics.extend(tree.read_wanted());
         Ok((tree, diagnostics))
     }
@@ -491,17 +483,17 @@ impl SourceTree {
 
     /// The folder of the modules that a feature switches on in a generated crate: `latest` stands for the newest.
     pub fn generated_modules(&self, package: &str, version: &semver::Version, feature: &str) -> Option<PathBuf> {
-        self.generated.folder(&self.manifest().workspace, package, version, feature)
+        self.sources.generated.folder(&self.manifest().workspace, package, version, feature)
     }
 
     /// A type of a generated crate by its path below a folder of modules.
     pub fn generated_type(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedType>> {
-        self.generated.get(dir, path)
+        self.sources.generated.get(dir, path)
     }
 
     /// The names of a type of a generated crate in the API, if it is a resource.
     pub fn generated_resource(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedResource>> {
-        self.generated.resource(dir, path)
+        self.sources.generated.resource(dir, path)
     }
 
     /// The custom resource of which an item is the spec.

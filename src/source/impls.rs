@@ -41,7 +41,7 @@ impl SourceTree {
             syn::TraitItem::Macro(_) => true,
             _ => false,
         };
-        self.sources.index().is_of_trait(name)
+        self.sources.trait_functions().may_have(name)
             && self.types_in_scope(module).is_none_or(|mut types| {
                 types.any(|item| match self.item(item) {
                     Item::Trait(item) => item.items.iter().any(declares),

@@ -52,7 +52,8 @@ pub(super) fn is_linked(dependency: &Dependency, feature: &str) -> bool {
 /// The modules of k8s-openapi, once they were read.
 #[derive(Debug, Default)]
 pub(super) struct Kubernetes {
-    listings: RefCell<BTreeMap<PackageId, Rc<Listing>>>,
+    /// By the package, among so many: another one may choose another version.
+    listings: RefCell<BTreeMap<(usize, PackageId), Rc<Listing>>>,
     modules: RefCell<BTreeMap<PathBuf, Option<Rc<Names>>>>,
 }
 
@@ -69,12 +70,11 @@ enum Listing {
 /// The public names of a module: what they are.
 type Names = BTreeMap<String, Named>;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Named {
     Module,
-    Type,
-    /// A struct whose name is a function too.
-    TupleStruct,
+    /// It is declared in the file of this private module.
+    Type(String),
 }
 
 impl Kubernetes {
@@ -91,16 +91,15 @@ impl Kubernetes {
             return Some(false);
         }
         let listing = self.listing(sources, package);
-        let found = match &*listing {
+        match &*listing {
             Listing::Folder(folder) => {
                 let folder = module.iter().fold(folder.clone(), |folder, part| folder.join(part));
-                let names = self.names(&folder)?;
-                // The root has more than the modules of the version.
-                let found = names.get(name).copied();
-                if found.is_none() && module.is_empty() {
-                    return None;
+                match self.names(&folder)?.get(name) {
+                    // The root has more than the modules of the version.
+                    None => (!module.is_empty()).then_some(false),
+                    Some(Named::Type(file)) if namespace == Namespace::Values => is_tuple_struct(&folder, file, name),
+                    Some(_) => Some(namespace == Namespace::Types),
                 }
-                found
             }
             Listing::Linked => {
                 let path = format!("k8s_openapi::{}", [module, &[name.to_owned()]].concat().join("::"));
@@ -108,14 +107,10 @@ impl Kubernetes {
                     |known: &str| known.strip_prefix(&path).map(|rest| rest.is_empty() || rest.starts_with("::"));
                 let mut known = k8s::types().filter(|known| below(known.path) == Some(true));
                 // Not all types are linked.
-                Some(if known.next()?.path == path { Named::Type } else { Named::Module })
+                known.next().map(|_| namespace == Namespace::Types)
             }
-            Listing::Unknown => return None,
-        };
-        Some(match namespace {
-            Namespace::Values => found == Some(Named::TupleStruct),
-            _ => found.is_some(),
-        })
+            Listing::Unknown => None,
+        }
     }
 
     fn listing(&self, sources: &Sources, package: PackageId) -> Rc<Listing> {
@@ -128,15 +123,17 @@ impl Kubernetes {
                 None if linked => k8s::VERSION.parse().ok(),
                 _ => None,
             };
-            let folder =
-                version.and_then(|version| registry::modules(&all[0].workspace, "k8s-openapi", &version, feature));
+            let folder = version
+                .and_then(|version| sources.generated.folder(&all[0].workspace, "k8s-openapi", &version, feature));
             match folder {
                 Some(folder) => Listing::Folder(folder),
                 None if linked => Listing::Linked,
                 None => Listing::Unknown,
             }
         };
-        Rc::clone(self.listings.borrow_mut().entry(package).or_insert_with(|| Rc::new(find())))
+        Rc::clone(
+            self.listings.borrow_mut().entry((sources.packages.len(), package)).or_insert_with(|| Rc::new(find())),
+        )
     }
 
     fn names(&self, folder: &Path) -> Option<Rc<Names>> {
@@ -152,16 +149,18 @@ fn read(folder: &Path) -> Option<Names> {
         if let Some(module) = line.strip_prefix("pub mod ") {
             names.insert(module.trim_end_matches(';').to_owned(), Named::Module);
         } else if let Some((module, types)) = registry::re_exported(line) {
-            let text = std::fs::read_to_string(folder.join(format!("{module}.rs"))).ok()?;
-            for name in types {
-                let tuple = text.contains(&format!("pub struct {name}("));
-                names.insert(name.to_owned(), if tuple { Named::TupleStruct } else { Named::Type });
-            }
+            names.extend(types.map(|name| (name.to_owned(), Named::Type(module.to_owned()))));
         } else if line.trim_start().starts_with("pub ") {
             return None;
         }
     }
     Some(names)
+}
+
+/// Whether the name of a type is a function too; `None` when its file can't be read.
+fn is_tuple_struct(folder: &Path, file: &str, name: &str) -> Option<bool> {
+    let text = std::fs::read_to_string(folder.join(format!("{file}.rs"))).ok()?;
+    Some(text.contains(&format!("pub struct {name}(")))
 }
 
 #[cfg(test)]
@@ -261,7 +260,8 @@ mod tests {
     /// No module of k8s-openapi hides a type of the prelude or a primitive type.
     #[test]
     fn no_type_is_called_like_one_of_the_prelude() {
-        let folder = registry::modules(Path::new(""), "k8s-openapi", &k8s::VERSION.parse().unwrap(), k8s::FEATURE);
+        let generated = registry::Generated::default();
+        let folder = generated.folder(Path::new(""), "k8s-openapi", &k8s::VERSION.parse().unwrap(), k8s::FEATURE);
         let mut folders = vec![folder.unwrap()];
         let mut types = 0;
         while let Some(folder) = folders.pop() {

@@ -15,7 +15,9 @@ use super::cfg::{Cfg, CfgSet, attrs_mut};
 use super::comment::{Found, deeper_than, find};
 use super::file::{FileId, SourceFile, clean, relative};
 use super::files::Pending;
-use super::outline::{Index, outline};
+use super::kubernetes::Kubernetes;
+use super::outline::{Index, TraitFunctions, outline};
+use super::registry::Generated;
 use super::{Crate, CrateId, ItemData, ItemRef, Module, ModuleId, Package, PackageId};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
@@ -36,8 +38,26 @@ pub(super) struct Sources {
     pub(super) wanted_packages: RefCell<BTreeSet<(String, Version)>>,
     /// Packages of a registry that were looked for: whether their sources are there.
     pub(super) sought: BTreeMap<(String, Version), bool>,
-    /// The index of so many files.
-    known: RefCell<(usize, Rc<Index>)>,
+    known: OfFiles<Index>,
+    trait_functions: OfFiles<TraitFunctions>,
+    /// What was read of crates that a generator has written.
+    pub(super) generated: Generated,
+    /// What the modules of k8s-openapi have.
+    pub(super) kubernetes: Kubernetes,
+}
+
+/// What the texts of so many files say, once it was asked for.
+#[derive(Debug, Default)]
+struct OfFiles<T>(RefCell<Option<(usize, Rc<T>)>>);
+
+impl<T> OfFiles<T> {
+    fn get(&self, files: &[SourceFile], read: impl FnOnce() -> T) -> Rc<T> {
+        let mut known = self.0.borrow_mut();
+        match &*known {
+            Some((count, known)) if *count == files.len() => Rc::clone(known),
+            _ => Rc::clone(&known.insert((files.len(), Rc::new(read()))).1),
+        }
+    }
 }
 
 impl Sources {
@@ -81,12 +101,13 @@ impl Sources {
 
     /// What the texts of all files say of names.
     pub(super) fn index(&self) -> Rc<Index> {
-        let mut known = self.known.borrow_mut();
-        if known.0 != self.files.len() {
-            let files = self.files.iter().enumerate();
-            *known = (self.files.len(), Rc::new(Index::of(files.map(|(id, file)| (FileId(index(id)), &*file.text)))));
-        }
-        Rc::clone(&known.1)
+        let files = self.files.iter().enumerate();
+        self.known.get(&self.files, || Index::of(files.map(|(id, file)| (FileId(index(id)), &*file.text))))
+    }
+
+    /// The names of the functions of traits in the texts of all files.
+    pub(super) fn trait_functions(&self) -> Rc<TraitFunctions> {
+        self.trait_functions.get(&self.files, || TraitFunctions::of(self.files.iter().map(|file| &*file.text)))
     }
 }
 

@@ -78,8 +78,6 @@ pub(super) struct Index {
     implemented: BTreeMap<String, BTreeSet<FileId>>,
     /// Names that `macro_rules!` gives.
     macros: BTreeMap<String, BTreeSet<FileId>>,
-    /// Names of functions that traits declare; `$` for one that a macro names.
-    of_traits: BTreeSet<String>,
 }
 
 impl Index {
@@ -100,9 +98,6 @@ impl Index {
                 if let Some(name) = statement(&text[at..]).nth(2) {
                     index.macros.entry(name.to_owned()).or_default().insert(file);
                 }
-            }
-            for at in words(text, "trait") {
-                index.of_traits.extend(functions(&text[at..]).into_iter().map(str::to_owned));
             }
             for at in words(text, "impl") {
                 for name in header(&text[at..]).filter(|token| token.bytes().all(is_ident)) {
@@ -127,11 +122,6 @@ impl Index {
             }
         }
         names
-    }
-
-    /// Whether a trait may declare a function of this name.
-    pub(super) fn is_of_trait(&self, name: &str) -> bool {
-        self.of_traits.contains(name) || self.of_traits.contains("$")
     }
 
     /// The files that may declare a macro of this name by `macro_rules!`.
@@ -163,6 +153,22 @@ fn header(text: &str) -> impl Iterator<Item = &str> {
         last = token;
         *token != "{" || angles > 0
     })
+}
+
+/// The names of the functions that the traits in all texts declare.
+#[derive(Debug, Default)]
+pub(super) struct TraitFunctions(BTreeSet<String>);
+
+impl TraitFunctions {
+    pub(super) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let found = texts.flat_map(|text| words(text, "trait").flat_map(|at| functions(&text[at..])));
+        Self(found.map(str::to_owned).collect())
+    }
+
+    /// Whether a trait may declare a function of this name, which a macro may give.
+    pub(super) fn may_have(&self, name: &str) -> bool {
+        self.0.contains(name) || self.0.contains("$")
+    }
 }
 
 /// What stands after `fn` between the braces of a trait.
@@ -263,7 +269,7 @@ mod tests {
             ("macro_rules! m { () => { trait A { fn $name(); } } }", &["$"]),
             ("trait A {} // trait B { fn b(); }\nfn a() {}", &["b"]),
         ] {
-            let found = index(&[text]).of_traits;
+            let found = TraitFunctions::of([text].into_iter()).0;
             assert!(names.iter().all(|name| found.contains(*name)), "{text}: {found:?}");
             assert_eq!(found.iter().filter(|name| name.bytes().all(is_ident)).count(), {
                 names.iter().filter(|name| **name != "$").count()

@@ -174,8 +174,7 @@ impl Generated {
     }
 }
 
-/// See [`Generated::folder`].
-pub(super) fn modules(workspace: &Path, package: &str, version: &Version, feature: &str) -> Option<PathBuf> {
+fn modules(workspace: &Path, package: &str, version: &Version, feature: &str) -> Option<PathBuf> {
     let dir = locate(workspace, package, version)?;
     let own = CargoManifest::read(&dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None).ok()?;
     let feature = match own.features.get(feature)?.as_slice() {

@@ -12,7 +12,6 @@ use syn::{Fields, Item, UseTree, Visibility};
 use super::file::FileId;
 use super::foreign;
 use super::kube::CustomResource;
-use super::kubernetes::Kubernetes;
 use super::manifest::crate_name;
 use super::module::Sources;
 use super::{CrateId, ItemRef, ModuleId, SourceTree, ident};
@@ -113,8 +112,6 @@ pub(super) struct Scopes {
     names: Vec<Names>,
     /// Glob imports from other crates, by module.
     foreign_globs: BTreeMap<ModuleId, BTreeMap<Rc<[String]>, ForeignGlob>>,
-    /// What the modules of k8s-openapi have.
-    kubernetes: Kubernetes,
     /// The names that imports give, whether they find something or not.
     imported: BTreeSet<(ModuleId, Rc<str>)>,
     /// `extern crate x as y` at a crate root.
@@ -532,7 +529,7 @@ impl Scopes {
         let globs = self.foreign_globs.get(&module)?;
         let mut found = None;
         for path in globs.keys() {
-            match self.brings(sources, module, path, name, namespace) {
+            match brings(sources, module, path, name, namespace) {
                 Some(false) => {}
                 Some(true) if found.is_none() && foreign::is_kubernetes(path) => found = Some(path),
                 Some(true) | None => return None,
@@ -540,23 +537,6 @@ impl Scopes {
         }
         let path = found.filter(|path| self.is_unhidden(sources, module, path, name, &mut BTreeSet::new()))?;
         Some(Def::Foreign(path.iter().cloned().chain([name.to_string()]).collect()))
-    }
-
-    /// Whether a glob import from another crate brings in a name; `None` when that is not known.
-    fn brings(
-        &self,
-        sources: &Sources,
-        module: ModuleId,
-        path: &[String],
-        name: &str,
-        namespace: Namespace,
-    ) -> Option<bool> {
-        let path = foreign::canonical(path.to_vec());
-        if foreign::is_kubernetes(&path) {
-            let package = sources.crates[sources.modules[module.0 as usize].krate.0 as usize].package;
-            return self.kubernetes.has(sources, package, &path[1..], name, namespace);
-        }
-        if foreign::glob_has(&path, name) { Some(true) } else { foreign::glob_lacks(&path, name).then_some(false) }
     }
 
     /// Nothing that is not known here gives the name another meaning on all ways on which a glob import comes: a macro
@@ -582,6 +562,16 @@ impl Scopes {
             && !self.imported.contains(&(module, Rc::from(name)))
             && (glob.own || glob.through.iter().any(|from| self.is_unhidden(sources, *from, path, name, seen)))
     }
+}
+
+/// Whether a glob import from another crate brings in a name; `None` when that is not known.
+fn brings(sources: &Sources, module: ModuleId, path: &[String], name: &str, namespace: Namespace) -> Option<bool> {
+    let path = foreign::canonical(path.to_vec());
+    if foreign::is_kubernetes(&path) {
+        let package = sources.crates[sources.modules[module.0 as usize].krate.0 as usize].package;
+        return sources.kubernetes.has(sources, package, &path[1..], name, namespace);
+    }
+    if foreign::glob_has(&path, name) { Some(true) } else { foreign::glob_lacks(&path, name).then_some(false) }
 }
 
 /// A crate by the name that a package's code has for it.
@@ -741,7 +731,7 @@ impl SourceTree {
             let _ = write!(why, " in `{}`", self.module_path(of).join("::"));
         }
         let space = if at + 1 == parts.len() { namespace } else { Namespace::Types };
-        let brings = |path: &Vec<String>| self.scopes.brings(&self.sources, of, path, name, space) != Some(false);
+        let brings = |path: &Vec<String>| brings(&self.sources, of, path, name, space) != Some(false);
         let globs = self.foreign_globs(of).filter(brings).map(|path| format!("`use {}::*`", path.join("::")));
         let globs: Vec<_> = globs.collect();
         let import = self.scopes.failed.get(&(of, Rc::from(name.as_str())));
