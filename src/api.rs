@@ -6,6 +6,7 @@ mod bound;
 mod call;
 mod conform;
 mod container;
+mod conversion;
 mod default_of;
 mod dependency;
 mod flow;
@@ -16,6 +17,7 @@ mod kube_attr;
 mod macros;
 mod maker;
 mod meta;
+mod method;
 mod number;
 mod outside;
 mod predicate;
@@ -261,8 +263,8 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
     }
     let attrs = match KubeAttrs::from_derive_input(&input) {
         Ok(attrs) => attrs,
-        Err(error) => {
-            types.refuse_syntax(Code::KubeAttribute, scope.module, error.into());
+        Err(errors) => {
+            types.refuse_keys(scope, &input.ident, errors);
             return None;
         }
     };

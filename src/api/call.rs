@@ -1,10 +1,10 @@
-//! Calls: functions and methods of the user, and functions of other crates.
+//! Calls: functions of the user and of other crates.
 
 use std::rc::Rc;
 
 use quote::ToTokens;
 use serde_json::{Map, Value};
-use syn::{Block, Expr, ExprCall, ExprMethodCall, Fields, FnArg, GenericArgument, Item, Pat, Path};
+use syn::{Block, Expr, ExprCall, Fields, FnArg, GenericArgument, Item, Pat, Path};
 
 use crate::schema::TypeId;
 use crate::source::{CfgSet, Resolution};
@@ -66,7 +66,13 @@ impl Types<'_> {
                     None if name == "default" && arguments.is_empty() && !self.has_own(id, "default") => {
                         self.default_of(scope, call, id)
                     }
-                    None => self.no(scope, call),
+                    None => match *arguments {
+                        [value] if name == "from" && !self.has_own(id, "from") => {
+                            let made = self.conversion(scope, env, call, value, id)?;
+                            made.map_or_else(|| self.no(scope, call), Ok)
+                        }
+                        _ => self.no(scope, call),
+                    },
                 }
             }
             Some(Target::Item(item)) => match self.tree.item(item) {
@@ -143,7 +149,7 @@ impl Types<'_> {
         arguments.iter().zip(types).map(|(argument, ty)| self.eval(scope, env, argument, Some(ty))).collect()
     }
 
-    fn function(
+    pub(super) fn function(
         &mut self,
         scope: &Scope,
         env: &Env,
@@ -336,7 +342,7 @@ impl Types<'_> {
     }
 
     /// `[(key, value)]` where a map is asked for.
-    fn map_of(&mut self, scope: &Scope, env: &Env, array: &syn::ExprArray, ty: Option<TypeId>) -> Eval {
+    pub(super) fn map_of(&mut self, scope: &Scope, env: &Env, array: &syn::ExprArray, ty: Option<TypeId>) -> Eval {
         let types = ty.and_then(|ty| self.known(ty)).filter(|(known, _)| MAPS.contains(&known.path));
         let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
         let mut entries = Vec::new();
@@ -378,103 +384,6 @@ impl Types<'_> {
         items.map(|item| self.eval(scope, env, item, element)).collect()
     }
 
-    pub(super) fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
-        let method = call.method.to_string();
-        // One of a trait may take a value of std in an earlier step of the search for a method than that of std.
-        let of_trait = self.tree.may_be_of_trait(scope.module, &method);
-        let receiver = match &*call.receiver {
-            receiver if of_trait => self.eval(scope, env, receiver, None)?,
-            // The `Ok` of a call has the type that the place asks for.
-            Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => {
-                match self.number_tried(scope, env, inner)? {
-                    Some(number) => return Ok(number),
-                    None => self.call(scope, env, inner, ty)?,
-                }
-            }
-            Expr::MethodCall(inner) if inner.method == "parse" && matches!(method.as_str(), "unwrap" | "expect") => {
-                return self.parsed(scope, env, inner, ty);
-            }
-            Expr::Array(pairs)
-                if method == "into"
-                    && pairs.elems.iter().all(|pair| matches!(pair, Expr::Tuple(_)))
-                    && self.primitive_name(ty).is_some_and(|name| MAPS[..2].contains(&name)) =>
-            {
-                return self.map_of(scope, env, pairs, ty);
-            }
-            receiver => self.eval(scope, env, receiver, None)?,
-        };
-        let arguments: Vec<&Expr> = call.args.iter().collect();
-        if let Val::Struct(id, _) | Val::Variant(id, ..) = receiver {
-            return self.own_method(scope, env, call, (id, receiver, &arguments), of_trait);
-        }
-        if of_trait {
-            return self.no(scope, call);
-        }
-        if let Val::Rule(rule) = receiver {
-            return self.modified_rule(scope, env, *rule, call);
-        }
-        if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
-            return Ok(value);
-        }
-        match self.std_method(scope, env, call, (receiver, &method, &arguments), ty)? {
-            Some(value) => Ok(value),
-            None => self.no(scope, call),
-        }
-    }
-
-    /// What is in `u8::try_from(value)` when it is `Ok`.
-    fn number_tried(&mut self, scope: &Scope, env: &Env, call: &ExprCall) -> Eval<Option<Val>> {
-        let (Expr::Path(function), [value]) = (&*call.func, &*call.args.iter().collect::<Vec<_>>()) else {
-            return Ok(None);
-        };
-        match self.value_path(scope, &function.path) {
-            Some(Target::Foreign(path)) if function.qself.is_none() && path.len() == 3 && path[2] == "try_from" => {
-                let value = self.eval(scope, env, value, None)?;
-                Ok(std_value::converted(&path.join("::"), "try_from", &value))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// A method of a type of the user.
-    fn own_method(
-        &mut self,
-        scope: &Scope,
-        env: &Env,
-        call: &ExprMethodCall,
-        (id, receiver, arguments): (TypeId, Val, &[&Expr]),
-        of_trait: bool,
-    ) -> Eval {
-        let method = call.method.to_string();
-        let clones = method == "clone" && arguments.is_empty() && self.clones(&receiver);
-        // One of a trait may come first, and comes first where only a bound says what the type of a value has.
-        let of_trait = of_trait
-            || self.in_trait(id, &method)
-            || !scope.generics.is_empty() && OF_TRAITS.contains(&method.as_str());
-        match self.own_function(id, &method) {
-            Some(_) if of_trait => self.no(scope, call),
-            Some((sig, block, inner)) => {
-                self.function(scope, env, call, (&sig, &block, &inner), Some(receiver), arguments)
-            }
-            None if clones => Ok(receiver),
-            None => self.no(scope, call),
-        }
-    }
-
-    /// `text.parse().unwrap()` for types of std.
-    fn parsed(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
-        let written = match call.turbofish.as_ref().and_then(|turbofish| turbofish.args.first()) {
-            Some(syn::GenericArgument::Type(ty)) => Some(self.ty(scope, ty)),
-            _ => ty,
-        };
-        let Val::Str(text) = self.eval(scope, env, &call.receiver, None)? else { return self.no(scope, call) };
-        let value = self.primitive_name(written).and_then(|name| std_value::parsed(name, &text));
-        match value.filter(|value| !matches!(value, Val::Int(number) if self.fits(*number, written) != Some(true))) {
-            Some(value) => Ok(value),
-            None => self.no(scope, call),
-        }
-    }
-
     /// The value that a function without parameters returns, as `#[serde(default = "path")]` calls it.
     pub(super) fn call_path(&mut self, scope: &Scope, path: &syn::ExprPath, ty: TypeId) -> Eval {
         self.call(scope, &Env::new(), &call_of(path.clone(), None), Some(ty))
@@ -497,22 +406,6 @@ pub(super) const LISTS: [&str; 5] = [
     "std::collections::LinkedList",
     "std::collections::BinaryHeap",
     "smallvec::SmallVec",
-];
-
-/// Methods of traits of std that a bound may name.
-const OF_TRAITS: [&str; 12] = [
-    "as_ref",
-    "borrow",
-    "cmp",
-    "default",
-    "eq",
-    "fmt",
-    "into",
-    "iter",
-    "partial_cmp",
-    "to_owned",
-    "to_string",
-    "try_into",
 ];
 
 pub(super) const SETS: [&str; 3] = ["std::collections::BTreeSet", "std::collections::HashSet", "indexmap::IndexSet"];

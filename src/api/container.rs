@@ -114,8 +114,8 @@ impl Types<'_> {
         use darling::{FromDeriveInput as _, FromField as _};
         let attrs = match KubeSchemaAttrs::from_derive_input(input) {
             Ok(attrs) => attrs,
-            Err(error) => {
-                self.refuse_syntax(Code::KubeAttribute, scope.module, error.into());
+            Err(errors) => {
+                self.refuse_keys(scope, &input.ident, errors);
                 return None;
             }
         };
@@ -133,8 +133,8 @@ impl Types<'_> {
         for (index, field) in fields.named.iter_mut().enumerate() {
             let attrs = match KubeSchemaFieldAttrs::from_field(field) {
                 Ok(attrs) => attrs,
-                Err(error) => {
-                    self.refuse_syntax(Code::KubeAttribute, scope.module, error.into());
+                Err(errors) => {
+                    self.refuse_keys(scope, &field.ident, errors);
                     return None;
                 }
             };

@@ -98,18 +98,18 @@ impl Types<'_> {
         self.user(id).is_some_and(|user| tree.impls(user.item).iter().any(named))
     }
 
-    /// The function of this name in the `impl` of the trait of this canonical path for a type.
+    /// The function of this name in the `impl` of the trait of this canonical path, with this type argument, for a type.
     pub(super) fn trait_function(
         &mut self,
         id: TypeId,
-        canonical: &str,
+        (canonical, argument): (&str, Option<TypeId>),
         name: &str,
     ) -> Option<(syn::ImplItemFn, Scope)> {
         let tree = self.tree;
         let mut found = None;
         for block in tree.impls(self.user(id)?.item).iter().copied() {
             let Item::Impl(item) = tree.item(block) else { continue };
-            if self.trait_of(block).as_deref() != Some(canonical) {
+            if self.trait_of(block).as_deref() != Some(canonical) || self.trait_argument(block) != argument {
                 continue;
             }
             let scope = match self.block_for(id, block, item) {
@@ -127,6 +127,16 @@ impl Types<'_> {
             found = Some((function, scope));
         }
         found
+    }
+
+    /// The one type argument of the trait of a block.
+    fn trait_argument(&mut self, block: ItemRef) -> Option<TypeId> {
+        let Item::Impl(item) = self.tree.item(block) else { return None };
+        let PathArguments::AngleBracketed(list) = &item.trait_.as_ref()?.0.segments.last()?.arguments else {
+            return None;
+        };
+        let GenericArgument::Type(argument) = list.args.first()? else { return None };
+        Some(self.ty(&Scope::module(self.tree.module(block)), argument))
     }
 
     /// Whether a type of the user has an `impl` of the trait of this canonical path, for whatever arguments.

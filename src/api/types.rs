@@ -157,7 +157,19 @@ impl<'t> Types<'t> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Reports every part of an error of syn or darling.
+    /// Reports every part of an error about `#[kube(…)]`; what is missing has no place but that of what has the attribute.
+    pub(super) fn refuse_keys(&mut self, scope: &Scope, of: &impl ToTokens, errors: darling::Error) {
+        for error in errors.flatten() {
+            let (span, message) =
+                (error.explicit_span().unwrap_or_else(|| of.to_token_stream().span()), error.to_string());
+            let key = message.strip_prefix("Missing field `").and_then(|rest| rest.strip_suffix('`'));
+            let help = key.map(|key| format!("add `{key} = \"…\"` to `#[kube(…)]`"));
+            let refusal = Refusal::new(Code::KubeAttribute, scope, span, &message);
+            self.refuse(Refusal { help, ..refusal });
+        }
+    }
+
+    /// Reports every part of an error of syn.
     pub(super) fn refuse_syntax(&mut self, code: Code, module: ModuleId, error: syn::Error) {
         for error in error {
             let (span, message) = (error.span(), error.to_string());

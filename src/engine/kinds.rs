@@ -195,10 +195,9 @@ fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
     let said = |key: &str| said(attributes, key);
     // `struct` is what older releases call `root`.
     let Some(name) = said("root").or_else(|| said("struct")).or_else(|| said("kind")) else {
-        let message = format!("`{ident}` derives `CustomResource` without a `kind`");
-        return Err(Diagnostic::new(Code::KubeAttribute, message)
-            .at(origin)
-            .help("add `kind = \"…\"` to `#[kube(…)]`"));
+        // The same words as the static engine's, so that it is said once.
+        let missing = Diagnostic::new(Code::KubeAttribute, "Missing field `kind`").at(origin);
+        return Err(missing.help("add `kind = \"…\"` to `#[kube(…)]`"));
     };
     let path = tree.module_path(module).into_iter().skip(1).chain([name.clone()]).collect::<Vec<_>>().join("::");
     let public = tree.is_lib(module) && matches!(visibility, Visibility::Public(_)) && is_public(tree, module);

@@ -129,95 +129,15 @@ const SAME: [(&str, &str); 42] = [
     ("serde::de::Deserialize", "serde::Deserialize"),
 ];
 
-/// Names that a glob import of the path brings in, for the few where guessing wrong is impossible.
+/// Names that a glob import of the path brings in, for the few where guessing wrong is impossible. No other glob import
+/// can bring in something else by the same name, or its use is an error: see
+/// [the reference](https://doc.rust-lang.org/reference/names/name-resolution.html#r-names.resolution.expansion.imports.ambiguity.glob-vs-glob).
 const GLOBS: [(&str, &[&str]); 5] = [
     ("chrono", &["DateTime", "FixedOffset", "Local", "NaiveDate", "NaiveDateTime", "NaiveTime", "Utc", "Weekday"]),
     ("std::collections", &["BTreeMap", "BTreeSet", "BinaryHeap", "HashMap", "HashSet", "LinkedList", "VecDeque"]),
     ("schemars", &["JsonSchema", "Schema", "SchemaGenerator", "json_schema"]),
     ("serde", &["Deserialize", "Deserializer", "Serialize", "Serializer"]),
     ("kube", &["CustomResource", "KubeSchema"]),
-];
-
-/// What else is public in modules of which [`GLOBS`] has names: with those it is all.
-const OTHERS: [(&str, &[&str]); 6] = [
-    (
-        "chrono",
-        &[
-            "Date",
-            "Datelike",
-            "Days",
-            "Duration",
-            "DurationRound",
-            "IsoWeek",
-            "LocalResult",
-            "Locale",
-            "MappedLocalTime",
-            "Month",
-            "Months",
-            "NaiveDateDaysIterator",
-            "NaiveDateWeeksIterator",
-            "NaiveWeek",
-            "Offset",
-            "OutOfRange",
-            "OutOfRangeError",
-            "ParseError",
-            "ParseMonthError",
-            "ParseResult",
-            "ParseWeekdayError",
-            "RoundingError",
-            "SecondsFormat",
-            "SubsecRound",
-            "TimeDelta",
-            "TimeZone",
-            "Timelike",
-            "WeekdaySet",
-            "format",
-            "naive",
-            "offset",
-            "prelude",
-            "round",
-            "serde",
-        ],
-    ),
-    (
-        "std::collections",
-        &[
-            "Bound",
-            "TryReserveError",
-            "binary_heap",
-            "btree_map",
-            "btree_set",
-            "hash_map",
-            "hash_set",
-            "linked_list",
-            "vec_deque",
-        ],
-    ),
-    ("schemars", &["JsonSchema_repr", "consts", "generate", "schema_for", "schema_for_value", "transform"]),
-    ("serde", &["de", "ser", "forward_to_deserialize_any"]),
-    (
-        "kube",
-        &[
-            "Api",
-            "Client",
-            "Config",
-            "CustomResourceExt",
-            "Discovery",
-            "Error",
-            "Resource",
-            "ResourceExt",
-            "Result",
-            "api",
-            "client",
-            "config",
-            "core",
-            "discovery",
-            "error",
-            "prelude",
-            "runtime",
-        ],
-    ),
-    ("kube::prelude", &["NamespacedRef"]),
 ];
 
 /// The paths of a table by their last parts.
@@ -309,12 +229,6 @@ pub(super) fn canonical(mut path: Vec<String>) -> Vec<String> {
 pub(super) fn glob_has(path: &[String], name: &str) -> bool {
     let path = canonical(path.to_vec()).join("::");
     GLOBS.iter().any(|(glob, names)| *glob == path && names.contains(&name))
-}
-
-/// A glob import of `path` is known not to bring in `name`, which is none of those that it is known to bring in.
-pub(super) fn glob_lacks(path: &[String], name: &str) -> bool {
-    let path = path.join("::");
-    OTHERS.iter().any(|(glob, names)| *glob == path && !names.contains(&name))
 }
 
 /// It is in k8s-openapi.

@@ -191,6 +191,7 @@ mod tests {
             "use k8s_openapi::api::core::v1::*; use k8s_openapi::api::apps::v1::*; use serde::*; use kube::prelude::*;
              mod resource { use k8s_openapi::apimachinery::pkg::{api::resource::*, apis::meta::v1::*, util::intstr::*}; }
              mod own { use k8s_openapi::api::core::v1::*; pub struct Toleration; use crate::resource::A as Pod; }
+             mod beside { use k8s_openapi::api::core::v1::*; use ::other::*; }
              mod prelude { pub use k8s_openapi::api::core::v1::*; }
              mod through { use crate::prelude::*; }
              mod named { use crate::prelude::Toleration; }
@@ -198,9 +199,22 @@ mod tests {
             &[
                 ("op", "Toleration", Types, &toleration),
                 ("op", "Toleration::default", Values, &format!("{toleration}::default")),
-                ("op", "Toleration", Macros, "cannot find `Toleration`"),
+                (
+                    "op",
+                    "Toleration",
+                    Macros,
+                    "cannot find `Toleration`; it may come from `use kube::prelude::*` or `use serde::*`, which is another \
+                     crate",
+                ),
                 ("op", "Deployment", Types, "extern k8s_openapi::api::apps::v1::Deployment"),
-                ("op", "Tolerations", Types, "cannot find `Tolerations`"),
+                (
+                    "op::resource",
+                    "Tolerations",
+                    Types,
+                    "cannot find `Tolerations`",
+                ),
+                // What the other one brings in is not called so, or this would be an error.
+                ("op::beside", "Toleration", Types, &toleration),
                 ("op", "Vec", Types, "extern std::vec::Vec"),
                 ("op::resource", "Quantity", Types, "extern k8s_openapi::apimachinery::pkg::api::resource::Quantity"),
                 ("op::resource", "Quantity", Values, "extern k8s_openapi::apimachinery::pkg::api::resource::Quantity"),
@@ -235,16 +249,9 @@ mod tests {
                 ),
                 (
                     "op::other",
-                    "Pod",
-                    Types,
-                    "cannot find `Pod`; it may come from `use k8s_openapi::api::core::v1::*` or `use other::*`, which \
-                     is another crate",
-                ),
-                (
-                    "op::other",
                     "Pods",
                     Types,
-                    "cannot find `Pods`; it may come from `use other::*`, which is another crate",
+                    "cannot find `Pods`; it may come from `use other::*` or `use serde::*`, which is another crate",
                 ),
                 (
                     "op::through",
