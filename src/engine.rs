@@ -68,6 +68,13 @@ pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, s
             Err(why) => refused.extend(why),
         }
     }
+    if request.engine == Engine::Auto
+        && let Some(wrong) = surely_wrong(&refused).next()
+        && surely_wrong(&refused).count() < errors(&refused).count()
+    {
+        let (package, place) = (&tree.manifest().name, place(wrong));
+        say(&format!("`{package}` is not compiled before this is mended: {place}{} [{}]", wrong.message, wrong.code));
+    }
     found.extend(refused);
     crds
 }
@@ -84,16 +91,20 @@ fn merge((definitions, why): (Vec<Definition>, Diagnostics), found: &mut Diagnos
 
 /// Whether the source does not decide, and the compiler may know more: it can't when the source is wrong.
 pub fn is_for_the_compiler(found: &Diagnostics) -> bool {
-    let known = knows_the_derives(found);
-    let wrong = |diagnostic: &Diagnostic| match diagnostic.code {
-        Code::Syntax | Code::MissingModule | Code::DuplicateResource | Code::SchemaSize => true,
-        Code::NotStructural | Code::RecursiveType | Code::SerdeAttribute => known,
-        _ => false,
-    };
     // Versions of which one is refused may seem to contradict each other.
     let contradiction =
         |diagnostic: &Diagnostic| matches!(diagnostic.code, Code::StorageVersion | Code::VersionConflict);
-    !found.iter().any(wrong) && errors(found).any(|error| !contradiction(error))
+    surely_wrong(found).next().is_none() && errors(found).any(|error| !contradiction(error))
+}
+
+/// What no compiler would take.
+fn surely_wrong(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
+    let known = knows_the_derives(found);
+    found.iter().filter(move |diagnostic| match diagnostic.code {
+        Code::Syntax | Code::MissingModule | Code::DuplicateResource | Code::SchemaSize => true,
+        Code::NotStructural | Code::RecursiveType | Code::SerdeAttribute => known,
+        _ => false,
+    })
 }
 
 /// What derives of other releases say is not known here.
@@ -112,16 +123,20 @@ fn explain(refused: &Diagnostics, package: &str) -> String {
     let what = if count == 1 { "one thing needs" } else { &format!("{count} things need") };
     let mut text = format!("compiling `{package}`, because {what} the compiler:\n");
     for error in errors(refused).take(SHOWN) {
-        let place = error.origin.as_ref().map_or_else(String::new, |origin| {
-            let (line, column) = origin.line_column();
-            format!("{}:{line}:{column}: ", origin.path)
-        });
-        let _ = writeln!(text, "  {place}{} [{}]", error.message, error.code);
+        let _ = writeln!(text, "  {}{} [{}]", place(error), error.message, error.code);
     }
     if count > SHOWN {
         let _ = writeln!(text, "  and {} more", count - SHOWN);
     }
     text + "the first time may take minutes; `--engine static` fails instead"
+}
+
+/// Where it is, before what it is.
+fn place(diagnostic: &Diagnostic) -> String {
+    diagnostic.origin.as_ref().map_or_else(String::new, |origin| {
+        let (line, column) = origin.line_column();
+        format!("{}:{line}:{column}: ", origin.path)
+    })
 }
 
 /// What the compiler is asked.

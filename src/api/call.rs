@@ -53,9 +53,8 @@ impl Types<'_> {
                     let fields = fields.clone();
                     return Ok(Val::Variant(id, index, self.constructor(scope, env, call, id, &fields, &arguments)?));
                 }
-                // What is left out may be inferred from what is asked for.
-                let item = |ty: TypeId| self.user(ty).map(|user| user.item);
-                if ty.is_some_and(|ty| ty != id && item(ty) == item(id)) && !has_arguments(&function.path) {
+                // The arguments that are left out are inferred, even inside of the type's own blocks.
+                if ty != Some(id) && self.leaves_out_arguments(scope, &function.path, id) {
                     return self.no(scope, call);
                 }
                 match self.own_function(id, &name) {
@@ -93,6 +92,15 @@ impl Types<'_> {
             },
             None => self.unknown(scope, call, &function.path),
         }
+    }
+
+    /// Whether a path names a generic type of the user without its arguments, and by no alias that may have them.
+    fn leaves_out_arguments(&self, scope: &Scope, path: &Path, id: TypeId) -> bool {
+        let is_generic = self.user(id).is_some_and(|user| !user.scope.generics.is_empty());
+        let Some(syn::Type::Path(owner)) = owner_type(path).filter(|_| is_generic && !has_arguments(path)) else {
+            return false;
+        };
+        self.names(scope, &owner.path, id)
     }
 
     /// `<T>::default` or `<T as Default>::default`, without the type before its end; `position` is how much of the path is

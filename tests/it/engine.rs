@@ -581,6 +581,25 @@ fn cargo_is_not_asked_when_it_would_only_say_the_same() {
             assert!(!sandbox.path("asked").exists(), "{lib}\n{run}");
         }
     }
+    let lib = resource("Thing", TRANSFORMED) + &resource("Other", "    #[serde(renam = \"x\")]\n    size: i32,\n");
+    let (sandbox, command) = with_cargo("exit 1", &lib);
+    sandbox.finish("", &mut command("")).code(1).stderr(str![[r#"
+`op` is not compiled before this is mended: src/lib.rs:10:13: unknown serde field attribute `renam`, in `Other.spec` [serde-attribute]
+error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
+ --> src/lib.rs:4:28
+  |
+4 |     #[schemars(transform = note)]
+  |                            ^^^^
+  |
+  = help: say it with `extend(…)`
+
+error[serde-attribute]: unknown serde field attribute `renam`, in `Other.spec`
+  --> src/lib.rs:10:13
+   |
+10 |     #[serde(renam = "x")]
+   |             ^^^^^
+
+"#]]);
 }
 
 #[cfg(unix)]
