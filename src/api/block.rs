@@ -146,7 +146,7 @@ impl Types<'_> {
             None => self.eval(scope, env, &init.expr, ty)?,
         };
         let known = match &value {
-            Val::F32(_) | Val::F64(_) => ty.is_some(),
+            value if ty.is_none() && has_float(value) => false,
             Val::Seq(_) if name.mutability.is_some() => self.grows(scope, &init.expr, ty),
             // What changes a variable is a statement, and those are all known.
             _ => true,
@@ -177,6 +177,17 @@ fn has_cfg(tokens: &impl ToTokens) -> bool {
         })
     }
     any(tokens.to_token_stream())
+}
+
+/// A float is inside whose type no field says.
+fn has_float(value: &Val) -> bool {
+    match value {
+        Val::F32(_) | Val::F64(_) => true,
+        Val::Some(inner) => has_float(inner),
+        Val::Seq(values) => values.iter().any(has_float),
+        Val::Map(entries) => entries.iter().any(|(key, value)| has_float(key) || has_float(value)),
+        _ => false,
+    }
 }
 
 /// The variable that a block ends with, when one `let` binds it.
