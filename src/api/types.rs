@@ -178,7 +178,11 @@ impl<'t> Types<'t> {
     }
 
     pub(super) fn text(&self, scope: &Scope, tokens: &impl ToTokens) -> String {
-        text(self.tree, scope.module, tokens)
+        match &scope.outside {
+            // It is in no file of the tree.
+            Some(_) => shortened(&tokens.to_token_stream().to_string()),
+            None => text(self.tree, scope.module, tokens),
+        }
     }
 
     pub(super) fn add(&mut self, info: Info) -> TypeId {
@@ -676,7 +680,10 @@ pub(super) fn attributes(item: &Item) -> &[Attribute] {
 /// Source text of a piece of syntax, on one line.
 pub(super) fn text(tree: &SourceTree, module: ModuleId, tokens: &impl ToTokens) -> String {
     let origin = tree.origin(module, tokens.to_token_stream().span());
-    let text = origin.text.get(origin.range).unwrap_or_default();
+    shortened(origin.text.get(origin.range).unwrap_or_default())
+}
+
+fn shortened(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.chars().count() > 60 { text.chars().take(59).chain(['…']).collect() } else { text }
 }

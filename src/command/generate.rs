@@ -64,8 +64,8 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     let packages = Packages::find(Path::new("."), &selection(&args.packages))?;
     let features = packages.features(&features(&args.features)).map_err(Usage)?;
     let root = packages.root.clone();
-    let project = project(&root)?;
     let output = Output::new(&args.layout, &root)?;
+    let project = if output.is_usual() { project(&root)? } else { own_project(&root)? };
     let header = Header::read(&args.layout)?;
     let options = Options {
         what: args.what,
@@ -124,12 +124,19 @@ pub(super) fn selection(args: &PackageArgs) -> PackageSelection {
     }
 }
 
-/// What PROJECT says, if the code is that of a project.
+/// What PROJECT says, if the code is that of a project. What another tool has in `config/` is not ours to replace.
 fn project(root: &Path) -> Result<Option<Project>> {
-    Ok(record(root)?.map(|text| Project::parse(&text)).transpose()?)
+    let Some(text) = record(root)? else { return Ok(None) };
+    match Project::parse(&text) {
+        Err(problem) if Project::is_of_another_tool(&text) => Err(problem.help(OTHER_PLACE).into()),
+        project => Ok(Some(project?)),
+    }
 }
 
-/// The same for commands that write nothing: for them a project of another tool is none.
+const OTHER_PLACE: &str = "`config/` may have files of that tool: say where to write with `--stdout`, `--output-dir` or \
+                           `--single-file`";
+
+/// The same for commands that write nothing there: for them a project of another tool is none.
 pub(super) fn own_project(root: &Path) -> Result<Option<Project>> {
     let own = record(root)?.filter(|text| !Project::is_of_another_tool(text));
     Ok(own.map(|text| Project::parse(&text)).transpose()?)

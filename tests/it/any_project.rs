@@ -191,6 +191,23 @@ fn stdout_has_documents_and_nothing_else() {
     assert_eq!(descriptions[..3], ["description: Auto-gener...", "description: A thing.", "description: How big."][..]);
 }
 
+/// Its `config/` is not ours to replace; elsewhere a PROJECT file of another tool says nothing of this crate.
+#[test]
+fn beside_a_project_of_another_tool() {
+    let sandbox = workspace();
+    let crds = sandbox.run("generate crds --stdout").success().out();
+    sandbox.file("PROJECT", "layout:\n- go.kubebuilder.io/v4\nversion: \"3\"\n");
+    sandbox.run("generate crds").code(1).stderr(str![[r#"
+error: `PROJECT:1`: `layout`: the project has layout `go.kubebuilder.io/v4`, which is of another tool
+help: `config/` may have files of that tool: say where to write with `--stdout`, `--output-dir` or `--single-file`
+
+"#]]);
+    assert_eq!(created(&sandbox), [""; 0]);
+    sandbox.run("generate crds --stdout").success().stdout(crds);
+    sandbox.run("generate crds --output-dir crds").success();
+    assert_eq!(created(&sandbox), ["crds/example.com_apples.yaml", "crds/example.com_pears.yaml"]);
+}
+
 #[test]
 fn what_is_wrong_goes_to_stderr_when_stdout_has_manifests() {
     let sandbox = workspace();
