@@ -228,8 +228,8 @@ pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
             diagnostics.push(doubt);
             continue;
         }
+        any = true;
         let (api, found) = api(tree, item);
-        any |= api.is_some();
         api.into_iter().for_each(&mut *take);
         diagnostics.extend(found);
     }

@@ -329,6 +329,34 @@ fn stale_files_go_unless_only_a_part_was_read() {
     assert_eq!(created(&sandbox), ["deploy/example.com_apples.yaml", "deploy/role.yaml"]);
 }
 
+/// What is written for another release is refused for what that release is.
+#[test]
+fn a_release_that_is_not_known_is_named_beside_what_is_not_understood() {
+    let sandbox = Sandbox::new();
+    let lib = kind("Apple").replace("pub size", "#[schemars(schema_with = \"size\")]\n    pub size")
+        + "fn size(_: &mut schemars::gen::SchemaGenerator) -> schemars::schema::Schema {\n    todo!()\n}\n";
+    sandbox.file("Cargo.toml", &package("old", "").replace("schemars = \"1\"", "schemars = \"0.8\""));
+    sandbox.file("src/lib.rs", &lib);
+    sandbox.run("generate crds --engine static").code(1).stderr(str![[r#"
+error[dependency-version]: schemars is asked for as `0.8`, but the schemas made here are those of schemars 1.2.3
+ --> Cargo.toml:7:1
+  |
+7 | schemars = "0.8"
+  | ^^^^^^^^^^^^^^^^
+  |
+  = help: depend on schemars 1.2.3, in `Cargo.lock` too
+
+error[schema-code]: `schema_with = "size"`: cannot evaluate `todo!()` without running code, in `Apple.spec.size`
+  --> src/lib.rs:11:5
+   |
+11 |     todo!()
+   |     ^^^^^^^
+   |
+   = help: build the schema with `json_schema!`, `subschema_for` and `insert`, or say it with `with = "Type"` and `extend(…)`
+
+"#]]);
+}
+
 /// One kind that is refused, one with errors of several sorts, one with a warning.
 #[test]
 fn all_findings_of_all_crds_are_told_at_once_in_every_format() {
