@@ -14,6 +14,7 @@ mod hidden;
 mod item_impl;
 mod json;
 mod kube_attr;
+mod kube_schema;
 mod macros;
 mod maker;
 mod meta;
@@ -23,6 +24,7 @@ mod outside;
 mod predicate;
 mod rule;
 mod schema_code;
+mod schema_id;
 mod schemars_attr;
 mod serde_type;
 mod std_method;
@@ -30,7 +32,7 @@ mod std_value;
 mod types;
 mod value;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use darling::FromDeriveInput as _;
@@ -141,8 +143,9 @@ pub struct Declared {
 pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     let mut declared = Vec::new();
     let mut diagnostics = Diagnostics::default();
-    let mut seen = BTreeSet::new();
+    let mut seen = BTreeMap::new();
     let hidden = Hidden::new(tree);
+    diagnostics.extend(hidden.unlinked().into_iter().collect());
     for item in tree.declarations() {
         let module = tree.module(item);
         if !matches!(tree.item(item), Item::Struct(_) | Item::Enum(_) | Item::Union(_)) {
@@ -160,8 +163,9 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
         let found = derives(tree, module, attributes(tree.item(item)));
         if found.iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == DERIVE)) {
             let origin = tree.origin(module, tree.item(item).span());
-            // A file that two targets include declares its types once.
-            if seen.insert((origin.path, origin.range.start)) {
+            // A file that two targets include declares its types once, but one that is two modules of a target twice.
+            let root = tree.root(module);
+            if *seen.entry((origin.path, origin.range.start)).or_insert(root) == root {
                 declared.push(Declared { item, doubt: None });
             }
             diagnostics.extend(hidden.inside(module, tree.item(item)).into_iter().collect());
@@ -392,7 +396,13 @@ fn root_type(
         fields.push(field("status", option));
     }
     let container = Container {
-        id: name.clone(),
+        // With rules it is `KubeSchema` that the root derives.
+        id: if validated {
+            name.clone().into()
+        } else {
+            format!("{}::{name}", types.tree.module_path(scope.module).join("::")).into()
+        },
+        inline: validated,
         name,
         shape: Shape::Struct(fields, Unknown::Allow),
         meta,

@@ -13,12 +13,15 @@ mod impls;
 mod kube;
 mod kubernetes;
 mod lock;
+mod made;
 mod manifest;
 pub mod marker;
 mod module;
 mod outline;
+mod proc_macros;
 mod registry;
 mod resolve;
+mod unlinked;
 mod workspace;
 
 use std::cell::OnceCell;
@@ -164,9 +167,17 @@ impl SourceTree {
         outlines: bool,
     ) -> anyhow::Result<(Self, Diagnostics)> {
         let mut loader = Loader::new(Sources::default(), root, pending, outlines);
-        for (position, manifest) in manifests(root, dir, selection, pending)?.into_iter().enumerate() {
+        let manifests = manifests_of(root, dir, selection, pending, Asked::ForSure)?;
+        let possible = match manifests.as_slice() {
+            [_] => Vec::new(),
+            _ => manifests_of(root, dir, selection, pending, Asked::Perhaps)?,
+        };
+        for (position, manifest) in manifests.into_iter().enumerate() {
             let package = PackageId(index(loader.sources.packages.len()));
-            let cfg = CfgSet { features: manifest.active_features.clone(), maybe: BTreeSet::new() };
+            let features = manifest.active_features.clone();
+            let possible = possible.iter().find(|possible| possible.dir == manifest.dir);
+            let maybe = possible.into_iter().flat_map(|possible| possible.active_features.difference(&features));
+            let cfg = CfgSet { maybe: maybe.cloned().collect(), features };
             let targets = manifest.targets.clone();
             let own = position == 0;
             loader.sources.packages.push(Package { manifest, cfg, lib: None, own, fetched: false });
@@ -394,6 +405,11 @@ impl SourceTree {
         self.sources.crates.iter().filter(own).map(|krate| krate.root)
     }
 
+    /// The root module of the crate that a module belongs to.
+    pub fn root(&self, module: ModuleId) -> ModuleId {
+        self.krate(module).root
+    }
+
     /// The `mod` item of a module; the root of a crate has none.
     pub fn declaration(&self, module: ModuleId) -> Option<ItemRef> {
         self.module_data(module).declared
@@ -466,6 +482,11 @@ impl SourceTree {
     /// The manifests of all packages that were read, the package's own first.
     pub fn manifests(&self) -> impl Iterator<Item = &CargoManifest> {
         self.sources.packages.iter().map(|package| &package.manifest)
+    }
+
+    /// The versions of a package in the lock file.
+    pub fn locked(&self, package: &str) -> Vec<semver::Version> {
+        self.manifest().lock.as_ref().map(|lock| lock.versions(package)).unwrap_or_default()
     }
 
     /// The versions of a package, by its name in Rust code, that the lock file has below another package.
@@ -595,12 +616,23 @@ impl SourceTree {
     }
 }
 
+/// Which features of path dependencies count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Those that are on for every platform and in every build.
+    ForSure,
+    /// Those that are on for one platform, or in a build of the tests; some versions of cargo's resolver have them on
+    /// everywhere.
+    Perhaps,
+}
+
 /// The package in `dir` and, transitively, its path dependencies, with the features that cargo would unify.
-fn manifests(
+fn manifests_of(
     root: &Path,
     dir: &Path,
     selection: &FeatureSelection,
     pending: &Pending,
+    asked: Asked,
 ) -> anyhow::Result<Vec<CargoManifest>> {
     let shown = |dir: &Path| {
         file::relative(&file::clean(&dir.join("Cargo.toml")), &file::clean(root)).to_string_lossy().into_owned()
@@ -611,12 +643,18 @@ fn manifests(
     let mut order = Vec::new();
     let mut queue = vec![own.clone()];
     while let Some(manifest) = queue.pop() {
-        for dependency in manifest.dependencies.values() {
+        let normal = manifest.dependencies.iter().filter(|(name, found)| manifest.is_active(name, found));
+        let other = manifest.other_dependencies.values().filter(|_| asked == Asked::Perhaps && own.old_resolver);
+        for dependency in normal.map(|(_, dependency)| dependency).chain(other) {
             let Some(path) = dependency.path.as_ref().filter(|path| path.as_path() != dir) else { continue };
             let default = FeatureSelection { no_default: true, ..FeatureSelection::default() };
             let mut selection = wanted.get(path).cloned().unwrap_or(default);
-            selection.no_default &= !dependency.default_features;
-            selection.features.extend(dependency.features.iter().cloned());
+            let (default_features, features) = match asked {
+                Asked::ForSure => (dependency.sure_default, &dependency.sure),
+                Asked::Perhaps => (dependency.default_features, &dependency.features),
+            };
+            selection.no_default &= !default_features;
+            selection.features.extend(features.iter().cloned());
             if wanted.get(path) == Some(&selection) {
                 continue;
             }
@@ -927,6 +965,79 @@ extra = []
         assert_eq!(features.collect::<Vec<_>>(), ["schemars", "v1_36", "latest"]);
         let origin = &manifest.dependencies["kube"].origin;
         assert_eq!(&origin.text[origin.range.clone()], "kube = { workspace = true, features = [\"runtime\"] }");
+    }
+
+    #[test]
+    fn features_of_packages_by_path() {
+        let types = "//- types/Cargo.toml\npackage = { name = \"types\", edition = \"2024\" }\n[features]\ndefault = [\"usual\"]\n\
+                     usual = []\nextra = []\n//- types/src/lib.rs\n//- src/lib.rs\n//- common/src/lib.rs\n//- common/Cargo.toml\n\
+                     package = { name = \"common\", edition = \"2024\" }\n[dependencies]\n\
+                     types = { path = \"../types\", features = [\"extra\"] }\n";
+        let plain = "[dependencies]\ntypes = { path = \"types\" }\n";
+        let extra = "types = { path = \"types\", features = [\"extra\"] }";
+        let new = "package = { name = \"op\", edition = \"2021\" }\n";
+        let old = "package = { name = \"op\", edition = \"2018\" }\n";
+        let shared =
+            "[dependencies]\ntypes = { workspace = true, default-features = false }\n[workspace.dependencies]\n";
+        for (manifest, on, open) in [
+            (format!("{new}{plain}"), "default usual", ""),
+            (format!("{new}[dependencies]\n{extra}"), "default extra usual", ""),
+            // Another platform may ask for a feature, or for the default ones.
+            (format!("{new}{plain}[target.'cfg(windows)'.dependencies]\n{extra}"), "default usual", "extra"),
+            (
+                format!(
+                    "{new}[target.a.dependencies]\n{extra}\n[target.b.dependencies]\ntypes = {{ path = \"types\", default-features = false }}"
+                ),
+                "",
+                "default extra usual",
+            ),
+            (
+                format!("{new}[target.a.dependencies]\n{extra}\n[target.b.dependencies]\n{extra}"),
+                "default extra usual",
+                "",
+            ),
+            // An optional package asks for nothing unless it is there.
+            (format!("{new}{plain}common = {{ path = \"common\", optional = true }}"), "default usual", ""),
+            (
+                format!(
+                    "{new}{plain}common = {{ path = \"common\", optional = true }}\n[features]\ndefault = [\"common\"]"
+                ),
+                "default extra usual",
+                "",
+            ),
+            // What only tests ask for is on in each build with the old resolver.
+            (format!("{new}{plain}[dev-dependencies]\n{extra}"), "default usual", ""),
+            (format!("{old}{plain}[dev-dependencies]\n{extra}"), "default usual", "extra"),
+            (format!("{old}{plain}[dev-dependencies]\n{extra}\n[workspace]\nresolver = \"2\""), "default usual", ""),
+            // A member of a workspace can't switch off what the workspace has on.
+            (format!("{new}{shared}types = {{ path = \"types\" }}"), "default usual", ""),
+            (format!("{new}{shared}types = {{ path = \"types\", default-features = false }}"), "", ""),
+        ] {
+            let (tree, _) = load(&format!("//- Cargo.toml\n{manifest}\n{types}"));
+            let cfg = &tree.sources.packages.iter().find(|package| package.manifest.name == "types").unwrap().cfg;
+            let text = |features: &BTreeSet<String>| features.iter().cloned().collect::<Vec<_>>().join(" ");
+            assert_eq!((text(&cfg.features).as_str(), text(&cfg.maybe).as_str()), (on, open), "{manifest}");
+        }
+    }
+
+    #[test]
+    fn an_optional_dependency_that_is_named_is_no_feature() {
+        let manifest = "//- Cargo.toml\npackage = { name = \"op\", edition = \"2024\" }\n[features]\ndefault = [\"a\", \"types/extra\"]\n\
+                        a = [\"dep:types\"]\n[dependencies]\ntypes = { version = \"1\", optional = true }\nother = { version = \"1\", optional = true }\n";
+        let (tree, _) = load(manifest);
+        assert_eq!(Vec::from_iter(&tree.manifest().active_features), ["a", "default"]);
+        assert!(tree.manifest().features.keys().eq(["a", "default", "other"]));
+    }
+
+    #[test]
+    fn a_dependency_that_is_another_one_elsewhere() {
+        let tables = "[target.a.dependencies]\nsys = { path = \"x\", package = \"x\" }\n[target.b.dependencies]\nsys = { path = \"y\", package = \"y\" }\n";
+        let (tree, _) = load(&format!(
+            "//- Cargo.toml\npackage = {{ name = \"op\", edition = \"2024\" }}\n{tables}//- src/lib.rs\n//- x/Cargo.toml\n\
+             package = {{ name = \"x\", edition = \"2024\" }}\n//- x/src/lib.rs\npub struct T;\n"
+        ));
+        let meant = show(&tree, "op", "sys::T", Namespace::Types);
+        assert_eq!(meant, "`sys` is not clear: it is another package on another platform");
     }
 
     #[test]

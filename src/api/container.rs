@@ -18,6 +18,7 @@ use crate::source::ModuleId;
 use super::attribute::effective;
 use super::bound::Provable;
 use super::kube_attr::{KubeSchemaAttrs, KubeSchemaFieldAttrs};
+use super::kube_schema::hidden_name;
 use super::maker::Maker;
 use super::schemars_attr::{Place, SchemarsAttrs, With};
 use super::serde_type::serde_type;
@@ -25,19 +26,14 @@ use super::types::{Refusal, Scope, Types, UserType};
 use super::value::Val;
 
 impl Types<'_> {
-    pub(super) fn container(
-        &mut self,
-        user: &UserType,
-        mut input: DeriveInput,
-        maker: Maker,
-        id: &str,
-    ) -> Option<Container> {
+    pub(super) fn container(&mut self, user: &UserType, mut input: DeriveInput, maker: Maker) -> Option<Container> {
         let scope = &user.scope;
         self.serde_attributes(user, &input)?;
         let validated = match maker {
             Maker::JsonSchema | Maker::Code => None,
             Maker::KubeSchema => Some(self.kube_schema(scope, &mut input)?),
         };
+        let ident = input.ident.to_string();
         let input = match effective(input) {
             Ok(input) => input,
             Err(error) => {
@@ -60,10 +56,14 @@ impl Types<'_> {
             (None, Some(remote)) => remote.segments.last().map(|last| last.ident.to_string()).unwrap_or_default(),
             _ => cont.attrs.name().deserialize_name().value.clone(),
         };
-        let id = id.rsplit_once("::").map_or(id.to_owned(), |(module, rest)| {
-            let generic = rest.find('<').map_or("", |start| &rest[start..]);
-            format!("{module}::{name}{generic}")
-        });
+        // The impl of `KubeSchema` is written for the type itself, that of a copy is behind it.
+        let (name, id, inline) = match maker {
+            Maker::KubeSchema => (ident.clone(), ident.into(), true),
+            Maker::JsonSchema | Maker::Code => {
+                let id = self.schema_id(scope, &cont, &name);
+                (name, id, attrs.inline)
+            }
+        };
         let meta = self.meta(scope, &attrs)?;
         let validated = validated.map(|validated| without_skipped(validated, &cont));
         if let (Some(validated), ast::Data::Struct(_, fields)) = (&validated, &cont.data) {
@@ -81,7 +81,7 @@ impl Types<'_> {
         let shape = self.shape_of(scope, &cont, &attrs, &meta);
         self.bounds = around;
         let shape = shape?;
-        Some(Container { name, id, shape, meta, validated })
+        Some(Container { name, id, inline, shape, meta, validated })
     }
 
     /// The type as one of serde's derives sees it; what is wrong with it is reported.
@@ -112,6 +112,12 @@ impl Types<'_> {
     /// Reads `#[x_kube(…)]` and keeps of the other attributes what `KubeSchema` hands on.
     fn kube_schema(&mut self, scope: &Scope, input: &mut DeriveInput) -> Option<Validated> {
         use darling::{FromDeriveInput as _, FromField as _};
+        if let Some(name) = hidden_name(input) {
+            let message = format!("`{name}` means something else in the code of `KubeSchema` than here");
+            let refusal = Refusal::new(Code::KubeAttribute, scope, name.span(), message);
+            self.refuse(refusal.help(format!("write the path: `self::{name}`")));
+            return None;
+        }
         let attrs = match KubeSchemaAttrs::from_derive_input(input) {
             Ok(attrs) => attrs,
             Err(errors) => {

@@ -79,20 +79,39 @@ pub(super) fn schemars_feature(tree: &SourceTree, module: ModuleId, package: &st
 
 /// Why the derives of a project may answer differently from those reproduced here.
 pub(super) fn gate(tree: &SourceTree) -> Option<Diagnostic> {
-    // Packages that types come from derive nothing with kube.
-    tree.manifests().enumerate().find_map(|(position, manifest)| differs(manifest, position == 0))
+    // Packages that types come from derive nothing with kube, unless the project has it from one of them.
+    let own = tree.manifest();
+    let has_kube = KUBES.iter().any(|package| own.dependency_on(package).next().is_some());
+    let found = tree.manifests().enumerate();
+    found
+        .into_iter()
+        .find_map(|(position, manifest)| differs(manifest, position == 0, position == 0 || !has_kube))
+        .or_else(|| differs_unnamed(tree))
 }
 
-fn differs(manifest: &CargoManifest, own: bool) -> Option<Diagnostic> {
+/// The packages of kube that a derive depends on.
+const KUBES: [&str; 3] = ["kube", "kube-core", "kube-derive"];
+
+/// schemars is no dependency of code that was read: it comes from another package.
+fn differs_unnamed(tree: &SourceTree) -> Option<Diagnostic> {
+    let named = tree.manifests().any(|manifest| manifest.dependency_on("schemars").next().is_some());
+    let mut locked = tree.locked("schemars").into_iter().filter(|version| version.major == 1);
+    let other = locked.find(|version| version.to_string() != SCHEMARS).filter(|_| !named)?;
+    let message = format!("schemars is locked at {other}, but the schemas made here are those of schemars {SCHEMARS}");
+    let help = format!("depend on schemars {SCHEMARS}, in `Cargo.lock` too");
+    Some(Diagnostic::new(Code::DependencyVersion, message).at(tree.manifest().origin.clone()).help(help))
+}
+
+fn differs(manifest: &CargoManifest, own: bool, kube_too: bool) -> Option<Diagnostic> {
     let kube = format!("{KUBE}.0.0");
-    let packages = [("schemars", true), ("kube", false), ("kube-core", false), ("kube-derive", false)];
-    for (package, exact) in packages.into_iter().filter(|(_, exact)| own || *exact) {
+    let packages = [("schemars", true)].into_iter().chain(KUBES.map(|package| (package, false)));
+    for (package, exact) in packages.filter(|(_, exact)| kube_too || *exact) {
         let known = if exact { SCHEMARS } else { &kube };
         for dependency in manifest.dependency_on(package).filter(|found| own || is_built(manifest, found)) {
             let why = match (&dependency.locked, &dependency.requirement) {
                 (Some(locked), _) if exact && locked.to_string() != known => format!("is locked at {locked}"),
-                (Some(_), _) if exact && !dependency.registry => "does not come from a registry".to_owned(),
                 (Some(locked), _) if !exact && locked.major != KUBE => format!("is locked at {locked}"),
+                (Some(_), _) if !dependency.registry => "does not come from a registry".to_owned(),
                 (None, Some(requirement)) if !dependency.admits(known) => format!("is asked for as `{requirement}`"),
                 (None, None) => "has no version".to_owned(),
                 _ => continue,

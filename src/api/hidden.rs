@@ -1,6 +1,7 @@
 //! Custom resources in places that are not read: macros, included files, and what stands in blocks inside of items.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -9,7 +10,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Item};
 
 use crate::diagnostic::{Code, Diagnostic, Origin};
-use crate::source::{ModuleId, Namespace, Resolution, SourceTree};
+use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree, clean, relative};
 
 use super::LIST;
 use super::maker::INERT;
@@ -21,11 +22,62 @@ pub(super) struct Hidden<'a> {
     /// `CustomResource` and what the package calls it by `use … as …`, wherever that is: what a name means inside of a
     /// macro or a block is not asked.
     names: BTreeSet<String>,
+    /// Procedural macros of the project whose code derives it.
+    makers: BTreeSet<String>,
 }
 
 impl<'a> Hidden<'a> {
     pub(super) fn new(tree: &'a SourceTree) -> Self {
-        Self { tree, names: tree.names("CustomResource") }
+        let mut hidden = Self { tree, names: tree.names("CustomResource"), makers: BTreeSet::new() };
+        let makers = tree.proc_macros(|text| hidden.derives(text));
+        hidden.makers = makers.iter().flat_map(|name| tree.names(name)).collect();
+        tree.seek_words(&hidden.makers);
+        hidden
+    }
+
+    /// Files with resources that no `mod` declares, where code that is not read may declare the module.
+    pub(super) fn unlinked(&self) -> Vec<Diagnostic> {
+        let mut files = self.tree.unlinked_files();
+        files.retain(|(_, text)| self.derives(text));
+        if !files.is_empty() {
+            self.tree.seek_all();
+        }
+        let of_file = |(path, _): &(PathBuf, String)| {
+            let item = self.tree.items().find(|item| self.may_declare(*item, path))?;
+            let shown = relative(path, &clean(&self.tree.manifest().dir));
+            let message = format!(
+                "`{}` derives `CustomResource`, and this may declare it as a module, but is not read",
+                shown.display()
+            );
+            Some(error(message, self.tree.origin(self.tree.module(item), self.tree.item(item).span())))
+        };
+        files.iter().filter_map(of_file).collect()
+    }
+
+    /// Whether an item may declare a file as a module in a way that is not read.
+    fn may_declare(&self, item: ItemRef, path: &Path) -> bool {
+        let inside = path.strip_prefix(clean(&self.tree.manifest().dir)).unwrap_or(path);
+        let names_it = |tokens: TokenStream| names_path(tokens, inside);
+        let declares =
+            |tokens: TokenStream| mentions(&|name| name == "mod", tokens.clone(), Within::Anything) && names_it(tokens);
+        let call = match self.tree.item(item) {
+            Item::Macro(call) if call.ident.is_none() => &call.mac,
+            Item::Macro(_) | Item::Use(_) | Item::ExternCrate(_) => return false,
+            Item::Mod(item) => {
+                let conditional = item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg_attr"));
+                return conditional.into_iter().any(|attribute| names_it(attribute.to_token_stream()));
+            }
+            other => return declares(other.to_token_stream()),
+        };
+        let Some(name) = call.path.segments.last().map(|last| &last.ident) else { return false };
+        let rules = self.tree.all_items().filter_map(|item| match self.tree.item(item) {
+            Item::Macro(item) if item.ident.as_ref() == Some(name) => Some(item.mac.tokens.clone()),
+            _ => None,
+        });
+        let rules: Vec<TokenStream> = rules.collect();
+        // The rules of a macro that is not known may say `mod`.
+        let unknown = rules.is_empty() && names_it(call.tokens.clone());
+        unknown || declares(rules.into_iter().chain([call.tokens.clone()]).collect())
     }
 
     /// Whether the derive may have this name somewhere.
@@ -50,7 +102,34 @@ impl<'a> Hidden<'a> {
             let message = format!("the attribute macro `#[{name}]` may declare custom resources, and is not read");
             return Some(error(message, self.tree.origin(module, item.span())));
         }
-        self.inside(module, item)
+        self.inside(module, item).or_else(|| self.unread(module, item))
+    }
+
+    /// Attribute macros and derives of a crate that uses kube.
+    fn unread(&self, module: ModuleId, item: &Item) -> Option<Diagnostic> {
+        let of_kube = |path: &syn::Path| match self.tree.resolve_in(module, path, Namespace::Macros) {
+            Resolution::Foreign(path) => {
+                path.len() > 1 && !["kube", "kube_core"].contains(&path[0].as_str()) && self.tree.knows_kube(&path[0])
+            }
+            _ => false,
+        };
+        let mut paths = Vec::new();
+        for attribute in attributes_of(item) {
+            if attribute.path().is_ident("derive") {
+                // One that does not parse does not compile either.
+                let _ = attribute.parse_nested_meta(|meta| {
+                    paths.push(meta.path);
+                    Ok(())
+                });
+            } else if !is_inert(attribute) {
+                paths.push(attribute.path().clone());
+            }
+        }
+        let path = paths.into_iter().find(of_kube)?;
+        let name = path.to_token_stream().to_string().replace(' ', "");
+        let message = format!("the macro `{name}` is of a crate that uses kube, and may declare custom resources");
+        let origin = self.tree.origin(module, path.span());
+        Some(Diagnostic::new(Code::UnreadMacro, message).at(origin).help(LIST))
     }
 
     /// What an item may declare besides itself.
@@ -73,7 +152,9 @@ impl<'a> Hidden<'a> {
         let unread = |message: String| Some(Diagnostic::new(Code::UnreadMacro, message).at(origin.clone()).help(LIST));
         let error = |message: String| error(message, origin.clone());
         let name = mac.path.to_token_stream().to_string().replace(' ', "");
-        if mac.path.segments.last().is_some_and(|last| last.ident == "include") {
+        let resolution = self.tree.resolve_in(module, &mac.path, Namespace::Macros);
+        let of_std = matches!(&resolution, Resolution::Foreign(path) if *path == ["std", "include"]);
+        if of_std || mac.path.segments.last().is_some_and(|last| last.ident == "include") {
             let Ok(path) = mac.parse_body::<syn::LitStr>() else {
                 return unread("the file that `include!` takes in is not known".to_owned());
             };
@@ -88,10 +169,19 @@ impl<'a> Hidden<'a> {
                 None => unread(format!("`{}` is included and can't be read", path.value())),
             };
         }
+        if mac.path.segments.last().is_some_and(|last| self.makers.contains(&last.ident.unraw().to_string())) {
+            return Some(error(format!(
+                "the macro `{name}!` derives `CustomResource`, and what it declares is not read"
+            )));
+        }
         if self.is_named(mac.tokens.clone()) {
             return Some(error("a macro derives `CustomResource`, and what it declares is not read".to_owned()));
         }
-        match self.tree.resolve_in(module, &mac.path, Namespace::Macros) {
+        let includes = |item: &Item| matches!(item, Item::Macro(item) if includes(item.mac.tokens.clone()));
+        match resolution {
+            Resolution::Local(definition) if includes(self.tree.item(definition)) => {
+                unread(format!("the file that `{name}!` takes in is not known"))
+            }
             Resolution::Local(definition) if !self.tree.is_own(self.tree.module(definition)) => {
                 let Item::Macro(definition) = self.tree.item(definition) else { return None };
                 self.is_named(definition.mac.tokens.clone()).then(|| {
@@ -108,10 +198,20 @@ impl<'a> Hidden<'a> {
     /// An attribute that is no known one and speaks of custom resources.
     fn makes_resources(&self, attribute: &Attribute) -> bool {
         let speaks = |name: &str| ["crd", "kube_core"].contains(&name) || self.is_name(name);
-        let path = attribute.path();
-        let inert = path.get_ident().is_some_and(|ident| INERT.contains(&ident.to_string().as_str()));
-        let other = path.is_ident("cfg") || path.is_ident("cfg_attr");
-        !inert && !other && mentions(&speaks, attribute.meta.to_token_stream(), Within::Anything)
+        let is_maker = |name: &str| self.makers.contains(name);
+        if attribute.path().is_ident("derive") {
+            return mentions(&is_maker, attribute.meta.to_token_stream(), Within::Code);
+        }
+        let last = attribute.path().segments.last().map(|last| last.ident.unraw().to_string());
+        !is_inert(attribute)
+            && (last.is_some_and(|last| is_maker(&last))
+                || mentions(&speaks, attribute.meta.to_token_stream(), Within::Anything))
+    }
+
+    /// The text has a derive of one of the names.
+    fn derives(&self, text: &str) -> bool {
+        self.may_derive(text)
+            && text.parse().is_ok_and(|tokens| mentions(&|name| self.is_name(name), tokens, Within::Code))
     }
 
     /// False only for a text that says no name of the derive.
@@ -119,6 +219,41 @@ impl<'a> Hidden<'a> {
         let mut words = text.split(|letter: char| letter != '_' && !letter.is_alphanumeric());
         self.names.iter().any(|name| text.contains(name)) && words.any(|word| self.names.contains(word))
     }
+}
+
+/// The attribute is no macro.
+fn is_inert(attribute: &Attribute) -> bool {
+    let name = attribute.path().get_ident().map(ToString::to_string);
+    name.is_some_and(|name| INERT.contains(&name.as_str()) || name == "cfg" || name == "cfg_attr")
+}
+
+/// The rules of a macro call `include!`.
+fn includes(rules: TokenStream) -> bool {
+    let mut last = false;
+    rules.into_iter().any(|token| match token {
+        TokenTree::Group(group) => includes(group.stream()),
+        TokenTree::Punct(punct) => std::mem::take(&mut last) && punct.as_char() == '!',
+        TokenTree::Ident(ident) => {
+            last = ident == "include";
+            false
+        }
+        TokenTree::Literal(_) => false,
+    })
+}
+
+/// One of the tokens is a folder or the name of the file, or a text one or more of these.
+fn names_path(tokens: TokenStream, path: &Path) -> bool {
+    let is_part = |text: &str| {
+        let parts = Path::new(text).components().count();
+        let ends = path.ancestors().chain([path.with_extension("").as_path()]).any(|path| path.ends_with(text));
+        parts > 0 && text != "src" && ends
+    };
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Group(group) => names_path(group.stream(), path),
+        TokenTree::Ident(ident) => is_part(&ident.unraw().to_string()),
+        TokenTree::Literal(literal) => is_part(literal.to_string().trim_matches('"').trim_start_matches("./")),
+        TokenTree::Punct(_) => false,
+    })
 }
 
 fn error(message: String, origin: Origin) -> Diagnostic {

@@ -15,7 +15,7 @@ use super::types::{Derive, Info, Refusal, Scope, Types, UserType};
 impl Types<'_> {
     /// Describes a type and all that its schema reaches; refusals are reported at `at`.
     pub(super) fn use_type(&mut self, id: TypeId, at: Use) {
-        if self.described.contains_key(&id) && !self.active.iter().any(|(active, _)| *active == id) {
+        if self.described.contains_key(&id) && !self.active.contains(&id) {
             return;
         }
         match self.info(id) {
@@ -51,7 +51,7 @@ impl Types<'_> {
             help: Some(help.to_owned()),
             fails: false,
         };
-        if self.active.len() > NESTING || self.active.iter().any(|(active, _)| *active == id) {
+        if self.active.len() > NESTING || self.active.contains(&id) {
             if self.active.len() > NESTING {
                 // All that it is made of would come here as well.
                 self.instances = INSTANCES + 1;
@@ -86,18 +86,10 @@ impl Types<'_> {
             },
             Maker::JsonSchema | Maker::KubeSchema => None,
         };
-        let schema_id = match &by_hand {
-            Some((by_hand, _)) => by_hand.id.clone(),
-            None => self.schema_id(id, user, &input),
-        };
-        if self.active.iter().any(|(_, active)| *active == schema_id) {
-            let message = format!("`{}` and a type around it have the same schema id `{schema_id}`", input.ident);
-            return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help: None, fails: false });
-        }
-        self.active.push((id, schema_id.clone()));
+        self.active.push(id);
         let tree = self.tree;
         let container = match &by_hand {
-            None => self.container(user, input, maker, &schema_id),
+            None => self.container(user, input, maker),
             Some((by_hand, block)) => match tree.item(*block) {
                 Item::Impl(item) => self.describe_by_hand(by_hand, item),
                 _ => None,
@@ -107,13 +99,6 @@ impl Types<'_> {
             self.graph.set(id, Type::User(Arc::new(container)));
         }
         self.active.pop();
-    }
-
-    /// What tells types apart for schemars: the path of the module and the name.
-    fn schema_id(&self, id: TypeId, user: &UserType, input: &DeriveInput) -> String {
-        let path = self.tree.module_path(user.scope.module).join("::");
-        let generic = if user.scope.generics.is_empty() { String::new() } else { format!("<{id:?}>") };
-        format!("{path}::{}{generic}", input.ident)
     }
 
     /// The derive that makes the schema; also the checks on what stands around it.

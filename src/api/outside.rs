@@ -104,7 +104,7 @@ impl Types<'_> {
     pub(super) fn use_outside_type(&mut self, id: TypeId, ty: &OutsideType, at: Use) {
         let (module, span) = at;
         let name = ty.path.last().cloned().unwrap_or_default();
-        if self.active.iter().any(|(active, _)| *active == id) {
+        if self.active.contains(&id) {
             let message = format!("`{name}` contains itself, which no CRD can express");
             let help = Some("describe the value with `#[schemars(with = \"serde_json::Value\")]`".to_owned());
             return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help, fails: false });
@@ -115,7 +115,7 @@ impl Types<'_> {
         let scope = Scope { outside: Some(outside), ..Scope::module(module) };
         match ByHand::read(self, &scope, &found.schema) {
             Ok(by_hand) => {
-                self.active.push((id, by_hand.id.clone()));
+                self.active.push(id);
                 let container = self.describe_by_hand(&by_hand, &found.schema);
                 self.active.pop();
                 if let Some(container) = container {

@@ -55,38 +55,41 @@ impl Val {
 }
 
 const SCHEMA: &str = "schemars::Schema";
-/// Stands for the schema id of the known type whose path follows.
-const LENT: &str = "id of ";
 const VALUES: [&str; 2] = ["serde_json::Value", "serde_json::value::Value"];
 
 /// The names that a hand-written `impl JsonSchema` gives its type.
 pub(super) struct ByHand {
     pub(super) name: String,
-    pub(super) id: String,
+    id: String,
+    inline: bool,
     scope: Scope,
 }
 
 impl ByHand {
     /// Reads the names; `scope` is that of the impl.
     pub(super) fn read(types: &mut Types<'_>, scope: &Scope, item: &syn::ItemImpl) -> Eval<Self> {
-        let mut found = [None, None];
+        let (mut found, mut inline) = ([None, None], false);
         for part in &item.items {
             let ImplItem::Fn(function) = part else { return types.no(scope, part) };
-            let slot = match function.sig.ident.to_string().as_str() {
-                "schema_name" => 0,
-                "schema_id" => 1,
-                "json_schema" | "inline_schema" => continue,
+            let name = function.sig.ident.to_string();
+            match name.as_str() {
+                "json_schema" => continue,
+                "schema_name" | "schema_id" | "inline_schema" => {}
                 // Hidden methods of the trait, which change how the type is used.
                 _ => return types.no(scope, &function.sig.ident),
-            };
-            match types.invoke(scope, &function.sig.ident, (&function.sig, &function.block, scope), Vec::new())? {
-                Val::Str(text) => found[slot] = Some(text),
+            }
+            let value =
+                types.invoke(scope, &function.sig.ident, (&function.sig, &function.block, scope), Vec::new())?;
+            match (name.as_str(), value) {
+                ("schema_name", Val::Str(text)) => found[0] = Some(text),
+                ("schema_id", Val::Str(text)) => found[1] = Some(text),
+                ("inline_schema", Val::Bool(value)) => inline = value,
                 _ => return types.no(scope, &function.block),
             }
         }
         let [name, id] = found;
         let Some(name) = name else { return types.no(scope, &item.self_ty) };
-        Ok(ByHand { id: id.unwrap_or_else(|| name.clone()), name, scope: scope.clone() })
+        Ok(ByHand { id: id.unwrap_or_else(|| name.clone()), name, inline, scope: scope.clone() })
     }
 }
 
@@ -102,8 +105,8 @@ impl Types<'_> {
         let recipe = made.map_err(|refusal| self.refuse_schema(&refusal, &what)).ok()?;
         let name = path.segments.last()?.ident.to_string();
         let id = format!("schema_with/{}/{}", self.tree.module_path(scope.module).join("::"), self.text(scope, path));
-        let container = Container { name, id, shape: Shape::Recipe(recipe), meta: Meta::default(), validated: None };
-        Some(self.add_described(container))
+        let (shape, meta) = (Shape::Recipe(recipe), Meta::default());
+        Some(self.add_described(Container { name, id: id.into(), inline: true, shape, meta, validated: None }))
     }
 
     fn refuse_schema(&mut self, refusal: &Refusal, what: &str) {
@@ -157,7 +160,7 @@ impl Types<'_> {
 
     /// The container of a type that has a hand-written impl.
     pub(super) fn describe_by_hand(&mut self, by_hand: &ByHand, item: &syn::ItemImpl) -> Option<Container> {
-        let ByHand { name, id, scope } = by_hand;
+        let ByHand { name, id, inline, scope } = by_hand;
         let function = item.items.iter().find_map(|item| match item {
             ImplItem::Fn(function) if function.sig.ident == "json_schema" => Some(function),
             _ => None,
@@ -167,8 +170,9 @@ impl Types<'_> {
         let made = value.and_then(|value| self.made(scope, &function.sig.ident, value));
         let what = format!("the hand-written `JsonSchema` of `{}`", quote::ToTokens::to_token_stream(&item.self_ty));
         let recipe = made.map_err(|refusal| self.refuse_schema(&refusal, &what)).ok()?;
-        let (name, id) = (name.clone(), id.clone());
-        Some(Container { name, id, shape: Shape::Recipe(recipe), meta: Meta::default(), validated: None })
+        let (name, id) = (name.clone(), id.clone().into());
+        let (shape, meta) = (Shape::Recipe(recipe), Meta::default());
+        Some(Container { name, id, inline: *inline, shape, meta, validated: None })
     }
 
     /// Refuses a hand-written impl of which not even the names are read.
@@ -231,8 +235,7 @@ impl Types<'_> {
         };
         let id = self.ty(scope, &of);
         if let Some((known, _)) = self.known(id) {
-            let name = known.name()?;
-            return Some(if last.ident == "schema_name" { name } else { format!("{LENT}{}", known.path) });
+            return if last.ident == "schema_name" { known.name() } else { known.id() };
         }
         let user = self.user(id)?.clone();
         if !user.scope.generics.is_empty() {
@@ -240,8 +243,10 @@ impl Types<'_> {
         }
         self.use_type(id, (scope.module, call.span()));
         match self.graph.get(id) {
+            // Those of another type.
+            crate::schema::Type::User(container) if matches!(container.shape, Shape::Transparent(_)) => None,
             crate::schema::Type::User(container) if last.ident == "schema_name" => Some(container.name.clone()),
-            crate::schema::Type::User(container) => Some(container.id.clone()),
+            crate::schema::Type::User(container) => Some(container.id.text.clone()),
             _ => None,
         }
     }
@@ -274,16 +279,8 @@ impl Types<'_> {
             of
         };
         let id = self.ty(scope, &ty);
-        if self.has_lent_id() && self.known(id).is_none_or(|(known, _)| known.arity > 0) {
-            return self.no(scope, call);
-        }
         self.use_type(id, (scope.module, ty.span()));
         Ok(Some(Val::Recipe(Recipe::Schema(id))))
-    }
-
-    /// A type that is described has the id of a known one, which schemars would take it for inside of it.
-    fn has_lent_id(&self) -> bool {
-        self.active.iter().any(|(_, id)| id.starts_with(LENT))
     }
 
     pub(super) fn json_function(
@@ -336,9 +333,6 @@ impl Types<'_> {
                     return self.no(scope, call);
                 };
                 let id = self.ty(scope, ty);
-                if self.has_lent_id() {
-                    return self.no(scope, call);
-                }
                 self.use_type(id, (scope.module, ty.span()));
                 Some(Val::Recipe(Recipe::Subschema(id)))
             }

@@ -28,6 +28,7 @@ pub(super) struct SchemarsAttrs {
     pub(super) transforms: Vec<Expr>,
     pub(super) with: Option<With>,
     pub(super) rename: Option<LitStr>,
+    pub(super) inline: bool,
     pub(super) ref_variants: Option<Path>,
     pub(super) constraints: ConstraintAttrs,
 }
@@ -147,7 +148,8 @@ impl SchemarsAttrs {
                 once(self.with.is_some());
                 self.with = text(meta, errors).and_then(|text| parse(&text, errors)).map(With::Function);
             }
-            "crate" | "inline" if place == Place::Container => {}
+            "crate" if place == Place::Container => {}
+            "inline" if place == Place::Container => self.inline = true,
             "rename" if place == Place::Container => self.rename = text(meta, errors),
             "_unstable_ref_variants" if place == Place::Container => self.ref_variants = Some(meta.path().clone()),
             key if place == Place::Field && self.constraints.entry(meta, "schemars", errors) => {
@@ -318,20 +320,28 @@ fn pairs(meta: &Meta, errors: &Ctxt) -> Vec<Meta> {
 }
 
 fn bounds(meta: &Meta, own: bool, errors: &Ctxt) -> BoundAttrs {
-    let mut bounds = BoundAttrs::default();
+    let (mut bounds, mut equal) = (BoundAttrs::default(), false);
     for pair in pairs(meta, errors) {
         let number = || {
             let expr = value(&pair, errors)?;
             // A string holds an expression here, as in validator's older syntax.
             literal(&expr).map_or(Some(expr.clone()), |text| parse(text, errors))
         };
+        // What comes first counts.
         if pair.path().is_ident("min") {
-            bounds.min = number();
+            if !equal && bounds.min.is_none() {
+                bounds.min = number();
+            }
         } else if pair.path().is_ident("max") {
-            bounds.max = number();
+            if !equal && bounds.max.is_none() {
+                bounds.max = number();
+            }
         } else if pair.path().is_ident("equal") {
-            let number = number();
-            bounds = BoundAttrs { min: number.clone(), max: number };
+            if bounds.min.is_none() && bounds.max.is_none() {
+                let number = number();
+                equal = true;
+                bounds = BoundAttrs { min: number.clone(), max: number };
+            }
         } else if own {
             errors.error_spanned_by(&pair, "expected `min`, `max` or `equal`");
         }
@@ -343,6 +353,9 @@ fn named(meta: &Meta, key: &str, own: bool, errors: &Ctxt) -> Option<Expr> {
     let mut found = None;
     for pair in pairs(meta, errors) {
         if pair.path().is_ident(key) {
+            if found.is_some() {
+                continue;
+            }
             found = value(&pair, errors);
             // validator's `path = "NAME"` is the path in a string.
             if !own

@@ -100,8 +100,8 @@ pub(super) struct Types<'t> {
     pub(super) diagnostics: Diagnostics,
     /// Kind of the resource and the schema path below it.
     pub(super) path: Vec<String>,
-    /// Types that are being described, outermost first, with their schema ids.
-    pub(super) active: Vec<(TypeId, String)>,
+    /// Types that are being described, outermost first.
+    pub(super) active: Vec<TypeId>,
     pub(super) described: BTreeMap<TypeId, bool>,
     users: BTreeMap<(ItemRef, Vec<TypeId>), TypeId>,
     knowns: BTreeMap<(usize, Vec<TypeId>), TypeId>,

@@ -423,9 +423,12 @@ fn explain(api: &Api, failure: &Failure) -> Diagnostic {
         .help("look for an `extend(…)` whose value has the wrong type"),
         Failure::Recursive => Diagnostic::new(
             Code::RecursiveType,
-            format!("the schema of `{name}` refers to itself, which no CRD can express"),
+            format!("the schema of `{name}` refers to one inside of itself, which no CRD can express"),
         )
-        .help("describe the inner value with `#[schemars(with = \"serde_json::Value\")]`"),
+        .help(
+            "give types of one module different names, also those of `rename`, which schemars takes for the same type \
+             inside of each other; describe a type inside of itself with `#[schemars(with = \"serde_json::Value\")]`",
+        ),
         Failure::TooLarge => Diagnostic::new(
             Code::SchemaSize,
             format!(

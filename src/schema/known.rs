@@ -55,6 +55,11 @@ impl Known {
         (self.arity == 0).then(|| (self.imp.name)().into_owned())
     }
 
+    /// `JsonSchema::schema_id`, for a type without arguments.
+    pub fn id(&self) -> Option<String> {
+        (self.arity == 0).then(|| (self.imp.id)().into_owned())
+    }
+
     pub(super) const fn with_default(self, default: fn() -> Value) -> Known {
         Known { default: Some(default), ..self }
     }

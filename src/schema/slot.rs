@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::{Container, Graph, Shape, Type, TypeId, eval};
+use super::{Container, Graph, SchemaId, Shape, Type, TypeId, eval};
 
 thread_local! {
     static STACK: RefCell<Vec<(Arc<Graph>, Frame)>> = const { RefCell::new(Vec::new()) };
@@ -69,7 +69,7 @@ impl<const N: usize> Slot<N> {
 impl<const N: usize> JsonSchema for Slot<N> {
     fn inline_schema() -> bool {
         let (graph, id) = Self::current();
-        dispatch(&graph, id, |known| (known.inline)(), |_| true, || true)
+        dispatch(&graph, id, |known| (known.inline)(), |user| user.inline, || true)
     }
 
     fn schema_name() -> Cow<'static, str> {
@@ -79,7 +79,13 @@ impl<const N: usize> JsonSchema for Slot<N> {
 
     fn schema_id() -> Cow<'static, str> {
         let (graph, id) = Self::current();
-        dispatch(&graph, id, |known| (known.id)(), |user| user.id.clone().into(), || "Unknown".into())
+        dispatch(
+            &graph,
+            id,
+            |known| (known.id)(),
+            |user| schema_id(&graph, &user.id).into(),
+            || format!("{id:?}").into(),
+        )
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
@@ -121,6 +127,13 @@ fn dispatch<T>(
         },
         Type::Unknown => unknown(),
     }
+}
+
+/// The text of a schema id.
+fn schema_id(graph: &Arc<Graph>, id: &SchemaId) -> String {
+    let Some(arguments) = &id.arguments else { return id.text.clone() };
+    let arguments = arguments.iter().map(|argument| with_frame(graph, Frame::One(*argument), Slot::<0>::schema_id));
+    format!("{}{}>", id.text, arguments.collect::<String>())
 }
 
 /// `<T as JsonSchema>::json_schema`.

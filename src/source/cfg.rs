@@ -102,9 +102,6 @@ impl CfgSet {
 
     /// Evaluates the `cfg`s in `attrs` together, removes the decided ones and expands `cfg_attr`.
     pub fn apply(&self, attrs: &mut Vec<Attribute>) -> Cfg {
-        if attrs.iter().any(is_test) {
-            return Cfg::Off;
-        }
         if !has_cfg(attrs) {
             return Cfg::On;
         }
@@ -149,6 +146,9 @@ impl CfgSet {
     /// [`Self::apply`] to the item and to what it holds (fields, variants, associated items); nested modules and
     /// bodies of functions are left alone. `dropped` gets the spans of what was taken out.
     pub(super) fn apply_to_item(&self, item: &mut Item, dropped: &mut Vec<Span>) -> Cfg {
+        if matches!(item, Item::Fn(item) if item.attrs.iter().any(is_test)) {
+            return Cfg::Off;
+        }
         let Some(attrs) = attrs_mut(item) else { return Cfg::On };
         let cfg = self.apply(attrs);
         if cfg == Cfg::Off {

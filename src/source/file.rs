@@ -4,15 +4,18 @@ use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use icu_normalizer::ComposingNormalizerBorrowed;
 use proc_macro2::Span;
 
+use super::comment::tokens;
 use crate::diagnostic::Origin;
 
 /// Index of a file in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileId(pub(super) u32);
 
-/// A source file as rustc reads it: a line ends with `\n`, also where it ends with `\r\n` on disk.
+/// A source file as rustc reads it: a line ends with `\n`, also where it ends with `\r\n` on disk, and a letter of a name
+/// with an accent is one character where there is such a one.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
     /// Where it was read from.
@@ -34,6 +37,7 @@ pub(crate) struct SourceFile {
 impl SourceFile {
     pub(super) fn new(disk: PathBuf, shown: &Path, text: String, own: bool) -> Self {
         let text = if text.contains("\r\n") { text.replace("\r\n", "\n") } else { text };
+        let text = composed(text);
         let base = prologue(&text);
         let path = shown.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
         let (inactive, switched_off) = (Vec::new(), OnceLock::new());
@@ -65,6 +69,23 @@ impl SourceFile {
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
     }
+}
+
+/// A text whose identifiers are in normalization form C, as rustc has them.
+fn composed(text: String) -> String {
+    const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfc();
+    if text.is_ascii() || NFC.is_normalized(&text) {
+        return text;
+    }
+    let (mut out, mut rest) = (String::with_capacity(text.len()), 0);
+    // No token of another form begins with a letter that is not ASCII.
+    for (at, token) in tokens(&text).filter(|(_, token)| !token.contains(['"', '\'']) && !NFC.is_normalized(token)) {
+        out.push_str(&text[rest..at]);
+        out.push_str(&NFC.normalize(token));
+        rest = at + token.len();
+    }
+    out.push_str(&text[rest..]);
+    out
 }
 
 /// The length of what stands before Rust text: a byte order mark, a `#!` line that is not an inner attribute.
@@ -119,6 +140,14 @@ mod tests {
             let file = SourceFile::new(PathBuf::from("a.rs"), Path::new("a.rs"), disk.to_owned(), true);
             assert_eq!(&*file.text, read, "{disk:?}");
         }
+    }
+
+    #[test]
+    fn names_are_composed_and_literals_are_not() {
+        let read = "caf\u{e9} \"cafe\u{301}\" // cafe\u{301}";
+        let disk = "cafe\u{301} \"cafe\u{301}\" // cafe\u{301}";
+        let file = SourceFile::new(PathBuf::from("a.rs"), Path::new("a.rs"), disk.to_owned(), true);
+        assert_eq!(&*file.text, read);
     }
 
     #[test]

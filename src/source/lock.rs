@@ -104,6 +104,11 @@ impl Lock {
         Some(Self { packages })
     }
 
+    /// All versions of a package.
+    pub(super) fn versions(&self, name: &str) -> Vec<Version> {
+        self.packages.iter().filter(|package| package.name == name).map(|package| package.version.clone()).collect()
+    }
+
     /// Whether this version of a package comes from a registry.
     pub(super) fn is_registry(&self, name: &str, version: &Version) -> bool {
         self.packages.iter().any(|package| package.registry && package.name == name && package.version == *version)

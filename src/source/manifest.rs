@@ -26,6 +26,7 @@ pub enum DependencyKind {
 
 /// One dependency of the package, merged over all tables of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a key of its own, or what the tables say of it together")]
 pub struct Dependency {
     /// Which targets see it.
     pub kind: DependencyKind,
@@ -37,6 +38,14 @@ pub struct Dependency {
     pub features: BTreeSet<String>,
     /// Its default features are on.
     pub default_features: bool,
+    /// Those of [`Self::features`] that are on for every platform which has the dependency.
+    pub(super) sure: BTreeSet<String>,
+    /// The same of the default features.
+    pub(super) sure_default: bool,
+    /// It is there for all platforms.
+    everywhere: bool,
+    /// Another package on one platform than on another.
+    pub(super) several: bool,
     /// Only present when a feature asks for it.
     pub optional: bool,
     /// Folder of a path dependency.
@@ -82,6 +91,8 @@ pub struct CargoManifest {
     pub repository: Option<String>,
     /// `package.edition`, "2015" when absent.
     pub edition: String,
+    /// Dependencies for tests and build scripts have a say in the features of all: the first version of cargo's resolver.
+    pub(super) old_resolver: bool,
     /// Features and what they switch on, implicit ones of optional dependencies included.
     pub features: BTreeMap<String, Vec<String>>,
     /// The features that are on.
@@ -192,6 +203,7 @@ impl CargoManifest {
             workspace: lock_dir,
             repository: field("repository"),
             edition: field("edition").unwrap_or_else(|| "2015".to_string()),
+            old_resolver: has_old_resolver(workspace),
             features: BTreeMap::new(),
             active_features: BTreeSet::new(),
             dependencies: BTreeMap::new(),
@@ -203,17 +215,17 @@ impl CargoManifest {
             targets,
             name,
         };
-        let mut tables = vec![root];
+        let mut tables = vec![(true, root)];
         let platforms = get(root, &["target"]).and_then(Item::as_table_like);
-        tables.extend(platforms.into_iter().flat_map(|table| table.iter().map(|(_, item)| item)));
-        for table in tables {
+        tables.extend(platforms.into_iter().flat_map(|table| table.iter().map(|(_, item)| (false, item))));
+        for (everywhere, table) in tables {
             for (key, kind) in [
                 ("dependencies", DependencyKind::Normal),
                 ("dev-dependencies", DependencyKind::Dev),
                 ("build-dependencies", DependencyKind::Build),
             ] {
                 let Some(table) = get(table, &[key]).and_then(Item::as_table_like) else { continue };
-                manifest.add_dependencies(kind, table, workspace, &toml, lock.as_deref());
+                manifest.add_dependencies((kind, everywhere), table, workspace, &toml, lock.as_deref());
             }
         }
         manifest.activate(root, selection);
@@ -239,7 +251,7 @@ impl CargoManifest {
 
     fn add_dependencies(
         &mut self,
-        kind: DependencyKind,
+        (kind, everywhere): (DependencyKind, bool),
         table: &dyn TableLike,
         workspace: &Item,
         toml: &Toml,
@@ -261,17 +273,26 @@ impl CargoManifest {
             let span = table.key_value_span(key);
             let locked = lock
                 .and_then(|lock| lock.version((&self.name, self.version.as_deref()), &package, requirement.as_deref()));
+            let default_of = |item: &Item| {
+                get(item, &["default-features"]).or_else(|| get(item, &["default_features"])).and_then(Item::as_bool)
+            };
+            // A member can switch the default features of a dependency of the workspace on, not off.
+            let default_features = match base {
+                Some(base) => default_of(base).unwrap_or(true) || default_of(item) == Some(true),
+                None => default_of(item).unwrap_or(true),
+            };
             let dependency = Dependency {
                 kind,
                 registry: lock.zip(locked.as_ref()).is_some_and(|(lock, locked)| lock.is_registry(&package, locked)),
                 locked,
                 package,
                 requirement,
+                sure: features.clone(),
                 features,
-                default_features: find("default-features")
-                    .or_else(|| find("default_features"))
-                    .and_then(Item::as_bool)
-                    .unwrap_or(true),
+                default_features,
+                sure_default: default_features,
+                everywhere,
+                several: false,
                 optional: find("optional").and_then(Item::as_bool).unwrap_or(false),
                 path: text("path").map(|path| clean(&base_dir.join(path))),
                 origin: toml.at(span),
@@ -281,11 +302,20 @@ impl CargoManifest {
                 old.features.extend(dependency.features.iter().cloned());
                 old.default_features |= dependency.default_features;
                 old.optional &= dependency.optional;
-            };
-            if kind == DependencyKind::Normal {
-                if dependency.optional {
-                    self.features.entry(key.to_string()).or_insert_with(|| vec![format!("dep:{key}")]);
+                old.several |= old.path != dependency.path || old.package != dependency.package;
+                // The table for all platforms comes first.
+                if everywhere {
+                    old.sure.extend(dependency.sure.iter().cloned());
+                    old.sure_default |= dependency.sure_default;
+                } else if !old.everywhere {
+                    old.sure.retain(|feature| dependency.sure.contains(feature));
+                    old.sure_default &= dependency.sure_default;
                 }
+            };
+            if dependency.optional && kind != DependencyKind::Dev {
+                self.features.entry(key.to_string()).or_insert_with(|| vec![format!("dep:{key}")]);
+            }
+            if kind == DependencyKind::Normal {
                 self.dependencies.entry(name).and_modify(merge).or_insert_with(|| dependency.clone());
             } else {
                 self.other_dependencies.entry((kind, name)).and_modify(merge).or_insert_with(|| dependency.clone());
@@ -296,9 +326,16 @@ impl CargoManifest {
     /// Expands the chosen features, and hands features of dependencies on to them.
     fn activate(&mut self, root: &Item, selection: &FeatureSelection) {
         let declared = get(root, &["features"]).and_then(Item::as_table_like);
-        for (name, item) in declared.into_iter().flat_map(TableLike::iter) {
-            self.features.insert(name.to_string(), strings(Some(item)));
-        }
+        let declared: BTreeMap<String, Vec<String>> = declared
+            .into_iter()
+            .flat_map(TableLike::iter)
+            .map(|(name, item)| (name.to_string(), strings(Some(item))))
+            .collect();
+        // An optional dependency that is named by `dep:` is no feature.
+        let named: BTreeSet<&str> =
+            declared.values().flatten().filter_map(|entry| entry.strip_prefix("dep:")).collect();
+        self.features.retain(|name, _| !named.contains(name.as_str()));
+        self.features.extend(declared.clone());
         let mut queue: Vec<String> = selection.features.iter().cloned().collect();
         if selection.all {
             queue.extend(self.features.keys().cloned());
@@ -324,6 +361,7 @@ impl CargoManifest {
         }
         for (dependency, feature) in handed_on {
             if let Some(dependency) = self.dependencies.get_mut(&crate_name(&dependency)) {
+                dependency.sure.insert(feature.clone());
                 dependency.features.insert(feature);
             }
         }
@@ -342,6 +380,18 @@ impl KeyValueSpan for dyn TableLike + '_ {
         let end = item.span().map_or(start, |span| span.end);
         Some(start..end.max(key.span()?.end))
     }
+}
+
+/// Whether the root of a workspace, or a package alone, is built with the first version of the resolver of features.
+fn has_old_resolver(root: &Item) -> bool {
+    let text = |path: &[&str]| get(root, path).and_then(Item::as_str);
+    if let Some(resolver) = text(&["workspace", "resolver"]).or_else(|| text(&["package", "resolver"])) {
+        return resolver == "1";
+    }
+    let edition = get(root, &["package", "edition"]).and_then(|edition| {
+        if inherits(edition) { text(&["workspace", "package", "edition"]) } else { edition.as_str() }
+    });
+    matches!(edition, None | Some("2015" | "2018"))
 }
 
 /// The folder of the workspace that the package in `dir` belongs to.

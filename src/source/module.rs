@@ -22,7 +22,7 @@ use super::{Crate, CrateId, ItemData, ItemRef, Module, ModuleId, Package, Packag
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
 /// Parsing recurses: some 40 kB of stack for each level of brackets in an unoptimised build. Code has fewer than 40.
-const DEEPEST: usize = 400;
+pub(super) const DEEPEST: usize = 400;
 
 /// Everything that was read, before names are resolved.
 #[derive(Debug, Default)]

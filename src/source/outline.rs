@@ -61,8 +61,10 @@ pub(super) fn may_derive(text: &str, names: &BTreeSet<String>) -> bool {
 
 /// The text may take in another file, or have an attribute that makes a custom resource of a type.
 pub(super) fn may_include(text: &str) -> bool {
-    let call = |name: &str| words(text, name).any(|at| text[at + name.len()..].trim_start().starts_with(['!', '(']));
-    call("include") || call("crd")
+    let followed = |name: &str, by: &[&str]| {
+        words(text, name).any(|at| by.iter().any(|by| text[at + name.len()..].trim_start().starts_with(by)))
+    };
+    followed("include", &["!", "(", "as"]) || followed("crd", &["!", "("])
 }
 
 fn may_have_attribute(text: &str, name: &str) -> bool {
@@ -189,7 +191,7 @@ fn functions(text: &str) -> Vec<&str> {
     found
 }
 
-fn has_word(text: &str, word: &str) -> bool {
+pub(super) fn has_word(text: &str, word: &str) -> bool {
     words(text, word).next().is_some()
 }
 

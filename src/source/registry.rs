@@ -61,14 +61,16 @@ impl Sources {
         version: &Version,
     ) -> Option<(CargoManifest, CfgSet)> {
         let mut selection = FeatureSelection { no_default: true, ..FeatureSelection::default() };
-        let mut read = BTreeSet::new();
+        let (mut read, mut sure) = (BTreeSet::new(), true);
         for manifest in self.packages.iter().map(|package| &package.manifest) {
             for (local, dependency) in &manifest.dependencies {
                 if dependency.package == name && dependency.locked.as_ref() == Some(version) {
                     read.insert(manifest.name.as_str());
                     if manifest.is_active(local, dependency) {
-                        selection.no_default &= !dependency.default_features;
-                        selection.features.extend(dependency.features.iter().cloned());
+                        selection.no_default &= !dependency.sure_default;
+                        selection.features.extend(dependency.sure.iter().cloned());
+                        sure &= dependency.sure == dependency.features;
+                        sure &= dependency.sure_default == dependency.default_features;
                     }
                 }
             }
@@ -77,7 +79,7 @@ impl Sources {
         let shown = format!("{name}-{version}/Cargo.toml");
         let manifest = CargoManifest::read(dir, &shown, &selection, &Pending::default(), Some(lock)).ok()?;
         let features = manifest.active_features.clone();
-        let all_read = lock.dependents(name, version).all(|dependent| read.contains(dependent));
+        let all_read = sure && lock.dependents(name, version).all(|dependent| read.contains(dependent));
         let off = impossible(&manifest);
         let open = |feature: &&String| !all_read && !features.contains(*feature) && !off.contains(*feature);
         let maybe = manifest.features.keys().filter(open).cloned();

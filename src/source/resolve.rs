@@ -12,6 +12,7 @@ use syn::{Fields, Item, UseTree, Visibility};
 use super::file::FileId;
 use super::foreign;
 use super::kube::CustomResource;
+use super::made::Made;
 use super::manifest::crate_name;
 use super::module::Sources;
 use super::{CrateId, ItemRef, ModuleId, SourceTree, ident};
@@ -77,6 +78,8 @@ struct Binding {
     strength: Strength,
     /// The import that made it, which may find a better answer in a later round.
     import: Option<usize>,
+    /// The import is there only under a `cfg` that only the compiler can decide.
+    doubtful: bool,
 }
 
 type Names = BTreeMap<Rc<str>, [Option<Binding>; 3]>;
@@ -92,11 +95,18 @@ struct ForeignGlob {
 }
 
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is said by the import alone")]
 struct Import {
     index: usize,
     module: ModuleId,
+    /// Where the path begins: the module, in the edition of 2015 the root of the crate.
+    base: ModuleId,
     path: Vec<String>,
     leading_colon: bool,
+    /// Only the compiler can decide the `cfg` of it.
+    doubtful: bool,
+    /// It means something in one of the name spaces.
+    found: bool,
     /// None: a glob.
     name: Option<Rc<str>>,
     /// `{self}`: the type name space only.
@@ -116,6 +126,8 @@ pub(super) struct Scopes {
     imported: BTreeSet<(ModuleId, Rc<str>)>,
     /// `extern crate x as y` at a crate root.
     extern_crates: BTreeMap<(CrateId, String), Def>,
+    /// What macro calls may declare.
+    made: Made,
     /// Named imports that found nothing: their paths.
     failed: BTreeMap<(ModuleId, Rc<str>), Vec<String>>,
     /// `#[macro_use] extern crate x`.
@@ -126,44 +138,68 @@ pub(super) struct Scopes {
 
 impl Binding {
     fn item(def: Def, scope: Scope) -> Self {
-        Self { def, scope, strength: Strength::Explicit, import: None }
+        Self { def, scope, strength: Strength::Explicit, import: None, doubtful: false }
     }
 }
 
 enum Failure {
     /// No such name in the module, with the position of the part of the path.
     Missing(ModuleId, usize),
+    /// The part of this position may mean several things.
+    Unclear(Rc<str>, usize),
     Other(String),
 }
 
 impl Scopes {
     pub(super) fn build(sources: &Sources) -> Self {
-        let mut scopes = Self { names: vec![Names::new(); sources.modules.len()], ..Self::default() };
+        let names = vec![Names::new(); sources.modules.len()];
+        let mut scopes = Self { names, made: Made::of(sources), ..Self::default() };
         let mut imports = Vec::new();
         for (position, data) in sources.items.iter().enumerate() {
             scopes.declare(sources, ItemRef(super::index(position)), data.module, &mut imports);
         }
+        scopes.run(sources, &mut imports);
+        if scopes.close(&imports) {
+            scopes.run(sources, &mut imports);
+        }
+        for import in imports.into_iter().filter(|import| !import.found) {
+            if let Some(name) = import.name {
+                scopes.failed.insert((import.module, name), import.path);
+            }
+        }
+        scopes
+    }
+
+    /// Runs all imports until nothing changes.
+    fn run(&mut self, sources: &Sources, imports: &mut [Import]) {
         // Enough for any chain of re-exports that people write; each round is linear.
         for _ in 0..64 {
             let mut changed = false;
             for import in imports.iter_mut().filter(|import| import.name.is_some()) {
-                changed |= scopes.import(sources, import);
+                changed |= self.import(sources, import);
             }
             for import in imports.iter().filter(|import| import.name.is_none()) {
-                changed |= scopes.glob(sources, import);
+                changed |= self.glob(sources, import);
             }
             if !changed {
                 break;
             }
         }
-        for import in imports {
-            if let Some(name) = import.name
-                && !scopes.names[import.module.0 as usize].contains_key(&name)
-            {
-                scopes.failed.insert((import.module, name), import.path);
+    }
+
+    /// A named import that found nothing has a meaning all the same, which is none that a glob import brings in. True
+    /// when there is such a name.
+    fn close(&mut self, imports: &[Import]) -> bool {
+        let mut closed = false;
+        for import in imports.iter().filter(|import| !import.found) {
+            let name = import.name.as_ref().and_then(|name| self.names[import.module.0 as usize].get_mut(name));
+            for binding in name.into_iter().flatten().flatten().filter(|binding| binding.strength == Strength::Glob) {
+                let why = format!("nothing was found for `use {}`", import.path.join("::"));
+                *binding = Binding::item(Def::Ambiguous(why.into()), binding.scope);
+                closed = true;
             }
         }
-        scopes
+        closed
     }
 
     fn declare(&mut self, sources: &Sources, id: ItemRef, module: ModuleId, imports: &mut Vec<Import>) {
@@ -213,8 +249,13 @@ impl Scopes {
             }
             Item::Use(item) => {
                 let scope = self.scope(sources, module, &item.vis);
+                let doubtful = data.unknown_cfg.is_some();
+                let krate = &sources.crates[sources.modules[module.0 as usize].krate.0 as usize];
+                let old = sources.packages[krate.package.0 as usize].manifest.edition == "2015";
                 let mut add = |path: Vec<String>, name: Option<Rc<str>>, types_only: bool| {
-                    let leading_colon = item.leading_colon.is_some();
+                    let from_root = old && !path.first().is_some_and(|first| is_anchor(first));
+                    let base = if from_root { krate.root } else { module };
+                    let leading_colon = item.leading_colon.is_some() && !old;
                     let index = imports.len();
                     if let Some(name) = &name {
                         self.imported.insert((module, Rc::clone(name)));
@@ -224,7 +265,20 @@ impl Scopes {
                     {
                         self.namesakes.insert((module, Rc::clone(name)));
                     }
-                    imports.push(Import { index, module, path, leading_colon, name, types_only, scope, outside: None });
+                    let (found, outside) = (false, None);
+                    imports.push(Import {
+                        index,
+                        module,
+                        base,
+                        path,
+                        leading_colon,
+                        doubtful,
+                        found,
+                        name,
+                        types_only,
+                        scope,
+                        outside,
+                    });
                 };
                 flatten(&item.tree, &mut Vec::new(), &mut add);
                 return;
@@ -237,7 +291,7 @@ impl Scopes {
         {
             let def = Def::Member(id, resource.root.as_str().into());
             for namespace in [Types, Values] {
-                let binding = Binding { def: def.clone(), scope, strength: Strength::Glob, import: None };
+                let binding = Binding { strength: Strength::Glob, ..Binding::item(def.clone(), scope) };
                 self.bind(module, &resource.root, namespace, binding);
             }
         }
@@ -283,8 +337,16 @@ impl Scopes {
         }
         let Some(slot) = names.get_mut(name).map(|slots| &mut slots[namespace as usize]) else { return false };
         if let Some(old) = slot {
+            let unclear = || Def::Ambiguous(format!("what `{name}` means depends on `cfg`").into());
             if old.strength > new.strength {
-                return false;
+                let hides = old.doubtful && old.def != new.def && old.import != new.import;
+                if hides {
+                    *old = Binding { def: unclear(), import: None, doubtful: false, ..old.clone() };
+                }
+                return hides;
+            }
+            if old.strength < new.strength && new.doubtful && old.def != new.def && old.import != new.import {
+                new = Binding { def: unclear(), import: None, doubtful: false, ..new };
             }
             if old.strength == new.strength && (old.import.is_none() || old.import != new.import) {
                 if old.def == new.def {
@@ -319,11 +381,13 @@ impl Scopes {
             }
             let def = match &import.outside {
                 Some(path) if !self.hides_crate(import) => Def::Foreign(Rc::clone(path)),
-                _ => match self.walk(sources, import.module, &import.path, import.leading_colon, namespace) {
+                _ => match self.walk(sources, import.base, &import.path, import.leading_colon, namespace) {
                     Ok(def) => def,
-                    Err(_) => continue,
+                    Err(Failure::Unclear(why, _)) => Def::Ambiguous(why),
+                    Err(Failure::Missing(..) | Failure::Other(_)) => continue,
                 },
             };
+            import.found = true;
             if let Def::Foreign(path) = &def
                 && import.outside.is_none()
                 && self.is_of_crate(sources, import)
@@ -334,7 +398,9 @@ impl Scopes {
                 Def::Foreign(path) if path.len() > 1 && !import.types_only => Strength::Maybe,
                 _ => Strength::Explicit,
             };
-            let binding = Binding { def, scope: import.scope, strength, import: Some(import.index) };
+            let def = if import.doubtful { if_sure(sources, import, &name, namespace, def) } else { def };
+            let (scope, doubtful) = (import.scope, import.doubtful);
+            let binding = Binding { def, scope, strength, import: Some(import.index), doubtful };
             changed |= self.bind(import.module, &name, namespace, binding);
         }
         changed
@@ -343,9 +409,9 @@ impl Scopes {
     /// Something in the module of an import is called like the crate that its path begins with.
     fn hides_crate(&self, import: &Import) -> bool {
         let first = import.path[0].as_str();
-        let names = self.names[import.module.0 as usize].get(first);
+        let names = self.names[import.base.0 as usize].get(first);
         let binding = names.and_then(|names| names[Namespace::Types as usize].as_ref());
-        !import.leading_colon && binding.is_some_and(|binding| !self.is_namesake(import.module, first, binding))
+        !import.leading_colon && binding.is_some_and(|binding| !self.is_namesake(import.base, first, binding))
     }
 
     /// What a name means is not what a longer path begins with, which is the crate of the same name.
@@ -356,7 +422,7 @@ impl Scopes {
     /// The path of an import begins with the name of a crate that is not read, and goes on.
     fn is_of_crate(&self, sources: &Sources, import: &Import) -> bool {
         let [first, _, ..] = import.path.as_slice() else { return false };
-        if matches!(first.as_str(), "crate" | "$crate" | "self" | "super" | "Self") || self.hides_crate(import) {
+        if is_anchor(first) || self.hides_crate(import) {
             return false;
         }
         let krate = sources.modules[import.module.0 as usize].krate;
@@ -366,7 +432,7 @@ impl Scopes {
 
     /// Runs a glob import; true when it changed something.
     fn glob(&mut self, sources: &Sources, import: &Import) -> bool {
-        match self.walk(sources, import.module, &import.path, import.leading_colon, Namespace::Types) {
+        match self.walk(sources, import.base, &import.path, import.leading_colon, Namespace::Types) {
             Ok(Def::Module(from)) if from == import.module => false,
             Ok(Def::Module(from)) => {
                 sources.want(from);
@@ -381,7 +447,7 @@ impl Scopes {
                     .collect();
                 let mut changed = false;
                 for (name, namespace, binding) in visible {
-                    changed |= self.bind_glob(import, &name, namespace, binding.def);
+                    changed |= self.bind_glob(sources, import, &name, namespace, binding.def);
                 }
                 // What the other module gets from a crate that we can't look into comes along.
                 let globs = self.foreign_globs.get(&from).into_iter().flatten();
@@ -399,7 +465,7 @@ impl Scopes {
                     let name: Rc<str> = ident(&variant.ident).into();
                     for namespace in [Namespace::Types, Namespace::Values] {
                         let def = Def::Member(item, name.clone());
-                        changed |= self.bind_glob(import, &name, namespace, def);
+                        changed |= self.bind_glob(sources, import, &name, namespace, def);
                     }
                 }
                 changed
@@ -409,9 +475,23 @@ impl Scopes {
         }
     }
 
-    fn bind_glob(&mut self, import: &Import, name: &str, namespace: Namespace, def: Def) -> bool {
-        let import_index = Some(import.index);
-        let binding = Binding { def, scope: import.scope, strength: Strength::Glob, import: import_index };
+    fn bind_glob(
+        &mut self,
+        sources: &Sources,
+        import: &Import,
+        name: &str,
+        namespace: Namespace,
+        mut def: Def,
+    ) -> bool {
+        if namespace != Namespace::Macros
+            && let Some(call) = self.made.may_declare(import.module, name)
+        {
+            def = Def::Ambiguous(format!("`{call}!` may declare it").into());
+        } else if import.doubtful {
+            def = if_sure(sources, import, name, namespace, def);
+        }
+        let (scope, strength, doubtful) = (import.scope, Strength::Glob, import.doubtful);
+        let binding = Binding { def, scope, strength, import: Some(import.index), doubtful };
         self.bind(import.module, name, namespace, binding)
     }
 
@@ -444,6 +524,9 @@ impl Scopes {
         let space = |at: usize| if at + 1 == path.len() { namespace } else { Namespace::Types };
         let root = sources.crates[krate.0 as usize].root;
         let Some(first) = path.first() else { return Ok(Def::Module(root)) };
+        let package = sources.crates[krate.0 as usize].package;
+        let from_root = leading_colon && sources.packages[package.0 as usize].manifest.edition == "2015";
+        let (module, leading_colon) = if from_root { (root, false) } else { (module, leading_colon) };
         let mut at = 1;
         let mut def = match first.as_str() {
             _ if leading_colon => self
@@ -485,12 +568,12 @@ impl Scopes {
                 Def::Item(_) | Def::Member(..) => {
                     return Err(Failure::Other(format!("`{}` is not a module", path[at - 1])));
                 }
-                Def::Ambiguous(why) => return Err(Failure::Other(format!("`{}`: {why}", path[at - 1]))),
+                Def::Ambiguous(why) => return Err(Failure::Unclear(why, at - 1)),
             };
             at += 1;
         }
         match def {
-            Def::Ambiguous(why) => Err(Failure::Other(format!("`{}` is not clear: {why}", path[at - 1]))),
+            Def::Ambiguous(why) => Err(Failure::Unclear(why, at - 1)),
             def => Ok(def),
         }
     }
@@ -501,12 +584,15 @@ impl Scopes {
         if let Some(binding) = binding.filter(|binding| alone || !self.is_namesake(module, name, binding)) {
             return Some(binding.def.clone());
         }
+        if self.is_lost(module, name) {
+            return None;
+        }
         // A glob import hides a crate.
         if let Some(path) = self.through_kubernetes(sources, module, name, namespace) {
             return Some(path);
         }
         let krate = sources.modules[module.0 as usize].krate;
-        if namespace == Namespace::Types {
+        if namespace == Namespace::Types && self.made.declares(module, name).is_none() {
             let declared = self.extern_crates.get(&(krate, name.to_string())).cloned();
             if let Some(def) = declared.or_else(|| extern_crate(sources, krate, name)) {
                 return Some(def);
@@ -515,10 +601,16 @@ impl Scopes {
         self.through_globs(sources, module, name, namespace)
     }
 
+    /// A named import gives the name a meaning that was not found.
+    fn is_lost(&self, module: ModuleId, name: &str) -> bool {
+        !self.failed.is_empty() && self.failed.contains_key(&(module, Rc::from(name)))
+    }
+
     /// A name that a glob import from another crate is known to bring in.
     fn through_globs(&self, sources: &Sources, module: ModuleId, name: &str, namespace: Namespace) -> Option<Def> {
-        let globs = self.foreign_globs.get(&module)?;
+        let globs = self.foreign_globs.get(&module).filter(|_| !self.is_lost(module, name))?;
         match globs.keys().find(|path| foreign::glob_has(path, name)) {
+            Some(_) if self.made.may_declare(module, name).is_some() => None,
             Some(path) => Some(Def::Foreign(path.iter().cloned().chain([name.to_string()]).collect())),
             None => self.through_kubernetes(sources, module, name, namespace),
         }
@@ -567,6 +659,18 @@ fn brings(sources: &Sources, module: ModuleId, path: &[String], name: &str, name
     foreign::glob_has(&path, name).then_some(true)
 }
 
+/// What an import brings in that may not be there: not clear when the name has a meaning without it.
+fn if_sure(sources: &Sources, import: &Import, name: &str, namespace: Namespace, def: Def) -> Def {
+    let krate = sources.modules[import.module.0 as usize].krate;
+    let types = namespace == Namespace::Types;
+    let prelude = foreign::prelude(name, namespace).map(|path| Def::Foreign(path.into()));
+    let without = prelude.or_else(|| types.then(|| extern_crate(sources, krate, name)).flatten());
+    if without.is_some_and(|without| without != def) || (types && foreign::is_primitive(name)) {
+        return Def::Ambiguous(format!("what `{name}` means depends on `cfg`").into());
+    }
+    def
+}
+
 /// A crate by the name that a package's code has for it.
 fn extern_crate(sources: &Sources, krate: CrateId, name: &str) -> Option<Def> {
     if matches!(name, "std" | "core" | "alloc") {
@@ -581,6 +685,9 @@ fn extern_crate(sources: &Sources, krate: CrateId, name: &str) -> Option<Def> {
         return Some(root(lib));
     }
     let found = package.manifest.dependencies.get(name)?;
+    if found.several {
+        return Some(Def::Ambiguous("it is another package on another platform".into()));
+    }
     if let Some(path) = &found.path {
         let local = sources.packages.iter().find(|package| !package.own && package.manifest.dir == *path);
         if let Some(lib) = local.and_then(|package| package.lib) {
@@ -597,6 +704,11 @@ fn extern_crate(sources: &Sources, krate: CrateId, name: &str) -> Option<Def> {
         }
     }
     Some(Def::Foreign([crate_name(&found.package)].into()))
+}
+
+/// The path begins at a module.
+fn is_anchor(first: &str) -> bool {
+    matches!(first, "crate" | "$crate" | "self" | "super" | "Self")
 }
 
 /// The module is inside the scope.
@@ -665,6 +777,7 @@ impl SourceTree {
                 None => Resolution::Unresolved(format!("`{}` is a crate", parts.join("::"))),
             },
             Ok(Def::Ambiguous(why)) => Resolution::Unresolved(why.to_string()),
+            Err(Failure::Unclear(why, at)) => Resolution::Unresolved(format!("`{}` is not clear: {why}", parts[at])),
             Err(Failure::Other(why)) => Resolution::Unresolved(why),
             Err(Failure::Missing(of, at)) => self.missing(module, &parts, of, at, namespace),
         }
@@ -696,9 +809,15 @@ impl SourceTree {
 
     fn missing(&self, module: ModuleId, parts: &[String], of: ModuleId, at: usize, namespace: Namespace) -> Resolution {
         let name = &parts[at];
-        if at == 0 {
+        let import = self.scopes.failed.get(&(of, Rc::from(name.as_str())));
+        if at == 0 && import.is_none() {
             let last = parts.len() == 1;
             let space = if last { namespace } else { Namespace::Types };
+            if (foreign::prelude(name, space).is_some() || foreign::is_primitive(name))
+                && let Some(call) = self.scopes.made.declares(module, name)
+            {
+                return Resolution::Unresolved(format!("`{name}` may be declared by `{call}!`"));
+            }
             if space == Namespace::Types && foreign::is_primitive(name) {
                 return match parts {
                     [name] => Resolution::Primitive(name.clone()),
@@ -727,7 +846,6 @@ impl SourceTree {
         let brings = |path: &Vec<String>| brings(&self.sources, of, path, name, space) != Some(false);
         let globs = self.foreign_globs(of).filter(brings).map(|path| format!("`use {}::*`", path.join("::")));
         let globs: Vec<_> = globs.collect();
-        let import = self.scopes.failed.get(&(of, Rc::from(name.as_str())));
         if let Some(path) = import {
             let _ = write!(why, ": nothing was found for `use {}`", path.join("::"));
             match self.scopes.walk(&self.sources, of, path, false, Namespace::Types) {
@@ -763,7 +881,9 @@ impl SourceTree {
         if space == Namespace::Macros {
             let index = self.sources.index();
             let hides = index.declaring_macro(name).any(|file| self.is_in_scope_of_macro(module, name, file));
-            return hides.then(|| format!("`{name}!` may be a macro that the crate declares itself"));
+            if hides {
+                return Some(format!("`{name}!` may be a macro that the crate declares itself"));
+            }
         }
         let globs = self.foreign_globs(module).find(|path| !foreign::keeps_prelude(&path[0]));
         globs.map(|path| {

@@ -406,3 +406,105 @@ fn all_findings_of_all_crds_are_told_at_once_in_every_format() {
     assert_eq!(findings.collect::<Vec<_>>(), expected);
     assert_eq!(created(&sandbox), [""; 0]);
 }
+
+#[test]
+fn a_macro_of_the_project_that_derives_resources_is_not_passed_over() {
+    for (code, hidden) in [
+        ("#[made::resource(kind = \"A\")]\npub struct ASpec;", true),
+        ("use made::resource as marked;\n#[marked]\npub struct ASpec;", true),
+        ("made::make! { A }", true),
+        ("#[derive(made::Resource)]\npub struct ASpec;", true),
+        ("#[derive(Clone)]\npub struct ASpec;", false),
+    ] {
+        let sandbox = Sandbox::new();
+        let derive = "#[derive(kube::CustomResource)]";
+        sandbox
+            .file("Cargo.toml", &package("operator", "made = { path = \"made\" }\n"))
+            .file("src/lib.rs", code)
+            .file("made/Cargo.toml", "[package]\nname = \"made\"\nedition = \"2024\"\n[lib]\nproc-macro = true\n")
+            .file(
+                "made/src/lib.rs",
+                "mod code;\n#[proc_macro_attribute]\npub fn resource(_: T, of: T) -> T { code::of(of) }\n#[proc_macro]\n\
+                 pub fn make(of: T) -> T { code::of(of) }\n#[proc_macro_derive(Resource, attributes(a))]\n\
+                 pub fn derive(of: T) -> T { code::of(of) }\n",
+            )
+            .file("made/src/code.rs", &format!("pub fn of(of: T) -> T {{ quote! {{ {derive} struct #of; }} }}\n"));
+        let run = sandbox.run("generate crds --engine static");
+        assert_eq!(
+            (run.exit_code(), run.err().contains("hidden-resource")),
+            (Some(i32::from(hidden)), hidden),
+            "{code}"
+        );
+    }
+}
+
+/// kube may come from a package of the project, and schemars from any package.
+#[test]
+fn releases_count_wherever_they_come_from() {
+    let package_of = |name: &str, version: &str, source: &str, below: &str| {
+        format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}dependencies = [\n{below}]\n\n")
+    };
+    let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+    let of = |text: &str| {
+        text.replace("kube = { version = \"5\", default-features = false, features = [\"derive\"] }\n", "")
+    };
+    let resource = kind("A");
+    for (manifest, base, kube, schemars, message) in [
+        (
+            of(&package("op", "base = { path = \"base\" }\n")),
+            "kube = \"3\"\n",
+            "3.0.1",
+            "1.2.3",
+            "kube is locked at 3.0.1",
+        ),
+        (of(&package("op", "base = { path = \"base\" }\n")), "kube = \"5\"\n", "5.0.0", "1.2.3", ""),
+        (package("op", "base = { path = \"base\" }\n"), "", "5.0.0", "1.2.3", ""),
+        (
+            package("op", "base = { path = \"base\" }\n").replace("schemars = \"1\"\n", ""),
+            "",
+            "5.0.0",
+            "1.0.4",
+            "schemars is locked at 1.0.4",
+        ),
+        (package("op", "base = { path = \"base\" }\n").replace("schemars = \"1\"\n", ""), "", "5.0.0", "1.2.3", ""),
+    ] {
+        let sandbox = Sandbox::new();
+        let lock = [
+            "version = 4\n\n".to_owned(),
+            package_of("op", "0.0.0", "", " \"base\",\n \"kube\",\n \"schemars\",\n \"serde\",\n"),
+            package_of("base", "0.0.0", "", " \"kube\",\n"),
+            package_of("kube", kube, registry, " \"schemars\",\n"),
+            package_of("schemars", schemars, registry, ""),
+            package_of("serde", "1.0.200", registry, ""),
+        ];
+        let derive = if manifest.contains("kube =") { "kube" } else { "base::kube" };
+        let named = if manifest.contains("schemars =") { "schemars" } else { "base::schemars" };
+        sandbox
+            .file("Cargo.toml", &manifest)
+            .file("Cargo.lock", &lock.concat())
+            .file(
+                "src/lib.rs",
+                &resource
+                    .replace("kube::Cust", &format!("{derive}::Cust"))
+                    .replace("schemars::J", &format!("{named}::J")),
+            )
+            .file("base/Cargo.toml", &format!("[package]\nname = \"base\"\nedition = \"2024\"\n[dependencies]\n{base}"))
+            .file("base/src/lib.rs", "pub extern crate kube; pub extern crate schemars;");
+        let run = sandbox.run("generate crds --engine static");
+        assert_eq!(run.exit_code(), Some(i32::from(!message.is_empty())), "{manifest}{}", run.err());
+        assert!(run.err().contains(message), "{}", run.err());
+    }
+}
+
+#[test]
+fn kube_of_another_source_is_another_kube() {
+    let sandbox = Sandbox::new();
+    let git = "source = \"git+https://github.com/kube-rs/kube#0123456789abcdef0123456789abcdef01234567\"";
+    let lock = format!(
+        "version = 4\n\n[[package]]\nname = \"op\"\nversion = \"0.0.0\"\ndependencies = [\n \"kube\",\n]\n\n\
+         [[package]]\nname = \"kube\"\nversion = \"5.0.0\"\n{git}\n"
+    );
+    sandbox.file("Cargo.toml", &package("op", "")).file("Cargo.lock", &lock).file("src/lib.rs", &kind("A"));
+    let run = sandbox.run("generate crds --engine static").code(1);
+    assert!(run.err().contains("kube does not come from a registry"), "{}", run.err());
+}

@@ -265,3 +265,94 @@ fn as_many_resources_as_the_text_names() {
         assert_eq!(found.len() - 1, text.matches("kind = \"").count(), "{findings}\n{text}");
     }
 }
+
+/// A file that nothing declares but what is not read is not passed over; one that is no module at all is.
+#[test]
+fn a_module_that_is_declared_out_of_sight() {
+    let resource = kind("A", "kube::CustomResource");
+    for (code, said) in [
+        ("cfg_if::cfg_if! { if #[cfg(unix)] { mod a; } }", true),
+        ("macro_rules! mods { ($($name:ident),*) => { $(pub mod $name;)* } }\nmods!(b, a);", true),
+        ("macro_rules! mods { () => { mod a; } }\nmods!();", true),
+        ("mod crds { automod::dir!(pub \"src/crds\"); }", true),
+        ("fn f() { #[path = \"a.rs\"] mod a; }", true),
+        ("#[cfg_attr(unix, path = \"a.rs\")] mod b;", true),
+        ("mod b;", false),
+        (
+            "thread_local! { static B: u8 = 1; }\nmacro_rules! mods { ($name:ident) => { pub mod $name {} } }\nmods!(b);",
+            false,
+        ),
+        ("fn f() { mod b {} }", false),
+    ] {
+        let code = code.replace("mods!(b);", "mods!(other);");
+        let text =
+            format!("//- src/lib.rs\n{code}\n//- src/b.rs\n//- src/a.rs\n{resource}//- src/crds/a.rs\n{resource}");
+        let (found, findings) = same(&text);
+        assert_eq!(findings.contains("may declare it as a module"), said, "{code}\n{findings}");
+        assert_eq!(found, ["role.yaml"], "{code}");
+    }
+    // A file that is read under another name, and one that only speaks of resources.
+    let text = format!(
+        "//- src/lib.rs\n#[path = \"a.rs\"] mod b;\nmacro_rules! a {{ () => {{ mod a; }} }}\na!();\n//- src/a.rs\n{resource}"
+    );
+    assert_eq!(same(&text), (vec!["e.x_as.yaml".to_owned(), "role.yaml".to_owned()], String::new()));
+    let text = "//- src/lib.rs\nmacro_rules! a { () => { mod a; } }\na!();\n//- src/a.rs\nuse kube::CustomResource;\n";
+    assert_eq!(same(text), (vec!["role.yaml".to_owned()], String::new()));
+}
+
+/// A name of std for `include!`, and a macro around it.
+#[test]
+fn a_file_that_is_taken_in_under_another_name() {
+    let resource = kind("A", "kube::CustomResource");
+    for (code, message) in [
+        ("use std::include as take;\ntake!(\"a.in\");", "is included and derives"),
+        (
+            "macro_rules! take { ($file:literal) => { include!($file); } }\ntake!(\"a.in\");",
+            "the file that `take!` takes in",
+        ),
+    ] {
+        let (_, findings) = same(&format!("//- src/lib.rs\n{code}\n//- src/a.in\n{resource}"));
+        assert!(findings.contains(message), "{code}\n{findings}");
+    }
+}
+
+/// A file may be two modules, whose types have the names of either.
+#[test]
+fn a_file_that_is_two_modules() {
+    let resource = kind("A", "kube::CustomResource").replace("String", "super::Size");
+    let modules = "mod x { type Size = u8; #[path = \"../a.rs\"] mod a; }\nmod y { type Size = bool; #[path = \"../a.rs\"] mod a; }";
+    let (_, findings) = same(&format!("//- src/lib.rs\n{modules}\n//- src/a.rs\n{resource}"));
+    assert!(findings.contains("has the version `v1` twice"), "{findings}");
+    // The library and the binary have the same modules, as many projects do.
+    let (found, findings) = same(&format!(
+        "//- src/lib.rs\nmod a; type Size = u8;\n//- src/main.rs\nmod a; type Size = u8;\n//- src/a.rs\n{resource}"
+    ));
+    assert_eq!(found, ["e.x_as.yaml", "role.yaml"], "{findings}");
+}
+
+/// Only a function is a test by its attribute.
+#[test]
+fn an_attribute_called_test() {
+    let resource = kind("A", "kube::CustomResource");
+    let (_, findings) = same(&format!("//- src/lib.rs\n#[other::test]\n{resource}"));
+    assert!(findings.contains("`#[other::test]` may be an attribute macro"), "{findings}");
+    let (found, _) = same(&format!("//- src/lib.rs\n{}", resource.replace("a: String", "#[test(1)] a: String")));
+    assert_eq!(found, ["e.x_as.yaml", "role.yaml"]);
+}
+
+/// In the edition of 2015, which is that of a package without one, an import begins at the root of the crate.
+#[test]
+fn imports_of_the_first_edition() {
+    let folder = tempfile::tempdir().unwrap();
+    let resource = kind("A", "::kube::CustomResource").replace("String", "Size");
+    write(
+        folder.path(),
+        &format!(
+            "//- src/lib.rs\nextern crate kube; extern crate schemars; extern crate serde;\nmod types {{ pub type Size = u8; }}\nmod child;\n\
+             //- src/child.rs\nuse types::Size;\nmod types {{ pub type Size = String; }}\n{resource}"
+        ),
+    );
+    std::fs::write(folder.path().join("Cargo.toml"), MANIFEST.replace("edition = \"2024\"\n", "")).unwrap();
+    let [(found, findings), _] = read(folder.path());
+    assert!(found["e.x_as.yaml"].contains("uint8"), "{findings}");
+}

@@ -1,0 +1,48 @@
+//! Procedural macros of the project's own packages.
+
+use std::collections::BTreeSet;
+
+use proc_macro2::TokenTree;
+use syn::{Attribute, Item, Meta};
+
+use super::outline::has_word;
+use super::{SourceTree, ident};
+
+impl SourceTree {
+    /// The procedural macros, by name, of packages by path in which a text is of some kind.
+    pub fn proc_macros(&self, is_of_kind: impl Fn(&str) -> bool) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for (position, krate) in self.sources.crates.iter().enumerate() {
+            let package = &self.sources.packages[krate.package.0 as usize];
+            let mut modules = self.sources.modules.iter().filter(|module| module.krate.0 as usize == position);
+            let text = |file: super::FileId| &*self.sources.files[file.0 as usize].text;
+            if package.own || !krate.lib || package.fetched || !modules.any(|module| is_of_kind(text(module.file))) {
+                continue;
+            }
+            // They are all at the root of their crate.
+            for item in self.module_items(krate.root) {
+                let Item::Fn(item) = self.item(*item) else { continue };
+                found.extend(item.attrs.iter().filter_map(|attribute| name(attribute, &item.sig.ident)));
+            }
+        }
+        found
+    }
+
+    /// Says that an answer depends on all code that says one of the words.
+    pub fn seek_words(&self, words: &BTreeSet<String>) {
+        self.sources.want_files(|file| words.iter().any(|word| has_word(&file.text, word)));
+    }
+}
+
+/// The name of the macro that an attribute makes of a function.
+fn name(attribute: &Attribute, function: &syn::Ident) -> Option<String> {
+    let is = |name: &str| attribute.path().is_ident(name);
+    match &attribute.meta {
+        Meta::List(list) if is("proc_macro_derive") => match list.tokens.clone().into_iter().next()? {
+            TokenTree::Ident(name) => Some(ident(&name)),
+            _ => None,
+        },
+        Meta::Path(_) if is("proc_macro") || is("proc_macro_attribute") => Some(ident(function)),
+        _ => None,
+    }
+}
