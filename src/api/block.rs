@@ -34,7 +34,7 @@ impl Types<'_> {
         self.spend(scope, block, env.values().map(Val::weight).sum())?;
         let mut env = env.clone();
         let Some((last, before)) = block.stmts.split_last() else { return Ok(Val::Unit) };
-        self.local_constants(scope, &mut env, before)?;
+        self.local_constants(scope, &mut env, &block.stmts)?;
         let returned = returned_variable(last, before);
         for stmt in before {
             match stmt {
@@ -78,6 +78,16 @@ impl Types<'_> {
         }
     }
 
+    /// The macro declares nothing.
+    fn makes_value(&self, scope: &Scope, mac: &syn::Macro) -> bool {
+        match self.resolve_in(scope, &mac.path, Namespace::Macros) {
+            Resolution::Foreign(path) => {
+                ["log", "maplit", "schemars", "serde_json", "std", "tracing"].contains(&&*path[0])
+            }
+            _ => false,
+        }
+    }
+
     /// `println!` of variables and texts, which changes nothing.
     fn only_prints(&self, scope: &Scope, mac: &syn::Macro) -> bool {
         let plain = |token| {
@@ -108,10 +118,15 @@ impl Types<'_> {
         (scope.outside.is_none() && !has_cfg(&code)).then_some(Cow::Owned(code))
     }
 
-    /// Adds the constants that a block declares, which are known in all of it.
+    /// Adds the constants that a block declares, which are known in all of it, as other items are that it may declare.
     fn local_constants(&mut self, scope: &Scope, env: &mut Env, stmts: &[Stmt]) -> Eval<()> {
         for stmt in stmts {
-            let Stmt::Item(Item::Const(item)) = stmt else { continue };
+            let item = match stmt {
+                Stmt::Item(Item::Const(item)) => item,
+                Stmt::Item(_) => return self.no(scope, stmt),
+                Stmt::Macro(call) if !self.makes_value(scope, &call.mac) => return self.no(scope, stmt),
+                _ => continue,
+            };
             // A pattern would find the one outside.
             let hides = self.value_path(scope, &Path::from(item.ident.clone())).is_some();
             if hides || is_variable(&item.ident) || !item.attrs.is_empty() || !item.generics.params.is_empty() {

@@ -248,7 +248,7 @@ pub(super) enum Provable {
 type Parameters = BTreeMap<String, Option<bool>>;
 
 /// Crates of which no trait has a method that is called like an inherent one of std.
-const PLAIN_TRAITS: [&str; 7] = ["std", "serde", "schemars", "kube", "kube_core", "k8s_openapi", "strum"];
+pub(super) const PLAIN_TRAITS: [&str; 7] = ["std", "serde", "schemars", "kube", "kube_core", "k8s_openapi", "strum"];
 
 /// Types that can be written exactly when their arguments can.
 const FOLLOW_ARGUMENTS: [&str; 11] = [

@@ -57,7 +57,7 @@ impl Types<'_> {
                 if ty != Some(id) && self.leaves_out_arguments(scope, &function.path, id) {
                     return self.no(scope, call);
                 }
-                match self.own_function(id, &name) {
+                match self.own_function(scope, id, &name) {
                     Some((sig, block, inner)) => {
                         let inner = self.turbofish(scope, &function.path, &sig, inner);
                         self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
@@ -166,16 +166,17 @@ impl Types<'_> {
         receiver: Option<Val>,
         arguments: &[&Expr],
     ) -> Eval {
-        let bound = sig.generics.type_params().all(|param| inner.generics.contains_key(&param.ident.to_string()));
         let taken = usize::from(receiver.is_some());
         let mut values: Vec<Val> = receiver.into_iter().collect();
-        if !bound || sig.asyncness.is_some() || sig.inputs.len() != arguments.len() + taken {
+        if !is_bound(sig, inner) || sig.asyncness.is_some() || sig.inputs.len() != arguments.len() + taken {
             return self.no(scope, call);
         }
         for (input, argument) in sig.inputs.iter().skip(taken).zip(arguments) {
-            let FnArg::Typed(input) = input else { return self.no(scope, call) };
-            let ty = self.ty(inner, &input.ty);
-            values.push(self.eval(scope, env, argument, Some(ty))?);
+            let ty = match input {
+                FnArg::Typed(input) => Some(self.ty(inner, &input.ty)),
+                FnArg::Receiver(_) => None,
+            };
+            values.push(self.eval(scope, env, argument, ty)?);
         }
         self.invoke(scope, call, (sig, block, inner), values)
     }
@@ -188,7 +189,8 @@ impl Types<'_> {
         (sig, block, inner): (&syn::Signature, &Block, &Scope),
         values: Vec<Val>,
     ) -> Eval {
-        if !self.has_plain_bounds(inner, &sig.generics, &sig.inputs, block)
+        if !is_bound(sig, inner)
+            || !self.has_plain_bounds(inner, &sig.generics, &sig.inputs, block)
             || sig.inputs.len() != values.len()
             || sig.asyncness.is_some()
         {
@@ -198,6 +200,9 @@ impl Types<'_> {
         let mut own = Own::new();
         for (input, value) in sig.inputs.iter().zip(values) {
             let name = match input {
+                FnArg::Receiver(_) if inner.this.is_none_or(|this| !self.conforms(&value, this)) => {
+                    return self.no(scope, call);
+                }
                 FnArg::Receiver(receiver) => {
                     if matches!(receiver.kind, syn::ReceiverKind::Value) {
                         own.insert("self".to_owned(), inner.this);
@@ -339,8 +344,8 @@ impl Types<'_> {
                 }
             }
             _ => {
-                let given: Eval<Vec<Val>> =
-                    arguments.iter().map(|argument| self.eval(scope, env, argument, None)).collect();
+                let float = self.primitive(function.strip_prefix("from_secs_").unwrap_or_default());
+                let given = self.list(scope, env, arguments.iter().copied(), float);
                 match std_value::called(&path, &given?) {
                     Some(value) => Ok(value),
                     None => self.no(scope, call),
@@ -421,6 +426,11 @@ pub(super) const SETS: [&str; 3] = ["std::collections::BTreeSet", "std::collecti
 pub(super) const MAPS: [&str; 3] = ["std::collections::BTreeMap", "std::collections::HashMap", "indexmap::IndexMap"];
 
 pub(super) const POINTERS: [&str; 3] = ["std::boxed::Box", "std::rc::Rc", "std::sync::Arc"];
+
+/// The parameters of a function stand for known types and constants.
+fn is_bound(sig: &syn::Signature, inner: &Scope) -> bool {
+    sig.generics.params.iter().filter_map(parameter).all(|name| inner.generics.contains_key(&name))
+}
 
 /// The type that a path names before its last segment has its arguments written down.
 fn has_arguments(path: &Path) -> bool {

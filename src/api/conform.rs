@@ -23,7 +23,9 @@ impl Types<'_> {
                 };
             }
             Info::Outside(_) => return !of_user,
-            Info::Const(_) | Info::Described | Info::Refused(_) => return true,
+            Info::Const(_) | Info::Described => return true,
+            // Of a trait object or a type that is `impl Trait` nothing is known but the trait.
+            Info::Refused(_) => return !of_user || self.inferred == Some(ty),
             Info::Known(known, arguments) => (known, arguments),
         };
         let all = |values: &[Val]| values.iter().all(|value| self.conforms(value, arguments[0]));
@@ -45,17 +47,37 @@ impl Types<'_> {
         }
     }
 
-    /// Whether a type implements `Serialize`, as far as its source says so.
-    pub(super) fn is_serialize(&self, ty: TypeId) -> bool {
+    /// Whether a type implements `Serialize`, as far as its source says so; for a field of a type that derives it, that
+    /// is `proved` of what the source does not show.
+    pub(super) fn is_serialize(&self, ty: TypeId, proved: bool) -> bool {
         match self.info(ty) {
             Info::User(user) => {
-                let arguments = || user.scope.generics.values().all(|argument| self.is_serialize(*argument));
+                let arguments = || user.scope.generics.values().all(|argument| self.is_serialize(*argument, proved));
                 self.implements(ty, "serde::Serialize")
                     || self.derives_trait(user.item, "serde::Serialize") && arguments()
             }
             Info::Known(known, _) if known.path == "std::marker::PhantomData" => true,
-            Info::Known(_, arguments) => arguments.iter().all(|argument| self.is_serialize(*argument)),
+            // It depends on features of serde and of the other crate.
+            Info::Known(known, _) if !proved && (POINTERS[1..].contains(&known.path) || is_optional(known.path)) => {
+                false
+            }
+            Info::Known(_, arguments) => arguments.iter().all(|argument| self.is_serialize(*argument, proved)),
             Info::Outside(_) | Info::Const(_) | Info::Described | Info::Refused(_) => true,
+        }
+    }
+
+    /// Whether keys of a map are the same exactly when they are written alike.
+    pub(super) fn is_plain_key(&self, value: &Val) -> bool {
+        match value {
+            Val::Struct(id, values) | Val::Variant(id, _, values) => {
+                let derives = |item| self.derives_trait(item, "std::cmp::PartialEq");
+                self.user(*id).is_some_and(|user| derives(user.item))
+                    && !self.implements(*id, "std::cmp::Ord")
+                    && values.iter().all(|value| self.is_plain_key(value))
+            }
+            Val::Some(inner) => self.is_plain_key(inner),
+            Val::Seq(values) => values.iter().all(|value| self.is_plain_key(value)),
+            _ => true,
         }
     }
 
@@ -74,4 +96,11 @@ impl Types<'_> {
             _ => true,
         }
     }
+}
+
+/// A type of a crate that implements the traits of serde only where a feature says so.
+fn is_optional(path: &str) -> bool {
+    let krate = path.split("::").next().unwrap_or_default();
+    path.ends_with("::Weak")
+        || path.contains("::") && !["std", "serde_json", "schemars", "kube_core", "k8s_openapi"].contains(&krate)
 }

@@ -314,7 +314,9 @@ impl Types<'_> {
         let ident = self.derive_input(item)?.ident;
         let value = match default {
             SerdeDefault::Path(path) => self.call_path(scope, path, this),
-            SerdeDefault::Default | SerdeDefault::None => self.default_of(scope, &ident, this),
+            SerdeDefault::Default | SerdeDefault::None => {
+                self.default_called(scope, &syn::parse_quote!(Self), &ident, this)
+            }
         };
         match value {
             Ok(Val::Struct(id, values)) if id == this => Some(values),
@@ -422,10 +424,12 @@ impl Types<'_> {
         let value = match (field.attrs.default(), container) {
             (SerdeDefault::None, Some(ContainerDefault::Value(value))) => Ok(value),
             (SerdeDefault::None, _) => return None,
-            (SerdeDefault::Default, _) => self.default_of(scope, field.ty, ty),
+            (SerdeDefault::Default, _) => self.default_called(scope, field.ty, field.ty, ty),
             (SerdeDefault::Path(path), _) => self.call_path(scope, path, ty),
         };
-        if field.attrs.serialize_with().is_none() && !self.is_serialize(ty) {
+        let item = scope.this.and_then(|this| self.user(this)).map(|user| user.item);
+        let proved = item.is_some_and(|item| self.derives_trait(item, "serde::Serialize"));
+        if field.attrs.serialize_with().is_none() && !self.is_serialize(ty, proved) {
             let message = format!("whether `{}` implements `Serialize` is not known", self.text(scope, field.ty));
             self.refuse_default(
                 Refusal::new(Code::DefaultValue, scope, field.ty.span(), message)

@@ -20,7 +20,18 @@ use super::value::Val;
 type Eval<T = Val> = Result<T, Refusal>;
 
 impl Types<'_> {
-    /// `T::default()`.
+    /// `<T>::default()`: a function of this name that the type has itself comes first.
+    pub(super) fn default_called(&mut self, scope: &Scope, ty: &syn::Type, at: &impl ToTokens, id: TypeId) -> Eval {
+        if scope.is_parameter(ty) || !self.has_own(id, "default") {
+            return self.default_of(scope, at, id);
+        }
+        match self.own_function(scope, id, "default") {
+            Some((sig, block, inner)) => self.invoke(scope, at, (&sig, &block, &inner), Vec::new()),
+            None => self.no(scope, at),
+        }
+    }
+
+    /// The `default` of the trait.
     pub(super) fn default_of(&mut self, scope: &Scope, at: &impl ToTokens, id: TypeId) -> Eval {
         // Its fields are looked up by name.
         self.spend(scope, at, 20)?;

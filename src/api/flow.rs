@@ -89,7 +89,8 @@ impl Types<'_> {
             }
             (Pat::Path(path), _) if path.qself.is_none() => self.is_constant_value(scope, pat, &path.path, value),
             (Pat::Lit(literal), _) => {
-                let literal = self.eval(scope, &Env::new(), &Expr::Lit(literal.clone()), None)?;
+                let ty = self.float_type(value);
+                let literal = self.eval(scope, &Env::new(), &Expr::Lit(literal.clone()), ty)?;
                 self.same(scope, pat, &literal, value)
             }
             (Pat::Range(range), Val::Int(value)) => {
@@ -221,7 +222,7 @@ impl Types<'_> {
         let position = |index: &syn::Index| index.index as usize;
         let found = match (self.eval(scope, env, &access.base, None)?, &access.member) {
             (Val::Struct(id, values), member) => {
-                let at = self.member(id, member);
+                let at = self.member(scope, id, member);
                 at.and_then(|at| values.into_iter().nth(at))
             }
             (Val::Seq(values), Member::Unnamed(index)) => values.into_iter().nth(position(index)),
@@ -230,16 +231,15 @@ impl Types<'_> {
         found.map_or_else(|| self.no(scope, access), Ok)
     }
 
-    /// The position of a field of the user's struct.
-    pub(super) fn member(&self, id: TypeId, member: &Member) -> Option<usize> {
+    /// The position of a field of the user's struct; one that code in the scope can't see does not hide that of a `Deref`.
+    fn member(&self, scope: &Scope, id: TypeId, member: &Member) -> Option<usize> {
         let fields = self.shape(id)?;
-        match member {
+        let at = match member {
             Member::Named(name) => fields.iter().position(|field| field.ident.as_ref() == Some(name)),
-            Member::Unnamed(index) => {
-                let at = index.index as usize;
-                (matches!(fields, Fields::Unnamed(_)) && at < fields.len()).then_some(at)
-            }
-        }
+            Member::Unnamed(index) => Some(index.index as usize).filter(|_| matches!(fields, Fields::Unnamed(_))),
+        }?;
+        let home = self.user(id)?.scope.module;
+        self.is_visible(scope, &fields.iter().nth(at)?.vis, home).then_some(at)
     }
 
     /// Runs statements of an inner block, whose own variables end with it.
@@ -296,7 +296,7 @@ impl Types<'_> {
         Ok(())
     }
 
-    /// `variable.field = value;` and `variable = value;` of a variable of the block.
+    /// `variable.field = value;` of a variable of the block.
     pub(super) fn assign(&mut self, scope: &Scope, env: &mut Env, own: &Own, assign: &syn::ExprAssign) -> Eval<()> {
         let mut members = Vec::new();
         let mut left = &*assign.left;
@@ -316,7 +316,7 @@ impl Types<'_> {
         let mut ty = None;
         for member in members.into_iter().rev() {
             let Val::Struct(id, values) = place else { return self.no(scope, assign) };
-            let (Some(at), Some(fields)) = (self.member(*id, member), self.shape(*id).cloned()) else {
+            let (Some(at), Some(fields)) = (self.member(scope, *id, member), self.shape(*id).cloned()) else {
                 return self.no(scope, assign);
             };
             ty = self.field_types(*id, &fields).get(at).copied();
@@ -346,7 +346,9 @@ impl Types<'_> {
                 (Some(Target::Foreign(path)), Val::Str(text)) => match path.join("::").as_str() {
                     "std::string::String::from"
                     | "std::string::ToString::to_string"
-                    | "std::borrow::ToOwned::to_owned" => Ok(Val::Str(text)),
+                    | "std::borrow::ToOwned::to_owned"
+                    | "std::str::to_owned"
+                    | "std::str::to_string" => Ok(Val::Str(text)),
                     _ => self.no(scope, function),
                 },
                 (Some(Target::Item(item)), value) => match self.tree.item(item) {

@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use syn::punctuated::Punctuated;
-use syn::{GenericArgument, GenericParam, ImplItem, Item, ItemImpl, PathArguments};
+use syn::{GenericArgument, GenericParam, ImplItem, Item, ItemImpl, PathArguments, Visibility};
 
 use crate::schema::TypeId;
-use crate::source::{CfgSet, ItemRef, Resolution};
+use crate::source::{CfgSet, ItemRef, ModuleId, Resolution};
 
+use super::bound::PLAIN_TRAITS;
 use super::container::generics;
 use super::maker::rewrites;
-use super::types::{Info, Refusal, Scope, Types};
+use super::types::{Derive, Info, Refusal, Scope, Types};
 use super::value::{Env, Target, Val};
 
 /// What a block says of a type.
@@ -29,8 +30,13 @@ enum For {
 
 impl Types<'_> {
     /// The function of this name that a type has itself, outside of traits.
-    pub(super) fn own_function(&mut self, id: TypeId, name: &str) -> Option<(syn::Signature, syn::Block, Scope)> {
-        let (function, scope) = self.inherent(id, |item| match item {
+    pub(super) fn own_function(
+        &mut self,
+        scope: &Scope,
+        id: TypeId,
+        name: &str,
+    ) -> Option<(syn::Signature, syn::Block, Scope)> {
+        let (function, scope) = self.inherent(scope, id, |item| match item {
             ImplItem::Fn(item) if item.sig.ident == name => Some(item.clone()),
             _ => None,
         })?;
@@ -38,8 +44,8 @@ impl Types<'_> {
     }
 
     /// The value of a constant that a type has itself.
-    pub(super) fn associated_const(&mut self, id: TypeId, name: &str) -> Option<Result<Val, Refusal>> {
-        let (item, scope) = self.inherent(id, |item| match item {
+    pub(super) fn associated_const(&mut self, scope: &Scope, id: TypeId, name: &str) -> Option<Result<Val, Refusal>> {
+        let (item, scope) = self.inherent(scope, id, |item| match item {
             ImplItem::Const(item) if item.ident == name => Some(item.clone()),
             _ => None,
         })?;
@@ -48,8 +54,9 @@ impl Types<'_> {
         Some(self.deeper(&scope, &expr, |types| types.eval(&scope, &Env::new(), &expr, Some(ty))))
     }
 
-    /// An associated item of a type outside of trait impls, and the scope of its block.
-    fn inherent<T>(&mut self, id: TypeId, find: impl Fn(&ImplItem) -> Option<T>) -> Option<(T, Scope)> {
+    /// An associated item of a type outside of trait impls, and the scope of its block. What code in `from` can't see
+    /// does not hide that of a trait.
+    fn inherent<T>(&mut self, from: &Scope, id: TypeId, find: impl Fn(&ImplItem) -> Option<T>) -> Option<(T, Scope)> {
         let tree = self.tree;
         let mut found = None;
         for block in tree.impls(self.user(id)?.item).iter().copied() {
@@ -63,7 +70,9 @@ impl Types<'_> {
                 For::Other => continue,
                 For::Unknown => return None,
             };
-            if found.is_some() || rewrites(&item.attrs) || rewrites(attributes(part)) {
+            let (attributes, vis) = declared(part)?;
+            let hidden = !self.is_visible(from, vis, tree.module(block));
+            if found.is_some() || hidden || rewrites(&item.attrs) || rewrites(attributes) {
                 return None;
             }
             found = Some((hit, scope));
@@ -145,6 +154,43 @@ impl Types<'_> {
         self.tree.impls(user.item).iter().any(|block| self.trait_of(*block).as_deref() == Some(canonical))
     }
 
+    /// Whether a type of the user may implement `Deref`: by an `impl`, or by a derive of which that is not known.
+    pub(super) fn may_deref(&self, id: TypeId) -> bool {
+        let Some(user) = self.user(id) else { return true };
+        let named = |path: &str| path.rsplit("::").next().is_some_and(|name| name == "Deref");
+        self.tree.impls(user.item).iter().any(|block| self.trait_of(*block).is_some_and(|path| named(&path)))
+            || self.derives(user.item).iter().any(|(_, derive)| match derive {
+                Derive::Resolved(path) => {
+                    let krate = path.split("::").next().unwrap_or_default();
+                    named(path) || !(PLAIN_TRAITS.contains(&krate) || PLAIN_DERIVES.contains(&krate))
+                }
+                Derive::Unresolved(..) => true,
+            })
+    }
+
+    /// Whether a type of the user implements a trait that may give it methods which take the value itself, and so come
+    /// before those of the type that take a reference.
+    pub(super) fn has_provided_methods(&self, id: TypeId) -> bool {
+        let Some(user) = self.user(id) else { return true };
+        self.tree.impls(user.item).iter().filter_map(|block| self.trait_of(*block)).any(|path| {
+            let krate = path.split("::").next().unwrap_or_default();
+            let plain = path.is_empty() || PLAIN_TRAITS.contains(&krate);
+            !plain || path.starts_with("std::iter::") || path.starts_with("std::io::")
+        })
+    }
+
+    /// Whether code in a scope may use what is declared in a module with this visibility.
+    pub(super) fn is_visible(&self, scope: &Scope, vis: &Visibility, module: ModuleId) -> bool {
+        let around = |module| std::iter::successors(Some(module), |module| self.tree.parent(*module));
+        let inside = |of: Option<ModuleId>| of.is_some_and(|of| around(scope.module).any(|module| module == of));
+        match vis {
+            Visibility::Public(_) => true,
+            Visibility::Restricted(vis) if vis.path.is_ident("crate") => inside(around(module).last()),
+            Visibility::Restricted(vis) if vis.path.is_ident("super") => inside(self.tree.parent(module)),
+            Visibility::Restricted(_) | Visibility::Inherited => inside(Some(module)),
+        }
+    }
+
     /// Whether a block is for a type of the user, whose item it names.
     fn block_for(&mut self, id: TypeId, block: ItemRef, item: &ItemImpl) -> For {
         if self.tree.unknown_cfg(block).is_some() {
@@ -174,7 +220,10 @@ impl Types<'_> {
         let user = self.user(id)?.clone();
         let syn::Type::Path(path) = &*item.self_ty else { return None };
         let PathArguments::AngleBracketed(list) = &path.path.segments.last()?.arguments else { return None };
-        if !self.has_plain_bounds(module, &item.generics, &Punctuated::new(), item) {
+        // An alias may have its arguments in another order.
+        if !self.names(module, &path.path, id)
+            || !self.has_plain_bounds(module, &item.generics, &Punctuated::new(), item)
+        {
             return None;
         }
         let written = list.args.iter().filter(|argument| !matches!(argument, GenericArgument::Lifetime(_)));
@@ -259,10 +308,14 @@ pub(super) fn parameter(param: &GenericParam) -> Option<String> {
     }
 }
 
-fn attributes(item: &ImplItem) -> &[syn::Attribute] {
+/// Attributes and visibility of an associated item.
+fn declared(item: &ImplItem) -> Option<(&[syn::Attribute], &Visibility)> {
     match item {
-        ImplItem::Const(item) => &item.attrs,
-        ImplItem::Fn(item) => &item.attrs,
-        _ => &[],
+        ImplItem::Const(item) => Some((&item.attrs, &item.vis)),
+        ImplItem::Fn(item) => Some((&item.attrs, &item.vis)),
+        _ => None,
     }
 }
+
+/// Crates with derives of which none makes a `Deref`.
+const PLAIN_DERIVES: [&str; 6] = ["clap", "derive_more", "garde", "strum_macros", "thiserror", "validator"];

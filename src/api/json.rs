@@ -113,6 +113,9 @@ impl Types<'_> {
                 Written::Other(Value::Array(values?))
             }
             Val::Map(entries) => {
+                if entries.len() > 1 && !entries.iter().all(|(key, _)| self.is_plain_key(key)) {
+                    return self.unserialisable(scope, at, "which keys are equal is written by hand");
+                }
                 let mut map = Map::new();
                 for (key, value) in entries {
                     let key = match key {
@@ -149,7 +152,7 @@ impl Types<'_> {
     ) -> Result<Written, Refusal> {
         let Some(user) = self.user(id).cloned() else { return self.unserialisable(scope, at, "its type is not read") };
         if !self.derives_trait(user.item, "serde::Serialize") {
-            return self.unserialisable(scope, at, "its type has no `derive(Serialize)`");
+            return self.unserialisable(scope, at, "its type has no `derive(Serialize)` that sees it as it is written");
         }
         let Some(input) = self.derive_input(user.item) else {
             return self.unserialisable(scope, at, "its type is not read");
@@ -316,7 +319,7 @@ impl Types<'_> {
                 Recipe::object(object)
             }
             Json::Expr(expr) => {
-                let value = self.eval(scope, env, &expr, None)?;
+                let value = self.untyped(scope, env, &expr)?;
                 self.recipe(scope, &expr, value)?
             }
         })

@@ -79,8 +79,18 @@ impl Types<'_> {
         }
     }
 
+    /// `serde_json::to_value(expr)`
     fn constant_json(&mut self, scope: &Scope, expr: &Expr) -> Option<Value> {
-        let value = self.eval(scope, &Env::new(), expr, None).and_then(|value| self.json(scope, expr, &value));
+        let value = self.untyped(scope, &Env::new(), expr).and_then(|value| self.json(scope, expr, &value));
+        value.map_err(|refusal| self.refuse(refusal)).ok()
+    }
+
+    /// `serde_json::Value::from(expr)`
+    fn limit(&mut self, scope: &Scope, expr: &Expr) -> Option<Value> {
+        let value = self.untyped(scope, &Env::new(), expr).and_then(|value| match value {
+            value if value.is_of_user() => self.no(scope, expr),
+            value => self.json(scope, expr, &value),
+        });
         value.map_err(|refusal| self.refuse(refusal)).ok()
     }
 
@@ -107,8 +117,8 @@ impl Types<'_> {
 
     fn bounds(&mut self, scope: &Scope, attrs: &BoundAttrs) -> Option<Bounds> {
         Some(Bounds {
-            min: self.optional(attrs.min.as_ref(), |types, expr| types.constant_json(scope, expr))?,
-            max: self.optional(attrs.max.as_ref(), |types, expr| types.constant_json(scope, expr))?,
+            min: self.optional(attrs.min.as_ref(), |types, expr| types.limit(scope, expr))?,
+            max: self.optional(attrs.max.as_ref(), |types, expr| types.limit(scope, expr))?,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Method calls, and which method is meant.
 
-use syn::{Expr, ExprMethodCall};
+use syn::{Expr, ExprMethodCall, FnArg, ReceiverKind, Signature};
 
 use crate::schema::TypeId;
 
@@ -31,7 +31,11 @@ impl Types<'_> {
                     None => self.call(scope, env, inner, ty)?,
                 }
             }
-            Expr::MethodCall(inner) if inner.method == "parse" && matches!(method.as_str(), "unwrap" | "expect") => {
+            Expr::MethodCall(inner)
+                if inner.method == "parse"
+                    && matches!(method.as_str(), "unwrap" | "expect")
+                    && !self.tree.may_be_of_trait(scope.module, "parse") =>
+            {
                 return self.parsed(scope, env, inner, ty);
             }
             Expr::Array(pairs)
@@ -73,33 +77,50 @@ impl Types<'_> {
     ) -> Eval {
         let method = call.method.to_string();
         let clones = method == "clone" && arguments.is_empty() && self.clones(&receiver);
-        // One of a trait may come first, and comes first where only a bound says what the type of a value has.
-        let of_trait = of_trait
-            || self.in_trait(id, &method)
-            || !scope.generics.is_empty() && OF_TRAITS.contains(&method.as_str());
-        match self.own_function(id, &method) {
-            Some(_) if of_trait => self.no(scope, call),
+        // One of a trait may come first.
+        let of_trait =
+            of_trait || self.in_trait(id, &method) || OF_TRAITS.contains(&(method.as_str(), arguments.len()));
+        let own = self.own_function(scope, id, &method);
+        let by_reference = own.as_ref().is_some_and(|(sig, ..)| !takes_value(sig));
+        match own {
+            Some(_) if of_trait || by_reference && self.has_provided_methods(id) => self.no(scope, call),
             Some((sig, block, inner)) => {
                 self.function(scope, env, call, (&sig, &block, &inner), Some(receiver), arguments)
             }
-            None if clones => Ok(receiver),
+            None if clones && !self.has_own(id, "clone") => Ok(receiver),
             None => self.no(scope, call),
         }
     }
 }
 
-/// Methods of traits of std that a bound may name.
-const OF_TRAITS: [&str; 12] = [
-    "as_ref",
-    "borrow",
-    "cmp",
-    "default",
-    "eq",
-    "fmt",
-    "into",
-    "iter",
-    "partial_cmp",
-    "to_owned",
-    "to_string",
-    "try_into",
+/// `self`, and no reference to it.
+fn takes_value(sig: &Signature) -> bool {
+    matches!(sig.inputs.first(), Some(FnArg::Receiver(this)) if matches!(this.kind, ReceiverKind::Value))
+}
+
+/// Methods of traits of std, with the number of their arguments. They come before one of the type itself where only a bound
+/// says what a value has, where the value is behind a pointer that has them, and where they take the value itself.
+const OF_TRAITS: [(&str, usize); 22] = [
+    ("as_mut", 0),
+    ("as_ref", 0),
+    ("borrow", 0),
+    ("borrow_mut", 0),
+    ("clamp", 2),
+    ("clone", 0),
+    ("cmp", 1),
+    ("eq", 1),
+    ("fmt", 1),
+    ("ge", 1),
+    ("gt", 1),
+    ("hash", 1),
+    ("into", 0),
+    ("le", 1),
+    ("lt", 1),
+    ("max", 1),
+    ("min", 1),
+    ("ne", 1),
+    ("partial_cmp", 1),
+    ("to_owned", 0),
+    ("to_string", 0),
+    ("try_into", 0),
 ];

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::path::Path;
 
 use serde_json::Value;
-use syn::{BinOp, Expr, Item, ItemConst, ItemStatic, Lit, UnOp};
+use syn::punctuated::Punctuated;
+use syn::{BinOp, Expr, Item, ItemConst, ItemStatic, Lit, Token, UnOp};
 
 use crate::schema::TypeId;
 
@@ -20,7 +21,9 @@ impl Types<'_> {
             let text = if negative { format!("-{text}") } else { text.to_owned() };
             match (suffix, self.primitive_name(ty)) {
                 ("f32", _) | ("", Some("f32")) => text.parse().ok().map(Val::F32),
-                ("f64", _) | ("", Some("f64") | None) => text.parse().ok().map(Val::F64),
+                ("f64", _) | ("", Some("f64")) => text.parse().ok().map(Val::F64),
+                // What stands beside it may make it one of the other width.
+                ("", None) if self.alone => text.parse().ok().map(Val::F64),
                 _ => None,
             }
         };
@@ -45,6 +48,28 @@ impl Types<'_> {
         }
     }
 
+    /// The value of an expression that no place asks for a type of. In literals alone nothing makes an `f32` of a float.
+    pub(super) fn untyped(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval {
+        let around = std::mem::replace(&mut self.alone, are_literals(expr));
+        let value = self.eval(scope, env, expr, None);
+        self.alone = around;
+        value
+    }
+
+    /// A literal is of the type that it is cast to, when it can be.
+    pub(super) fn is_literal_of(&self, expr: &Expr, target: TypeId) -> bool {
+        let float = matches!(self.primitive_name(Some(target)), Some("f32" | "f64"));
+        match unwrap(expr) {
+            Expr::Unary(unary) => self.is_literal_of(&unary.expr, target),
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Float(number) => float && number.suffix().is_empty(),
+                Lit::Int(number) => self.fits(0, Some(target)).is_some() && number.suffix().is_empty(),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
     /// Whether an integer is one of the type; `None` when the type is no integer.
     pub(super) fn fits(&self, value: i128, ty: Option<TypeId>) -> Option<bool> {
         in_range(value, self.primitive_name(ty)?)
@@ -62,12 +87,14 @@ impl Types<'_> {
         if let (UnOp::Neg(_), Expr::Lit(lit)) = (op, inner) {
             return self.literal(&lit.lit, ty, true).map_or_else(|| self.no(scope, expr), Ok);
         }
+        let ty = match op {
+            UnOp::Neg(_) => ty.or_else(|| self.number_type(scope, env, inner, SEEN)),
+            _ => ty,
+        };
         let value = self.eval(scope, env, inner, ty)?;
         match (op, value) {
             // A `Deref` of the user makes another value of it.
-            (UnOp::Deref(_), Val::Struct(id, _) | Val::Variant(id, ..)) if self.implements(id, "std::ops::Deref") => {
-                self.no(scope, expr)
-            }
+            (UnOp::Deref(_), Val::Struct(id, _) | Val::Variant(id, ..)) if self.may_deref(id) => self.no(scope, expr),
             (UnOp::Deref(_), value) => Ok(value),
             (UnOp::Not(_), Val::Bool(value)) => Ok(Val::Bool(!value)),
             (UnOp::Neg(_), Val::Int(value)) => {
@@ -97,10 +124,18 @@ impl Types<'_> {
         let ty = ty.or_else(|| self.number_type(scope, env, left, SEEN));
         let ty = ty.or_else(|| self.number_type(scope, env, right, SEEN).filter(|_| !shift));
         let literals = is_literal(left) && is_literal(right);
-        let left = self.eval(scope, env, left, ty)?;
-        let factor = matches!((op, &left), (BinOp::Mul(_), Val::Duration(_)));
-        let right_ty = if factor { self.primitive("u32") } else { ty };
-        let right = self.eval(scope, env, right, right_ty)?;
+        let (left, right) = if is_literal(left) && !shift {
+            // The other side may say the type of a float.
+            let right = self.eval(scope, env, right, ty)?;
+            let ty = ty.or_else(|| self.float_type(&right));
+            (self.eval(scope, env, left, ty)?, right)
+        } else {
+            let left = self.eval(scope, env, left, ty)?;
+            let factor = matches!((op, &left), (BinOp::Mul(_), Val::Duration(_)));
+            let ty = if factor { self.primitive("u32") } else { ty.or_else(|| self.float_type(&left)) };
+            let right = self.eval(scope, env, right, ty)?;
+            (left, right)
+        };
         let value = match (op, left, right) {
             // Only values whose `PartialEq` is that of the language or derived: a user's type may have its own.
             (BinOp::Eq(_), left, right) => self.equal(&left, &right).map(Val::Bool),
@@ -150,6 +185,15 @@ impl Types<'_> {
             }
             Some(value) => Ok(value),
             None => self.no(scope, expr),
+        }
+    }
+
+    /// The type of a float.
+    pub(super) fn float_type(&mut self, value: &Val) -> Option<TypeId> {
+        match value {
+            Val::F32(_) => self.primitive("f32"),
+            Val::F64(_) => self.primitive("f64"),
+            _ => None,
         }
     }
 
@@ -248,6 +292,31 @@ fn is_literal(expr: &Expr) -> bool {
         Expr::Lit(_) => true,
         Expr::Unary(unary) => is_literal(&unary.expr),
         Expr::Binary(binary) => is_literal(&binary.left) && is_literal(&binary.right),
+        _ => false,
+    }
+}
+
+/// Literals, and lists of them, in which nothing makes an `f32` of a float.
+pub(super) fn are_literals(expr: &Expr) -> bool {
+    match unwrap(expr) {
+        Expr::Lit(literal) => match &literal.lit {
+            Lit::Float(number) => number.suffix() != "f32",
+            Lit::Int(number) => number.suffix() != "f32",
+            _ => true,
+        },
+        Expr::Unary(unary) => are_literals(&unary.expr),
+        Expr::Binary(binary) => are_literals(&binary.left) && are_literals(&binary.right),
+        Expr::Reference(inner) => are_literals(&inner.expr),
+        Expr::Array(array) => array.elems.iter().all(are_literals),
+        Expr::Tuple(tuple) => tuple.elems.iter().all(are_literals),
+        Expr::Macro(call) => {
+            let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
+            call.mac.path.is_ident("vec")
+                && call.mac.parse_body_with(parser).is_ok_and(|items| items.iter().all(are_literals))
+        }
+        Expr::Call(call) => {
+            matches!(&*call.func, Expr::Path(path) if path.path.is_ident("Some")) && call.args.iter().all(are_literals)
+        }
         _ => false,
     }
 }

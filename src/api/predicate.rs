@@ -57,7 +57,9 @@ impl Types<'_> {
                 }
             }
             Some(Target::Member(id, name)) => {
-                let Some((sig, block, inner)) = self.own_function(id, &name) else { return self.no(scope, path) };
+                let Some((sig, block, inner)) = self.own_function(scope, id, &name) else {
+                    return self.no(scope, path);
+                };
                 match self.invoke(scope, path, (&sig, &block, &inner), vec![value.clone()])? {
                     Val::Bool(answer) => Some(answer),
                     _ => None,

@@ -9,7 +9,7 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, ImplItem, Item, Lit, Pat, Stmt};
 
 use crate::diagnostic::Code;
-use crate::schema::{Change, Container, Edit, Meta, Recipe, Shape, Step, TypeId};
+use crate::schema::{Change, Container, Edit, Meta, Recipe, Shape, Step, Type, TypeId};
 use crate::source::{ItemRef, Resolution};
 
 use super::call::call_of;
@@ -51,6 +51,17 @@ impl Val {
     /// Its `Into<serde_json::Value>` is what serde writes.
     pub(super) fn is_simple(&self) -> bool {
         matches!(self, Val::Bool(_) | Val::Int(_) | Val::Str(_) | Val::Json(_) | Val::Recipe(_))
+    }
+
+    /// A value of a type of the user, whose conversions may be anything, is in it.
+    pub(super) fn is_of_user(&self) -> bool {
+        match self {
+            Val::Struct(..) | Val::Variant(..) => true,
+            Val::Some(inner) => inner.is_of_user(),
+            Val::Seq(values) => values.iter().any(Val::is_of_user),
+            Val::Map(entries) => entries.iter().any(|(key, value)| key.is_of_user() || value.is_of_user()),
+            _ => false,
+        }
     }
 }
 
@@ -152,7 +163,11 @@ impl Types<'_> {
             syn::GenericParam::Lifetime(_) => None,
         });
         let declared: Vec<String> = declared.collect();
-        if several || tree.unknown_cfg(block).is_some() || !parameters_match(item, &declared) {
+        // An alias may have its arguments in another order.
+        let named = matches!((&*item.self_ty, of.this), (syn::Type::Path(path), Some(this))
+            if self.names(&Scope::module(tree.module(block)), &path.path, this));
+        let for_all = (declared.is_empty() || named) && parameters_match(item, &declared);
+        if several || tree.unknown_cfg(block).is_some() || !for_all {
             return self.no(&scope, &item.self_ty);
         }
         Ok((ByHand::read(self, &scope, item)?, block))
@@ -225,29 +240,36 @@ impl Types<'_> {
     /// `T::schema_name()` or `T::schema_id()` of a type that another one is named after.
     pub(super) fn schema_name_call(&mut self, scope: &Scope, call: &ExprCall) -> Option<String> {
         let Expr::Path(function) = &*call.func else { return None };
-        let last = function.path.segments.last()?;
-        if !(last.ident == "schema_name" || last.ident == "schema_id") || !call.args.is_empty() {
+        let last = &function.path.segments.last()?.ident;
+        if !(last == "schema_name" || last == "schema_id") || !call.args.is_empty() {
             return None;
         }
-        let of = match &function.qself {
-            Some(qself) => (*qself.ty).clone(),
-            None => owner_type(&function.path)?,
-        };
-        let id = self.ty(scope, &of);
-        if let Some((known, _)) = self.known(id) {
-            return if last.ident == "schema_name" { known.name() } else { known.id() };
-        }
-        let user = self.user(id)?.clone();
-        if !user.scope.generics.is_empty() {
+        let mut id = self.owner_of_schema(scope, function)?;
+        if self.user(id).is_some_and(|user| !user.scope.generics.is_empty()) {
             return None;
+        }
+        if self.active.contains(&id) {
+            // Inside its own impl.
+            let item = self.user(id).map(|user| user.item)?;
+            let (by_hand, _) = self.by_hand(id, item)?.ok()?;
+            return Some(if last == "schema_name" { by_hand.name } else { by_hand.id });
         }
         self.use_type(id, (scope.module, call.span()));
-        match self.graph.get(id) {
-            // Those of another type.
-            crate::schema::Type::User(container) if matches!(container.shape, Shape::Transparent(_)) => None,
-            crate::schema::Type::User(container) if last.ident == "schema_name" => Some(container.name.clone()),
-            crate::schema::Type::User(container) => Some(container.id.text.clone()),
-            _ => None,
+        loop {
+            return match self.graph.get(id) {
+                Type::Known(known, _) if last == "schema_name" => known.name(),
+                Type::Known(known, _) => known.id(),
+                Type::User(container) => match container.shape {
+                    Shape::Transparent(inner) if container.validated.is_none() => {
+                        id = inner;
+                        continue;
+                    }
+                    _ if last == "schema_name" => Some(container.name.clone()),
+                    _ if self.user(id).is_some_and(|user| !user.scope.generics.is_empty()) => None,
+                    _ => Some(container.id.text.clone()),
+                },
+                Type::Unknown => None,
+            };
         }
     }
 
@@ -258,29 +280,37 @@ impl Types<'_> {
         if last.ident != "json_schema" || !matches!(self.eval(scope, env, &call.args[0], None)?, Val::Generator) {
             return Ok(None);
         }
-        let ty = if let Some(qself) = &function.qself {
-            if qself.position > 0 {
-                let mut of = function.path.clone();
-                of.segments = of.segments.into_iter().take(qself.position).collect();
-                match self.resolve(scope, &of) {
-                    Resolution::Foreign(path) if path.join("::") == "schemars::JsonSchema" => {}
-                    _ => return Ok(None),
-                }
+        let Some(id) = self.owner_of_schema(scope, function) else { return Ok(None) };
+        self.use_type(id, (scope.module, function.span()));
+        Ok(Some(Val::Recipe(Recipe::Schema(id))))
+    }
+
+    /// The type of which a path names a function that `JsonSchema` has; `None` when it may mean another function.
+    fn owner_of_schema(&mut self, scope: &Scope, function: &syn::ExprPath) -> Option<TypeId> {
+        let path = &function.path;
+        let name = path.segments.last()?.ident.to_string();
+        let ty = match &function.qself {
+            Some(qself) if qself.position > 0 => {
+                let segments = path.segments.iter().take(qself.position).cloned().collect();
+                let of = syn::Path { leading_colon: path.leading_colon, segments };
+                return match self.resolve(scope, &of) {
+                    Resolution::Foreign(of) if of.join("::") == "schemars::JsonSchema" => {
+                        Some(self.ty(scope, &qself.ty))
+                    }
+                    _ => None,
+                };
             }
-            (*qself.ty).clone()
-        } else {
-            let Some(of) = owner_type(&function.path) else { return Ok(None) };
-            // A function of this name that the type has itself comes first.
-            if let Some(Target::Member(id, name)) = self.value_path(scope, &function.path)
-                && self.has_own(id, &name)
-            {
-                return Ok(None);
-            }
-            of
+            Some(qself) => (*qself.ty).clone(),
+            None => match self.value_path(scope, path) {
+                Some(Target::Item(_) | Target::Generated(..)) => return None,
+                _ => owner_type(path)?,
+            },
         };
         let id = self.ty(scope, &ty);
-        self.use_type(id, (scope.module, ty.span()));
-        Ok(Some(Val::Recipe(Recipe::Schema(id))))
+        // What a type has itself comes first, unless only its bounds are known; one of another trait may be meant, too.
+        let other = !scope.is_parameter(&ty) && self.has_own(id, &name)
+            || scope.outside.is_none() && self.tree.may_be_of_trait(scope.module, &name);
+        (!other).then_some(id)
     }
 
     pub(super) fn json_function(
@@ -299,6 +329,9 @@ impl Types<'_> {
             _ => None,
         };
         let value = self.eval(scope, env, value, argument)?;
+        if matches!(function, "from" | "try_from") && value.is_of_user() {
+            return self.no(scope, call);
+        }
         let recipe = self.recipe(scope, call, value)?;
         let schema = owner == SCHEMA || self.primitive_name(ty) == Some(SCHEMA);
         let is_value = owner != "serde_json" && owner != "serde_json::value";
@@ -481,7 +514,7 @@ impl Types<'_> {
                     entries.push((key, value));
                     Val::Map(entries)
                 }
-                ("push", [item], Val::Seq(mut items)) => {
+                ("push", [item], Val::Seq(mut items)) if vec || types.is_empty() => {
                     items.push(self.part(scope, env, item, types.first())?);
                     Val::Seq(items)
                 }

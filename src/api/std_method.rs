@@ -100,7 +100,9 @@ impl Types<'_> {
         ty: Option<TypeId>,
     ) -> Eval<Option<Val>> {
         Ok(match (method, arguments, value) {
-            ("unwrap" | "unwrap_or_default", [], Val::Some(inner)) => Some(*inner),
+            ("unwrap" | "unwrap_or_default", [], Val::Some(inner)) | ("unwrap_or_else", [_], Val::Some(inner)) => {
+                Some(*inner)
+            }
             ("expect", [why], Val::Some(inner)) => {
                 self.eval(scope, env, why, None)?;
                 Some(*inner)
@@ -108,6 +110,9 @@ impl Types<'_> {
             ("unwrap_or", [other], value) => {
                 let other = self.eval(scope, env, other, ty)?;
                 Some(if let Val::Some(inner) = value { *inner } else { other })
+            }
+            ("unwrap_or_else", [Expr::Closure(other)], Val::None) if other.inputs.is_empty() => {
+                Some(self.eval(scope, env, &other.body, ty)?)
             }
             ("as_ref" | "copied", [], value) | ("or", [_], value @ Val::Some(_)) => Some(value),
             ("as_deref", [], value) if plain(&value) => Some(value),

@@ -16,6 +16,7 @@ use crate::schema::{Graph, Type, TypeId};
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
 use super::dependency;
+use super::maker::rewrites;
 use super::outside::{Outside, OutsideType};
 use super::value::{self, Env, Val};
 
@@ -32,6 +33,12 @@ pub(super) struct Scope {
 impl Scope {
     pub(super) fn module(module: ModuleId) -> Self {
         Scope { module, generics: Rc::default(), this: None, outside: None }
+    }
+
+    /// The type is a type parameter, of which only the bounds are known.
+    pub(super) fn is_parameter(&self, ty: &syn::Type) -> bool {
+        let ident = if let syn::Type::Path(ty) = ty { ty.path.get_ident() } else { None };
+        ident.is_some_and(|ident| self.generics.contains_key(&ident.to_string()))
     }
 
     /// The path names a part of `Self` or of a type parameter.
@@ -112,10 +119,14 @@ pub(super) struct Types<'t> {
     pub(super) instances: usize,
     /// Aliases that are being followed.
     aliases: Vec<ItemRef>,
+    /// `_`, which only the compiler finds.
+    pub(super) inferred: Option<TypeId>,
     /// Nested calls of the evaluator.
     pub(super) depth: usize,
     /// The value of the expression that is evaluated next is that of the function, so it may `return`.
     pub(super) tail: bool,
+    /// Only literals are evaluated, see [`Types::untyped`].
+    pub(super) alone: bool,
     /// Nested expressions of the evaluator.
     pub(super) nested: usize,
     /// What the evaluator may still do for this resource, see [`Types::spend`].
@@ -140,8 +151,10 @@ impl<'t> Types<'t> {
             bounds: Vec::new(),
             instances: 0,
             aliases: Vec::new(),
+            inferred: None,
             depth: 0,
             tail: false,
+            alone: false,
             nested: 0,
             budget: value::BUDGET,
             derived: RefCell::default(),
@@ -296,6 +309,10 @@ impl<'t> Types<'t> {
                 self.known_type(known::slice(), vec![inner])
             }
             syn::Type::Path(path) => self.path_type(scope, path),
+            syn::Type::Infer(_) => {
+                let inferred = self.inferred.unwrap_or_else(|| self.unsupported(scope, ty, "a type of this form"));
+                *self.inferred.insert(inferred)
+            }
             _ => self.unsupported(scope, ty, "a type of this form"),
         }
     }
@@ -605,9 +622,12 @@ impl<'t> Types<'t> {
         Rc::clone(self.derived.borrow_mut().entry(item).or_insert_with(read))
     }
 
-    /// Whether the item derives the trait of this canonical path.
+    /// Whether the item derives the trait of this canonical path, and no attribute macro rewrites it before.
     pub(super) fn derives_trait(&self, item: ItemRef, canonical: &str) -> bool {
-        self.derives(item).iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == canonical))
+        let before = |position: usize| &attributes(self.tree.item(item))[..position];
+        self.derives(item).iter().any(|(position, derive)| {
+            matches!(derive, Derive::Resolved(path) if path == canonical) && !rewrites(before(*position))
+        })
     }
 
     /// The canonical path of the trait of an `impl` block.

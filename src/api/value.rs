@@ -9,13 +9,12 @@ use std::time::Duration;
 use quote::ToTokens;
 use serde_json::Value;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprGroup, ExprParen, ExprStruct, Fields, GenericParam, Item, Member, Path};
+use syn::{Expr, ExprGroup, ExprParen, ExprStruct, Fields, GenericParam, Item, Lit, Member, Path};
 
 use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId, recipe};
 use crate::source::{CfgSet, ItemRef, Namespace, Resolution};
 
-use super::call::unwrap;
 use super::flow::with;
 use super::maker::rewrites;
 use super::number::cast_to;
@@ -158,6 +157,12 @@ impl Types<'_> {
         match expr {
             Expr::Lit(lit) => match self.literal(&lit.lit, ty, false) {
                 Some(value) => Ok(value),
+                None if ty.is_none() && matches!(lit.lit, Lit::Float(_)) => {
+                    let text = self.text(scope, expr);
+                    let message = format!("whether `{text}` is an `f32` depends on what the compiler finds around it");
+                    Err(Refusal::new(Code::Expression, scope, expr.span(), message)
+                        .help(format!("write its type: `{text}_f64` or `{text}_f32`")))
+                }
                 None => self.no(scope, expr),
             },
             Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
@@ -184,9 +189,11 @@ impl Types<'_> {
                     (syn::Type::Infer(_), Some(asked)) => asked,
                     (written, _) => self.ty(scope, written),
                 };
-                // A literal is of the type that it is cast to.
-                let literal = matches!(unwrap(&cast.expr), Expr::Lit(_)) && self.fits(0, Some(target)).is_some();
-                let value = self.eval(scope, env, &cast.expr, Some(target).filter(|_| literal))?;
+                let value = if self.is_literal_of(&cast.expr, target) {
+                    self.eval(scope, env, &cast.expr, Some(target))?
+                } else {
+                    self.untyped(scope, env, &cast.expr)?
+                };
                 match self.primitive_name(Some(target)).and_then(|target| cast_to(&value, target)) {
                     Some(value) => Ok(value),
                     None => self.no(scope, expr),
@@ -271,7 +278,7 @@ impl Types<'_> {
                 if let Some((index, Fields::Unit)) = self.variant(id, &name) {
                     return Ok(Val::Variant(id, index, Vec::new()));
                 }
-                self.associated_const(id, &name).unwrap_or_else(|| self.no(scope, expr))
+                self.associated_const(scope, id, &name).unwrap_or_else(|| self.no(scope, expr))
             }
             Some(Target::Foreign(path)) if path[0] == "k8s_openapi" => match self.outside_constant(scope, &path) {
                 Some(text) => Ok(Val::Str(text)),
@@ -279,6 +286,7 @@ impl Types<'_> {
             },
             Some(Target::Foreign(path)) => match path.join("::").as_str() {
                 "std::option::Option::None" => Ok(Val::None),
+                "std::marker::PhantomData" => Ok(Val::Unit),
                 "serde_json::Value::Null" | "serde_json::value::Value::Null" => Ok(Val::Json(Value::Null)),
                 path => match std_value::constant(path) {
                     Some(Val::Int(value)) if self.fits(value, ty) == Some(false) => self.no(scope, expr),
@@ -380,7 +388,9 @@ impl Types<'_> {
             return self.no(scope, expr);
         }
         self.depth += 1;
+        let alone = std::mem::take(&mut self.alone);
         let result = run(self);
+        self.alone = alone;
         self.depth -= 1;
         result
     }

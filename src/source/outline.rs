@@ -180,7 +180,8 @@ fn functions(text: &str) -> Vec<&str> {
         match token {
             "{" => depth += 1,
             "}" => depth = depth.saturating_sub(1),
-            name if last == "fn" => found.push(name),
+            // What a macro puts into the trait may be a function.
+            name if last == "fn" || name == "$" => found.push(name),
             _ => {}
         }
         if depth == 0 {
@@ -269,6 +270,7 @@ mod tests {
             ("pub unsafe trait A<const N: usize = { 1 }>: B<fn(u8)> where Self: C { fn r#type(f: fn()); }", &["type"]),
             ("trait A = B; fn a() {}", &[]),
             ("macro_rules! m { () => { trait A { fn $name(); } } }", &["$"]),
+            ("macro_rules! m { ($($t:tt)*) => { trait A { $($t)* } } }", &["$"]),
             ("trait A {} // trait B { fn b(); }\nfn a() {}", &["b"]),
         ] {
             let found = TraitFunctions::of([text].into_iter()).0;
