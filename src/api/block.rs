@@ -40,7 +40,11 @@ impl Types<'_> {
             match stmt {
                 Stmt::Item(Item::Const(_)) => {}
                 Stmt::Local(syn::Local { pat: Pat::Wild(_), init: Some(init), .. }) if init.diverge.is_none() => {
-                    self.eval(scope, &env, &init.expr, None)?;
+                    if self.is_edit(&env, &init.expr) {
+                        self.statement(scope, &mut env, &own, &init.expr)?;
+                    } else {
+                        self.eval(scope, &env, &init.expr, None)?;
+                    }
                 }
                 Stmt::Local(local) => {
                     let expected = ty.filter(|_| returned.is_some() && returned == bound_name(local));

@@ -440,11 +440,8 @@ impl Types<'_> {
             Expr::MethodCall(call) => self.edit(scope, env, own, call),
             Expr::If(branch) if branch.else_branch.is_none() && self.looks_into_schema(env, &branch.cond) => {
                 let Expr::Let(condition) = &*branch.cond else { return self.no(scope, expr) };
-                let name = match &*condition.pat {
-                    Pat::TupleStruct(some) if some.path.is_ident("Some") && some.elems.len() == 1 => &some.elems[0],
-                    _ => return self.no(scope, expr),
-                };
-                let (Pat::Ident(name), Some(place)) = (name, self.optional_place(env, &condition.expr)) else {
+                let name = some(&condition.pat).map(|inner| self.of_object(scope, inner).unwrap_or(inner));
+                let (Some(Pat::Ident(name)), Some(place)) = (name, self.optional_place(env, &condition.expr)) else {
                     return self.no(scope, expr);
                 };
                 let name = name.ident.to_string();
@@ -488,6 +485,21 @@ impl Types<'_> {
             Expr::Assign(assign) => self.assign(scope, env, own, assign),
             expr => self.no(scope, expr),
         }
+    }
+
+    /// What is inside of the pattern `Value::Object(…)`.
+    fn of_object<'p>(&mut self, scope: &Scope, pat: &'p Pat) -> Option<&'p Pat> {
+        let Pat::TupleStruct(pat) = pat else { return None };
+        let Some(Target::Foreign(path)) = self.value_path(scope, &pat.path) else { return None };
+        let object =
+            path.join("::").rsplit_once("::").is_some_and(|(of, name)| VALUES.contains(&of) && name == "Object");
+        pat.elems.first().filter(|_| object && pat.elems.len() == 1)
+    }
+
+    /// Whether an expression changes a schema that a variable holds; what it returns is another thing.
+    pub(super) fn is_edit(&self, env: &Env, expr: &Expr) -> bool {
+        matches!(expr, Expr::MethodCall(call) if ["insert", "remove"].iter().any(|name| call.method == name)
+            && self.object(env, &call.receiver).is_some())
     }
 
     /// `if let Some(name) = …` of a place in a schema that a variable holds.
@@ -616,6 +628,14 @@ fn parameters_match(item: &syn::ItemImpl, declared: &[String]) -> bool {
     };
     let bound: BTreeSet<String> = item.generics.type_params().map(|param| param.ident.to_string()).collect();
     arguments == declared && bound.len() == arguments.len() && arguments.iter().all(|name| bound.contains(name))
+}
+
+/// What is inside of the pattern `Some(…)`.
+fn some(pat: &Pat) -> Option<&Pat> {
+    match pat {
+        Pat::TupleStruct(some) if some.path.is_ident("Some") && some.elems.len() == 1 => some.elems.first(),
+        _ => None,
+    }
 }
 
 /// The expression is this variable.
