@@ -15,7 +15,7 @@ use super::types::{Derive, Info, Refusal, Scope, Types, UserType};
 impl Types<'_> {
     /// Describes a type and all that its schema reaches; refusals are reported at `at`.
     pub(super) fn use_type(&mut self, id: TypeId, at: Use) {
-        if self.described.contains_key(&id) && !self.active.contains(&id) {
+        if self.described.contains(&id) && !self.active.contains(&id) {
             return;
         }
         match self.info(id) {
@@ -23,6 +23,8 @@ impl Types<'_> {
                 for argument in arguments.clone() {
                     self.use_type(argument, at);
                 }
+                // Twice what is twice in it would be without end for arguments that are not described.
+                self.described.insert(id);
             }
             Info::Refused(refusal) => {
                 let refusal = refusal.clone();
@@ -73,7 +75,7 @@ impl Types<'_> {
                 return;
             }
         }
-        self.described.insert(id, true);
+        self.described.insert(id);
         if !self.modules(&user.scope) {
             return;
         }

@@ -109,7 +109,7 @@ impl Types<'_> {
             let help = Some("describe the value with `#[schemars(with = \"serde_json::Value\")]`".to_owned());
             return self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help, fails: false });
         }
-        self.described.insert(id, true);
+        self.described.insert(id);
         let Some(found) = self.tree.generated_type(&ty.dir, &ty.path) else { return };
         let outside = Outside { at: span, dir: Rc::clone(&ty.dir) };
         let scope = Scope { outside: Some(outside), ..Scope::module(module) };

@@ -1,7 +1,7 @@
 //! Type expressions and items of the source → a [`Graph`]: what a name stands for, and which impls a type has.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ pub(super) struct Types<'t> {
     pub(super) path: Vec<String>,
     /// Types that are being described, outermost first.
     pub(super) active: Vec<TypeId>,
-    pub(super) described: BTreeMap<TypeId, bool>,
+    pub(super) described: BTreeSet<TypeId>,
     users: BTreeMap<(ItemRef, Vec<TypeId>), TypeId>,
     knowns: BTreeMap<(usize, Vec<TypeId>), TypeId>,
     pub(super) outsides: BTreeMap<OutsideType, TypeId>,
@@ -144,7 +144,7 @@ impl<'t> Types<'t> {
             diagnostics: Diagnostics::default(),
             path: vec![kind.to_owned()],
             active: Vec::new(),
-            described: BTreeMap::new(),
+            described: BTreeSet::new(),
             users: BTreeMap::new(),
             knowns: BTreeMap::new(),
             outsides: BTreeMap::new(),
