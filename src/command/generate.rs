@@ -84,9 +84,8 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         mend: args.mend.clone(),
     };
     let mut found = Diagnostics::default();
-    let mut trees = load(&options, &Pending::default(), &mut found)?;
     let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
-    let manifests = generate(&mut trees, scope, &options, &mut found, &mut |text| term.status(text));
+    let manifests = generate(&options, &Pending::default(), scope, &mut found, &mut |text| term.status(text))?;
     list(&manifests, term);
     if output.is_stdout() {
         found.sort();
@@ -99,7 +98,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     }
     let mut draft = Draft::open(output.base());
     if output.write(&manifests, &header, project.as_ref(), &mut draft)? {
-        found.extend(read_all(&mut trees));
+        found.extend(read_all(&options, &Pending::default())?);
     }
     if args.write.check
         && args.what == GenerateWhat::All
@@ -109,8 +108,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     {
         found.push(differs);
     }
-    // The process ends soon: to take all of it apart piece by piece would be for nothing.
-    std::mem::forget((trees, manifests));
+    std::mem::forget(manifests);
     found.sort();
     apply(draft, found, &args.write)?.show(&args.write, term)
 }
@@ -178,11 +176,10 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         }
     }
     let mut found = Diagnostics::default();
-    let mut trees = load(&options, &pending, &mut found)?;
     let scope = scope(draft, project)?;
-    let manifests = generate(&mut trees, Some(scope), &options, &mut found, &mut |_| {});
+    let manifests = generate(&options, &pending, Some(scope), &mut found, &mut |_| {})?;
     if Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)? {
-        found.extend(read_all(&mut trees));
+        found.extend(read_all(&options, &pending)?);
     }
     if engine::is_for_the_compiler(&found) {
         let problem = Problem::new("the CRDs of this project can't be written without compiling it");
@@ -191,52 +188,52 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     Ok(found)
 }
 
-/// The packages as source.
-fn load(options: &Options, pending: &Pending, found: &mut Diagnostics) -> Result<Vec<SourceTree>> {
-    let mut trees = Vec::new();
-    let mut nowhere = options.paths.clone();
-    for (member, features) in options.packages.members.iter().zip(&options.features) {
-        let (mut tree, wrong) = SourceTree::load_below(&options.packages.root, &member.dir, features, pending)?;
-        found.extend(wrong);
-        let missing = tree.restrict(&options.paths);
-        nowhere.retain(|path| missing.iter().any(|missing| path.components().eq(missing.components())));
-        trees.push(tree);
-    }
-    if let Some(path) = nowhere.first() {
-        let problem = Problem::new(format!("no source file of the package is in `{}`", path.display()));
-        return Err(problem
-            .help("`--paths` takes files and folders that `mod` reaches from the root of a crate")
-            .into());
-    }
-    Ok(trees)
+/// A package as source, and which of the paths that are asked for are not in it.
+fn load(
+    options: &Options,
+    (member, features): (&Member, &FeatureSelection),
+    pending: &Pending,
+    found: &mut Diagnostics,
+) -> Result<(SourceTree, Vec<PathBuf>)> {
+    let (mut tree, wrong) = SourceTree::load_below(&options.packages.root, &member.dir, features, pending)?;
+    found.extend(wrong);
+    let missing = tree.restrict(&options.paths);
+    Ok((tree, missing))
+}
+
+/// The packages that are chosen, with their features.
+fn members(options: &Options) -> impl Iterator<Item = (&Member, &FeatureSelection)> {
+    options.packages.members.iter().zip(&options.features)
 }
 
 /// Nothing is removed because of a file that is broken.
-fn read_all(trees: &mut [SourceTree]) -> Diagnostics {
+fn read_all(options: &Options, pending: &Pending) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
-    for tree in trees {
+    for member in members(options) {
+        let (mut tree, _) = load(options, member, pending, &mut Diagnostics::default())?;
         found.extend(tree.read_all());
     }
-    found
+    Ok(found)
 }
 
-/// `say` is told what takes a while.
+/// Reads one package after the other, since a workspace may be large; `say` is told what takes a while.
 fn generate(
-    trees: &mut [SourceTree],
-    scope: Option<Scope>,
     options: &Options,
+    pending: &Pending,
+    mut scope: Option<Scope>,
     found: &mut Diagnostics,
     say: &mut dyn FnMut(&str),
-) -> Manifests {
-    let mut manifests =
-        Manifests { complete: options.packages.all && options.paths.is_empty(), ..Manifests::default() };
-    if options.what.crds() {
-        manifests.crds = Some(crds(trees, options, found, say));
-    }
-    if options.what.rbac() {
-        let mut scope = scope;
-        let mut markers = Vec::new();
-        for tree in trees {
+) -> Result<Manifests> {
+    let (mut crds, mut markers) = (Vec::new(), Vec::new());
+    let mut nowhere = options.paths.clone();
+    for member in members(options) {
+        let (mut tree, missing) = load(options, member, pending, found)?;
+        nowhere.retain(|path| missing.iter().any(|missing| path.components().eq(missing.components())));
+        if options.what.crds() {
+            let request = engine::Request { features: member.1.clone(), ..options.engine.clone() };
+            crds.extend(engine::crds(&mut tree, &request, found, say));
+        }
+        if options.what.rbac() {
             let ((of_package, diagnostics), read) = tree.settle(rbac::markers);
             markers.extend(of_package);
             found.extend(diagnostics);
@@ -247,6 +244,23 @@ fn generate(
                 found.extend(read);
             }
         }
+        if options.packages.members.len() == 1 {
+            // The process ends soon: to take all of it apart piece by piece would be for nothing.
+            std::mem::forget(tree);
+        }
+    }
+    if let Some(path) = nowhere.first() {
+        let problem = Problem::new(format!("no source file of the package is in `{}`", path.display()));
+        return Err(problem
+            .help("`--paths` takes files and folders that `mod` reaches from the root of a crate")
+            .into());
+    }
+    let complete = options.packages.all && options.paths.is_empty();
+    let mut manifests = Manifests { complete, ..Manifests::default() };
+    if options.what.crds() {
+        manifests.crds = Some(finished(crds, options, found));
+    }
+    if options.what.rbac() {
         if let Some(scope) = scope {
             let (confined, findings) = scope.confine(markers, &options.role_name);
             markers = confined;
@@ -257,16 +271,11 @@ fn generate(
             Some(rbac::documents(&markers, &Roles { default_name: &options.role_name, fold: options.fold }));
         manifests.role_name.clone_from(&options.role_name);
     }
-    manifests
+    Ok(manifests)
 }
 
 /// The CRDs of all packages, by file name.
-fn crds(trees: &mut [SourceTree], options: &Options, found: &mut Diagnostics, say: &mut dyn FnMut(&str)) -> Vec<Crd> {
-    let mut crds = Vec::new();
-    for (tree, features) in trees.iter_mut().zip(&options.features) {
-        let request = engine::Request { features: features.clone(), ..options.engine.clone() };
-        crds.extend(engine::crds(tree, &request, found, say));
-    }
+fn finished(mut crds: Vec<Crd>, options: &Options, found: &mut Diagnostics) -> Vec<Crd> {
     found.extend(crd::repeated(&crds));
     crds.sort_by(|one, other| one.file_name.cmp(&other.file_name));
     let finished = parallel::map(crds, |crd| finish(crd, options));
