@@ -280,7 +280,7 @@ impl SourceTree {
 
     /// A macro of this crate may expand to a custom resource: the crate is built with kube.
     pub fn knows_kube(&self, krate: &str) -> bool {
-        self.manifest().lock.as_ref().is_some_and(|lock| lock.is_above(krate, &KUBE))
+        self.manifest().lock.as_ref().is_some_and(|lock| lock.is_on_kube(krate))
     }
 
     /// Reads every file to its end, and says what is wrong in those that were not read before.
@@ -673,14 +673,11 @@ fn manifests_of(
 
 const DERIVE: &str = "CustomResource";
 
-/// The packages that the derive comes from.
-const KUBE: [&str; 2] = ["kube", "kube-derive"];
-
 /// The dependency may have macros that derive custom resources.
 fn uses_kube(manifest: &CargoManifest, dependency: &Dependency) -> bool {
     let lock = manifest.lock.as_ref();
     !dependency.package.starts_with("kube")
-        && lock.is_some_and(|lock| lock.is_above(&crate_name(&dependency.package), &KUBE))
+        && lock.is_some_and(|lock| lock.is_on_kube(&crate_name(&dependency.package)))
 }
 
 /// The name of an item that has one.

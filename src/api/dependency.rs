@@ -82,9 +82,8 @@ pub(super) fn gate(tree: &SourceTree) -> Option<Diagnostic> {
     // Packages that types come from derive nothing with kube, unless the project has it from one of them.
     let own = tree.manifest();
     let has_kube = KUBES.iter().any(|package| own.dependency_on(package).next().is_some());
-    let found = tree.manifests().enumerate();
-    found
-        .into_iter()
+    tree.manifests()
+        .enumerate()
         .find_map(|(position, manifest)| differs(manifest, position == 0, position == 0 || !has_kube))
         .or_else(|| differs_unnamed(tree))
 }

@@ -1,5 +1,7 @@
 //! `Cargo.lock`: which exact version of a dependency a package is built with.
 
+use std::collections::BTreeSet;
+
 use semver::{Version, VersionReq};
 use toml_edit::{Document, Item};
 
@@ -7,7 +9,12 @@ use toml_edit::{Document, Item};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Lock {
     packages: Vec<Locked>,
+    /// The packages, by their names in Rust code, of which some version is built with kube's derive.
+    on_kube: BTreeSet<String>,
 }
+
+/// The packages that the derive comes from.
+const KUBE: [&str; 2] = ["kube", "kube-derive"];
 
 #[derive(Debug, Clone, PartialEq)]
 struct Locked {
@@ -77,7 +84,7 @@ impl Lock {
                 dependencies: entry.dependencies,
             })
         });
-        (!in_list).then(|| Self { packages: packages.collect() })
+        (!in_list).then(|| Self::of(packages.collect()))
     }
 
     fn as_toml(text: &str) -> Option<Self> {
@@ -101,7 +108,14 @@ impl Lock {
                 })
             })
             .collect();
-        Some(Self { packages })
+        Some(Self::of(packages))
+    }
+
+    fn of(packages: Vec<Locked>) -> Self {
+        let is_kube = |entry: &String| KUBE.contains(&entry.split(' ').next().unwrap_or_default());
+        let on_kube = packages.iter().filter(|package| package.dependencies.iter().any(is_kube));
+        let on_kube = on_kube.map(|package| package.name.replace('-', "_")).collect();
+        Self { packages, on_kube }
     }
 
     /// All versions of a package.
@@ -145,12 +159,9 @@ impl Lock {
         self.packages.iter().filter(uses).map(|package| package.name.as_str())
     }
 
-    /// Whether some version of a package, by its name in Rust code, is built with one of these others.
-    pub(super) fn is_above(&self, name: &str, others: &[&str]) -> bool {
-        let mut packages = self.packages.iter().filter(|package| package.name.replace('-', "_") == name);
-        packages.any(|package| {
-            package.dependencies.iter().any(|entry| others.contains(&entry.split(' ').next().unwrap_or_default()))
-        })
+    /// Whether some version of a package, by its name in Rust code, is built with kube's derive.
+    pub(super) fn is_on_kube(&self, name: &str) -> bool {
+        self.on_kube.contains(name)
     }
 
     /// The version of `dependency` that the package `of` is built with, a local one or one from a registry;
