@@ -214,7 +214,9 @@ codes! {
     UnresolvedName = "unresolved-name", Error, "A name can't be resolved";
     UnsupportedType = "unsupported-type", Error, "A type expression is not supported";
     NoGit = "no-git", Warning, "The git repository of a new project could not be made";
-    ManagerDiffers = "manager-differs", Warning, "The files in `src/manager` are not those that this version writes";
+    ManagerDiffers = "manager-differs", Warning, "The files in `manager` are not those that this version writes";
+    ManagerForeign = "manager-foreign", Warning, "A file in the folder of the manager is not generated";
+    ManagerMoved = "manager-moved", Warning, "A file of the user has to be changed by hand for the crate `manager`";
     NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";
     Unformatted = "unformatted", Warning, "A Rust file was written without rustfmt";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";

@@ -79,6 +79,8 @@ struct Code {
     is_project: bool,
     /// Where the operator works.
     home: Home,
+    /// The manager can elect a leader for life.
+    leader_for_life: bool,
     usages: Vec<Usage>,
     /// What could not be followed; `found` tells of it, too.
     doubts: Vec<Doubt>,
@@ -102,6 +104,7 @@ impl Code {
             root: std::path::absolute(&packages.root)?,
             is_project: project.is_some(),
             home,
+            leader_for_life: false,
             usages: Vec::new(),
             doubts: Vec::new(),
             found: Diagnostics::default(),
@@ -125,6 +128,7 @@ impl Code {
     }
 
     fn add(&mut self, tree: &mut SourceTree) {
+        self.leader_for_life |= derive::leader_for_life(tree);
         let ((usages, doubts), read) = tree.settle(derive::uses);
         self.usages.extend(usages);
         self.found.extend(doubts.iter().map(Diagnostic::from).collect());

@@ -101,10 +101,7 @@ fn oracle() -> &'static Oracle {
 /// Manifest and lock file with the Memcached sample's dependencies, features and profile, so that all share one build of
 /// each dependency.
 pub(crate) fn like_the_sample(name: &str) -> [(&'static str, String); 2] {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sample = std::fs::read_to_string(root.join("tests/samples/memcached-operator/Cargo.toml")).unwrap();
-    let manifest: Vec<&str> = sample.split_inclusive("\n\n").filter(|table| !table.starts_with("[lints")).collect();
-    let manifest = manifest.concat().replacen("\"memcached-operator\"", &format!("\"{name}\""), 1) + "\n[workspace]\n";
+    let manifest = generated::manifest(name).to_string();
     [("Cargo.toml", manifest), ("Cargo.lock", std::fs::read_to_string(generated::lock()).unwrap())]
 }
 

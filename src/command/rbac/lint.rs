@@ -145,7 +145,7 @@ impl Declared {
         grants.extend(manifests.grants(&home, &generated));
         let allows = allows(&grants);
         let elects = code.usages.iter().any(|usage| usage.role == Some(ELECTION));
-        let optional = if elects { leader_for_life() } else { Vec::new() };
+        let optional = if elects && code.leader_for_life { leader_for_life() } else { Vec::new() };
         Ok(Self { grants, optional, waived: waived(&manifests), home, allows, found })
     }
 }
