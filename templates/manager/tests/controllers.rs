@@ -2,6 +2,8 @@
 
 //! Controllers against a mock API server: what they look at, when, and what they survive.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic, too")]
+
 mod mock;
 
 use std::collections::BTreeMap;

@@ -2,6 +2,8 @@
 
 //! The metrics server: real sockets and TLS, and an API server that knows some tokens.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests panic, too")]
+
 use std::convert::Infallible;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -277,6 +277,6 @@ mod tests {
         );
         let agent = "memcached-operator/0.1.0 (pod_1)";
         let request = asked.lock().unwrap().concat();
-        assert!(request.contains(&agent), "{request}");
+        assert!(request.contains(agent), "{request}");
     }
 }

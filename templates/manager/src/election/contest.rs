@@ -11,7 +11,10 @@ use super::server::Server;
 use super::{life, lock};
 
 /// Both ways to find the leader: who decides, and who asks.
-#[expect(clippy::large_enum_variant, reason = "a process has one of it")]
+#[cfg_attr(
+    feature = "leader-for-life",
+    expect(clippy::large_enum_variant, reason = "a process has one of it")
+)]
 pub(super) enum Contest<'name> {
     Lease(Elector, Server<'name>),
     #[cfg(feature = "leader-for-life")]

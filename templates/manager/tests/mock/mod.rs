@@ -20,7 +20,7 @@ use tokio::time::Instant;
 
 /// Stores what it is sent; server-side apply is a merge here.
 #[derive(Clone, Default)]
-pub struct Server {
+pub(crate) struct Server {
     state: Arc<Mutex<State>>,
     changed: Arc<Notify>,
 }
@@ -47,7 +47,7 @@ struct State {
 /// The error of reconciles that don't fail.
 #[derive(Debug, thiserror::Error)]
 #[error("never")]
-pub struct Never;
+pub(crate) struct Never;
 
 impl Failure for Never {
     fn reason(&self) -> &'static str {
@@ -63,7 +63,7 @@ struct Args {
 
 impl Server {
     /// A manager for this server, in these namespaces.
-    pub fn manager(&self, namespaces: &[&str], flags: &[&str]) -> Manager {
+    pub(crate) fn manager(&self, namespaces: &[&str], flags: &[&str]) -> Manager {
         let mut args = vec!["test"];
         args.extend(flags);
         for address in ["--health-probe-bind-address=0", "--metrics-bind-address=0"] {
@@ -76,7 +76,7 @@ impl Server {
         Manager::with_client("test", "0.1.0", args.options, self.client()).in_namespaces(namespaces)
     }
 
-    pub fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         let server = self.clone();
         let answer = move |request: Request<Body>| {
             let server = server.clone();
@@ -86,28 +86,28 @@ impl Server {
     }
 
     /// Creates or changes an object such as `api/v1/namespaces/a/configmaps/x`.
-    pub fn put(&self, path: &str, object: Value) -> Value {
+    pub(crate) fn put(&self, path: &str, object: Value) -> Value {
         let object = self.state().put(path, &object);
         self.changed.notify_waiters();
         object
     }
 
-    pub fn delete(&self, path: &str) {
+    pub(crate) fn delete(&self, path: &str) {
         self.state().remove(path);
         self.changed.notify_waiters();
     }
 
     /// The object at this path; null if there is none.
-    pub fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         self.state().objects.get(path).cloned().unwrap_or_default()
     }
 
     /// Changes every object that is written from now on.
-    pub fn insist(&self, change: Value) {
+    pub(crate) fn insist(&self, change: Value) {
         self.state().insisted = change;
     }
 
-    pub fn serve(&self, collection: &str, served: bool) {
+    pub(crate) fn serve(&self, collection: &str, served: bool) {
         let mut state = self.state();
         if served {
             state.missing.remove(collection);
@@ -117,17 +117,17 @@ impl Server {
     }
 
     /// From now on, answers a request such as `PATCH api/v1/namespaces/a/configmaps/x` with this code; 200 allows it.
-    pub fn refuse(&self, request: &str, code: u16) {
+    pub(crate) fn refuse(&self, request: &str, code: u16) {
         self.state().refused.insert(request.to_owned(), code);
     }
 
     /// The next request of this kind makes the client panic.
-    pub fn panic_at(&self, request: &str) {
+    pub(crate) fn panic_at(&self, request: &str) {
         self.state().panics.insert(request.to_owned());
     }
 
     /// Forgets the history, as etcd does when it is compacted.
-    pub fn expire(&self) {
+    pub(crate) fn expire(&self) {
         {
             let mut state = self.state();
             state.history.clear();
@@ -137,11 +137,11 @@ impl Server {
     }
 
     /// What was asked so far, as `METHOD path`; `LIST` and `WATCH` are methods here.
-    pub fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.state().requests.clone()
     }
 
-    pub fn count(&self, request: &str) -> usize {
+    pub(crate) fn count(&self, request: &str) -> usize {
         let requests = self.requests();
         requests
             .iter()
