@@ -5,18 +5,19 @@
 //! The answers to our own writes enter the cache too, so that the next reconcile sees them although the watch has
 //! not delivered them yet.
 
+pub(crate) mod digest;
 pub(crate) mod feed;
 mod guard;
 pub(crate) mod invalid;
 mod selector;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -33,9 +34,6 @@ pub(crate) struct Seen<'a, K> {
     pub(crate) after: Option<&'a K>,
 }
 
-/// Something that is desired and not so: where, and what is there instead.
-pub(crate) type Difference = (String, Value);
-
 type Revisit = Box<dyn Fn(&ObjectKey, Duration) + Send + Sync>;
 type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
 
@@ -44,6 +42,8 @@ pub(crate) struct Cache<K> {
     listeners: RwLock<Vec<Listener<K>>>,
     revisits: RwLock<Vec<Revisit>>,
     synced: watch::Sender<bool>,
+    /// Whether anybody applies objects of this kind, so that it matters what they were after that.
+    applied: AtomicBool,
 }
 
 pub(crate) struct State<K> {
@@ -58,8 +58,24 @@ struct Entry<K> {
     told: Option<Arc<K>>,
     /// When we wrote its status last.
     status: Option<Instant>,
-    /// The fingerprint of what we applied, and where the server did not take it over.
-    settled: Option<(u64, Vec<Difference>)>,
+    /// What it is now, status aside; `None` if nobody applied objects of this kind when it came.
+    digest: Option<u64>,
+    settled: Vec<Settled>,
+}
+
+/// What a field manager applied last, and what the object was in the server's answer. Both are hashes.
+#[derive(Clone, Copy)]
+struct Settled {
+    manager: u64,
+    desired: u64,
+    digest: u64,
+}
+
+/// An object as it came from the server, without `managedFields`: they are often larger than the rest of it, and what
+/// they say is in the digest.
+pub(crate) struct Arrived<K> {
+    pub(crate) object: K,
+    pub(crate) digest: Option<u64>,
 }
 
 /// Proves that an answer belongs to a write that was sent while the watch was in this state.
@@ -75,6 +91,7 @@ impl<K: Object> Cache<K> {
             listeners: RwLock::new(Vec::new()),
             revisits: RwLock::new(Vec::new()),
             synced: watch::Sender::new(true),
+            applied: AtomicBool::new(false),
         }
     }
 
@@ -179,18 +196,52 @@ impl<K: Object> Cache<K> {
         });
     }
 
-    /// Where the server did not take over what we applied, if that was the last thing that we applied.
-    pub(crate) fn settled(&self, key: &ObjectKey, fingerprint: u64) -> Option<Vec<Difference>> {
+    /// From now on what comes from the server is compared with what it was after an apply.
+    pub(crate) fn applies(&self) {
+        self.applied.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn arrived(&self, mut object: K) -> Arrived<K> {
+        let applied = self.applied.load(Ordering::Relaxed);
+        let digest = applied.then(|| digest::of(&object)).flatten();
+        object.meta_mut().managed_fields = None;
+        Arrived { object, digest }
+    }
+
+    /// Whether this is what the manager applied last, and the object has not changed since, its status aside.
+    pub(crate) fn is_settled(&self, key: &ObjectKey, (manager, desired): (u64, u64)) -> bool {
         self.read(|state| {
-            let (applied, differences) = state.objects.get(key)?.settled.as_ref()?;
-            (*applied == fingerprint).then(|| differences.clone())
+            let entry = state.objects.get(key)?;
+            let digest = entry.digest?;
+            let mut settled = entry.settled.iter();
+            let settled = settled.find(|settled| settled.manager == manager)?;
+            Some(settled.desired == desired && settled.digest == digest)
+        })
+        .unwrap_or_default()
+    }
+
+    /// Whether the manager has applied the object, as far as this process knows.
+    pub(crate) fn was_applied(&self, key: &ObjectKey, manager: u64) -> bool {
+        self.read(|state| {
+            let entry = state.objects.get(key);
+            entry.is_some_and(|entry| entry.settled.iter().any(|it| it.manager == manager))
         })
     }
 
-    pub(crate) fn settle(&self, key: &ObjectKey, fingerprint: u64, differences: Vec<Difference>) {
+    /// What the manager applied, and what the object was in the answer.
+    pub(crate) fn settle(&self, answer: &K, (manager, desired): (u64, u64), digest: Option<u64>) {
         self.write(|state| {
-            if let Some(entry) = state.objects.get_mut(key) {
-                entry.settled = (!differences.is_empty()).then_some((fingerprint, differences));
+            if let Some(entry) = state.objects.get_mut(&ObjectKey::of(answer)) {
+                // An apply that changed nothing: the object is older than the first one of its kind, perhaps.
+                if entry.version() == version_of(answer.meta()) {
+                    entry.digest = digest;
+                }
+                entry.settled.retain(|settled| settled.manager != manager);
+                entry.settled.extend(digest.map(|digest| Settled {
+                    manager,
+                    desired,
+                    digest,
+                }));
             }
         });
     }
@@ -202,8 +253,8 @@ impl<K: Object> Cache<K> {
 
     /// Remembers the answer to our own write, unless the watch knows better: it has seen that state, was interrupted
     /// since the write was sent, or may never say what becomes of the object.
-    pub(crate) fn wrote(&self, object: K, ticket: &Ticket) -> Arc<K> {
-        let object = Arc::new(tidied(object));
+    pub(crate) fn wrote(&self, arrived: Arrived<K>, ticket: &Ticket) -> Arc<K> {
+        let object = Arc::new(arrived.object);
         let key = ObjectKey::of(&*object);
         let version = version_of(object.meta());
         self.write(|state| {
@@ -220,15 +271,15 @@ impl<K: Object> Cache<K> {
                 None => state.feeds.is_empty(),
             };
             if current && newer {
-                state.put(key, object.clone());
+                state.put(key, object.clone(), arrived.digest);
             }
         });
         object
     }
 
     /// The watch has seen the object in this state.
-    pub(crate) fn insert(&self, namespace: &str, object: K) {
-        let object = Arc::new(object);
+    pub(crate) fn insert(&self, namespace: &str, arrived: Arrived<K>) {
+        let object = Arc::new(arrived.object);
         let key = ObjectKey::of(&*object);
         let version = version_of(object.meta());
         let before = self.write(|state| {
@@ -242,7 +293,8 @@ impl<K: Object> Cache<K> {
             if heard || overtaken {
                 return None;
             }
-            state.put(key.clone(), object.clone()).told = Some(object.clone());
+            let entry = state.put(key.clone(), object.clone(), arrived.digest);
+            entry.told = Some(object.clone());
             Some(told)
         });
         if let Some(before) = before {
@@ -325,13 +377,15 @@ impl<K: Object> State<K> {
         self.feeds.get("").or_else(|| self.feeds.get(namespace?))
     }
 
-    fn put(&mut self, key: ObjectKey, object: Arc<K>) -> &mut Entry<K> {
+    fn put(&mut self, key: ObjectKey, object: Arc<K>, digest: Option<u64>) -> &mut Entry<K> {
         let entry = self.objects.entry(key).or_insert_with(|| Entry {
             object: object.clone(),
             told: None,
             status: None,
-            settled: None,
+            digest,
+            settled: Vec::new(),
         });
+        entry.digest = digest;
         entry.object = object;
         entry
     }
@@ -353,12 +407,6 @@ impl<K: Object> State<K> {
         let keys = self.objects.keys();
         keys.filter(move |key| namespace.is_empty() || key.namespace.as_deref() == Some(namespace))
     }
-}
-
-/// `managedFields` are often larger than the rest of the object, and nobody reads them here.
-pub(crate) fn tidied<K: Object>(mut object: K) -> K {
-    object.meta_mut().managed_fields = None;
-    object
 }
 
 /// Resource versions of one kind are numbers that only grow.

@@ -6,6 +6,7 @@ pub(crate) mod apply;
 pub(crate) mod attempt;
 mod fence;
 pub(crate) mod objects;
+mod takeover;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;

@@ -381,7 +381,7 @@ impl Manager {
         if let Some(objects) = known.and_then(|known| known.downcast_ref::<Objects<K>>()) {
             return objects.clone();
         }
-        let objects = Objects::new(self.client.clone());
+        let objects = Objects::new(self.client.clone()).telling(self.recorder.clone());
         for namespace in object::namespaces::<K>(&self.namespaces) {
             let feed = feed::run(
                 objects.cache.clone(),

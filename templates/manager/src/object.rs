@@ -135,12 +135,12 @@ pub(crate) fn controller(object: &impl ResourceExt) -> Option<&OwnerReference> {
     owners.find(|owner| owner.controller == Some(true))
 }
 
-/// Refuses `existing` if it is not to be made as `desired`, because it has another controller; or none, and not the
-/// annotation of what we have applied before.
+/// Refuses `existing` if it is not to be made as `desired`, because it has another controller; or none, and was not
+/// applied by us before.
 pub(crate) fn check_controller<K: Object>(
     desired: &K,
     existing: &K,
-    annotation: &str,
+    was_applied: bool,
 ) -> kube::Result<()> {
     let Some(wanted) = controller(desired) else {
         return Ok(());
@@ -148,7 +148,7 @@ pub(crate) fn check_controller<K: Object>(
     let actual = controller(existing);
     let ours = match actual {
         Some(actual) => actual.uid == wanted.uid,
-        None => existing.annotations().contains_key(annotation),
+        None => was_applied,
     };
     if ours {
         return Ok(());
@@ -166,6 +166,15 @@ pub(crate) fn check_controller<K: Object>(
     );
     let status = Status::failure(&message, "AlreadyExists").with_code(409);
     Err(kube::Error::Api(Box::new(status)))
+}
+
+/// Whether a field manager has applied an object, as its `managedFields` say.
+pub(crate) fn was_applied(object: &impl ResourceExt, field_manager: &str) -> bool {
+    object.managed_fields().iter().any(|entry| {
+        entry.manager.as_deref() == Some(field_manager)
+            && entry.operation.as_deref() == Some("Apply")
+            && entry.subresource.is_none()
+    })
 }
 
 /// The name of an object within its kind.

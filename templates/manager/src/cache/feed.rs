@@ -18,7 +18,7 @@ use kube::{Api, Client, Resource};
 
 use super::guard::{Guard, Invalid};
 use super::selector::Selects;
-use super::{Cache, State, tidied};
+use super::{Arrived, Cache, State};
 use crate::caught;
 use crate::object::{self, Object, ObjectKey};
 
@@ -37,7 +37,7 @@ pub(crate) struct Feed<K> {
     /// The newest resource version that the watch has delivered.
     pub(crate) newest: u64,
     pub(crate) selects: Selects,
-    listing: BTreeMap<ObjectKey, K>,
+    listing: BTreeMap<ObjectKey, Arrived<K>>,
     unreadable: Unreadable,
 }
 
@@ -120,7 +120,8 @@ impl<K: Object> Cache<K> {
             }
             Event::InitApply(Guard::Valid(object)) => {
                 let key = ObjectKey::of(&object);
-                self.feed(namespace, |feed| feed.listing.insert(key, tidied(object)));
+                let arrived = self.arrived(object);
+                self.feed(namespace, |feed| feed.listing.insert(key, arrived));
             }
             // Not in the listing, and therefore gone when that is done.
             Event::InitApply(Guard::Invalid(invalid)) => {
@@ -138,7 +139,7 @@ impl<K: Object> Cache<K> {
             Event::Apply(Guard::Valid(object)) => {
                 let key = ObjectKey::of(&object);
                 self.feed(namespace, |feed| feed.unreadable.reported.remove(&key));
-                self.insert(namespace, tidied(object));
+                self.insert(namespace, self.arrived(object));
             }
             // Nobody should act on what it was before.
             Event::Apply(Guard::Invalid(invalid)) => {
@@ -195,7 +196,10 @@ impl<K: Object> Cache<K> {
 }
 
 /// The objects of a finished listing, and the keys of those that went away unseen.
-fn take_listing<K: Object>(state: &mut State<K>, namespace: &str) -> (Vec<K>, Vec<ObjectKey>) {
+fn take_listing<K: Object>(
+    state: &mut State<K>,
+    namespace: &str,
+) -> (Vec<Arrived<K>>, Vec<ObjectKey>) {
     let Some(feed) = state.feeds.get_mut(namespace) else {
         return (Vec::new(), Vec::new());
     };
@@ -290,7 +294,7 @@ mod tests {
 
     fn wrote(cache: &Cache<ConfigMap>, object: ConfigMap) {
         let ticket = cache.ticket(None);
-        cache.wrote(object, &ticket);
+        cache.wrote(cache.arrived(object), &ticket);
     }
 
     /// The UID and the version of what is in the cache.

@@ -5,13 +5,16 @@
 use std::sync::Arc;
 
 use kube::api::{ListParams, Patch, PatchParams};
+use kube::core::Status;
 use kube::core::object::HasStatus;
+use kube::runtime::events::{Event, EventType, Recorder};
 use kube::{Client, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::apply::{self, Manifest, Precondition};
-use crate::cache::{Cache, Difference};
+use super::apply::{self, Precondition};
+use super::takeover;
+use crate::cache::{Cache, digest};
 use crate::object::{self, Object, ObjectKey};
 
 /// A handle on the objects of one kind that this operator watches; cheap to clone.
@@ -45,6 +48,7 @@ use crate::object::{self, Object, ObjectKey};
 /// ```
 pub struct Objects<K> {
     client: Client,
+    recorder: Option<Recorder>,
     pub(crate) cache: Arc<Cache<K>>,
 }
 
@@ -52,6 +56,7 @@ impl<K> Clone for Objects<K> {
     fn clone(&self) -> Self {
         Self {
             client: self.client.clone(),
+            recorder: self.recorder.clone(),
             cache: self.cache.clone(),
         }
     }
@@ -154,7 +159,16 @@ impl<K: Object> Objects<K> {
     pub fn new(client: Client) -> Self {
         Self {
             client,
+            recorder: None,
             cache: Arc::new(Cache::new()),
+        }
+    }
+
+    /// Tells users by events what happens to their objects.
+    pub(crate) fn telling(self, recorder: Recorder) -> Self {
+        Self {
+            recorder: Some(recorder),
+            ..self
         }
     }
 
@@ -189,7 +203,7 @@ impl<K: Object> Objects<K> {
     /// ```
     pub fn put(&self, object: K) {
         let ticket = self.cache.ticket(object.meta().namespace.as_deref());
-        self.cache.wrote(object, &ticket);
+        self.cache.wrote(self.cache.arrived(object), &ticket);
     }
 
     /// The object of this name, if it exists. `namespace` is `None` for objects of the cluster.
@@ -263,10 +277,12 @@ impl<K: Object> Objects<K> {
         self.cache.list(namespace.into())
     }
 
-    /// Makes an object as `desired`, by server-side apply, and leaves it alone if it is so already.
+    /// Makes an object as `desired`, by server-side apply; nothing is sent if that is what was applied last, and nobody
+    /// has changed the object since, its status aside. So each object is applied once after a start, and once after a
+    /// change by others, whether that was of a field of ours or not.
     ///
-    /// `field_manager` owns the fields of `desired`; it must be a DNS name, because it is also the prefix of an
-    /// annotation that remembers what was applied, by which a field that is no longer desired is noticed.
+    /// `field_manager` owns the fields of `desired`: one that is no longer desired goes. Where others have put an element
+    /// into a list that can't be there beside a desired one, such as a port of the same name, it is replaced.
     ///
     /// If `desired` has a controller among its owners, an object of the same name that is not this controller's is left
     /// as it is, and the error is of reason `AlreadyExists`. One that was applied before and has lost its owner is taken
@@ -302,26 +318,27 @@ impl<K: Object> Objects<K> {
     /// ```
     pub async fn apply(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
         let key = ObjectKey::of(desired);
-        let manifest = apply::manifest(desired, field_manager).map_err(kube::Error::SerdeError)?;
+        let manifest = apply::manifest(desired).map_err(kube::Error::SerdeError)?;
+        let hashes = (
+            digest::hash(field_manager),
+            digest::hash(&manifest.to_string()),
+        );
+        self.cache.applies();
         let cached = self.cache.get(&key);
         if let Some(object) = &cached {
-            object::check_controller(desired, object.as_ref(), &manifest.annotation)?;
-            let differences = differences(&manifest, object.as_ref())?;
-            // What the server made of the same manifest, a default or a webhook, it will make of it again.
-            if differences.is_empty()
-                || self.cache.settled(&key, manifest.fingerprint) == Some(differences)
-            {
+            self.check_owner(desired, object, field_manager).await?;
+            if self.cache.is_settled(&key, hashes) {
                 return Ok(Applied {
                     object: object.clone(),
                     change: Change::None,
                 });
             }
         }
-        let send = |precondition| self.force(&key, manifest.provided(precondition), field_manager);
-        let (before, object) = match cached {
+        let send = |precondition| self.force(&key, &manifest, precondition, field_manager);
+        let (before, (object, digest)) = match cached {
             Some(cached) => {
-                let object = send(Precondition::same_as(cached.as_ref())).await?;
-                (Some(cached), object)
+                let sent = send(Precondition::same_as(cached.as_ref())).await?;
+                (Some(cached), sent)
             }
             None if object::controller(desired).is_none() => {
                 (None, send(Precondition::None).await?)
@@ -330,15 +347,15 @@ impl<K: Object> Objects<K> {
                 Err(kube::Error::Api(status)) if status.code == 409 => {
                     // It exists, and the watch has not told of it: yet, or because of its labels.
                     let found = self.find(&key).await?.ok_or(kube::Error::Api(status))?;
-                    object::check_controller(desired, &found, &manifest.annotation)?;
-                    let object = send(Precondition::same_as(&found)).await?;
-                    (Some(Arc::new(found)), object)
+                    let was_applied = object::was_applied(&found, field_manager);
+                    object::check_controller(desired, &found, was_applied)?;
+                    let sent = send(Precondition::same_as(&found)).await?;
+                    (Some(Arc::new(found)), sent)
                 }
                 created => (None, created?),
             },
         };
-        let left = differences(&manifest, object.as_ref())?;
-        self.cache.settle(&key, manifest.fingerprint, left);
+        self.cache.settle(&object, hashes, digest);
         let change = match before {
             None => Change::Created,
             Some(before) if before.resource_version() == object.resource_version() => Change::None,
@@ -347,16 +364,113 @@ impl<K: Object> Objects<K> {
         Ok(Applied { object, change })
     }
 
-    /// Takes the fields over from whoever has them.
+    /// Refuses an object of the cache that is somebody else's. Of one that lost its owner the server knows whether we
+    /// have applied it, if this process does not.
+    async fn check_owner(
+        &self,
+        desired: &K,
+        cached: &Arc<K>,
+        field_manager: &str,
+    ) -> kube::Result<()> {
+        let lost_owner = || object::controller(cached.as_ref()).is_none();
+        let mut was_applied = false;
+        if object::controller(desired).is_some() && lost_owner() {
+            let key = ObjectKey::of(cached.as_ref());
+            was_applied = self.cache.was_applied(&key, digest::hash(field_manager));
+            if !was_applied {
+                let found = self.find(&key).await?;
+                was_applied = found.is_some_and(|found| object::was_applied(&found, field_manager));
+            }
+        }
+        object::check_controller(desired, cached.as_ref(), was_applied)
+    }
+
+    /// Takes the fields over from whoever has them; and elements of lists, where those of others are in the way.
     async fn force(
         &self,
         key: &ObjectKey,
-        manifest: Value,
+        manifest: &Value,
+        precondition: Precondition,
         field_manager: &str,
-    ) -> kube::Result<Arc<K>> {
+    ) -> kube::Result<Answer<K>> {
         let params = PatchParams::apply(field_manager).force();
-        self.patch(key, None, &params, &Patch::Apply(&manifest))
-            .await
+        let provided = apply::provided(manifest, precondition);
+        let apply = Patch::Apply(&provided);
+        let refused = match self.patch(key, None, &params, &apply).await {
+            Err(kube::Error::Api(status)) if status.code == 422 => status,
+            answer => return answer,
+        };
+        if !self
+            .take_over(key, manifest, &refused, field_manager)
+            .await?
+        {
+            return Err(kube::Error::Api(refused));
+        }
+        self.patch(key, None, &params, &apply).await
+    }
+
+    /// Whether there was something to take over.
+    async fn take_over(
+        &self,
+        key: &ObjectKey,
+        manifest: &Value,
+        refused: &Status,
+        field_manager: &str,
+    ) -> kube::Result<bool> {
+        let causes = refused
+            .details
+            .as_ref()
+            .map_or(&[][..], |details| &details.causes);
+        if causes.is_empty() {
+            return Ok(false);
+        }
+        let Some(live) = self.find(key).await? else {
+            return Ok(false);
+        };
+        let value = serde_json::to_value(&live).map_err(kube::Error::SerdeError)?;
+        let fields = live.managed_fields();
+        let Some(takeover) = takeover::of(causes, manifest, &value, fields, field_manager) else {
+            return Ok(false);
+        };
+        tracing::warn!(
+            kind = %K::kind(&()),
+            %key,
+            elements = takeover.elements.join(", "),
+            refused = refused.message,
+            "elements that others have put into lists are in the way and are replaced"
+        );
+        let patch = json!({ "metadata": {
+            "managedFields": takeover.managed_fields,
+            "resourceVersion": live.resource_version(),
+        } });
+        let params = PatchParams {
+            field_manager: Some(field_manager.to_owned()),
+            ..PatchParams::default()
+        };
+        self.patch(key, None, &params, &Patch::Merge(&patch))
+            .await?;
+        self.publish(&live, &takeover.elements).await;
+        Ok(true)
+    }
+
+    /// That it can't be published is no reason to stop.
+    async fn publish(&self, object: &K, elements: &[String]) {
+        let Some(recorder) = &self.recorder else {
+            return;
+        };
+        let event = Event {
+            type_: EventType::Warning,
+            reason: "Replaced".to_owned(),
+            note: Some(format!(
+                "What others have put into lists is in the way and is replaced: {}",
+                elements.join(", ")
+            )),
+            action: "Apply".to_owned(),
+            secondary: None,
+        };
+        if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
+            tracing::warn!(%error, "can't publish an event");
+        }
     }
 
     /// Asks the server; a list needs no other permission than the watch has.
@@ -531,7 +645,7 @@ impl<K: Object> Objects<K> {
         subresource: Option<&str>,
         params: &PatchParams,
         patch: &Patch<&Value>,
-    ) -> kube::Result<Arc<K>> {
+    ) -> kube::Result<Answer<K>> {
         let api = object::api::<K>(&self.client, key.namespace.as_deref());
         let ticket = self.cache.ticket(key.namespace.as_deref());
         let answer = match subresource {
@@ -541,11 +655,11 @@ impl<K: Object> Objects<K> {
             }
             None => api.patch(&key.name, params, patch).await?,
         };
-        Ok(self.cache.wrote(answer, &ticket))
+        let arrived = self.cache.arrived(answer);
+        let digest = arrived.digest;
+        Ok((self.cache.wrote(arrived, &ticket), digest))
     }
 }
 
-fn differences<K: Object>(manifest: &Manifest, object: &K) -> kube::Result<Vec<Difference>> {
-    let actual = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
-    Ok(apply::differences(&manifest.value, &actual))
-}
+/// An object as the server answered, and its digest.
+type Answer<K> = (Arc<K>, Option<u64>);

@@ -206,7 +206,18 @@ impl Server {
             }
             _ => {
                 let body = body.collect_bytes().await.unwrap_or_default();
-                let change: Value = serde_json::from_slice(&body).unwrap_or_default();
+                let mut change: Value = serde_json::from_slice(&body).unwrap_or_default();
+                let kind = parts.headers.get("content-type");
+                let applies = kind.is_some_and(|kind| kind == "application/apply-patch+yaml");
+                if applies && !path.ends_with("/status") {
+                    let entry = json!({ "manager": value("fieldManager"), "operation": "Apply" });
+                    let there = self.get(&path)["metadata"]["managedFields"].clone();
+                    let mut entries = there.as_array().cloned().unwrap_or_default();
+                    if !entries.contains(&entry) {
+                        entries.push(entry);
+                    }
+                    change["metadata"]["managedFields"] = json!(entries);
+                }
                 let refused = self
                     .state()
                     .refuses(path.trim_end_matches("/status"), &change);
@@ -264,6 +275,7 @@ impl State {
         let new = !self.objects.contains_key(path);
         let parts: Vec<_> = path.split('/').collect();
         let object = self.objects.entry(path.to_owned()).or_default();
+        let before = object.clone();
         merge(object, change);
         if !self.insisted.is_null() {
             merge(object, &self.insisted);
@@ -271,6 +283,10 @@ impl State {
         object["metadata"]["name"] = json!(parts.last());
         if let Some(place) = parts.iter().position(|part| *part == "namespaces") {
             object["metadata"]["namespace"] = json!(parts[place + 1]);
+        }
+        object["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"].clone();
+        if *object == before {
+            return before;
         }
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         if new {
