@@ -20,6 +20,7 @@ mod crd_server;
 mod create_api;
 mod diagnostics;
 mod docs;
+mod drift;
 mod e2e;
 mod edit;
 mod engine;

@@ -87,7 +87,6 @@ fn labels(object: &DynamicObject) -> Value {
 
 fn metadata(object: &DynamicObject) -> Value {
     json!({
-        "annotations": { "memcached-operator/desired-hash": "0123456789abcdef" },
         "labels": labels(object),
         "name": object.name_any(),
         "namespace": object.namespace(),

@@ -17,6 +17,9 @@ use super::takeover;
 use crate::cache::{Cache, digest};
 use crate::object::{self, Object, ObjectKey};
 
+/// How often a take-over is tried when others write at the same time.
+const TRIES: u32 = 5;
+
 /// A handle on the objects of one kind that this operator watches; cheap to clone.
 ///
 /// # Examples
@@ -417,44 +420,49 @@ impl<K: Object> Objects<K> {
         refused: &Status,
         field_manager: &str,
     ) -> kube::Result<bool> {
-        let causes = refused
-            .details
-            .as_ref()
-            .map_or(&[][..], |details| &details.causes);
-        if causes.is_empty() {
-            return Ok(false);
+        let details = refused.details.as_ref();
+        let causes = details.map_or(&[][..], |details| &details.causes);
+        let mut tries = if causes.is_empty() { 0 } else { TRIES };
+        while tries > 0 {
+            tries -= 1;
+            let Some(live) = self.find(key).await? else {
+                return Ok(false);
+            };
+            let value = serde_json::to_value(&live).map_err(kube::Error::SerdeError)?;
+            let fields = live.managed_fields();
+            let Some(takeover) = takeover::of(causes, manifest, &value, fields, field_manager)
+            else {
+                return Ok(false);
+            };
+            let patch = json!({ "metadata": {
+                "managedFields": takeover.managed_fields,
+                "resourceVersion": live.resource_version(),
+            } });
+            let params = PatchParams {
+                field_manager: Some(field_manager.to_owned()),
+                ..PatchParams::default()
+            };
+            match self.patch(key, None, &params, &Patch::Merge(&patch)).await {
+                // Somebody has written it in between, its status perhaps.
+                Err(kube::Error::Api(status)) if status.code == 409 && tries > 0 => continue,
+                answer => drop(answer?),
+            }
+            let elements = takeover.elements.join(", ");
+            tracing::warn!(
+                kind = %K::kind(&()),
+                %key,
+                elements,
+                refused = refused.message,
+                "elements that others have put into lists are in the way and are replaced"
+            );
+            self.publish(&live, &elements).await;
+            return Ok(true);
         }
-        let Some(live) = self.find(key).await? else {
-            return Ok(false);
-        };
-        let value = serde_json::to_value(&live).map_err(kube::Error::SerdeError)?;
-        let fields = live.managed_fields();
-        let Some(takeover) = takeover::of(causes, manifest, &value, fields, field_manager) else {
-            return Ok(false);
-        };
-        tracing::warn!(
-            kind = %K::kind(&()),
-            %key,
-            elements = takeover.elements.join(", "),
-            refused = refused.message,
-            "elements that others have put into lists are in the way and are replaced"
-        );
-        let patch = json!({ "metadata": {
-            "managedFields": takeover.managed_fields,
-            "resourceVersion": live.resource_version(),
-        } });
-        let params = PatchParams {
-            field_manager: Some(field_manager.to_owned()),
-            ..PatchParams::default()
-        };
-        self.patch(key, None, &params, &Patch::Merge(&patch))
-            .await?;
-        self.publish(&live, &takeover.elements).await;
-        Ok(true)
+        Ok(false)
     }
 
     /// That it can't be published is no reason to stop.
-    async fn publish(&self, object: &K, elements: &[String]) {
+    async fn publish(&self, object: &K, elements: &str) {
         let Some(recorder) = &self.recorder else {
             return;
         };
@@ -462,8 +470,7 @@ impl<K: Object> Objects<K> {
             type_: EventType::Warning,
             reason: "Replaced".to_owned(),
             note: Some(format!(
-                "What others have put into lists is in the way and is replaced: {}",
-                elements.join(", ")
+                "What others have put into lists is in the way and is replaced: {elements}"
             )),
             action: "Apply".to_owned(),
             secondary: None,

@@ -1,0 +1,440 @@
+//! Keeps objects of several kinds, changes every field of them as others do, and compares what the manager makes of it
+//! with what the same server-side apply makes of a twin by hand. The cluster is that of `KUBECONFIG`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use k8s_openapi::api::networking::v1::NetworkPolicy;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::runtime::watcher;
+use kube::{Api, Client, CustomResource, CustomResourceExt, Resource, ResourceExt};
+use manager::{Action, Failure, Manager, Object, Options};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+const KEEPER: &str = "keeper";
+const KEPT: &str = "kept";
+const TWIN: &str = "twin";
+/// How many edits are tried at the same time.
+const TOGETHER: usize = 4;
+/// For one edit, on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
+
+#[derive(Parser)]
+struct Args {
+    #[command(flatten)]
+    manager: Options,
+}
+
+/// Lists and maps of each kind that the API server tells apart.
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "example.com", version = "v1", kind = "Drift", namespaced)]
+#[serde(rename_all = "camelCase")]
+struct DriftSpec {
+    atomic: Vec<String>,
+    #[schemars(extend("x-kubernetes-list-type" = "set"))]
+    set: Vec<String>,
+    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
+    elements: Vec<Element>,
+    plain_elements: Vec<Element>,
+    map: BTreeMap<String, String>,
+    #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
+    atomic_map: BTreeMap<String, String>,
+    inner: Element,
+    number: i64,
+    truth: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Element {
+    key: String,
+    value: Option<String>,
+}
+
+#[derive(Debug)]
+struct Failed(kube::Error);
+
+impl fmt::Display for Failed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl Failure for Failed {
+    fn reason(&self) -> &'static str {
+        "Failed"
+    }
+
+    fn is_permanent(&self) -> bool {
+        // As operators say it that wait for a change then.
+        matches!(&self.0, kube::Error::Api(status) if status.code == 422)
+    }
+}
+
+/// What every object of a kind should be.
+fn desired(kind: &str) -> Value {
+    let labels = json!({ "app": "a", "tier": "web" });
+    let metadata = json!({ "labels": labels, "annotations": { "note": "text" } });
+    let mut object = match kind {
+        "ConfigMap" => json!({ "data": { "one": "1", "two": "2" } }),
+        "Secret" => json!({ "stringData": { "password": "secret", "user": "me" } }),
+        "Service" => json!({ "spec": {
+            "clusterIP": "None",
+            "selector": labels,
+            "ports": [{ "name": "main", "port": 11211, "targetPort": "main" }, { "name": "web", "port": 80 }],
+        } }),
+        "NetworkPolicy" => json!({ "spec": {
+            "podSelector": { "matchLabels": labels },
+            "policyTypes": ["Ingress"],
+            "ingress": [{
+                "from": [{ "namespaceSelector": { "matchLabels": { "team": "a" } } }],
+                "ports": [{ "port": 80, "protocol": "TCP" }],
+            }],
+        } }),
+        "Deployment" => json!({ "spec": {
+            "replicas": 0,
+            "revisionHistoryLimit": 3,
+            "selector": { "matchLabels": labels },
+            "strategy": { "type": "RollingUpdate", "rollingUpdate": { "maxSurge": 1, "maxUnavailable": 0 } },
+            "template": {
+                "metadata": { "labels": labels, "annotations": { "note": "text" } },
+                "spec": {
+                    "automountServiceAccountToken": false,
+                    "securityContext": { "runAsNonRoot": true, "runAsUser": 1001 },
+                    "terminationGracePeriodSeconds": 20,
+                    "containers": [{
+                        "name": "main",
+                        "image": "example.com/main:1",
+                        "args": ["-v", "-m=64"],
+                        "env": [{ "name": "A", "value": "1" }],
+                        "ports": [{ "name": "main", "containerPort": 11211 }, { "name": "web", "containerPort": 80 }],
+                        "resources": { "limits": { "memory": "1024Mi", "cpu": "0.5" } },
+                        "securityContext": { "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] } },
+                        "volumeMounts": [{ "name": "data", "mountPath": "/data" }],
+                    }],
+                    "volumes": [{ "name": "data", "emptyDir": { "sizeLimit": "512Mi" } }],
+                },
+            },
+        } }),
+        "Drift" => json!({ "spec": {
+            "atomic": ["a", "b"],
+            "set": ["a", "b"],
+            "elements": [{ "key": "a", "value": "1" }, { "key": "b", "value": "2" }],
+            "plainElements": [{ "key": "a", "value": "1" }],
+            "map": { "a": "1" },
+            "atomicMap": { "a": "1" },
+            "inner": { "key": "a", "value": "1" },
+            "number": 1,
+            "truth": true,
+        } }),
+        other => panic!("nothing is desired of {other}"),
+    };
+    object["metadata"] = metadata;
+    object
+}
+
+/// Applies what is desired to every object of the kind that there is.
+fn keep<K: Object>(manager: &mut Manager) {
+    let objects = manager.objects::<K>(&watcher::Config::default());
+    let kind = K::kind(&()).into_owned();
+    let (kept, name) = (objects.clone(), kind.to_lowercase());
+    manager.controller(&name, &objects).run(move |object| {
+        let (kept, mut desired) = (kept.clone(), desired(&kind));
+        desired["metadata"]["name"] = json!(object.name_any());
+        desired["metadata"]["namespace"] = json!(object.namespace());
+        async move {
+            let ours = object.name_any().starts_with("edit-") && object.meta().deletion_timestamp.is_none();
+            if ours {
+                let desired = serde_json::from_value(desired).expect("an object of the kind");
+                kept.apply(&desired, KEEPER).await.map_err(Failed)?;
+            }
+            Ok::<_, Failed>(Action::Done)
+        }
+    });
+}
+
+/// A change of one place, as somebody makes it who knows nothing of the operator.
+#[derive(Clone, Debug)]
+struct Edit {
+    pointer: String,
+    /// None removes it.
+    value: Option<Value>,
+}
+
+impl fmt::Display for Edit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Some(value) => write!(formatter, "{} = {value}", self.pointer),
+            None => write!(formatter, "{} removed", self.pointer),
+        }
+    }
+}
+
+fn edits(pointer: &str, value: &Value, found: &mut Vec<Edit>) {
+    let mut edit = |pointer: &str, value| found.push(Edit { pointer: pointer.to_owned(), value });
+    if pointer.matches('/').count() > 1 {
+        edit(pointer, None);
+    }
+    match value {
+        Value::String(text) if pointer.starts_with("/data/") && text.ends_with('=') => {
+            edit(pointer, Some(json!("eA==")));
+        }
+        Value::String(text) => edit(pointer, Some(json!(format!("{text}x")))),
+        Value::Number(number) => edit(pointer, Some(json!(number.as_i64().unwrap_or_default() + 1))),
+        Value::Bool(truth) => edit(pointer, Some(json!(!truth))),
+        Value::Null => {}
+        Value::Array(elements) => {
+            if let Some(last) = elements.last() {
+                let mut more = last.clone();
+                change_all(&mut more);
+                edit(&format!("{pointer}/-"), Some(more));
+            }
+            for (index, element) in elements.iter().enumerate() {
+                edits(&format!("{pointer}/{index}"), element, found);
+            }
+        }
+        Value::Object(fields) => {
+            // A label and Base64 alike.
+            edit(&format!("{pointer}/drift"), Some(json!("abcd")));
+            for (name, field) in fields {
+                edits(&format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1")), field, found);
+            }
+        }
+    }
+}
+
+/// Another element of the same form.
+fn change_all(value: &mut Value) {
+    match value {
+        Value::String(text) => text.push('x'),
+        Value::Number(number) => *value = json!(number.as_i64().unwrap_or_default() + 1),
+        Value::Object(fields) => fields.values_mut().for_each(change_all),
+        Value::Array(elements) => elements.iter_mut().for_each(change_all),
+        Value::Bool(_) | Value::Null => {}
+    }
+}
+
+/// What differs between an object and its twin in any case, and what is no field of an owner.
+fn comparable(object: &DynamicObject) -> Value {
+    let mut value = serde_json::to_value(object).expect("JSON");
+    value.as_object_mut().map(|fields| fields.remove("status"));
+    for field in ["creationTimestamp", "generation", "managedFields", "namespace", "resourceVersion", "uid"] {
+        value["metadata"].as_object_mut().map(|metadata| metadata.remove(field));
+    }
+    let annotations = value["metadata"]["annotations"].as_object_mut();
+    annotations.map(|annotations| annotations.remove("deployment.kubernetes.io/revision"));
+    value
+}
+
+/// How an edit ended.
+enum Outcome {
+    /// The server does not allow it.
+    Refused,
+    /// The object is what the twin is, after this time; and whether an apply by hand was refused, so that the twin is a
+    /// new one.
+    Same(Duration, bool),
+    Differs(String),
+}
+
+struct Kind {
+    name: String,
+    kept: Api<DynamicObject>,
+    twins: Api<DynamicObject>,
+    resource: ApiResource,
+}
+
+impl Kind {
+    fn of<K: Resource<DynamicType = ()>>(client: &Client) -> Self {
+        let gvk = GroupVersionKind::gvk(&K::group(&()), &K::version(&()), &K::kind(&()));
+        let resource = ApiResource::from_gvk_with_plural(&gvk, &K::plural(&()));
+        Self {
+            name: K::kind(&()).into_owned(),
+            kept: Api::namespaced_with(client.clone(), KEPT, &resource),
+            twins: Api::namespaced_with(client.clone(), TWIN, &resource),
+            resource,
+        }
+    }
+
+    async fn apply(&self, api: &Api<DynamicObject>, name: &str) -> kube::Result<DynamicObject> {
+        let mut manifest = desired(&self.name);
+        manifest["metadata"]["name"] = json!(name);
+        manifest["apiVersion"] = json!(self.resource.api_version);
+        manifest["kind"] = json!(self.resource.kind);
+        let params = PatchParams::apply(KEEPER).force();
+        api.patch(name, &params, &Patch::Apply(&manifest)).await
+    }
+
+    async fn all_edits(&self) -> Result<Vec<Edit>> {
+        let object = self.apply(&self.twins, "first").await?;
+        let mut value = comparable(&object);
+        for field in ["apiVersion", "kind"] {
+            value.as_object_mut().map(|fields| fields.remove(field));
+        }
+        value["metadata"].as_object_mut().map(|metadata| metadata.remove("name"));
+        let mut found = Vec::new();
+        for (name, field) in value.as_object().expect("an object") {
+            edits(&format!("/{name}"), field, &mut found);
+        }
+        Ok(found)
+    }
+
+    async fn edit(&self, api: &Api<DynamicObject>, name: &str, edit: &Edit) -> kube::Result<DynamicObject> {
+        let operation = match &edit.value {
+            Some(value) if edit.pointer.ends_with("/-") || edit.pointer.ends_with("/drift") => {
+                json!({ "op": "add", "path": edit.pointer, "value": value })
+            }
+            Some(value) => json!({ "op": "replace", "path": edit.pointer, "value": value }),
+            None => json!({ "op": "remove", "path": edit.pointer }),
+        };
+        let patch = serde_json::to_vec(&json!([operation])).map_err(kube::Error::SerdeError)?;
+        let path = api.resource_url();
+        let request = http::Request::patch(format!("{path}/{name}?fieldManager=somebody&fieldValidation=Strict"))
+            .header("content-type", "application/json-patch+json")
+            .body(patch)
+            .map_err(kube::Error::HttpError)?;
+        api.clone().into_client().request(request).await
+    }
+
+    async fn try_edit(&self, number: usize, edit: &Edit) -> Result<Outcome> {
+        let name = format!("edit-{number}");
+        self.apply(&self.twins, &name).await?;
+        let before = self.apply(&self.kept, &name).await?;
+        match self.edit(&self.twins, &name, edit).await {
+            // The edit says the same in other words.
+            Ok(edited) if comparable(&edited) == comparable(&before) => return Ok(Outcome::Refused),
+            Ok(_) => {}
+            Err(kube::Error::Api(status)) if matches!(status.code, 400 | 422) => return Ok(Outcome::Refused),
+            Err(error) => return Err(error.into()),
+        }
+        let (twin, blocked) = match self.apply(&self.twins, &name).await {
+            Ok(twin) => (twin, false),
+            Err(kube::Error::Api(status)) if status.code == 422 => {
+                (self.apply(&self.twins, &format!("{name}-new")).await?, true)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut wanted = comparable(&twin);
+        wanted["metadata"]["name"] = json!(name);
+        let started = Instant::now();
+        self.edit(&self.kept, &name, edit).await?;
+        loop {
+            let is = comparable(&self.kept.get(&name).await?);
+            if is == wanted {
+                return Ok(Outcome::Same(started.elapsed(), blocked));
+            }
+            if started.elapsed() > LIMIT {
+                return Ok(Outcome::Differs(format!("it is {is}\nnot {wanted}")));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+async fn prepare(client: &Client) -> Result<()> {
+    let crds = Api::<CustomResourceDefinition>::all(client.clone());
+    crds.create(&PostParams::default(), &Drift::crd()).await?;
+    let namespaces = Api::<k8s_openapi::api::core::v1::Namespace>::all(client.clone());
+    for name in [KEPT, TWIN] {
+        let namespace = serde_json::from_value(json!({ "metadata": { "name": name } }))?;
+        namespaces.create(&PostParams::default(), &namespace).await?;
+    }
+    let drifts = Api::<Drift>::namespaced(client.clone(), KEPT);
+    let started = Instant::now();
+    while let Err(error) = drifts.list(&kube::api::ListParams::default()).await {
+        if started.elapsed() > LIMIT {
+            return Err(error.into());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
+async fn compare(client: Client) -> Result<bool> {
+    let kinds = [
+        Kind::of::<ConfigMap>(&client),
+        Kind::of::<Secret>(&client),
+        Kind::of::<Service>(&client),
+        Kind::of::<NetworkPolicy>(&client),
+        Kind::of::<Deployment>(&client),
+        Kind::of::<Drift>(&client),
+    ];
+    let mut good = true;
+    for kind in &kinds {
+        let edits = kind.all_edits().await?;
+        let (mut refused, mut blocked, mut times) = (0, 0, Vec::new());
+        let numbered: Vec<_> = edits.iter().enumerate().collect();
+        for some in numbered.chunks(TOGETHER) {
+            let mut running = tokio::task::JoinSet::new();
+            let mut outcomes = Vec::new();
+            for (number, edit) in some {
+                let kind = Kind {
+                    name: kind.name.clone(),
+                    kept: kind.kept.clone(),
+                    twins: kind.twins.clone(),
+                    resource: kind.resource.clone(),
+                };
+                let (number, edit) = (*number, (*edit).clone());
+                running.spawn(async move {
+                    let outcome = kind.try_edit(number, &edit).await;
+                    (edit, outcome)
+                });
+            }
+            while let Some(outcome) = running.join_next().await {
+                outcomes.push(outcome?);
+            }
+            for (edit, outcome) in outcomes {
+                match outcome? {
+                    Outcome::Refused => refused += 1,
+                    Outcome::Same(took, was_blocked) => {
+                        times.push(took.as_millis());
+                        if was_blocked {
+                            blocked += 1;
+                            println!("blocked {} {edit}", kind.name);
+                        }
+                    }
+                    Outcome::Differs(how) => {
+                        good = false;
+                        println!("differs {} {edit}: {how}", kind.name);
+                    }
+                }
+            }
+        }
+        times.sort_unstable();
+        let (median, longest) = (times.get(times.len() / 2).unwrap_or(&0), times.last().unwrap_or(&0));
+        let count = times.len();
+        println!("{} repaired {count} blocked {blocked} refused {refused} median {median} longest {longest}", kind.name);
+    }
+    Ok(good)
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let args = Args::parse();
+    args.manager.init_logging();
+    let client = Client::try_default().await?;
+    prepare(&client).await?;
+    let manager = Manager::new("drift", "0.0.0", args.manager).await?;
+    // The twins are nobody's but ours.
+    let manager = manager
+        .in_namespaces(&[KEPT])
+        .with(keep::<ConfigMap>)
+        .with(keep::<Secret>)
+        .with(keep::<Service>)
+        .with(keep::<NetworkPolicy>)
+        .with(keep::<Deployment>)
+        .with(keep::<Drift>);
+    let running = tokio::spawn(manager.run());
+    let good = compare(client).await?;
+    running.abort();
+    println!("{}", if good { "all is as it would be" } else { "there are differences" });
+    Ok(())
+}
