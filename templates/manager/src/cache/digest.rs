@@ -65,8 +65,13 @@ fn drop_owned(value: &mut Value, owned: &Map<String, Value>) {
         match inner.as_object().filter(|inner| !inner.is_empty()) {
             None => _ = fields.remove(name),
             Some(inner) => {
-                if let Some(field) = fields.get_mut(name) {
-                    drop_owned(field, inner);
+                let Some(field) = fields.get_mut(name) else {
+                    continue;
+                };
+                drop_owned(field, inner);
+                // A map that was made for what was in it.
+                if inner.contains_key(".") && field.as_object().is_some_and(Map::is_empty) {
+                    fields.remove(name);
                 }
             }
         }
@@ -124,5 +129,18 @@ mod tests {
             let after = of(&deployment(&json!({ pointer: value })));
             assert_eq!(after != before, counts, "{pointer}");
         }
+    }
+
+    #[test]
+    fn a_map_that_came_with_the_status_does_not_count() {
+        let made = json!({ ".": {}, "f:revision": {} });
+        let status = json!({ "f:metadata": { "f:annotations": made }, "f:status": {} });
+        let with = deployment(&json!({
+            "/metadata/annotations": { "revision": "1" },
+            "/metadata/managedFields/1/fieldsV1": status,
+        }));
+        let mut without = with.clone();
+        without.metadata.annotations = None;
+        assert_eq!(of(&with), of(&without));
     }
 }
