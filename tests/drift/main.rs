@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -10,11 +12,11 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::runtime::watcher;
 use kube::{Api, Client, CustomResource, CustomResourceExt, Resource, ResourceExt};
-use manager::{Action, Failure, Manager, Object, Options};
+use manager::{Action, Failure, Manager, Object, ObjectKey, Options};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -339,6 +341,70 @@ impl Kind {
     }
 }
 
+/// Its Secret has a password that is made when there is none: the natural way, which must not make another one.
+fn generate(manager: &mut Manager) {
+    let labels = watcher::Config::default().labels("generated=yes");
+    let secrets = manager.objects::<Secret>(&labels);
+    let maps = manager.objects::<ConfigMap>(&watcher::Config::default().labels("generates=yes"));
+    let made = AtomicUsize::new(0);
+    let made = Arc::new(made);
+    manager.controller("generator", &maps).watches(&secrets, |secret| [ObjectKey::of(secret)]).run(move |map| {
+        let (secrets, made) = (secrets.clone(), made.clone());
+        async move {
+            let namespace = map.namespace().unwrap_or_default();
+            let cached = secrets.get(&*namespace, &map.name_any());
+            let old = cached.and_then(|secret| secret.data.clone()?.remove("password"));
+            let password = old.unwrap_or_else(|| {
+                let number = made.fetch_add(1, Ordering::SeqCst);
+                k8s_openapi::ByteString(format!("password {number}").into_bytes())
+            });
+            let labels = BTreeMap::from([("generated".to_owned(), "yes".to_owned())]);
+            let secret = Secret {
+                metadata: ObjectMeta {
+                    name: map.metadata.name.clone(),
+                    namespace: map.metadata.namespace.clone(),
+                    labels: Some(labels),
+                    owner_references: map.controller_owner_ref(&()).map(|owner| vec![owner]),
+                    ..ObjectMeta::default()
+                },
+                data: Some(BTreeMap::from([("password".to_owned(), password)])),
+                ..Secret::default()
+            };
+            secrets.apply(&secret, KEEPER).await.map_err(Failed)?;
+            Ok::<_, Failed>(Action::Done)
+        }
+    });
+}
+
+/// Whether a generated password survives that somebody removes the label by which its Secret is watched.
+async fn is_generated_once(client: &Client) -> Result<bool> {
+    let maps = Api::<ConfigMap>::namespaced(client.clone(), KEPT);
+    let secrets = Api::<Secret>::namespaced(client.clone(), KEPT);
+    let map = json!({ "metadata": { "name": "generated", "labels": { "generates": "yes" } } });
+    maps.create(&PostParams::default(), &serde_json::from_value(map)?).await?;
+    let labeled = |secret: &Secret| secret.labels().contains_key("generated");
+    let password = |secret: Secret| secret.data.unwrap_or_default().remove("password");
+    let wait = async || -> Result<Secret> {
+        let started = Instant::now();
+        loop {
+            match secrets.get_opt("generated").await? {
+                Some(secret) if labeled(&secret) => return Ok(secret),
+                _ if started.elapsed() > LIMIT => return Err("the Secret does not come".into()),
+                _ => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    };
+    let before = password(wait().await?);
+    for _ in 0..3 {
+        let patch = json!({ "metadata": { "labels": null } });
+        secrets.patch("generated", &PatchParams::default(), &Patch::Merge(patch)).await?;
+        if password(wait().await?) != before {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 async fn prepare(client: &Client) -> Result<()> {
     let crds = Api::<CustomResourceDefinition>::all(client.clone());
     crds.create(&PostParams::default(), &Drift::crd()).await?;
@@ -432,7 +498,9 @@ async fn main() -> Result<()> {
         .with(keep::<NetworkPolicy>)
         .with(keep::<Deployment>)
         .with(keep::<Drift>);
-    let running = tokio::spawn(manager.run());
+    let running = tokio::spawn(manager.with(generate).run());
+    let once = is_generated_once(&client).await?;
+    println!("{}", if once { "generated once" } else { "generated again" });
     let good = compare(client).await?;
     running.abort();
     println!("{}", if good { "all is as it would be" } else { "there are differences" });

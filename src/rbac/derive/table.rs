@@ -229,6 +229,7 @@ pub(super) mod manager {
         match method {
             // Reads come from the cache.
             "apply" => &[("create", None), ("patch", None)],
+            "create" => &[("create", None)],
             "apply_status" => &[("patch", Some("status"))],
             "add_finalizer" | "remove_finalizer" => &[("patch", None)],
             _ => &[],

@@ -48,6 +48,8 @@ pub(crate) struct Cache<K> {
 
 pub(crate) struct State<K> {
     objects: BTreeMap<ObjectKey, Entry<K>>,
+    /// What the server has and no watch has told of. It is there to be read until it is written, or told of.
+    found: BTreeMap<ObjectKey, Arc<K>>,
     /// One per watched namespace; the empty name watches all.
     pub(crate) feeds: BTreeMap<String, Feed<K>>,
 }
@@ -86,6 +88,7 @@ impl<K: Object> Cache<K> {
         Self {
             state: RwLock::new(State {
                 objects: BTreeMap::new(),
+                found: BTreeMap::new(),
                 feeds: BTreeMap::new(),
             }),
             listeners: RwLock::new(Vec::new()),
@@ -97,6 +100,33 @@ impl<K: Object> Cache<K> {
 
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.read(|state| state.objects.get(key).map(|entry| entry.object.clone()))
+    }
+
+    /// Remembers what the server was asked for, until it is taken or the watch tells of it.
+    pub(crate) fn find(&self, object: K) {
+        let object = Arc::new(self.arrived(object).object);
+        let key = ObjectKey::of(&*object);
+        self.write(|state| {
+            if !state.objects.contains_key(&key) {
+                state.found.insert(key, object);
+            }
+        });
+    }
+
+    pub(crate) fn found(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.read(|state| state.found.get(key).cloned())
+    }
+
+    pub(crate) fn take_found(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.write(|state| state.found.remove(key))
+    }
+
+    /// Whether an object with these labels would be in the cache if it was there and known.
+    pub(crate) fn tells_of(&self, key: &ObjectKey, labels: &BTreeMap<String, String>) -> bool {
+        self.read(|state| {
+            let feed = state.feed(key.namespace.as_deref());
+            feed.is_some_and(|feed| feed.selects.surely(labels))
+        })
     }
 
     /// The objects of a namespace, sorted by name.
@@ -378,6 +408,7 @@ impl<K: Object> State<K> {
     }
 
     fn put(&mut self, key: ObjectKey, object: Arc<K>, digest: Option<u64>) -> &mut Entry<K> {
+        self.found.remove(&key);
         let entry = self.objects.entry(key).or_insert_with(|| Entry {
             object: object.clone(),
             told: None,

@@ -168,13 +168,12 @@ pub(crate) fn check_controller<K: Object>(
     Err(kube::Error::Api(Box::new(status)))
 }
 
-/// Whether a field manager has applied an object, as its `managedFields` say.
+/// Whether a field manager has applied or made an object, as its `managedFields` say.
 pub(crate) fn was_applied(object: &impl ResourceExt, field_manager: &str) -> bool {
-    object.managed_fields().iter().any(|entry| {
-        entry.manager.as_deref() == Some(field_manager)
-            && entry.operation.as_deref() == Some("Apply")
-            && entry.subresource.is_none()
-    })
+    object
+        .managed_fields()
+        .iter()
+        .any(|entry| entry.manager.as_deref() == Some(field_manager) && entry.subresource.is_none())
 }
 
 /// The name of an object within its kind.

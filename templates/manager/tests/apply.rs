@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher;
 use kube::{CustomResource, ResourceExt};
 use manager::{Action, Change, Failure, Objects};
@@ -275,6 +276,42 @@ async fn a_successor_of_what_the_cache_knows_is_not_taken_for_it() {
         "{error}"
     );
     assert_eq!(server.get(DEPLOYMENT), foreign);
+}
+
+#[tokio::test]
+async fn what_is_created_once_is_never_overwritten() {
+    let map = |value: &str, owner: Option<&str>| -> ConfigMap {
+        let mut map = json!({ "metadata": { "name": "a", "namespace": "default" }, "data": { "key": value } });
+        if let Some(uid) = owner {
+            let owner = controlled_by(uid).metadata.owner_references;
+            map["metadata"]["ownerReferences"] = json!(owner);
+        }
+        serde_json::from_value(map).expect("a config map")
+    };
+    let server = Server::default();
+    let first = Objects::new(server.client());
+    for (objects, value, change) in [
+        (&first, "1", Change::Created),
+        (&first, "2", Change::None),
+        // A cache that has not got it.
+        (&Objects::new(server.client()), "3", Change::None),
+    ] {
+        let made = objects
+            .create(&map(value, Some("1")), "test.example.com")
+            .await;
+        let made = made.expect("it is there");
+        assert_eq!(made.change, change, "{value}");
+        let data = made.object.data.clone().unwrap_or_default();
+        assert_eq!(data["key"], "1");
+    }
+    for objects in [first, Objects::new(server.client())] {
+        let refused = objects
+            .create(&map("4", Some("2")), "test.example.com")
+            .await;
+        let error = refused.err().expect("it is that of another");
+        assert!(error.to_string().contains("that of Thing a (1)"), "{error}");
+    }
+    assert_eq!(server.count("PATCH"), 0);
 }
 
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -9,6 +9,7 @@ use crate::object::Object;
 
 /// What must be so on the server; otherwise it changes nothing.
 pub(crate) enum Precondition {
+    /// Nothing.
     None,
     /// The object does not exist; else the answer is a conflict.
     Absent,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::core::Status;
 use kube::core::object::HasStatus;
 use kube::runtime::events::{Event, EventType, Recorder};
@@ -240,10 +240,11 @@ impl<K: Object> Objects<K> {
     /// # });
     /// ```
     pub fn get<'a>(&self, namespace: impl Into<Option<&'a str>>, name: &str) -> Option<Arc<K>> {
-        self.cache.get(&ObjectKey {
+        let key = ObjectKey {
             namespace: namespace.into().map(str::to_owned),
             name: name.to_owned(),
-        })
+        };
+        self.cache.get(&key).or_else(|| self.cache.found(&key))
     }
 
     /// The objects of a namespace, sorted by name.
@@ -291,6 +292,10 @@ impl<K: Object> Objects<K> {
     /// as it is, and the error is of reason `AlreadyExists`. One that was applied before and has lost its owner is taken
     /// back.
     ///
+    /// An object that exists and is not in the cache, although its watch should have told of it, is not written: the error
+    /// is of reason `Conflict`, and the next reconcile finds it with [`Objects::get`]. For what is generated once that is
+    /// not enough, see [`Objects::create`].
+    ///
     /// # Examples
     ///
     /// ```
@@ -327,7 +332,7 @@ impl<K: Object> Objects<K> {
             digest::hash(&manifest.to_string()),
         );
         self.cache.applies();
-        let cached = self.cache.get(&key);
+        let cached = self.cache.get(&key).or_else(|| self.cache.take_found(&key));
         if let Some(object) = &cached {
             self.check_owner(desired, object, field_manager).await?;
             if self.cache.is_settled(&key, hashes) {
@@ -343,15 +348,16 @@ impl<K: Object> Objects<K> {
                 let sent = send(Precondition::same_as(cached.as_ref())).await?;
                 (Some(cached), sent)
             }
-            None if object::controller(desired).is_none() => {
-                (None, send(Precondition::None).await?)
-            }
             None => match send(Precondition::Absent).await {
                 Err(kube::Error::Api(status)) if status.code == 409 => {
                     // It exists, and the watch has not told of it: yet, or because of its labels.
                     let found = self.find(&key).await?.ok_or(kube::Error::Api(status))?;
                     let was_applied = object::was_applied(&found, field_manager);
                     object::check_controller(desired, &found, was_applied)?;
+                    if self.cache.tells_of(&key, desired.labels()) {
+                        self.cache.find(found);
+                        return Err(unread::<K>(&key));
+                    }
                     let sent = send(Precondition::same_as(&found)).await?;
                     (Some(Arc::new(found)), sent)
                 }
@@ -365,6 +371,70 @@ impl<K: Object> Objects<K> {
             Some(_) => Change::Updated,
         };
         Ok(Applied { object, change })
+    }
+
+    /// Makes an object unless there is one of its name; what is there stays as it is. For what is made once, such as a
+    /// password: [`Objects::apply`] would write another one as soon as `desired` has another.
+    ///
+    /// The answer is the object that there is, whatever `desired` says. As with [`Objects::apply`], an object that is not
+    /// that of the controller of `desired` is an error of the reason `AlreadyExists`.
+    ///
+    /// # Examples
+    ///
+    /// A Secret that is generated once; nobody can change it, but who deletes it gets a new one. It is enough to watch its
+    /// metadata, `PartialObjectMeta<Secret>`, to notice that.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kube::api::ObjectMeta;
+    /// use manager::{Change, Objects};
+    ///
+    /// async fn password(secrets: &Objects<Secret>, new: String) -> kube::Result<bool> {
+    ///     let secret = Secret {
+    ///         metadata: ObjectMeta {
+    ///             name: Some("sample".to_owned()),
+    ///             namespace: Some("default".to_owned()),
+    ///             ..ObjectMeta::default()
+    ///         },
+    ///         immutable: Some(true),
+    ///         string_data: Some(BTreeMap::from([("password".to_owned(), new)])),
+    ///         ..Secret::default()
+    ///     };
+    ///     let made = secrets.create(&secret, "example.example.com").await?;
+    ///     Ok(made.change == Change::Created)
+    /// }
+    /// ```
+    pub async fn create(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
+        let key = ObjectKey::of(desired);
+        let there = |object: Arc<K>| Applied {
+            object,
+            change: Change::None,
+        };
+        if let Some(object) = self.get(key.namespace.as_deref(), &key.name) {
+            self.check_owner(desired, &object, field_manager).await?;
+            return Ok(there(object));
+        }
+        let api = object::api::<K>(&self.client, key.namespace.as_deref());
+        let params = PostParams {
+            field_manager: Some(field_manager.to_owned()),
+            ..PostParams::default()
+        };
+        let ticket = self.cache.ticket(key.namespace.as_deref());
+        match api.create(&params, desired).await {
+            Ok(answer) => Ok(Applied {
+                object: self.cache.wrote(self.cache.arrived(answer), &ticket),
+                change: Change::Created,
+            }),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                let found = self.find(&key).await?.ok_or(kube::Error::Api(status))?;
+                let was_made = object::was_applied(&found, field_manager);
+                object::check_controller(desired, &found, was_made)?;
+                Ok(there(Arc::new(found)))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Refuses an object of the cache that is somebody else's. Of one that lost its owner the server knows whether we
@@ -666,6 +736,15 @@ impl<K: Object> Objects<K> {
         let digest = arrived.digest;
         Ok((self.cache.wrote(arrived, &ticket), digest))
     }
+}
+
+/// What is desired was made without knowing the object: who looks again can read it.
+fn unread<K: Object>(key: &ObjectKey) -> kube::Error {
+    let kind = K::kind(&());
+    let message =
+        format!("{kind} {key} exists and was not known here: nothing was written, look again");
+    let status = Status::failure(&message, "Conflict").with_code(409);
+    kube::Error::Api(Box::new(status))
 }
 
 /// An object as the server answered, and its digest.

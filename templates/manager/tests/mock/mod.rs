@@ -18,6 +18,8 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+const EXISTS: &str = "there is such an object";
+
 /// Stores what it is sent; server-side apply is a merge here.
 #[derive(Clone, Default)]
 pub(crate) struct Server {
@@ -186,7 +188,8 @@ impl Server {
         if self.state().missing.contains(&path) {
             return failure(404, "the server could not find the requested resource");
         }
-        let locks = method != "PATCH" && path.contains("/namespaces/default/configmaps");
+        let one = method != "PATCH" && value("fieldSelector").is_none();
+        let locks = one && path.contains("/namespaces/default/configmaps");
         if path.contains("/leases") || path.contains("/pods") || locks {
             let body = body.collect_bytes().await.unwrap_or_default();
             let object = serde_json::from_slice(&body).unwrap_or_default();
@@ -332,6 +335,7 @@ impl State {
                 self.remove(&object);
                 response(200, gone)
             }
+            ("POST", Some(_)) => failure(409, EXISTS),
             (_, None) => failure(404, "there is no such object"),
             _ => failure(409, "the object is another version"),
         }
@@ -383,7 +387,11 @@ fn merge(target: &mut Value, patch: &Value) {
 }
 
 fn failure(code: u16, message: &str) -> Response<Body> {
-    let reason = if code == 404 { "NotFound" } else { "Conflict" };
+    let reason = match code {
+        404 => "NotFound",
+        409 if message == EXISTS => "AlreadyExists",
+        _ => "Conflict",
+    };
     let status = json!({ "kind": "Status", "status": "Failure", "message": message, "reason": reason, "code": code });
     response(code, status.to_string())
 }
