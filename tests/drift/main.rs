@@ -16,7 +16,7 @@ use kube::api::{ApiResource, DynamicObject, ObjectMeta, Patch, PatchParams, Post
 use kube::core::GroupVersionKind;
 use kube::runtime::watcher;
 use kube::{Api, Client, CustomResource, CustomResourceExt, Resource, ResourceExt};
-use manager::{Action, Failure, Manager, Object, ObjectKey, Options};
+use manager::{Action, Failure, Manager, Object, ObjectKey, Objects, Options, StatusChange};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ struct Args {
 
 /// Lists and maps of each kind that the API server tells apart.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[kube(group = "example.com", version = "v1", kind = "Drift", namespaced)]
+#[kube(group = "example.com", version = "v1", kind = "Drift", namespaced, status = "DriftStatus")]
 #[serde(rename_all = "camelCase")]
 struct DriftSpec {
     atomic: Vec<String>,
@@ -54,6 +54,11 @@ struct DriftSpec {
     inner: Element,
     number: i64,
     truth: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct DriftStatus {
+    seen: i64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -405,6 +410,30 @@ async fn is_generated_once(client: &Client) -> Result<bool> {
     Ok(true)
 }
 
+/// Whether a status that was made for an object is refused when somebody has changed the object since.
+async fn is_for_one_version(client: &Client, objects: &Objects<Drift>) -> Result<bool> {
+    let drifts = Api::<Drift>::namespaced(client.clone(), KEPT);
+    let mut drift = desired("Drift");
+    drift["metadata"]["name"] = json!("changed");
+    drift["apiVersion"] = json!("example.com/v1");
+    drift["kind"] = json!("Drift");
+    let old = drifts.create(&PostParams::default(), &serde_json::from_value(drift)?).await?;
+    let patch = Patch::Merge(json!({ "spec": { "number": 2 } }));
+    let new = drifts.patch("changed", &PatchParams::default(), &patch).await?;
+    let started = Instant::now();
+    // The cache knows it.
+    while objects.get(KEPT, "changed").is_none_or(|known| known.resource_version() != new.resource_version()) {
+        if started.elapsed() > LIMIT {
+            return Err("the watch does not tell of it".into());
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let refused = objects.apply_status(&old, &DriftStatus { seen: 1 }, KEEPER).await.is_err();
+    let fresh = drifts.get("changed").await?;
+    let written = objects.apply_status(&fresh, &DriftStatus { seen: 2 }, KEEPER).await?;
+    Ok(refused && fresh.status.is_none() && written == StatusChange::Written)
+}
+
 async fn prepare(client: &Client) -> Result<()> {
     let crds = Api::<CustomResourceDefinition>::all(client.clone());
     crds.create(&PostParams::default(), &Drift::crd()).await?;
@@ -498,7 +527,11 @@ async fn main() -> Result<()> {
         .with(keep::<NetworkPolicy>)
         .with(keep::<Deployment>)
         .with(keep::<Drift>);
-    let running = tokio::spawn(manager.with(generate).run());
+    let mut manager = manager.with(generate);
+    let drifts = manager.objects::<Drift>(&watcher::Config::default());
+    let running = tokio::spawn(manager.run());
+    let versioned = is_for_one_version(&client, &drifts).await?;
+    println!("{}", if versioned { "status of one version" } else { "status of any version" });
     let once = is_generated_once(&client).await?;
     println!("{}", if once { "generated once" } else { "generated again" });
     let good = compare(client).await?;

@@ -14,7 +14,6 @@ mod selector;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
 
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
@@ -25,22 +24,17 @@ use self::feed::{Feed, Progress};
 use crate::caught;
 use crate::object::{Object, ObjectKey};
 
-/// The status of an object is written at most once in this time.
-const STATUS_PAUSE: Duration = Duration::from_secs(1);
-
 /// What happened to an object: the one before, if there was one, and the one after, if it still exists.
 pub(crate) struct Seen<'a, K> {
     pub(crate) before: Option<&'a K>,
     pub(crate) after: Option<&'a K>,
 }
 
-type Revisit = Box<dyn Fn(&ObjectKey, Duration) + Send + Sync>;
 type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
 
 pub(crate) struct Cache<K> {
     state: RwLock<State<K>>,
     listeners: RwLock<Vec<Listener<K>>>,
-    revisits: RwLock<Vec<Revisit>>,
     synced: watch::Sender<bool>,
     /// Whether anybody applies objects of this kind, so that it matters what they were after that.
     applied: AtomicBool,
@@ -92,7 +86,6 @@ impl<K: Object> Cache<K> {
                 feeds: BTreeMap::new(),
             }),
             listeners: RwLock::new(Vec::new()),
-            revisits: RwLock::new(Vec::new()),
             synced: watch::Sender::new(true),
             applied: AtomicBool::new(false),
         }
@@ -188,34 +181,9 @@ impl<K: Object> Cache<K> {
         listeners.push(Box::new(listener));
     }
 
-    /// Who works on these objects, and comes back to one after a time.
-    pub(crate) fn on_revisit(
-        &self,
-        revisit: impl Fn(&ObjectKey, Duration) + Send + Sync + 'static,
-    ) {
-        let mut revisits = self
-            .revisits
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        revisits.push(Box::new(revisit));
-    }
-
-    /// Whether it is too early to write this status again; if so, its controllers will come back.
-    pub(crate) fn puts_off_status(&self, key: &ObjectKey) -> bool {
-        let written = self.read(|state| state.objects.get(key).and_then(|entry| entry.status));
-        let left = written.and_then(|at| STATUS_PAUSE.checked_sub(at.elapsed()));
-        left.is_some_and(|left| !left.is_zero() && self.revisit_after(key, left))
-    }
-
-    /// Its controllers will come back to write its status; false if it has none.
-    pub(crate) fn revisit(&self, key: &ObjectKey) -> bool {
-        self.revisit_after(key, STATUS_PAUSE)
-    }
-
-    fn revisit_after(&self, key: &ObjectKey, pause: Duration) -> bool {
-        let revisits = self.revisits.read().unwrap_or_else(PoisonError::into_inner);
-        revisits.iter().for_each(|revisit| revisit(key, pause));
-        !revisits.is_empty()
+    /// When we wrote the status of an object last.
+    pub(crate) fn status_written_at(&self, key: &ObjectKey) -> Option<Instant> {
+        self.read(|state| state.objects.get(key).and_then(|entry| entry.status))
     }
 
     pub(crate) fn status_written(&self, key: &ObjectKey) {

@@ -7,6 +7,7 @@ pub(crate) mod attempt;
 mod fence;
 pub(crate) mod objects;
 mod takeover;
+pub(crate) mod visit;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;

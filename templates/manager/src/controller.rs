@@ -24,6 +24,7 @@ use self::queue::Queue;
 use crate::cache::Seen;
 use crate::caught;
 use crate::client::objects::Objects;
+use crate::client::visit;
 use crate::election::leadership::Leadership;
 use crate::metrics::{ControllerMetrics, Metrics, Outcome};
 use crate::object::{Object, ObjectKey};
@@ -549,10 +550,6 @@ impl<'manager, K: Object> Controller<'manager, K> {
         Running: Future<Output = Result<Action, Error>> + Send + 'static,
         Error: Failure,
     {
-        let queue = self.queue.clone();
-        self.objects
-            .cache
-            .on_revisit(move |key, after| queue.add_after(key.clone(), after));
         let (queue, filter) = (self.queue.clone(), self.filter);
         self.objects.cache.listen(move |key, seen| {
             if seen.after.is_none() {
@@ -687,7 +684,9 @@ where
 
     async fn reconcile(&self, object: Arc<K>, key: &ObjectKey) -> Outcome {
         tracing::debug!(resource_version = object.resource_version(), "reconciling");
-        let reconcile = async { (self.reconcile)(object).await };
+        let (queue, again) = (self.queue.clone(), key.clone());
+        let again = move |after| queue.add_after(again.clone(), after);
+        let reconcile = visit::during(again, async { (self.reconcile)(object).await });
         match ending(reconcile, self.timeout).await {
             Ending::Returned(Ok(Action::Done)) => {
                 self.queue.succeeded(key);

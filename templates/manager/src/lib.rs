@@ -69,7 +69,7 @@ mod object;
 mod options;
 mod signal;
 
-pub use self::client::objects::{Applied, Change, Objects};
+pub use self::client::objects::{Applied, Change, Objects, StatusChange};
 pub use self::controller::{Action, Controller, Failure};
 pub use self::election::{ElectionMode, LeaderElection};
 pub use self::error::Error;

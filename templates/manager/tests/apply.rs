@@ -351,6 +351,7 @@ async fn a_status_is_written_once_a_second_and_the_last_one_counts() {
     server.put(THING, json!({ "spec": { "size": 0 } }));
     let mut manager = server.manager(&[], &[]);
     let things = manager.objects::<Thing>(&watcher::Config::default());
+    let things = things.status_at_most_every(Duration::from_secs(1));
     let seen = Arc::<AtomicU64>::default();
     let (last, objects) = (seen.clone(), things.clone());
     manager
@@ -414,6 +415,7 @@ async fn a_status_that_was_put_off_and_is_refused_fails_the_reconcile() {
     );
     let mut manager = server.manager(&[], &[]);
     let things = manager.objects::<Thing>(&watcher::Config::default());
+    let things = things.status_at_most_every(Duration::from_secs(1));
     let outcomes = Arc::<Mutex<Vec<String>>>::default();
     let (log, objects) = (outcomes.clone(), things.clone());
     manager
@@ -430,7 +432,7 @@ async fn a_status_that_was_put_off_and_is_refused_fails_the_reconcile() {
                     .await;
                 let outcome = written
                     .as_ref()
-                    .map_or("failed".to_owned(), bool::to_string);
+                    .map_or("failed".to_owned(), |change| format!("{change:?}"));
                 log.lock()
                     .expect("no panic")
                     .push(format!("{}: {outcome}", thing.spec.size));
@@ -445,16 +447,23 @@ async fn a_status_that_was_put_off_and_is_refused_fails_the_reconcile() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    wait(&["1: true"]).await;
+    wait(&["1: Written"]).await;
     server.refuse(&format!("PATCH {THING}/status"), 500);
     server.put(
         THING,
         json!({ "spec": { "size": 2 }, "metadata": { "generation": 2 } }),
     );
     // Put off, refused when the second is over, and tried again like any failure.
-    wait(&["1: true", "2: false", "2: failed", "2: failed"]).await;
+    wait(&["1: Written", "2: Deferred", "2: failed", "2: failed"]).await;
     server.refuse(&format!("PATCH {THING}/status"), 200);
-    wait(&["1: true", "2: false", "2: failed", "2: failed", "2: true"]).await;
+    wait(&[
+        "1: Written",
+        "2: Deferred",
+        "2: failed",
+        "2: failed",
+        "2: Written",
+    ])
+    .await;
     running.abort();
 }
 
@@ -502,7 +511,7 @@ async fn a_status_of_an_older_version_is_refused_and_seen_again() {
     }
     assert_eq!(
         *outcomes.lock().expect("no panic"),
-        ["Some(false) Number(7)", "Some(true) Number(1)"]
+        ["Some(Deferred) Number(7)", "Some(Written) Number(1)"]
     );
     running.abort();
 }

@@ -3,6 +3,7 @@
 //! The objects of one kind: reads come from the cache, writes go to the API server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::core::Status;
@@ -13,9 +14,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::apply::{self, Precondition};
-use super::takeover;
+use super::{takeover, visit};
 use crate::cache::{Cache, digest};
 use crate::object::{self, Object, ObjectKey};
+
+/// When to look again at an object of which the watch has not told the newest version yet.
+const OUTDATED: Duration = Duration::from_millis(100);
 
 /// How often a take-over is tried when others write at the same time.
 const TRIES: u32 = 5;
@@ -52,6 +56,7 @@ const TRIES: u32 = 5;
 pub struct Objects<K> {
     client: Client,
     recorder: Option<Recorder>,
+    status_pause: Option<Duration>,
     pub(crate) cache: Arc<Cache<K>>,
 }
 
@@ -60,6 +65,7 @@ impl<K> Clone for Objects<K> {
         Self {
             client: self.client.clone(),
             recorder: self.recorder.clone(),
+            status_pause: self.status_pause,
             cache: self.cache.clone(),
         }
     }
@@ -140,6 +146,29 @@ pub enum Change {
     Updated,
 }
 
+/// What [`Objects::apply_status`] did.
+///
+/// # Examples
+///
+/// ```
+/// use manager::StatusChange;
+///
+/// fn is_news(change: StatusChange) -> bool {
+///     change == StatusChange::Written
+/// }
+///
+/// assert!(!is_news(StatusChange::Deferred));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusChange {
+    /// Nothing was sent: the status is so.
+    Unchanged,
+    /// It is written.
+    Written,
+    /// Nothing is written yet; the reconcile is done again, and will come to the status of then.
+    Deferred,
+}
+
 impl<K: Object> Objects<K> {
     /// Without a watch, for tests; [`Manager::objects`](crate::Manager::objects) is for everything else.
     ///
@@ -163,7 +192,31 @@ impl<K: Object> Objects<K> {
         Self {
             client,
             recorder: None,
+            status_pause: None,
             cache: Arc::new(Cache::new()),
+        }
+    }
+
+    /// Writes the status of an object at most once in this time: what comes sooner, within a reconcile, is put off, and
+    /// that reconcile is done again when the time is over. For a status that sums up what changes often.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use manager::Objects;
+    ///
+    /// fn calm(maps: Objects<ConfigMap>) -> Objects<ConfigMap> {
+    ///     maps.status_at_most_every(Duration::from_secs(1))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn status_at_most_every(self, pause: Duration) -> Self {
+        Self {
+            status_pause: Some(pause),
+            ..self
         }
     }
 
@@ -557,16 +610,17 @@ impl<K: Object> Objects<K> {
         Ok(api.list(&by_name).await?.items.into_iter().next())
     }
 
-    /// Writes the status of `object` if it differs; true if it did.
+    /// Writes the status of `object` if it differs.
     ///
-    /// At most once a second for each object: what comes sooner is not written, and its controllers look at the object
-    /// again when the second is over. So they do when the object has changed and the watch has not told of it yet.
+    /// It is written for the version of `object`, because a status is what somebody saw. Where that is no longer the
+    /// newest, within a reconcile, nothing is written and the reconcile is done again; elsewhere the error is of reason
+    /// `Conflict`. So use the object that [`Objects::add_finalizer`] returns.
     ///
     /// # Examples
     ///
     /// ```
     /// use kube::CustomResource;
-    /// use manager::Objects;
+    /// use manager::{Objects, StatusChange};
     /// use schemars::JsonSchema;
     /// use serde::{Deserialize, Serialize};
     ///
@@ -580,7 +634,9 @@ impl<K: Object> Objects<K> {
     /// }
     ///
     /// async fn tell(samples: &Objects<Sample>, sample: &Sample, ready: bool) -> kube::Result<bool> {
-    ///     samples.apply_status(sample, &SampleStatus { ready }, "example.example.com").await
+    ///     let status = SampleStatus { ready };
+    ///     let change = samples.apply_status(sample, &status, "example.example.com").await?;
+    ///     Ok(change == StatusChange::Written)
     /// }
     /// ```
     pub async fn apply_status<S>(
@@ -588,50 +644,51 @@ impl<K: Object> Objects<K> {
         object: &K,
         status: &S,
         field_manager: &str,
-    ) -> kube::Result<bool>
+    ) -> kube::Result<StatusChange>
     where
         K: HasStatus<Status = S>,
         S: PartialEq + Serialize,
     {
         if object.status() == Some(status) {
-            return Ok(false);
+            return Ok(StatusChange::Unchanged);
         }
         let key = ObjectKey::of(object);
-        if self.cache.puts_off_status(&key) {
-            return Ok(false);
+        if let Some(pause) = self.status_pause
+            && let Some(written) = self.cache.status_written_at(&key)
+            && let Some(left) = pause.checked_sub(written.elapsed())
+            && !left.is_zero()
+            && visit::again(left)
+        {
+            return Ok(StatusChange::Deferred);
         }
-        let cached = self.cache.get(&key);
-        let newest = cached.filter(|cached| cached.uid() == object.uid());
-        // A status is what somebody saw, so that one which arrives late must not replace what was seen since. The UID keeps
-        // it from a successor of the same name.
+        // The UID keeps it from a successor of the same name.
         let manifest = json!({
             "apiVersion": K::api_version(&()),
             "kind": K::kind(&()),
-            "metadata": {
-                "uid": object.uid(),
-                "resourceVersion": newest.as_deref().unwrap_or(object).resource_version(),
-            },
+            "metadata": { "uid": object.uid(), "resourceVersion": object.resource_version() },
             "status": status,
         });
         let params = PatchParams::apply(field_manager).force();
         let patch = Patch::Apply(&manifest);
         match self.patch(&key, Some("status"), &params, &patch).await {
-            Err(kube::Error::Api(status)) if status.code == 409 && self.cache.revisit(&key) => {
-                Ok(false)
+            Err(kube::Error::Api(status)) if status.code == 409 && visit::again(OUTDATED) => {
+                Ok(StatusChange::Deferred)
             }
             written => {
                 written?;
                 self.cache.status_written(&key);
-                Ok(true)
+                Ok(StatusChange::Written)
             }
         }
     }
 
-    /// Keeps `object` from disappearing before [`Objects::remove_finalizer`].
+    /// Keeps `object` from disappearing before [`Objects::remove_finalizer`]; the object that there is afterwards.
     ///
     /// # Examples
     ///
     /// ```
+    /// use std::sync::Arc;
+    ///
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::api::ObjectMeta;
     /// use manager::Objects;
@@ -652,16 +709,18 @@ impl<K: Object> Objects<K> {
     ///     metadata,
     ///     ..ConfigMap::default()
     /// };
-    /// maps.add_finalizer(&map, "example.com/finalizer").await.unwrap();
+    /// let map = Arc::new(map);
+    /// let map = maps.add_finalizer(map, "example.com/finalizer").await.unwrap();
+    /// # drop(map);
     /// # });
     /// ```
-    pub async fn add_finalizer(&self, object: &K, finalizer: &str) -> kube::Result<()> {
+    pub async fn add_finalizer(&self, object: Arc<K>, finalizer: &str) -> kube::Result<Arc<K>> {
         let mut finalizers = object.finalizers().to_vec();
         if finalizers.iter().any(|present| present == finalizer) {
-            return Ok(());
+            return Ok(object);
         }
         finalizers.push(finalizer.to_owned());
-        self.set_finalizers(object, &finalizers).await
+        self.set_finalizers(&object, &finalizers).await
     }
 
     /// Lets `object` go; fine if it is gone already.
@@ -697,23 +756,18 @@ impl<K: Object> Objects<K> {
         finalizers.retain(|present| present != finalizer);
         match self.set_finalizers(object, &finalizers).await {
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-            result => result,
+            result => result.map(drop),
         }
     }
 
     /// The resource version makes the server refuse a list that somebody else has changed meanwhile.
-    async fn set_finalizers(&self, object: &K, finalizers: &[String]) -> kube::Result<()> {
+    async fn set_finalizers(&self, object: &K, finalizers: &[String]) -> kube::Result<Arc<K>> {
         let patch = json!({
             "metadata": { "finalizers": finalizers, "resourceVersion": object.resource_version() },
         });
-        self.patch(
-            &ObjectKey::of(object),
-            None,
-            &PatchParams::default(),
-            &Patch::Merge(&patch),
-        )
-        .await?;
-        Ok(())
+        let (key, params) = (ObjectKey::of(object), PatchParams::default());
+        let answer = self.patch(&key, None, &params, &Patch::Merge(&patch)).await;
+        answer.map(|(object, _)| object)
     }
 
     async fn patch(

@@ -1,6 +1,7 @@
 //! Keeps a Deployment and a headless Service for every Memcached.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::apps::v1 as apps;
 use k8s_openapi::api::core::v1 as core;
@@ -8,7 +9,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::events::{self, EventType, Recorder};
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
-use manager::{Action, Change, Failure, Manager, Objects, condition};
+use manager::{Action, Change, Failure, Manager, Objects, StatusChange, condition};
 
 use crate::api::v1alpha1::memcached::{Memcached, MemcachedStatus};
 use crate::controller::{Error, Result};
@@ -42,7 +43,10 @@ pub struct Context {
 pub fn register(manager: &mut Manager) {
     let ours = watcher::Config::default().labels(desired::LABEL_SELECTOR);
     let context = Arc::new(Context {
-        objects: manager.objects(&watcher::Config::default()),
+        // Its status sums up its pods, which may come and go fast.
+        objects: manager
+            .objects::<Memcached>(&watcher::Config::default())
+            .status_at_most_every(Duration::from_secs(1)),
         deployments: manager.objects(&ours),
         services: manager.objects(&ours),
         pods: manager.objects(&ours),
@@ -74,8 +78,8 @@ pub async fn reconcile(object: Arc<Memcached>, context: Arc<Context>) -> Result<
     if object.meta().deletion_timestamp.is_some() {
         return finalize(&object, &context).await;
     }
-    let added = context.objects.add_finalizer(&object, FINALIZER).await;
-    added.map_err(Error::during("add the finalizer"))?;
+    let added = context.objects.add_finalizer(object, FINALIZER).await;
+    let object = added.map_err(Error::during("add the finalizer"))?;
 
     match converge(&object, &context).await {
         Ok(status) => {
@@ -128,7 +132,7 @@ async fn update_status(
         .objects
         .apply_status(object, &status, FIELD_MANAGER)
         .await;
-    if !written.map_err(Error::during("write the status"))? {
+    if written.map_err(Error::during("write the status"))? != StatusChange::Written {
         return Ok(());
     }
     let before = object
