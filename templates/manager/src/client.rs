@@ -37,10 +37,11 @@ pub(crate) fn retrying(
     gate: Arc<Gate>,
 ) -> Client {
     let agent = agent.to_owned();
-    let pass = move |request| fence::pass(request, &agent, &gate);
+    let passed = gate.clone();
+    let pass = move |request| fence::pass(request, &agent, &passed);
     // From the inside out: what is put below the retry is done again with each attempt.
     sending(client)
-        .with_layer(attempt)
+        .with_layer(&attempt.clone().behind(&gate))
         .with_layer(&FilterLayer::new(pass))
         .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
         .build()

@@ -600,6 +600,8 @@ enum Ending<Error> {
     Returned(Result<Action, Error>),
     Panicked(String),
     TimedOut,
+    /// Another replica may lead.
+    Deposed,
 }
 
 impl<K, Reconcile, Running, Error> Work<K, Reconcile>
@@ -687,7 +689,12 @@ where
         let (queue, again) = (self.queue.clone(), key.clone());
         let again = move |after| queue.add_after(again.clone(), after);
         let reconcile = visit::during(again, async { (self.reconcile)(object).await });
-        match ending(reconcile, self.timeout).await {
+        let ended = tokio::select! {
+            biased;
+            ended = ending(reconcile, self.timeout) => ended,
+            () = self.leadership.lost() => Ending::Deposed,
+        };
+        match ended {
             Ending::Returned(Ok(Action::Done)) => {
                 self.queue.succeeded(key);
                 Outcome::Success
@@ -715,6 +722,11 @@ where
                 let retry = self.queue.retry(key.clone());
                 tracing::error!(panic, ?retry, "reconcile panicked");
                 Outcome::Panic
+            }
+            Ending::Deposed => {
+                tracing::warn!("reconcile was stopped: this replica does not lead any more");
+                self.queue.add(key.clone());
+                Outcome::Requeue
             }
             Ending::TimedOut => {
                 let retry = self.queue.retry(key.clone());

@@ -5,6 +5,7 @@
 mod mock;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -130,6 +131,69 @@ async fn without_its_feature_a_leader_for_life_is_refused() {
         .expect("no panic");
     let error = ended.expect_err("it can't run").to_string();
     assert!(error.contains("the feature `leader-for-life`"), "{error}");
+}
+
+/// What a reconcile calls outside of the cluster has no gate.
+#[tokio::test]
+async fn a_reconcile_is_stopped_when_the_leadership_is_lost() {
+    let server = Server::default();
+    server.put(
+        "api/v1/namespaces/other/configmaps/a",
+        json!({ "data": { "v": "1" } }),
+    );
+    let mut manager: Manager = server.manager(&[], &FLAGS);
+    let calls = Arc::<AtomicUsize>::default();
+    let starts = Arc::<AtomicUsize>::default();
+    let (called, started) = (calls.clone(), starts.clone());
+    let objects = manager.objects::<ConfigMap>(&watcher::Config::default());
+    manager
+        .controller("test", &objects)
+        .run(move |_: Arc<ConfigMap>| {
+            let called = called.clone();
+            started.fetch_add(1, Ordering::SeqCst);
+            async move {
+                loop {
+                    called.fetch_add(1, Ordering::SeqCst);
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                #[allow(unreachable_code, reason = "it says what a reconcile returns")]
+                Ok::<_, Never>(Action::Done)
+            }
+        });
+    let (stop, stopped) = oneshot::channel::<()>();
+    let task = tokio::spawn(manager.run_until(async {
+        let _ = stopped.await;
+    }));
+    let count = |what: &AtomicUsize| what.load(Ordering::SeqCst);
+    soon(async {
+        while count(&calls) < 10 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    // Somebody else takes the lease.
+    let other = json!({ "spec": { "holderIdentity": "other", "leaseDurationSeconds": 1 } });
+    server.put(LEASE, other);
+    let quiet = async {
+        loop {
+            let before = count(&calls);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            if count(&calls) == before {
+                break;
+            }
+        }
+    };
+    soon(quiet).await;
+    assert_eq!(count(&starts), 1);
+    // The other one is silent, and what was stopped begins anew.
+    soon(async {
+        while count(&starts) < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    drop(stop);
+    task.abort();
 }
 
 /// With the feature.

@@ -12,9 +12,11 @@ use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use hyper::{Method, Request, Response};
 use kube::Config;
 use kube::client::Body;
-use tokio::time::{Instant, Sleep};
 use tower::{BoxError, Layer, Service};
 
+use super::fence;
+use crate::election::clock;
+use crate::election::gate::Gate;
 use crate::metrics::Metrics;
 
 /// How long one attempt may take, connecting and reading the answer included; what the API server takes at most
@@ -38,6 +40,7 @@ pub(crate) struct AttemptLayer {
     time_limit: Duration,
     host: String,
     metrics: Arc<Metrics>,
+    gate: Option<Arc<Gate>>,
 }
 
 impl AttemptLayer {
@@ -47,6 +50,15 @@ impl AttemptLayer {
             time_limit: TIME_LIMIT,
             host,
             metrics: metrics.clone(),
+            gate: None,
+        }
+    }
+
+    /// Waits for the answer to a write only as long as the gate is open.
+    pub(crate) fn behind(self, gate: &Arc<Gate>) -> Self {
+        Self {
+            gate: Some(gate.clone()),
+            ..self
         }
     }
 
@@ -93,13 +105,19 @@ where
             time_limit,
             host,
             metrics,
+            gate,
         } = self.layer.clone();
         let method = request.method().clone();
         let endless = is_endless(&request);
-        let deadline = Instant::now() + time_limit;
-        let answer = tokio::time::timeout_at(deadline, self.inner.call(request));
+        let gate = gate.filter(|_| fence::writes(&method, request.uri().path()));
+        let mut limit = over(time_limit, gate).boxed();
+        let answer = self.inner.call(request);
         async move {
-            let answer = answer.await.unwrap_or_else(|_| Err(late(time_limit)));
+            let answer = tokio::select! {
+                biased;
+                answer = answer => answer,
+                late = &mut limit => Err(late),
+            };
             let code = match &answer {
                 Ok(answer) => answer.status().as_str().to_owned(),
                 Err(_) => "<error>".to_owned(),
@@ -107,8 +125,7 @@ where
             metrics.requested(&host, method.as_str(), &code);
             Ok(answer?.map(|body| Timed {
                 body,
-                time_limit,
-                deadline: (!endless).then(|| Box::pin(tokio::time::sleep_until(deadline))),
+                limit: (!endless).then_some(limit),
             }))
         }
         .boxed()
@@ -123,15 +140,37 @@ fn is_endless(request: &Request<Body>) -> bool {
         || request.headers().contains_key(hyper::header::UPGRADE)
 }
 
-fn late(time_limit: Duration) -> BoxError {
-    format!("no answer from the API server within {time_limit:?}").into()
+/// Returns when an answer is not worth waiting for any more, and why.
+async fn over(time_limit: Duration, gate: Option<Arc<Gate>>) -> BoxError {
+    let shut = async {
+        match gate {
+            Some(gate) => gate_shuts(&gate).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = tokio::time::sleep(time_limit) => {
+            format!("no answer from the API server within {time_limit:?}").into()
+        }
+        () = shut => "this replica does not lead any more, what became of its write is not known".into(),
+    }
+}
+
+/// The gate may be kept open while somebody waits.
+async fn gate_shuts(gate: &Gate) {
+    loop {
+        let left = gate.until().saturating_sub(clock::boot());
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left).await;
+    }
 }
 
 /// The body of an answer, which fails when it isn't complete in time.
 pub(crate) struct Timed<B> {
     body: B,
-    time_limit: Duration,
-    deadline: Option<Pin<Box<Sleep>>>,
+    limit: Option<BoxFuture<'static, BoxError>>,
 }
 
 impl<B> HttpBody for Timed<B>
@@ -148,13 +187,12 @@ where
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        match &mut self.deadline {
-            Some(deadline) => {
-                ready!(deadline.as_mut().poll(context));
-                Poll::Ready(Some(Err(late(self.time_limit))))
-            }
-            None => Poll::Pending,
-        }
+        let Some(limit) = &mut self.limit else {
+            return Poll::Pending;
+        };
+        let late = ready!(limit.as_mut().poll(context));
+        self.limit = None;
+        Poll::Ready(Some(Err(late)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -177,7 +215,6 @@ mod tests {
 
     use super::*;
     use crate::client;
-    use crate::election::gate::Gate;
 
     fn within(milliseconds: u64, config: Config, metrics: &Arc<Metrics>) -> Client {
         let attempt = AttemptLayer::new(host(&config), metrics);
@@ -254,6 +291,36 @@ mod tests {
         let event = futures::StreamExt::next(&mut events);
         let waited = tokio::time::timeout(Duration::from_millis(100), event).await;
         assert!(waited.is_err(), "the watch ended");
+    }
+
+    #[tokio::test]
+    async fn a_write_is_waited_for_until_the_gate_shuts_and_a_question_longer() {
+        let (config, _) = server(["", "", ""]).await;
+        let attempt = AttemptLayer::new(host(&config), &Arc::default());
+        let attempt = attempt.within(Duration::from_secs(20));
+        let gate = Arc::new(Gate::shut());
+        let open = |milliseconds| gate.renew(clock::boot() + Duration::from_millis(milliseconds));
+        open(300);
+        let client = client::plain(config).unwrap();
+        let client = client::retrying(client, &attempt, "test", gate.clone());
+        let pods = Api::<Pod>::namespaced(client, "default");
+        let asked = tokio::time::timeout(Duration::from_millis(600), pods.get("a")).await;
+        assert!(asked.is_err(), "a question has the whole time");
+        open(300);
+        let started = tokio::time::Instant::now();
+        let parameters = kube::api::PostParams::default();
+        let pod = Pod::default();
+        let write = pods.create(&parameters, &pod);
+        let renewal = async {
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            open(500);
+        };
+        let (written, ()) = tokio::join!(write, renewal);
+        let error = format!("{:?}", written.unwrap_err());
+        assert!(error.contains("does not lead any more"), "{error}");
+        let took = started.elapsed();
+        let renewed = Duration::from_millis(600)..Duration::from_secs(15);
+        assert!(renewed.contains(&took), "{took:?}");
     }
 
     #[tokio::test]

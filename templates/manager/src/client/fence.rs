@@ -46,7 +46,7 @@ pub(crate) fn named(
 }
 
 /// Reviews are questions, although they are asked with POST.
-fn writes(method: &Method, path: &str) -> bool {
+pub(super) fn writes(method: &Method, path: &str) -> bool {
     let question = path.starts_with("/apis/authentication.k8s.io/")
         || path.starts_with("/apis/authorization.k8s.io/");
     !(question || [Method::GET, Method::HEAD, Method::OPTIONS].contains(method))

@@ -94,12 +94,11 @@ impl Candidate {
                 idle.await.map_err(|_| Error::Stuck)?;
                 continue;
             }
-            let shut = self.gate.until().saturating_sub(clock::boot());
             let turn = {
                 let mut turn = pin!(contest.turn());
                 tokio::select! {
                     turn = &mut turn => turn,
-                    () = tokio::time::sleep(shut), if leading => {
+                    () = self.shut(), if leading => {
                         (leading, lost) = (false, true);
                         self.announce(false);
                         turn.await
@@ -110,6 +109,8 @@ impl Candidate {
                 Turn::Asked => {}
                 Turn::Wait(pause) => tokio::select! {
                     () = tokio::time::sleep(pause) => {}
+                    // Seen at the beginning of the next turn.
+                    () = self.shut(), if leading => {}
                     () = &mut stop => {
                         stopping = true;
                         contest.release();
@@ -137,6 +138,12 @@ impl Candidate {
                 Server::new(Api::namespaced(client.clone(), namespace), name, timeout),
             ),
         }
+    }
+
+    /// Returns when the gate shuts, as far as is known now.
+    async fn shut(&self) {
+        let left = self.gate.until().saturating_sub(clock::boot());
+        tokio::time::sleep(left).await;
     }
 
     fn homeless(&self) -> Error {

@@ -33,6 +33,12 @@ impl Leadership {
         let _ = self.leading.subscribe().wait_for(|leading| *leading).await;
     }
 
+    /// Returns when this process does not lead any more. Whoever takes the leadership away leaves it so until nothing runs
+    /// any more, so that this can't be missed.
+    pub(crate) async fn lost(&self) {
+        let _ = self.leading.subscribe().wait_for(|leading| !*leading).await;
+    }
+
     /// The permission to begin a reconcile.
     pub(crate) fn enter(&self) -> Option<Term> {
         self.running.send_modify(|running| *running += 1);
