@@ -21,7 +21,7 @@ const MANAGER: &str = "manager";
 
 /// Type names that every Rust file uses without importing them, and those that scaffolded code imports or defines: a
 /// kind of this name would be in their way.
-const TAKEN_TYPES: [&str; 41] = [
+const TAKEN_TYPES: [&str; 43] = [
     "Action",
     "Arc",
     "BTreeMap",
@@ -34,6 +34,7 @@ const TAKEN_TYPES: [&str; 41] = [
     "Default",
     "Deserialize",
     "Drop",
+    "Duration",
     "Err",
     "Error",
     "EventType",
@@ -60,6 +61,7 @@ const TAKEN_TYPES: [&str; 41] = [
     "Serialize",
     "Some",
     "Status",
+    "StatusChange",
     "String",
     "Value",
     "Vec",
