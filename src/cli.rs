@@ -283,6 +283,9 @@ pub struct GenerateArgs {
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
+    /// Which CRDs.
+    #[command(flatten)]
+    pub kinds: KindArgs,
     /// Where the code is.
     #[command(flatten)]
     pub packages: PackageArgs,
@@ -292,6 +295,21 @@ pub struct GenerateArgs {
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,
+}
+
+/// Which CRDs to write.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Kinds")]
+pub struct KindArgs {
+    /// Write only the CRDs of these kinds: Kind, Kind.group, or a glob; may be given several times
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub kind: Vec<String>,
+    /// Don't write the CRDs of these kinds: Kind, Kind.group, or a glob; may be given several times
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub exclude: Vec<String>,
+    /// Write what is exact although something else is refused, and exit with code 1
+    #[arg(long)]
+    pub keep_going: bool,
 }
 
 /// The packages to read, as cargo chooses them.

@@ -3,6 +3,7 @@
 //! Analysis never fails on user code: it returns its best value together with [`Diagnostics`]. A command that cannot
 //! go on fails with a [`Problem`].
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,12 +24,14 @@ pub struct Diagnostic {
     pub origin: Option<Origin>,
     /// What to do next.
     pub help: Option<String>,
+    /// The custom resources that it is about, each as `Kind.group`; none when it is about others or all.
+    pub kinds: Box<[String]>,
 }
 
 impl Diagnostic {
     /// A finding without a place and without help.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), origin: None, help: None }
+        Self { code, message: message.into(), origin: None, help: None, kinds: Box::default() }
     }
 
     /// Says where, if that is known.
@@ -45,6 +48,18 @@ impl Diagnostic {
         self
     }
 
+    /// Says which custom resource it is about, as `Kind.group`.
+    #[must_use]
+    pub fn about(mut self, kind: impl Into<Option<String>>) -> Self {
+        self.add_kinds(kind.into());
+        self
+    }
+
+    fn add_kinds(&mut self, kinds: impl IntoIterator<Item = String>) {
+        let all: BTreeSet<String> = std::mem::take(&mut self.kinds).into_iter().chain(kinds).collect();
+        self.kinds = all.into_iter().collect();
+    }
+
     /// The machine-readable form.
     pub fn to_json(&self) -> JsonDiagnostic {
         let place = self.origin.as_ref().filter(|origin| !origin.text.is_empty()).map(Origin::line_column);
@@ -56,6 +71,7 @@ impl Diagnostic {
             line: place.map(|(line, _)| line),
             column: place.map(|(_, column)| column),
             help: self.help.clone(),
+            kinds: self.kinds.to_vec(),
         }
     }
 }
@@ -183,6 +199,7 @@ codes! {
     MissingType = "missing-type", Error, "A schema has no type, which the API server refuses";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
+    OnlyRead = "only-read", Warning, "A kind that can't be written may be an API of others that is only read";
     Pattern = "pattern", Error, "A regular expression that Go, and so the API server, can't compile";
     PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
     RbacAllow = "rbac-allow", Warning, "A comment that allows a finding says no reason, or there is no such finding";
@@ -269,6 +286,11 @@ impl Diagnostics {
         self.iter().filter(|diagnostic| diagnostic.code.severity() != Severity::Note).cloned().collect()
     }
 
+    /// The same, all about this custom resource.
+    pub fn about(self, kind: &str) -> Self {
+        self.0.into_iter().map(|diagnostic| diagnostic.about(kind.to_owned())).collect()
+    }
+
     /// Orders by file and offset (findings without a file first) and drops exact repetitions.
     pub fn sort(&mut self) {
         fn key(diagnostic: &Diagnostic) -> (Option<(&str, usize, usize)>, Code, &str) {
@@ -276,7 +298,14 @@ impl Diagnostics {
             (place, diagnostic.code, &diagnostic.message)
         }
         self.0.sort_by(|a, b| key(a).cmp(&key(b)));
-        self.0.dedup();
+        self.0.dedup_by(|repeated, first| {
+            let same =
+                key(repeated) == key(first) && (&repeated.help, &repeated.origin) == (&first.help, &first.origin);
+            if same {
+                first.add_kinds(std::mem::take(&mut repeated.kinds));
+            }
+            same
+        });
     }
 
     /// The machine-readable form.
@@ -321,6 +350,9 @@ pub struct JsonDiagnostic {
     /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// The custom resources that it is about, each as `Kind.group`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
 }
 
 /// Why a command or a step of it can't be done: what is wrong, and what to do next.
@@ -359,7 +391,7 @@ impl std::error::Error for Problem {}
 
 impl From<Problem> for Diagnostic {
     fn from(problem: Problem) -> Self {
-        Self { code: Code::CommandFailed, message: problem.message, origin: None, help: problem.help }
+        Self { help: problem.help, ..Self::new(Code::CommandFailed, problem.message) }
     }
 }
 
@@ -367,14 +399,12 @@ impl From<&anyhow::Error> for Diagnostic {
     /// The whole chain in one line; the help is the innermost one.
     fn from(error: &anyhow::Error) -> Self {
         let help = error.chain().filter_map(|cause| cause.downcast_ref::<Problem>()?.help.clone()).last();
-        Self { code: Code::CommandFailed, message: format!("{error:#}"), origin: None, help }
+        Self { help, ..Self::new(Code::CommandFailed, format!("{error:#}")) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

@@ -1,14 +1,17 @@
 //! `generate`: the source → CRDs and the manager's role.
 
 mod output;
+mod refused;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde_json::Value;
 
 use self::output::{Header, Output};
-use super::{Outcome, Usage, apply, update};
+use self::refused::Refused;
+use super::{Outcome, Usage, apply, apply_anyway, update};
 use crate::api;
 use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, Mendable, OutputFormat, PackageArgs};
 use crate::diagnostic::{Diagnostics, Problem};
@@ -21,7 +24,9 @@ use crate::manifest::{description, structural};
 use crate::parallel;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
-use crate::source::{CustomResource, FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree};
+use crate::source::{
+    Choice, CustomResource, FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree,
+};
 use crate::term::{Term, Verbosity};
 
 /// What to generate, and from what.
@@ -37,6 +42,9 @@ struct Options {
     engine: engine::Request,
     max_desc_len: Option<usize>,
     mend: Vec<Mendable>,
+    choice: Choice,
+    /// An error costs only what it is about.
+    keep_going: bool,
 }
 
 /// What is generated.
@@ -51,6 +59,24 @@ struct Manifests {
     scope: Option<Scope>,
     /// No CRD was left out on purpose, so that others on disk are stale.
     complete: bool,
+    /// The custom resources that there are, as `Kind.group`, where that matters: for what was not chosen or is refused.
+    kinds: Kinds,
+}
+
+/// Names of custom resources, each with the types that are their roots.
+type Roots = BTreeMap<String, BTreeSet<String>>;
+
+/// The custom resources that there are.
+#[derive(Default)]
+struct Kinds {
+    /// Those of the source, each with the types that are their roots.
+    roots: Roots,
+    /// Those that only an answer of the compiler has shown, too.
+    all: BTreeSet<String>,
+    /// Those of packages in which no answer is known to be right.
+    doubtful: BTreeSet<String>,
+    /// The role is not known to be complete.
+    doubtful_roles: bool,
 }
 
 pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
@@ -64,6 +90,11 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     let packages = Packages::find(Path::new("."), &selection(&args.packages))?;
     let features = packages.features(&features(&args.features)).map_err(Usage)?;
     let root = packages.root.clone();
+    let choice = Choice::new(&args.kinds.kind, &args.kinds.exclude).map_err(Usage)?;
+    if args.what == GenerateWhat::Rbac && !choice.is_all() {
+        let problem = Problem::new("`--kind` and `--exclude` choose CRDs, of which `generate rbac` writes none");
+        return Err(Usage(problem).into());
+    }
     let output = Output::new(&args.layout, &root)?;
     let project = if output.is_usual() { project(&root)? } else { own_project(&root)? };
     let header = Header::read(&args.layout)?;
@@ -82,23 +113,41 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         },
         max_desc_len: args.layout.max_desc_len,
         mend: args.mend.clone(),
+        choice,
+        keep_going: args.kinds.keep_going,
     };
     let mut found = Diagnostics::default();
     let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
-    let manifests = generate(&options, &Pending::default(), scope, &mut found, &mut |text| term.status(text))?;
+    let mut manifests = generate(&options, &Pending::default(), scope, &mut found, &mut |text| term.status(text))?;
     list(&manifests, term);
+    let refused = Refused::of(&manifests, &options, &found);
+    found.extend(refused.only_read(&manifests, &options.packages));
+    if options.keep_going && found.has_errors() {
+        refused.leave_out(&mut manifests);
+    }
     if output.is_stdout() {
         found.sort();
         term.diagnostics(&found);
-        if found.has_errors() {
-            return Ok(Outcome::Failed);
+        let outcome = match (found.has_errors(), options.keep_going) {
+            (false, _) => Outcome::Done,
+            (true, true) => Outcome::Partly,
+            (true, false) => Outcome::Failed,
+        };
+        if outcome != Outcome::Failed {
+            term.data(&output::text(&manifests, &header))?;
         }
-        term.data(&output::text(&manifests, &header))?;
-        return Ok(Outcome::Done);
+        refused.tell(&options, term);
+        return Ok(outcome);
     }
     let mut draft = Draft::open(output.base());
     if output.write(&manifests, &header, project.as_ref(), &mut draft)? {
-        found.extend(read_all(&options, &Pending::default())?);
+        let broken = read_all(&options, &Pending::default())?;
+        if options.keep_going && broken.has_errors() {
+            manifests.complete = false;
+            draft = Draft::open(output.base());
+            output.write(&manifests, &header, project.as_ref(), &mut draft)?;
+        }
+        found.extend(broken);
     }
     if args.write.check
         && args.what == GenerateWhat::All
@@ -110,7 +159,10 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     }
     std::mem::forget(manifests);
     found.sort();
-    apply(draft, found, &args.write)?.show(&args.write, term)
+    let report = if options.keep_going { apply_anyway } else { apply }(draft, found, &args.write)?;
+    let outcome = report.show(&args.write, term)?;
+    refused.tell(&options, term);
+    Ok(outcome)
 }
 
 /// The packages that the command line names.
@@ -168,6 +220,8 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         engine: engine::Request { engine: Engine::Static, ..engine::Request::default() },
         max_desc_len: None,
         mend: Vec::new(),
+        choice: Choice::default(),
+        keep_going: false,
     };
     let mut pending = Pending::default();
     for path in draft.paths() {
@@ -198,6 +252,7 @@ fn load(
     let (mut tree, wrong) = SourceTree::load_below(&options.packages.root, &member.dir, features, pending)?;
     found.extend(wrong);
     let missing = tree.restrict(&options.paths);
+    tree.choose(options.choice.clone());
     Ok((tree, missing))
 }
 
@@ -225,25 +280,35 @@ fn generate(
     say: &mut dyn FnMut(&str),
 ) -> Result<Manifests> {
     let (mut crds, mut markers) = (Vec::new(), Vec::new());
+    let mut kinds = Kinds::default();
     let mut nowhere = options.paths.clone();
     for member in members(options) {
-        let (mut tree, missing) = load(options, member, pending, found)?;
+        // An error in one package is a reason to stop, or only to leave out what is of it.
+        let mut here = if options.keep_going { Diagnostics::default() } else { std::mem::take(found) };
+        let (mut tree, missing) = load(options, member, pending, &mut here)?;
+        kinds.doubtful_roles |= here.has_errors();
         nowhere.retain(|path| missing.iter().any(|missing| path.components().eq(missing.components())));
         if options.what.crds() {
             let request = engine::Request { features: member.1.clone(), ..options.engine.clone() };
-            crds.extend(engine::crds(&mut tree, &request, found, say));
+            let answer = engine::crds(&mut tree, &request, &mut here, say);
+            crds.extend(answer.crds);
+            if !options.choice.is_all() || here.has_errors() {
+                kinds.add(api::names(&tree), answer.kinds, &here);
+            }
         }
         if options.what.rbac() {
             let ((of_package, diagnostics), read) = tree.settle(rbac::markers);
             markers.extend(of_package);
-            found.extend(diagnostics);
-            found.extend(read);
+            kinds.doubtful_roles |= diagnostics.has_errors() || read.has_errors();
+            here.extend(diagnostics);
+            here.extend(read);
             if let Some(scope) = scope.as_mut().filter(|scope| scope.confined_to.is_some()) {
                 let (kinds, read) = tree.settle(cluster_wide);
                 scope.cluster_wide.extend(kinds);
-                found.extend(read);
+                here.extend(read);
             }
         }
+        found.extend(here);
         if options.packages.members.len() == 1 {
             // The process ends soon: to take all of it apart piece by piece would be for nothing.
             std::mem::forget(tree);
@@ -255,8 +320,9 @@ fn generate(
             .help("`--paths` takes files and folders that `mod` reaches from the root of a crate")
             .into());
     }
-    let complete = options.packages.all && options.paths.is_empty();
-    let mut manifests = Manifests { complete, ..Manifests::default() };
+    kinds.check(&options.choice, found)?;
+    let complete = options.packages.all && options.paths.is_empty() && !options.choice.names_kinds();
+    let mut manifests = Manifests { complete, kinds, ..Manifests::default() };
     if options.what.crds() {
         manifests.crds = Some(finished(crds, options, found));
     }
@@ -264,6 +330,7 @@ fn generate(
         if let Some(scope) = scope {
             let (confined, findings) = scope.confine(markers, &options.role_name);
             markers = confined;
+            manifests.kinds.doubtful_roles |= findings.has_errors();
             found.extend(findings);
             manifests.scope = Some(scope);
         }
@@ -295,6 +362,7 @@ fn finish(mut crd: Crd, options: &Options) -> (Crd, Diagnostics) {
     let mut found: Diagnostics = mends.iter().map(Mend::done).collect();
     found.extend(mend::advice(&crd));
     found.extend(structural::check(&crd));
+    let found = found.about(&crd.name());
     (crd, found)
 }
 

@@ -132,6 +132,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
   |                            ^^^^
   |
   = help: say it with `extend(…)`
+1 of 2 kinds can't be written, `Thing.example.com`: `--exclude` leaves them out, `--keep-going` writes the others
 
 "#]]
     );
@@ -139,7 +140,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
     let said = project.generate("").success().err();
     assert!(
         said.starts_with(
-            "compiling `engine-bin`, because one thing needs the compiler:\n  \
+            "compiling `engine-bin`, because 1 of 2 kinds needs the compiler, `Thing.example.com`:\n  \
              src/api/v1.rs:4:28: `transform = …` runs code, in `Thing.spec.size` [schema-code]\n\
              the first time may take minutes; `--engine static` fails instead\n"
         ),
@@ -390,13 +391,25 @@ fn the_crdgen_of_the_project() {
   "changes": [],
   "diagnostics": [
     {
+      "code": "only-read",
+      "severity": "warning",
+      "message": "nothing calls `Other::crd()`, as is done for other kinds: `Other.example.com` may be an API of others that is only read",
+      "help": "leave it out with `--exclude Other.example.com`",
+      "kinds": [
+        "Other.example.com"
+      ]
+    },
+    {
       "code": "list-kind",
       "severity": "note",
       "message": "the CRD has no `listKind`, which the API server fills in: `Thing`",
       "file": "src/lib.rs",
       "line": 4,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored"
+      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "kinds": [
+        "Thing.example.com"
+      ]
     },
     {
       "code": "unknown-format",
@@ -405,7 +418,10 @@ fn the_crdgen_of_the_project() {
       "file": "src/lib.rs",
       "line": 5,
       "column": 9,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`"
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`",
+      "kinds": [
+        "Thing.example.com"
+      ]
     },
     {
       "code": "missing-crd",
@@ -414,7 +430,10 @@ fn the_crdgen_of_the_project() {
       "file": "src/lib.rs",
       "line": 11,
       "column": 12,
-      "help": "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`"
+      "help": "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`",
+      "kinds": [
+        "Other.example.com"
+      ]
     }
   ]
 }
@@ -451,7 +470,10 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 3,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored"
+      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "kinds": [
+        "Bare.example.com"
+      ]
     },
     {
       "code": "unknown-format",
@@ -460,7 +482,10 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 4,
       "column": 9,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`"
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`",
+      "kinds": [
+        "Bare.example.com"
+      ]
     },
     {
       "code": "not-structural",
@@ -469,7 +494,10 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 13,
       "column": 10,
-      "help": "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types"
+      "help": "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types",
+      "kinds": [
+        "Chosen.example.com"
+      ]
     },
     {
       "code": "crd-panic",
@@ -477,7 +505,10 @@ fn types_that_can_not_answer() {
       "message": "`crd()` of `Sized` panics at src/lib.rs:30:5: no size is known",
       "file": "src/lib.rs",
       "line": 19,
-      "column": 12
+      "column": 12,
+      "kinds": [
+        "Sized.example.com"
+      ]
     },
     {
       "code": "crd-panic",
@@ -485,7 +516,10 @@ fn types_that_can_not_answer() {
       "message": "`crd()` of `Gone` ends the process: exit status: 7",
       "file": "src/lib.rs",
       "line": 25,
-      "column": 12
+      "column": 12,
+      "kinds": [
+        "Gone.example.com"
+      ]
     }
   ]
 }

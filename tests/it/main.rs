@@ -28,6 +28,7 @@ mod generate;
 mod generated;
 mod http;
 mod init;
+mod kinds;
 mod load;
 mod manager;
 mod node;
