@@ -31,7 +31,9 @@ fn surely_wrong(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
 
 /// What derives of other releases say of these kinds is not known here.
 fn knows_the_derives(found: &Diagnostics, of: &Diagnostic) -> bool {
-    let mut releases = found.iter().filter(|diagnostic| diagnostic.code == Code::DependencyVersion);
+    let mut releases = found.iter().filter(|diagnostic| {
+        matches!(diagnostic.code, Code::DependencyVersion | Code::NewRelease | Code::NoLock)
+    });
     !releases.any(|release| release.kinds.is_empty() || release.kinds.iter().any(|kind| of.kinds.contains(kind)))
 }
 

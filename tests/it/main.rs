@@ -30,6 +30,7 @@ mod http;
 mod init;
 mod kinds;
 mod load;
+mod lock;
 mod manager;
 mod node;
 mod oracle;
