@@ -217,6 +217,7 @@ codes! {
     RbacWildcard = "rbac-wildcard", Warning, "A permission with `*`, which allows what nobody has thought of";
     RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
     RequestForbidden = "request-forbidden", Warning, "A request of the operator was refused, and not for lack of a permission";
+    ReleaseDiffers = "release-differs", Warning, "A new release gives another CRD than the source";
     ScalePath = "scale-path", Error, "A path of the scale subresource that the API server refuses";
     SchemaCode = "schema-code", Error, "A schema is made by code of the user";
     SchemaSize = "schema-size", Error, "A schema is too large for any API server";
@@ -234,6 +235,8 @@ codes! {
     UnsupportedType = "unsupported-type", Error, "A type expression is not supported";
     NoGit = "no-git", Warning, "The git repository of a new project could not be made";
     ManagerDiffers = "manager-differs", Warning, "The files in `src/manager` are not those that this version writes";
+    NotGenerated = "not-generated", Warning, "The CRDs of a new API are not written, since that needs the compiler";
+    NotRecorded = "not-recorded", Warning, "A new release that gives the CRDs of the source is not recorded as verified";
     NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";
     Unformatted = "unformatted", Warning, "A Rust file was written without rustfmt";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";

@@ -24,6 +24,7 @@ use self::cargo::Cargo;
 use self::dump::Answer as Printed;
 use self::kinds::{Kind, Metadata};
 pub use self::reason::{is_for_the_compiler, listed};
+use crate::api;
 use crate::cli::Engine;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::manifest::crd::{self, Crd, Definition};
@@ -49,6 +50,8 @@ pub struct Answer {
     pub crds: Vec<Crd>,
     /// Custom resources, as `Kind.group`, of which only an answer has shown that there are such.
     pub kinds: BTreeSet<String>,
+    /// New releases, such as `schemars 1.2.4`, with which both engines gave the same CRDs for all kinds of the package.
+    pub verified: Vec<String>,
 }
 
 /// The CRDs of a package. `found` is what was found before, and gets what is found now; `say` is told what takes a while.
@@ -65,15 +68,23 @@ pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, s
         });
         return merge(compiled.unwrap_or_else(Compiled::refused), found);
     }
-    let ((crds, mut refused), syntax) = crd::read_crds(tree);
+    let ((definitions, mut refused), syntax) = crd::read_definitions(tree);
     refused.extend(syntax);
+    let new = if request.engine == Engine::Auto { api::new_releases(tree) } else { Vec::new() };
+    let read = if new.is_empty() { Vec::new() } else { definitions.clone() };
+    let (crds, contradictions) = crd::merge(definitions);
+    refused.extend(contradictions);
+    refused.sort();
     if request.engine == Engine::Auto && !broken && is_for_the_compiler(&refused) {
         let compiled = Question::new(tree).and_then(|question| {
             say(&reason::explain(&refused, tree));
             question.ask(tree, request)
         });
         match compiled {
-            Ok(compiled) => return merge(compiled, found),
+            Ok(compiled) => {
+                let verified = compare::releases(tree, new, (&read, &refused), &compiled, found, say);
+                return Answer { verified, ..merge(compiled, found) };
+            }
             Err(why) => refused.extend(why),
         }
     }
@@ -94,7 +105,7 @@ fn merge(compiled: Compiled, found: &mut Diagnostics) -> Answer {
     if complete {
         found.extend(contradictions);
     }
-    Answer { crds, kinds }
+    Answer { crds, kinds, ..Answer::default() }
 }
 
 /// What the compiler is asked.

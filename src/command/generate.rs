@@ -1,6 +1,7 @@
 //! `generate`: the source → CRDs and the manager's role.
 
 mod output;
+mod record;
 mod refused;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,11 +11,12 @@ use anyhow::Result;
 use serde_json::Value;
 
 use self::output::{Header, Output};
+use self::record::Record;
 use self::refused::Refused;
 use super::{Outcome, Usage, apply, apply_anyway, update};
 use crate::api;
 use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, Mendable, OutputFormat, PackageArgs};
-use crate::diagnostic::{Code, Diagnostics, Problem};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::engine;
 use crate::manifest::crd::{self, Crd, Declaration};
 use crate::manifest::mend::{self, Mend};
@@ -59,6 +61,8 @@ struct Manifests {
     scope: Option<Scope>,
     /// No CRD was left out on purpose, so that others on disk are stale.
     complete: bool,
+    /// New releases with which a package in a folder gives the CRDs that were read.
+    verified: Vec<(PathBuf, Vec<String>)>,
     /// The custom resources that there are, as `Kind.group`, where that matters: for what was not chosen or is refused.
     kinds: Kinds,
 }
@@ -125,7 +129,9 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     if options.keep_going && found.has_errors() {
         refused.leave_out(&mut manifests);
     }
+    let record = Record { base: output.base(), folder: &root, write: &args.write, stdout: args.layout.stdout };
     if output.is_stdout() {
+        found.extend(record.not_made(&manifests.verified));
         found.sort();
         term.diagnostics(&found);
         let outcome = match (found.has_errors(), options.keep_going) {
@@ -157,9 +163,12 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     {
         found.push(differs);
     }
+    let next = record.make(&manifests.verified, &mut draft)?;
+    found.extend(record.not_made(&manifests.verified));
     std::mem::forget(manifests);
     found.sort();
-    let report = if options.keep_going { apply_anyway } else { apply }(draft, found, &args.write)?;
+    let mut report = if options.keep_going { apply_anyway } else { apply }(draft, found, &args.write)?;
+    report.next = next;
     let outcome = report.show(&args.write, term)?;
     refused.tell(&options, term);
     Ok(outcome)
@@ -231,9 +240,16 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     }
     let mut found = Diagnostics::default();
     let scope = scope(draft, project)?;
-    let manifests = generate(&options, &pending, Some(scope), &mut found, &mut |_| {})?;
-    // A new project gets its lock file from the next command of cargo, which chooses the newest releases.
-    found = found.iter().filter(|found| found.code != Code::NoLock).cloned().collect();
+    let mut manifests = generate(&options, &pending, Some(scope), &mut found, &mut |_| {})?;
+    let mut of_release = found.iter().filter(|found| found.code == Code::NewRelease);
+    let new = of_release.next().map(|new| {
+        manifests.crds = None;
+        let message = format!("the CRDs are not written, since {}", new.message);
+        Diagnostic::new(Code::NotGenerated, message).help("run `memcached-sdk generate`: it compiles once")
+    });
+    // The lock file of a new project is made afterwards, of releases that its manifest asks for.
+    let told = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
+    found = told.chain(new).collect();
     if Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)? {
         found.extend(read_all(&options, &pending)?);
     }
@@ -283,6 +299,7 @@ fn generate(
 ) -> Result<Manifests> {
     let (mut crds, mut markers) = (Vec::new(), Vec::new());
     let mut kinds = Kinds::default();
+    let mut verified = Vec::new();
     let mut nowhere = options.paths.clone();
     for member in members(options) {
         // An error in one package is a reason to stop, or only to leave out what is of it.
@@ -294,6 +311,7 @@ fn generate(
             let request = engine::Request { features: member.1.clone(), ..options.engine.clone() };
             let answer = engine::crds(&mut tree, &request, &mut here, say);
             crds.extend(answer.crds);
+            verified.extend(Some((member.0.dir.clone(), answer.verified)).filter(|(_, releases)| !releases.is_empty()));
             if !options.choice.is_all() || here.has_errors() {
                 kinds.add(api::names(&tree), answer.kinds, &here);
             }
@@ -324,7 +342,7 @@ fn generate(
     }
     kinds.check(&options.choice, found)?;
     let complete = options.packages.all && options.paths.is_empty() && !options.choice.names_kinds();
-    let mut manifests = Manifests { complete, kinds, ..Manifests::default() };
+    let mut manifests = Manifests { complete, kinds, verified, ..Manifests::default() };
     if options.what.crds() {
         manifests.crds = Some(finished(crds, options, found));
     }

@@ -106,6 +106,7 @@ impl Metadata {
                         }
                     }
                 }
+                // The releases that are verified are read where releases matter.
                 ("verified", Some(_)) => {}
                 ("crdgen" | "crds" | "verified", _) => found.push(
                     Diagnostic::new(

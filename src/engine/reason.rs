@@ -31,15 +31,16 @@ fn surely_wrong(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
 
 /// What derives of other releases say of these kinds is not known here.
 fn knows_the_derives(found: &Diagnostics, of: &Diagnostic) -> bool {
-    let mut releases = found.iter().filter(|diagnostic| {
-        matches!(diagnostic.code, Code::DependencyVersion | Code::NewRelease | Code::NoLock)
-    });
+    let mut releases = found
+        .iter()
+        .filter(|diagnostic| matches!(diagnostic.code, Code::DependencyVersion | Code::NewRelease | Code::NoLock));
     !releases.any(|release| release.kinds.is_empty() || release.kinds.iter().any(|kind| of.kinds.contains(kind)))
 }
 
 /// Nothing that was read of the package is known to be right: its releases are others.
 pub(super) fn is_of_another_release(found: &Diagnostics) -> bool {
-    found.iter().any(|diagnostic| diagnostic.code == Code::DependencyVersion && diagnostic.kinds.is_empty())
+    let codes = [Code::DependencyVersion, Code::NoLock];
+    found.iter().any(|diagnostic| codes.contains(&diagnostic.code) && diagnostic.kinds.is_empty())
 }
 
 pub(super) fn errors(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {

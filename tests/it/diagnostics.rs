@@ -277,7 +277,7 @@ fn golden(code: Code, text: &str) {
 }
 
 /// Of codes that need cargo, git or rustfmt the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 11] = [
+const ELSEWHERE: [(Code, &str); 15] = [
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),
@@ -287,6 +287,10 @@ const ELSEWHERE: [(Code, &str); 11] = [
     (Code::MissingCrd, "engine.rs"),
     (Code::NoGit, "init.rs"),
     (Code::NotFetched, "create_api.rs"),
+    (Code::NotGenerated, "new_release.rs"),
+    (Code::NotRecorded, "new_release.rs"),
+    (Code::OnlyRead, "kinds.rs"),
+    (Code::ReleaseDiffers, "new_release.rs"),
     (Code::Syntax, "any_project.rs"),
     (Code::Unformatted, "tidy.rs"),
 ];

@@ -20,7 +20,7 @@ const HARD: &str = "#[serde(default = \"size\")]\n    pub size: i32,";
 
 fn project(lib: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.file("Cargo.toml", MANIFEST).file("src/lib.rs", lib);
+    sandbox.file("Cargo.toml", MANIFEST).file("src/lib.rs", lib).lock();
     sandbox
 }
 
@@ -279,6 +279,7 @@ fn packages_are_told_apart() {
         let manifest = MANIFEST.replace("\"op\"", &format!("\"{package}\"")).replace("\"5\"", version);
         sandbox.file(&format!("{package}/Cargo.toml"), &manifest).file(&format!("{package}/src/lib.rs"), &lib);
     }
+    sandbox.lock();
     sandbox.run("generate crds --engine static").code(1);
     assert_eq!(written(&sandbox), [""; 0]);
     let said = sandbox.run("generate crds --engine static --keep-going").code(1).err();

@@ -32,6 +32,7 @@ mod kinds;
 mod load;
 mod lock;
 mod manager;
+mod new_release;
 mod node;
 mod oracle;
 mod plan;

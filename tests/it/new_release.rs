@@ -38,23 +38,28 @@ fn an_api_for_a_project_on_a_new_release() {
     let api = "create api --group cache --version v1alpha1 --kind Memcached";
     let sandbox = Sandbox::project("");
     sandbox.file("Cargo.lock", &updated("demo"));
-    let said = sandbox.run(api).success().err();
+    // It would fetch what does not exist.
+    let said = sandbox.finish(api, sandbox.command(api).env("CARGO", "true")).success().err();
     let warning = said.split("\n\n").next().unwrap().to_owned() + "\n";
-    snapbox::assert_data_eq!(warning, str![[r#"
+    snapbox::assert_data_eq!(
+        warning,
+        str![[r#"
 fetching the dependencies with cargo
-warning[not-generated]: the CRDs are not written, since schemars 1.2.4 is newer than the releases whose CRDs are known here
+warning[not-generated]: the CRDs are not written, since schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
 help: run `memcached-sdk generate`: it compiles once
+10 created, 8 updated
 
-"#]]);
+"#]]
+    );
     assert!(!sandbox.path(crd).exists());
     sandbox.run("generate --engine static").code(1).stderr(str![[r#"
-error[new-release]: schemars 1.2.4 is newer than the releases whose CRDs are known here
+error[new-release]: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
  --> Cargo.toml:1:1
   |
 1 | [package]
   | ^
   |
-  = help: run `memcached-sdk generate --verify`: it compiles once, compares, and records that both are equal
+  = help: run `memcached-sdk generate --verify`, which compiles once, compares, and records that they are equal
 
 "#]]);
     let manifest = sandbox.read("Cargo.toml") + VERIFIED;
@@ -182,8 +187,13 @@ fn new_releases_are_verified_once() {
     registries[1].release("kube-derive", "5.0.0", "5.2.0", &|_, text| {
         text.replace("Auto-generated derived type", "Derived type")
     });
-    registries[1].release("kube", "5.0.0", "5.2.0", &|_, text| {
-        text.replacen("\"=5.0.0\"", "\"=5.1.0\"", 1).replacen("\"=5.0.0\"", "\"=5.2.0\"", 1)
+    registries[1].release("kube", "5.0.0", "5.2.0", &|path, text| {
+        if path != "Cargo.toml" {
+            return text;
+        }
+        let mut manifest: toml_edit::DocumentMut = text.replace("\"=5.0.0\"", "\"=5.1.0\"").parse().unwrap();
+        manifest["dependencies"]["kube-derive"]["version"] = toml_edit::value("=5.2.0");
+        manifest.to_string()
     });
     let use_registry = |name: &str| {
         let config = format!(
@@ -205,13 +215,13 @@ fn new_releases_are_verified_once() {
     use_registry("same");
 
     generate("--engine static").code(1).stderr(str![[r#"
-error[new-release]: schemars 1.2.4 is newer than the releases whose CRDs are known here
+error[new-release]: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
  --> Cargo.toml:1:1
   |
 1 | [package]
   | ^
   |
-  = help: run `memcached-sdk generate --verify`: it compiles once, compares, and records that both are equal
+  = help: run `memcached-sdk generate --verify`, which compiles once, compares, and records that they are equal
 
 warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
@@ -224,12 +234,14 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 "#]]);
     let before = sandbox.files();
     let run = generate("--dry-run --diff").success();
-    snapbox::assert_data_eq!(said(&run), str![[r#"
+    snapbox::assert_data_eq!(
+        said(&run),
+        str![[r#"
 compiling `new-release`, because one thing needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than the releases whose CRDs are known here [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
-warning[not-recorded]: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0` gives the CRDs that the source says, which is not recorded with `--dry-run`
+warning[not-recorded]: not recorded with `--dry-run`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 help: run `memcached-sdk generate crds`, or write `verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
 
 warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
@@ -241,14 +253,17 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
 1 created, 1 updated: nothing was written
 
-"#]]);
+"#]]
+    );
     assert!(run.out().contains("+[package.metadata.memcached-sdk]\n+verified = ["), "{}", run.out());
-    snapbox::assert_data_eq!(said(&generate("--check").code(3)), str![[r#"
+    snapbox::assert_data_eq!(
+        said(&generate("--check").code(3)),
+        str![[r#"
 compiling `new-release`, because one thing needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than the releases whose CRDs are known here [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
-warning[not-recorded]: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0` gives the CRDs that the source says, which is not recorded with `--check`
+warning[not-recorded]: not recorded with `--check`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 help: run `memcached-sdk generate crds`, or write `verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
 
 warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
@@ -260,14 +275,17 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
 1 created: run the command without `--check` to write them
 
-"#]]);
+"#]]
+    );
     let run = generate("--stdout").success();
-    snapbox::assert_data_eq!(said(&run), str![[r#"
+    snapbox::assert_data_eq!(
+        said(&run),
+        str![[r#"
 compiling `new-release`, because one thing needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than the releases whose CRDs are known here [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
-warning[not-recorded]: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0` gives the CRDs that the source says, which is not recorded with `--stdout`
+warning[not-recorded]: not recorded with `--stdout`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 help: run `memcached-sdk generate crds`, or write `verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
 
 warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
@@ -278,17 +296,20 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
   |
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
 
-"#]]);
+"#]]
+    );
     assert_eq!(run.out(), known);
     assert_eq!(sandbox.files(), before);
 
     // Not all kinds are compared.
-    snapbox::assert_data_eq!(said(&generate("--kind Thing").success()), str![[r#"
+    snapbox::assert_data_eq!(
+        said(&generate("--kind Thing").success()),
+        str![[r#"
 compiling `new-release`, because one thing needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than the releases whose CRDs are known here [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
-not recorded as verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`, since only a part of the kinds was compared
+not recorded as verified, since only a part of the kinds was compared: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
@@ -298,18 +319,21 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
 1 created
 
-"#]]);
+"#]]
+    );
     let lib = sandbox.read("src/lib.rs");
     let hard = kind("Hard", "    #[serde(default = \"size\")]\n    pub size: usize,\n")
         + "fn size() -> usize {\n    std::env::args().count()\n}\n";
     sandbox.file("src/lib.rs", &(lib.clone() + &hard));
-    snapbox::assert_data_eq!(said(&generate("").success()), str![[r#"
+    snapbox::assert_data_eq!(
+        said(&generate("").success()),
+        str![[r#"
 compiling `new-release`, because 2 things need the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than the releases whose CRDs are known here [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
   src/lib.rs:13:5: default value: cannot evaluate `std::env::args()` without running code, in `Hard.spec.size` [default-value]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 2 CRD versions: no difference
-not recorded as verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`, since the source does not decide `Hard.example.com`
+not recorded as verified, since the source does not decide `Hard.example.com`: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
@@ -327,14 +351,17 @@ warning[unknown-format]: the API server knows no format `uint`: `spec.size` in `
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
 1 created, 1 unchanged
 
-"#]]);
+"#]]
+    );
     assert_eq!(sandbox.read("Cargo.toml"), MANIFEST);
 
     sandbox.file("src/lib.rs", &lib);
     let run = generate("").success();
-    snapbox::assert_data_eq!(said(&run), str![[r#"
+    snapbox::assert_data_eq!(
+        said(&run),
+        str![[r#"
 compiling `new-release`, because one thing needs the compiler:
-  Cargo.toml:1:1: schemars 1.2.4 is newer than the releases whose CRDs are known here [new-release]
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
 warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
@@ -345,16 +372,38 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
   |
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
 1 updated, 1 removed, 1 unchanged
-`Cargo.toml` records that `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0` is verified: now the source answers
+`Cargo.toml` records as verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`; from now on the source answers
 
-"#]]);
-    snapbox::assert_data_eq!(run.out(), str![[r#"
+"#]]
+    );
+    snapbox::assert_data_eq!(
+        run.out(),
+        str![[r#"
 update    Cargo.toml
 remove    config/crd/bases/example.com_hards.yaml
 
-"#]]);
+"#]]
+    );
     let recorded = sandbox.read("Cargo.toml");
-    snapbox::assert_data_eq!(recorded.strip_prefix(MANIFEST).unwrap(), str![[""]]);
+    snapbox::assert_data_eq!(
+        recorded.clone(),
+        str![[r#"
+[package]
+name = "new-release"
+edition = "2024"
+
+[package.metadata.memcached-sdk]
+verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]
+
+[dependencies]
+k8s-openapi = { version = "0.29", features = ["v1_36"] }
+kube = { version = "5", default-features = false, features = ["derive"] }
+schemars = "1"
+serde = { version = "1", features = ["derive"] }
+serde_json = "1"
+
+"#]]
+    );
     assert_eq!(sandbox.read(THING), known);
     // Without cargo.
     sandbox.finish("", command("--check").env("PATH", "").env_remove("CARGO")).success();
@@ -368,7 +417,42 @@ remove    config/crd/bases/example.com_hards.yaml
 
     use_registry("other");
     let run = generate("").success();
-    snapbox::assert_data_eq!(said(&run), str![[""]]);
+    snapbox::assert_data_eq!(
+        said(&run),
+        str![[r#"
+compiling `new-release`, because one thing needs the compiler:
+  Cargo.toml:1:1: kube 5.2.0 is newer than this program, which does not know what it changed in CRDs [new-release]
+the first time may take minutes; `--engine static` fails instead
+warning[release-differs]: the compiler gives another CRD for `Thing`, version `v1` of `example.com`:
+                          --- read
+                          +++ compiled
+                          @@ -14,7 +14,7 @@
+                             - name: v1
+                               schema:
+                                 openAPIV3Schema:
+                          -        description: Auto-generated derived type for ThingSpec via `CustomResource`
+                          +        description: Derived type for ThingSpec via `CustomResource`
+                                   properties:
+                                     spec:
+                                       properties:
+ --> src/lib.rs:3:12
+  |
+3 | pub struct ThingSpec {
+  |            ^^^^^^^^^
+  |
+  = help: the CRDs are those of the compiler; a newer memcached-sdk may know the release
+
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:4:9
+  |
+4 |     pub size: u8,
+  |         ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+1 updated
+
+"#]]
+    );
     assert_eq!(sandbox.read("Cargo.toml"), recorded);
     assert_eq!(sandbox.read(THING), known.replace("Auto-generated derived type", "Derived type"));
     let before = sandbox.files();

@@ -27,7 +27,7 @@ impl Record<'_> {
             if let Some(path) = self.path(dir)? {
                 draft.edit(&path, |text| cargo_toml::record_verified(text, releases))?;
                 said.push(format!(
-                    "`{path}` records that `{}` is verified: now the source answers",
+                    "`{path}` records as verified: `{}`; from now on the source answers",
                     releases.join("`, `")
                 ));
             }
@@ -52,8 +52,7 @@ impl Record<'_> {
             let manifest = dir.join("Cargo.toml");
             let manifest = manifest.strip_prefix(self.folder).unwrap_or(&manifest).display().to_string();
             let list = releases.iter().map(|release| format!("\"{release}\"")).collect::<Vec<_>>().join(", ");
-            let message =
-                format!("`{}` gives the CRDs that the source says, which is not recorded {why}", releases.join("`, `"));
+            let message = format!("not recorded {why}, but verified: `{}`", releases.join("`, `"));
             let help = format!(
                 "run `memcached-sdk generate crds`, or write `verified = [{list}]` below `[package.metadata.memcached-sdk]` in \
                  `{manifest}`"

@@ -53,7 +53,7 @@ impl Kinds {
 
 /// With such an error nothing that was read of a package is known to be right.
 fn is_about_all(found: &Diagnostic) -> bool {
-    let codes = [Code::CrdPanic, Code::DependencyVersion, Code::Syntax];
+    let codes = [Code::CrdPanic, Code::DependencyVersion, Code::NewRelease, Code::NoLock, Code::Syntax];
     found.kinds.is_empty() && codes.contains(&found.code)
 }
 
