@@ -287,7 +287,9 @@ impl Diagnostics {
             brief.push(diagnostic);
         }
         counts.retain(|_, count| *count > SHOWN);
-        counts.values_mut().for_each(|count| *count -= SHOWN);
+        for count in counts.values_mut() {
+            *count -= SHOWN;
+        }
         (brief, counts)
     }
 
