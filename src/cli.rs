@@ -274,7 +274,7 @@ pub struct GenerateArgs {
     /// Who says what the CRDs are
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
     pub engine: Engine,
-    /// Ask both engines and compare their answers: a difference is an error
+    /// Ask both engines and compare their answers: a difference is an error; new releases that agree are recorded
     #[arg(long, conflicts_with = "engine")]
     pub verify: bool,
     /// Change in the CRDs what Kubernetes would like otherwise; without it they say exactly what the types say

@@ -3,7 +3,7 @@
 //! Analysis never fails on user code: it returns its best value together with [`Diagnostics`]. A command that cannot
 //! go on fails with a [`Problem`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -286,7 +286,7 @@ impl Diagnostics {
         self.0.iter().any(|diagnostic| diagnostic.code.severity() == Severity::Error)
     }
 
-    /// Those that people see without asking for more.
+    /// Those that are more than a note.
     pub fn without_notes(&self) -> Self {
         self.iter().filter(|diagnostic| diagnostic.code.severity() != Severity::Note).cloned().collect()
     }
@@ -294,6 +294,27 @@ impl Diagnostics {
     /// The same, all about this custom resource.
     pub fn about(self, kind: &str) -> Self {
         self.0.into_iter().map(|diagnostic| diagnostic.about(kind.to_owned())).collect()
+    }
+
+    /// Those that people see without asking for more, and of the warnings that come in numbers how many are left out.
+    pub fn brief(&self) -> (Self, BTreeMap<Code, usize>) {
+        const SHOWN: usize = 3;
+        let (mut brief, mut counts) = (Self::default(), BTreeMap::new());
+        for diagnostic in self.without_notes().0 {
+            if matches!(diagnostic.code, Code::UnknownFormat | Code::UnreadMacro) {
+                let count = counts.entry(diagnostic.code).or_insert(0);
+                *count += 1;
+                if *count > SHOWN {
+                    continue;
+                }
+            }
+            brief.push(diagnostic);
+        }
+        counts.retain(|_, count| *count > SHOWN);
+        for count in counts.values_mut() {
+            *count -= SHOWN;
+        }
+        (brief, counts)
     }
 
     /// Orders by file and offset (findings without a file first) and drops exact repetitions.

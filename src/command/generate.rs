@@ -342,7 +342,7 @@ fn generate(
     }
     kinds.check(&options.choice, found)?;
     let complete = options.packages.all && options.paths.is_empty() && !options.choice.names_kinds();
-    let mut manifests = Manifests { complete, kinds, verified, ..Manifests::default() };
+    let mut manifests = Manifests { complete, verified, kinds, ..Manifests::default() };
     if options.what.crds() {
         manifests.crds = Some(finished(crds, options, found));
     }
