@@ -71,19 +71,21 @@ pub struct Declaration {
     pub places: Arc<Places>,
     /// The scale subresource that its attributes ask for.
     pub scale: Option<Scale>,
+    /// The type that the derive generates.
+    pub root: Option<String>,
 }
 
 impl Declaration {
     /// A type of which nothing else is known.
     pub fn at(origin: Origin) -> Self {
-        Self { origin, places: Arc::default(), scale: None }
+        Self { origin, places: Arc::default(), scale: None, root: None }
     }
 }
 
 impl From<&Api> for Declaration {
     fn from(api: &Api) -> Self {
         let places = api.schema.as_ref().map(|(graph, root)| graph.places(*root)).unwrap_or_default();
-        Self { origin: api.origin.clone(), places, scale: api.scale.clone() }
+        Self { origin: api.origin.clone(), places, scale: api.scale.clone(), root: Some(api.root.clone()) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use super::files;
 
@@ -45,10 +45,22 @@ fn find(tokens: TokenStream, asked: &mut BTreeSet<String>) {
         for (at, token) in tokens.iter().enumerate() {
             match token {
                 TokenTree::Group(group) => left.push(group.stream()),
-                TokenTree::Ident(ident) if ident == "crd" => asked.extend(before(&tokens[..at])),
+                TokenTree::Ident(ident) if ident == "crd" => {
+                    let name = before(&tokens[..at]).filter(|name| is_function(name, tokens.get(at + 1)));
+                    asked.extend(name);
+                }
                 TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
             }
         }
+    }
+}
+
+/// `crd` is called, or is a function of a type and no module.
+fn is_function(of: &str, next: Option<&TokenTree>) -> bool {
+    match next {
+        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => true,
+        Some(TokenTree::Punct(punct)) if punct.as_char() == ':' => false,
+        _ => !of.starts_with(char::is_lowercase),
     }
 }
 
@@ -85,6 +97,7 @@ mod tests {
             ("macro_rules! m { ($kind:ident) => { $kind::crd() } }", vec!["kind"]),
             ("/// See `Foo::crd()`.\nfn crd() { let crd = \"Foo::crd()\"; x.crd(); crd::new(); }", vec![]),
             ("fn f<T: Ext>() { T::crd(); <U>::crd(); let f = Foo::crd; }", vec!["Foo", "T", "U"]),
+            ("use crate::crd; use a::{b::crd, c::crd::D}; fn f() -> E::crd::F { x(G::crd) }", vec!["G"]),
             ("use a as b; fn f() { G::<X>::crd(); <G<X> as Ext>::crd(); }", vec!["<"]),
         ] {
             let mut asked = BTreeSet::new();

@@ -586,7 +586,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 fn with_cargo(script: &str, lib: &str) -> (Sandbox, impl Fn(&str) -> Command + use<>) {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
-    sandbox.file("src/lib.rs", lib).file("Cargo.toml", &manifest("op").to_string());
+    sandbox.file("src/lib.rs", lib).file("Cargo.toml", &manifest("op").to_string()).lock();
     sandbox.file("bin/cargo", &format!("#!/bin/sh\n{script}\n"));
     let program = sandbox.path("bin/cargo");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -634,6 +634,32 @@ error[serde-attribute]: unknown serde field attribute `renam`, in `Other.spec`
    |             ^^^^^
 
 "#]]);
+}
+
+/// What cargo would choose only cargo knows.
+#[cfg(unix)]
+#[test]
+fn without_a_lock_file_cargo_chooses() {
+    let (sandbox, command) = with_cargo("exit 1", &resource("Thing", "    size: i32,\n"));
+    sandbox.finish("", &mut command("--check")).code(3);
+    std::fs::remove_file(sandbox.path("Cargo.lock")).unwrap();
+    sandbox.finish("", &mut command("")).code(1).stderr(str![[r#"
+compiling `op`, because one thing needs the compiler:
+  Cargo.toml:1:1: without a `Cargo.lock` it is open on which releases of kube and schemars the project is [no-lock]
+the first time may take minutes; `--engine static` fails instead
+error[compile-failed]: cargo can't read the manifest of `op`; what it says is above
+
+error[no-lock]: without a `Cargo.lock` it is open on which releases of kube and schemars the project is
+ --> Cargo.toml:1:1
+  |
+1 | [package]
+  | ^
+  |
+  = help: run `cargo generate-lockfile`
+
+"#]]);
+    let lines = sandbox.finish("", &mut command("--engine static")).code(1).err();
+    assert!(lines.contains("error[no-lock]") && lines.contains("help: run `cargo generate-lockfile`"), "{lines}");
 }
 
 #[cfg(unix)]

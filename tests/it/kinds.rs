@@ -119,7 +119,7 @@ error[default-value]: default value: cannot evaluate `std::env::args()` without 
    |     ^^^^^^^^^^^^^^^^
    |
    = help: use literals, constants, or functions that only return them
-1 of 3 kinds can't be written, `Pear.example.com`: `--exclude` leaves them out, `--keep-going` writes the others
+1 of 3 kinds can't be written: `--exclude Pear.example.com` leaves them out, `--keep-going` writes the others
 
 "#]]);
     assert_eq!(written(&sandbox), [""; 0]);
@@ -293,8 +293,8 @@ fn a_kind_whose_crd_nobody_asks_for() {
     let sandbox = mixed();
     sandbox.file("src/bin/crdgen.rs", "fn main() {\n    print(&[op::Apple::crd(), <op::Route as Ext>::crd()]);\n}\n");
     sandbox.run("generate crds --engine static").code(1).stderr(str![[r#"
-warning[only-read]: nothing calls `Pear::crd()`, as is done for other kinds: `Pear.example.com` may be an API of others that is only read
-help: leave it out with `--exclude Pear.example.com`
+warning[only-read]: nothing calls `crd()` of `Pear.example.com`, as is done for other kinds: it may be an API of others that is only read
+help: leave out what is only read: `--exclude Pear.example.com`
 
 error[default-value]: default value: cannot evaluate `std::env::args()` without running code, in `Pear.spec.size`
   --> src/lib.rs:18:5
@@ -303,7 +303,7 @@ error[default-value]: default value: cannot evaluate `std::env::args()` without 
    |     ^^^^^^^^^^^^^^^^
    |
    = help: use literals, constants, or functions that only return them
-1 of 3 kinds can't be written, `Pear.example.com`: `--exclude` leaves them out, `--keep-going` writes the others
+1 of 3 kinds can't be written: `--exclude Pear.example.com` leaves them out, `--keep-going` writes the others
 
 "#]]);
     for (path, calls) in [
@@ -365,4 +365,29 @@ fn all_errors_are_told_at_once() {
 
 "#]]
     );
+}
+
+#[test]
+fn a_lock_file_that_is_there_is_not_missed() {
+    let sandbox = Sandbox::new();
+    let k8s = "k8s-openapi = { version = \"0.26\", features = [\"v1_30\"] }\n";
+    let field = "pub pod: k8s_openapi::api::core::v1::PodSpec,";
+    sandbox
+        .file("Cargo.toml", &(MANIFEST.to_owned() + k8s))
+        .file("src/lib.rs", &kind("Thing", "a.io", "v1", field))
+        .lock();
+    let lock = sandbox.read("Cargo.lock");
+    let left: Vec<&str> = lock.lines().filter(|line| !line.starts_with(" \"k8s-openapi")).collect();
+    for (lock, expected) in [
+        (left.join("\n"), "`Cargo.lock` has no k8s-openapi, so only the feature"),
+        (String::new(), "without a `Cargo.lock` only the feature"),
+    ] {
+        if lock.is_empty() {
+            std::fs::remove_file(sandbox.path("Cargo.lock")).unwrap();
+        } else {
+            sandbox.file("Cargo.lock", &lock);
+        }
+        let said = sandbox.run("generate crds --engine static").code(1).err();
+        assert!(said.contains(expected), "{said}");
+    }
 }

@@ -72,8 +72,12 @@ impl Refused {
 
     /// Of those that nothing in the workspace asks for its CRD: types of an API that is somebody else's.
     pub(super) fn only_read(&self, manifests: &Manifests, packages: &Packages) -> Diagnostics {
-        let roots = &manifests.kinds.roots;
-        if self.kinds.is_empty() || self.kinds.len() == self.of {
+        let mut roots = manifests.kinds.roots.clone();
+        for crd in manifests.crds.iter().flatten() {
+            let generated = crd.declared.values().filter_map(|declared| declared.root.clone());
+            roots.entry(crd.name()).or_default().extend(generated);
+        }
+        if self.kinds.is_empty() {
             return Diagnostics::default();
         }
         let asked = asked_for_crds(&packages.workspace());
@@ -82,17 +86,22 @@ impl Refused {
         if asked.is_empty() || !asked.iter().all(|name| declared.contains(name)) {
             return Diagnostics::default();
         }
-        let names = self.kinds.iter().filter_map(|name| Some((name, roots.get(name)?)));
-        let unasked = names.filter(|(_, roots)| roots.is_disjoint(&asked));
-        let finding = |(name, roots): (&String, &BTreeSet<String>)| {
-            let root = roots.iter().next().unwrap_or(name);
-            let message = format!(
-                "nothing calls `{root}::crd()`, as is done for other kinds: `{name}` may be an API of others that is only read"
-            );
-            let found = Diagnostic::new(Code::OnlyRead, message).help(format!("leave it out with `--exclude {name}`"));
-            found.about(name.clone())
-        };
-        unasked.map(finding).collect()
+        let doubtful = &manifests.kinds.doubtful;
+        let unasked =
+            |name: &&String| roots.get(*name).is_some_and(|roots| !roots.is_empty() && roots.is_disjoint(&asked));
+        let names: BTreeSet<&str> =
+            self.kinds.iter().filter(|name| !doubtful.contains(*name)).filter(unasked).map(String::as_str).collect();
+        if names.is_empty() {
+            return Diagnostics::default();
+        }
+        let whose =
+            if names.len() == 1 { "it may be an API of others that is" } else { "they may be APIs of others that are" };
+        let message =
+            format!("nothing calls `crd()` of {}, as is done for other kinds: {whose} only read", listed(&names));
+        let flag = names.iter().copied().collect::<Vec<_>>().join(",");
+        let found =
+            Diagnostic::new(Code::OnlyRead, message).help(format!("leave out what is only read: `--exclude {flag}`"));
+        Diagnostics::from_iter([names.into_iter().map(str::to_owned).fold(found, Diagnostic::about)])
     }
 
     /// Leaves what is exact.
@@ -116,8 +125,9 @@ impl Refused {
                 term.status(&format!("not written: {}", all.join(", ")));
             }
         } else if !self.kinds.is_empty() && self.kinds.len() < self.of {
+            let names = self.kinds.iter().map(String::as_str).collect::<Vec<_>>().join(",");
             term.status(&format!(
-                "{} of {} kinds can't be written, {names}: `--exclude` leaves them out, `--keep-going` writes the others",
+                "{} of {} kinds can't be written: `--exclude {names}` leaves them out, `--keep-going` writes the others",
                 self.kinds.len(),
                 self.of
             ));
