@@ -95,6 +95,35 @@ fn scaffolds_have_no_finding() {
     }
 }
 
+/// What the manager could request with other flags excuses no marker.
+#[test]
+fn an_election_that_is_off_excuses_nothing() {
+    let excess = |sandbox: &Sandbox| {
+        let report: serde_json::Value = serde_json::from_str(&sandbox.run("rbac lint -o json").out()).unwrap();
+        let found = report["diagnostics"].as_array().unwrap().iter();
+        let found = found.filter(|found| found["code"] == "rbac-excess" && found["file"] == "src/main.rs");
+        found.map(|found| found["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let sandbox = Sandbox::project("");
+    let markers = "// +kubebuilder:rbac:groups=core,resources=pods,verbs=get;delete\n\
+                   // +kubebuilder:rbac:groups=core,resources=nodes,verbs=get\n\n";
+    let main = sandbox.read("src/main.rs");
+    sandbox.file("src/main.rs", &format!("{main}{markers}"));
+    let nodes = "nothing in the code uses `get nodes`";
+    assert_eq!(excess(&sandbox), ["nothing in the code uses `get,delete pods`", nodes]);
+    sandbox.replace(
+        "config/default/kustomization.yaml",
+        "#components:\n#- ../components/leader-for-life\n",
+        "components:\n- ../components/leader-for-life\n",
+    );
+    assert_eq!(excess(&sandbox), [nodes]);
+    let patch = "config/components/leader-for-life/manager_args_patch.yaml";
+    let takeover =
+        "- op: add\n  path: /spec/template/spec/containers/0/args/-\n  value: --leader-election-takeover-after=1m\n";
+    sandbox.file(patch, &(sandbox.read(patch) + takeover));
+    assert_eq!(excess(&sandbox), [""; 0]);
+}
+
 /// Each change of a scaffolded project to what its files declare is found, where it was made.
 #[test]
 fn what_config_binds_counts() {

@@ -144,8 +144,7 @@ impl Declared {
         let mut grants = manifests.of_markers(&markers, &home);
         grants.extend(manifests.grants(&home, &generated));
         let allows = allows(&grants);
-        let elects = code.usages.iter().any(|usage| usage.role == Some(ELECTION));
-        let optional = if elects { leader_for_life() } else { Vec::new() };
+        let optional = leader_for_life(&manifests);
         Ok(Self { grants, optional, waived: waived(&manifests), home, allows, found })
     }
 }
@@ -160,13 +159,22 @@ fn waived(manifests: &Manifests) -> Vec<&'static str> {
     [(ELECTION, elects), (METRICS, asks)].into_iter().filter(|(_, needed)| !needed).map(|(role, _)| role).collect()
 }
 
-/// What an election for life needs, see `templates/init/config/components/leader-for-life`.
-fn leader_for_life() -> Vec<Permission> {
-    let permission =
-        |(resource, verb): (&str, &str)| Permission { target: Target::resource("", resource), verb: verb.to_owned() };
-    let needed =
-        [("configmaps", "get"), ("configmaps", "create"), ("pods", "get"), ("pods", "delete"), ("nodes", "get")];
-    needed.into_iter().map(permission).collect()
+/// What the manager requests with the flags that config/ sets: an election for life reads nodes only to take over.
+/// See `templates/init/config/components/leader-for-life`.
+fn leader_for_life(manifests: &Manifests) -> Vec<Permission> {
+    let needed: [(&str, &[_]); 2] = [
+        (
+            "--leader-election-mode=life",
+            &[("configmaps", "get"), ("configmaps", "create"), ("pods", "get"), ("pods", "delete")],
+        ),
+        ("--leader-election-takeover-after", &[("nodes", "get")]),
+    ];
+    let permission = |(resource, verb): &(&str, &str)| Permission {
+        target: Target::resource("", resource),
+        verb: (*verb).to_owned(),
+    };
+    let set = needed.iter().filter(|(flag, _)| manifests.has_flag(flag));
+    set.flat_map(|(_, permissions)| permissions.iter().map(permission)).collect()
 }
 
 /// The comments in the files of roles.

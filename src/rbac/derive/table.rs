@@ -202,7 +202,33 @@ pub(super) const CLIENT: &[(&str, usize, &str)] = &[("get", 2, "get"), ("list", 
 pub(super) const SEND: &[&str] =
     &["request", "request_text", "request_stream", "request_status", "request_events", "send", "connect"];
 
-/// `kube::core::Request`, kube-core/src/request.rs and subresource.rs: the verb and subresource of what it builds.
+/// Paths that every authenticated user may read, by the roles `system:discovery` and `system:public-info-viewer` of every
+/// cluster; a last `*` stands for whatever follows.
+/// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles>
+const OPEN: &[&str] = &[
+    "/api",
+    "/api/*",
+    "/apis",
+    "/apis/*",
+    "/healthz",
+    "/livez",
+    "/openapi",
+    "/openapi/*",
+    "/readyz",
+    "/version",
+    "/version/",
+];
+
+/// Whether a request needs no rule.
+pub(super) fn is_open(method: &str, path: &str) -> bool {
+    let fits = |open: &&str| match open.strip_suffix('*') {
+        Some(start) => path.starts_with(start),
+        None => path == *open,
+    };
+    method == "get" && OPEN.iter().any(|open| fits(&open))
+}
+
+/// What tells of what happens: kube-runtime/src/events.rs.
 pub(super) const EVENT: &str = "k8s_openapi::api::events::v1::Event";
 /// What elections are about.
 pub(super) const LEASE: &str = "k8s_openapi::api::coordination::v1::Lease";

@@ -376,7 +376,10 @@ impl Reader<'_> {
         let call = format!("Client::{call}");
         let Some((group, resource, named, namespace)) = resource_of(path) else {
             let path = path.split('?').next().unwrap_or_default();
-            return self.request_url(place, path, method, &call);
+            if !table::is_open(method, path) {
+                self.request_url(place, path, method, &call);
+            }
+            return;
         };
         let verb = match (method, named) {
             ("get", false) if path.contains("watch=true") || path.contains("watch=1") => "watch",
