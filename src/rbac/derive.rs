@@ -5,6 +5,7 @@
 //! methods that are called on it. What could not be followed is said, never guessed.
 
 mod calls;
+mod decides;
 mod doubt;
 mod eval;
 mod expand;
@@ -16,6 +17,7 @@ mod macros;
 mod manager;
 pub mod propose;
 mod read;
+mod runs;
 mod table;
 mod types;
 

@@ -535,10 +535,10 @@ impl Reader<'_> {
             Ty::Foreign(path, _) => {
                 let krate = path.split("::").next().unwrap_or_default();
                 if krate == "k8s_openapi" || krate == "kube" || !self.tree.knows_kube(krate) {
-                    return;
+                    return self.clear(call.place);
                 }
             }
-            _ => return,
+            _ => return self.clear(call.place),
         }
         let looks = table::METHODS.iter().any(|method| method.name == name && method.arguments == call.len());
         if looks && (table::is_telling(name) || has_params || self.is_plausible(frame, call)) {

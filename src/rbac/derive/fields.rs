@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Expr, Item};
 
-use super::index::FunctionId;
 use super::read::Reader;
+use super::runs::{Live, RunId, Weight};
 use super::table;
 use super::types::Ty;
 use crate::source::{ItemRef, SourceTree};
@@ -20,8 +20,6 @@ type Field = (ItemRef, String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
     Own,
-    /// What this function is given.
-    Given(FunctionId),
     Other,
 }
 
@@ -32,26 +30,24 @@ pub(super) struct Fields {
     /// The fields that hold the own namespace, as the last pass found out.
     own: BTreeSet<Field>,
     /// What this pass has seen.
-    sources: BTreeMap<Field, BTreeSet<Source>>,
+    sources: BTreeMap<Field, BTreeSet<(Source, Option<RunId>)>>,
     /// Fields of values whose type is not known.
     spoilt: BTreeSet<String>,
-    /// Functions that something calls.
-    called: BTreeSet<FunctionId>,
     learned: bool,
 }
 
 impl Fields {
     /// Begins to look at everything again.
     pub(super) fn start(&mut self) {
-        (self.learned, self.sources, self.spoilt, self.called) = Default::default();
+        (self.learned, self.sources, self.spoilt) = Default::default();
     }
 
     /// Whether there is anything to look at again for.
-    pub(super) fn finish(&mut self, tree: &SourceTree) -> bool {
-        let is_own = |(field, sources): &(&Field, &BTreeSet<Source>)| {
-            let counts = |source: &&Source| !matches!(source, Source::Given(id) if self.called.contains(id));
-            let counted: Vec<&Source> = sources.iter().filter(counts).collect();
-            counted == [&Source::Own] && !self.spoilt.contains(last(&field.1)) && is_made_here(tree, field.0)
+    pub(super) fn finish(&mut self, tree: &SourceTree, live: &Live) -> bool {
+        let is_own = |(field, sources): &(&Field, &BTreeSet<(Source, Option<RunId>)>)| {
+            let counted = sources.iter().filter(|(_, run)| live.weight(*run) == Weight::Counts);
+            let counted: BTreeSet<Source> = counted.map(|(source, _)| *source).collect();
+            counted == BTreeSet::from([Source::Own]) && !self.spoilt.contains(last(&field.1)) && is_made_here(tree, field.0)
         };
         let own: BTreeSet<Field> = self.sources.iter().filter(is_own).map(|(field, _)| field.clone()).collect();
         let changed = self.learned || own != self.own;
@@ -60,16 +56,15 @@ impl Fields {
     }
 
     /// Notes what a field is given; only what a declaration doesn't say is worth it.
-    pub(super) fn learn(&mut self, item: ItemRef, field: &str, value: &Ty) {
+    pub(super) fn learn(&mut self, item: ItemRef, field: &str, value: &Ty, run: Option<RunId>) {
         let key = (item, field.to_owned());
         let source = match value {
             // No value comes from there.
             Ty::Never => None,
             Ty::OwnNamespace => Some(Source::Own),
-            Ty::Given(id) => Some(Source::Given(*id)),
             _ => Some(Source::Other),
         };
-        self.sources.entry(key.clone()).or_default().extend(source);
+        self.sources.entry(key.clone()).or_default().extend(source.map(|source| (source, run)));
         let telling = |ty: &Ty| matches!(ty, Ty::Dynamic(_)) || matches!(ty, Ty::Api(_, reach) if !reach.is_empty());
         if !value.any(&telling) {
             return;
@@ -89,18 +84,6 @@ impl Fields {
     /// Notes that a field of this name is given something, of whatever type it is.
     pub(super) fn spoil(&mut self, field: &str) {
         self.spoilt.insert(field.to_owned());
-    }
-
-    /// Notes that a function is called with these arguments.
-    pub(super) fn call(&mut self, id: FunctionId, arguments: &[Ty]) {
-        if !arguments.contains(&Ty::Given(id)) {
-            self.called.insert(id);
-        }
-    }
-
-    /// Whether something calls a function with arguments of its own.
-    pub(super) fn is_called(&self, id: FunctionId) -> bool {
-        self.called.contains(&id)
     }
 
     /// What is known of a field beyond its type.

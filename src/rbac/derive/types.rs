@@ -7,7 +7,6 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::index::FunctionId;
 use crate::source::ItemRef;
 
 /// A type, together with what is known of the value.
@@ -39,8 +38,6 @@ pub(super) enum Ty {
     Text(Rc<str>),
     /// The name of the namespace that the operator is in.
     OwnNamespace,
-    /// The name of a namespace that a function is given: known where it is called.
-    Given(FunctionId),
     /// A `GroupVersionKind` or `ApiResource` that the source spells out.
     Dynamic(BTreeSet<Gvk>),
     /// A `kube::api::Patch`: of server-side apply, or another one.
@@ -62,8 +59,6 @@ pub(super) enum Reach {
     Own,
     /// A namespace that the source names.
     Named(Rc<str>),
-    /// A namespace that a function is given.
-    Given(FunctionId),
     /// A namespace that is known when the operator runs.
     Some,
 }
@@ -105,7 +100,6 @@ impl Ty {
             self,
             Self::Text(_)
                 | Self::OwnNamespace
-                | Self::Given(_)
                 | Self::Dynamic(_)
                 | Self::Patch { .. }
                 | Self::Function(_)
@@ -116,7 +110,7 @@ impl Ty {
 
     /// A string of which more is known than that it is one.
     pub(super) fn is_known_text(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::OwnNamespace | Self::Given(_))
+        matches!(self, Self::Text(_) | Self::OwnNamespace)
     }
 
     /// Whether `test` holds for the type or a part of it.

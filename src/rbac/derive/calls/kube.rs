@@ -121,7 +121,7 @@ impl Reader<'_> {
 
     pub(super) fn election(&mut self, place: Place, namespace: &Ty, call: &str) {
         let reach = BTreeSet::from([match reach_of(namespace) {
-            Reach::Some | Reach::Given(_) => Reach::Own,
+            Reach::Some => Reach::Own,
             reach => reach,
         }]);
         let verbs = &["create", "get", "patch"];
@@ -416,7 +416,6 @@ pub(super) fn reach_of(namespace: &Ty) -> Reach {
     match namespace {
         Ty::Text(name) => Reach::Named(name.clone()),
         Ty::OwnNamespace => Reach::Own,
-        Ty::Given(id) => Reach::Given(*id),
         _ => Reach::Some,
     }
 }
