@@ -18,7 +18,8 @@ use crate::manifest::rbac::{self as manifest, RbacMarker};
 use crate::manifest::yaml;
 use crate::plan::Draft;
 use crate::rbac::allow::{self, Allow};
-use crate::rbac::derive::{self, Doubt, propose};
+use crate::rbac::derive::{self, Doubt, Question, propose};
+use crate::rbac::environment::Environment;
 use crate::rbac::{PolicyRule, REQUEST_VERBS, Scope, Target, Usage};
 use crate::source::marker;
 use crate::source::{Packages, Pending, SourceTree};
@@ -109,10 +110,11 @@ impl Code {
             of_markers: Diagnostics::default(),
             allows: Vec::new(),
         };
+        let question = Question { environment: Environment::below(&packages.root) };
         for (member, features) in packages.members.iter().zip(&selections) {
             let (mut tree, wrong) = SourceTree::load_below(&packages.root, &member.dir, features, &Pending::default())?;
             code.note(&wrong);
-            code.add(&mut tree);
+            code.add(&mut tree, &question);
         }
         // Packages that depend on one another have calls in common.
         let mut seen = BTreeSet::new();
@@ -124,8 +126,8 @@ impl Code {
         Ok(code)
     }
 
-    fn add(&mut self, tree: &mut SourceTree) {
-        let ((usages, doubts), read) = tree.settle(derive::uses);
+    fn add(&mut self, tree: &mut SourceTree, question: &Question) {
+        let ((usages, doubts), read) = tree.settle(|tree| derive::uses_of(tree, question));
         self.usages.extend(usages);
         self.found.extend(doubts.iter().map(Diagnostic::from).collect());
         self.doubts.extend(doubts);

@@ -26,16 +26,29 @@ use proc_macro2::{TokenStream, TokenTree};
 pub use self::doubt::{Cause, Doubt};
 use self::read::Reader;
 use super::Usage;
+use super::environment::Environment;
 use crate::source::SourceTree;
+
+/// What is asked about the code.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// What is known of environment variables.
+    pub environment: Environment,
+}
 
 /// Every request that the package's own code may make, in the order of the source, and what could not be followed.
 ///
 /// To be asked through [`SourceTree::settle`]: functions of path dependencies count where they are called.
 pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Vec<Doubt>) {
+    uses_of(tree, &Question::default())
+}
+
+/// The same where more is known than the source.
+pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt>) {
     if !tree.seek_code() {
         return (Vec::new(), Vec::new());
     }
-    let mut reader = Reader::new(tree);
+    let mut reader = Reader::new(tree, question);
     reader.read();
     reader.finish()
 }

@@ -197,6 +197,9 @@ impl Comparison<'_> {
             ));
         }
         let explains = |doubt: &&Doubt| {
+            if !doubt.cause.hides_requests() {
+                return false;
+            }
             let may = doubt.cause.verbs();
             may.is_empty() || verbs.contains("*") || may.iter().any(|verb| verbs.contains(verb))
         };

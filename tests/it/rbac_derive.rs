@@ -306,6 +306,30 @@ fn functions_of_other_packages_count_where_they_are_called() {
     sandbox.run("rbac explain list --workspace --paths op").success().stdout("");
 }
 
+/// An environment variable holds the own namespace where the manifests say so; otherwise it is said.
+#[test]
+fn manifests_say_what_environment_variables_are() {
+    let sandbox = package();
+    let main = "use k8s_openapi::api::core::v1::Pod;\nuse kube::{Api, Client};\n\
+                async fn run(client: Client) {\n    let namespace = std::env::var(\"OPERATOR_NAMESPACE\").unwrap();\n    \
+                Api::<Pod>::namespaced(client, &namespace).list(&lp).await;\n}\nfn main() {}\n";
+    sandbox.file("src/main.rs", main);
+    let own = "src/main.rs:5:48: list pods in the namespace of the operator: Api<Pod>::list\n";
+    let any = "src/main.rs:5:48: list pods in any namespace: Api<Pod>::list\n";
+    let run = sandbox.run("rbac explain pods").success();
+    assert_eq!(run.out(), any);
+    let said = "warning[rbac-elsewhere]: `OPERATOR_NAMESPACE` is not known to be the namespace that the operator is in";
+    assert!(run.err().contains(said), "{run}");
+    let manifest =
+        "env:\n- name: OPERATOR_NAMESPACE\n  valueFrom:\n    fieldRef:\n      fieldPath: metadata.namespace\n";
+    sandbox.file("deploy/operator.yaml", manifest);
+    sandbox.run("rbac explain pods").success().stdout(own).stderr("");
+    sandbox.file("deploy/other.yaml", "env:\n  - name: OPERATOR_NAMESPACE\n    value: managed\n");
+    sandbox.run("rbac explain pods").success().stdout(any);
+    sandbox.replace("src/main.rs", "OPERATOR_NAMESPACE", "POD_NAMESPACE");
+    sandbox.run("rbac explain pods").success().stdout(own).stderr("");
+}
+
 /// A PROJECT file of another tool says nothing of this crate.
 #[test]
 fn a_project_of_another_tool_is_none() {

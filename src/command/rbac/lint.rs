@@ -79,7 +79,8 @@ pub(super) fn report(outcome: Outcome, diagnostics: Diagnostics) -> Report {
 
 /// What the exit code tells of. That a call could not be followed is no fault of the permissions.
 fn is_finding(found: &diagnostic::Diagnostic) -> bool {
-    found.code.severity() < Severity::Note && found.code != diagnostic::Code::RbacNotFollowed
+    let says_only = [diagnostic::Code::RbacElsewhere, diagnostic::Code::RbacNotFollowed].contains(&found.code);
+    found.code.severity() < Severity::Note && !says_only
 }
 
 fn summary(found: &Diagnostics) -> String {

@@ -404,6 +404,11 @@ impl Reader<'_> {
 
     /// A method of a type that is not of the tree.
     fn builtin_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Ty {
+        if let Ty::Elsewhere(of) = receiver
+            && !IDENTITY.contains(&&*call.name)
+        {
+            return self.elsewhere_method(frame, of, call);
+        }
         if let Ty::Foreign(path, parts) = receiver
             && path.starts_with("kubert::")
             && let Some(answer) = self.kubert_method(frame, (path, parts), call)
@@ -517,6 +522,7 @@ impl Reader<'_> {
             | (Ty::Many(one), Ty::Many(other))
             | (Ty::Map(one), Ty::Map(other)) => self.may_be(one, other),
             (Ty::Tuple(one), Ty::Tuple(other)) => one.len() == other.len() && each(one, other),
+            (Ty::Foreign(path, _), Ty::Elsewhere(name)) => path.strip_prefix("kube::") == Some(&**name),
             (Ty::Foreign(path, _), text) if text.is_known_text() => matches!(&**path, "str" | "std::string::String"),
             _ => false,
         }

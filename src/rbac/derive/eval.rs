@@ -7,7 +7,7 @@ use syn::{Block, Expr, Fields, Item, Lit, Member, Pat, Stmt};
 
 use crate::source::{ItemRef, Namespace, Resolution};
 
-use super::fields::is_own_by_attribute;
+use super::fields::variable_of;
 use super::lower::{Scope, UNFOUND};
 use super::read::{DEREFS, Frame, Place, Reader};
 use super::types::{Gvk, Ty};
@@ -290,7 +290,11 @@ impl Reader<'_> {
         });
         field.map(|(_, field)| {
             let ty = self.lower(&scope, &field.ty);
-            if is_own_by_attribute(field) { ty.refine(&Ty::OwnNamespace) } else { ty }
+            let place = Place { module: scope.module, span: syn::spanned::Spanned::span(field) };
+            match variable_of(field) {
+                Some(variable) if self.holds_own_namespace(place, &variable) => ty.refine(&Ty::OwnNamespace),
+                _ => ty,
+            }
         })
     }
 
@@ -556,6 +560,9 @@ impl Reader<'_> {
         }
         if let Some(rest) = &inner.rest {
             self.expr(frame, rest, &owner);
+        }
+        if owner.is_kube("Kubeconfig") {
+            return Ty::Elsewhere("Kubeconfig".into());
         }
         if owner.is_kube("ApiResource") || owner.is_kube("GroupVersionKind") {
             return spelled(&texts).unwrap_or(owner);

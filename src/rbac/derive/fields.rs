@@ -20,6 +20,8 @@ type Field = (ItemRef, String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
     Own,
+    /// A client of another cluster.
+    Elsewhere,
     Other,
 }
 
@@ -27,8 +29,8 @@ enum Source {
 pub(super) struct Fields {
     /// Types that only values tell.
     values: BTreeMap<Field, Ty>,
-    /// The fields that hold the own namespace, as the last pass found out.
-    own: BTreeSet<Field>,
+    /// The fields that hold the own namespace or a client of another cluster, as the last pass found out.
+    certain: BTreeMap<Field, Ty>,
     /// What this pass has seen.
     sources: BTreeMap<Field, BTreeSet<(Source, Option<RunId>)>>,
     /// Fields of values whose type is not known.
@@ -44,14 +46,20 @@ impl Fields {
 
     /// Whether there is anything to look at again for.
     pub(super) fn finish(&mut self, tree: &SourceTree, live: &Live) -> bool {
-        let is_own = |(field, sources): &(&Field, &BTreeSet<(Source, Option<RunId>)>)| {
+        let certain = |(field, sources): (&Field, &BTreeSet<(Source, Option<RunId>)>)| {
             let counted = sources.iter().filter(|(_, run)| live.weight(*run) == Weight::Counts);
             let counted: BTreeSet<Source> = counted.map(|(source, _)| *source).collect();
-            counted == BTreeSet::from([Source::Own]) && !self.spoilt.contains(last(&field.1)) && is_made_here(tree, field.0)
+            let value = match Vec::from_iter(counted).as_slice() {
+                [Source::Own] => Ty::OwnNamespace,
+                [Source::Elsewhere] => Ty::Elsewhere("Client".into()),
+                _ => return None,
+            };
+            let is_certain = !self.spoilt.contains(last(&field.1)) && is_made_here(tree, field.0);
+            is_certain.then(|| (field.clone(), value))
         };
-        let own: BTreeSet<Field> = self.sources.iter().filter(is_own).map(|(field, _)| field.clone()).collect();
-        let changed = self.learned || own != self.own;
-        self.own = own;
+        let certain: BTreeMap<Field, Ty> = self.sources.iter().filter_map(certain).collect();
+        let changed = self.learned || certain != self.certain;
+        self.certain = certain;
         changed
     }
 
@@ -62,6 +70,7 @@ impl Fields {
             // No value comes from there.
             Ty::Never => None,
             Ty::OwnNamespace => Some(Source::Own),
+            Ty::Elsewhere(_) => Some(Source::Elsewhere),
             _ => Some(Source::Other),
         };
         self.sources.entry(key.clone()).or_default().extend(source.map(|source| (source, run)));
@@ -89,10 +98,7 @@ impl Fields {
     /// What is known of a field beyond its type.
     pub(super) fn get(&self, item: ItemRef, field: &str) -> Option<Ty> {
         let key = (item, field.to_owned());
-        if self.own.contains(&key) {
-            return Some(Ty::OwnNamespace);
-        }
-        self.values.get(&key).cloned()
+        self.certain.get(&key).or_else(|| self.values.get(&key)).cloned()
     }
 }
 
@@ -129,20 +135,17 @@ fn is_made_here(tree: &SourceTree, item: ItemRef) -> bool {
     derives.all(|path| harmless(&path))
 }
 
-/// An attribute of clap says that a field is the environment variable with the own namespace:
-/// `#[arg(long, env = "POD_NAMESPACE")]`.
-pub(super) fn is_own_by_attribute(field: &syn::Field) -> bool {
+/// The environment variable that a field is by an attribute of clap: `#[arg(long, env = "POD_NAMESPACE")]`.
+pub(super) fn variable_of(field: &syn::Field) -> Option<String> {
     let parsers = field
         .attrs
         .iter()
         .filter(|attribute| ["arg", "clap", "structopt"].iter().any(|name| attribute.path().is_ident(name)));
-    parsers.filter_map(|attribute| attribute.meta.require_list().ok()).any(|list| {
+    parsers.filter_map(|attribute| attribute.meta.require_list().ok()).find_map(|list| {
         let tokens: Vec<_> = list.tokens.clone().into_iter().map(|token| token.to_string()).collect();
-        tokens.windows(3).any(|found| match found {
-            [name, equals, value] => {
-                name == "env" && equals == "=" && table::OWN_NAMESPACE.contains(&value.trim_matches('"'))
-            }
-            _ => false,
+        tokens.windows(3).find_map(|found| match found {
+            [name, equals, value] if name == "env" && equals == "=" => Some(value.trim_matches('"').to_owned()),
+            _ => None,
         })
     })
 }

@@ -8,6 +8,7 @@ use crate::diagnostic::Origin;
 use crate::rbac::{Permission, Scope as Where, Target, Usage};
 use crate::source::{ItemRef, ModuleId, SourceTree};
 
+use super::Question;
 use super::decides::Decides;
 use super::doubt::{Cause, Doubt};
 use super::expand::Macros;
@@ -103,6 +104,7 @@ impl Frame {
 
 pub(super) struct Reader<'a> {
     pub(super) tree: &'a SourceTree,
+    pub(super) question: &'a Question,
     pub(super) kinds: Kinds<'a>,
     pub(super) index: Index<'a>,
     pub(super) inferred: Inferred,
@@ -128,10 +130,11 @@ pub(super) struct Reader<'a> {
 type Spot = (ModuleId, usize);
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(tree: &'a SourceTree) -> Self {
+    pub(super) fn new(tree: &'a SourceTree, question: &'a Question) -> Self {
         let index = Index::new(tree, |module| manager::is_inside(tree, module));
         Self {
             tree,
+            question,
             kinds: Kinds::new(tree),
             decides: Decides::new(&index),
             index,
@@ -469,6 +472,13 @@ impl<'a> Reader<'a> {
         sub: Option<&str>,
         call: &str,
     ) {
+        let mut reach = reach.clone();
+        if reach.remove(&Reach::Elsewhere) {
+            self.doubt(place, Cause::Cluster { call: call.replace("::<{}>", "").replace("<{}>", "") });
+            if reach.is_empty() {
+                return;
+            }
+        }
         for verb in verbs {
             self.found.push(Found {
                 place,
@@ -506,6 +516,7 @@ impl<'a> Reader<'a> {
         };
         let mut doubts: Vec<Doubt> = self.doubts.iter().map(doubt).collect();
         let mut known: BTreeMap<(String, usize, usize, Permission), Answer> = BTreeMap::new();
+        let mut answered = BTreeSet::new();
         let mut open: BTreeMap<_, OpenKind> = BTreeMap::new();
         for found in &self.found {
             let origin = self.tree.origin(found.place.module, found.place.span);
@@ -518,10 +529,11 @@ impl<'a> Reader<'a> {
                     verbs: BTreeSet::new(),
                     why: self.why(found.place.module, &kind),
                 };
-                let named = matches!(self.kinds.named(&kind), Ty::Foreign(path, _) if !path.ends_with("DynamicObject"));
-                open.entry((place, named)).or_insert_with(new).verbs.insert(found.verb.clone());
+                let is_parameter = matches!(self.kinds.named(&kind), Ty::Param(_));
+                open.entry((place, is_parameter)).or_insert_with(new).verbs.insert(found.verb.clone());
                 continue;
             };
+            answered.insert(place.clone());
             for resource in resources {
                 let plural = match &found.sub {
                     Some(sub) => format!("{}/{sub}", resource.plural),
@@ -538,7 +550,9 @@ impl<'a> Reader<'a> {
                 answer.scopes.extend(scopes(&resource, &found.reach));
             }
         }
-        doubts.extend(open.into_values().map(|OpenKind { origin, call, verbs, why }| Doubt {
+        // What a generic function does that nobody calls is no news where another call says what it does.
+        let unanswered = open.into_iter().filter(|((place, parameter), _)| !parameter || !answered.contains(place));
+        doubts.extend(unanswered.map(|(_, OpenKind { origin, call, verbs, why })| Doubt {
             origin,
             cause: Cause::Kind { call, verbs: verbs.into_iter().collect(), why },
         }));
@@ -636,7 +650,7 @@ fn scopes(resource: &Resource, reach: &BTreeSet<Reach>) -> Vec<Where> {
         return vec![Where::Cluster];
     }
     let scope = |reach: &Reach| match reach {
-        Reach::All => Where::Cluster,
+        Reach::All | Reach::Elsewhere => Where::Cluster,
         Reach::Own => Where::Own,
         Reach::Named(name) => Where::Namespace(name.to_string()),
         Reach::Some => Where::Namespaced,

@@ -262,9 +262,19 @@ pub(super) mod manager {
     }
 }
 
-/// Environment variables that hold the namespace of the pod, by convention from the downward API:
+/// The environment variable that holds the namespace of the pod, by convention from the downward API:
 /// <https://kubernetes.io/docs/tasks/inject-data-application/environment-variable-expose-pod-information/>
-pub(super) const OWN_NAMESPACE: &[&str] = &["MY_POD_NAMESPACE", "OPERATOR_NAMESPACE", "POD_NAMESPACE"];
+pub(super) const OWN_NAMESPACE: &str = "POD_NAMESPACE";
+
+/// Whether the name of an environment variable speaks of the operator's namespace: that may be the one it is in, or the one
+/// it works in.
+pub(super) fn may_be_own(variable: &str) -> bool {
+    let words: Vec<&str> = variable.split('_').collect();
+    words.contains(&"NAMESPACE") && ["CONTROLLER", "MY", "OPERATOR", "POD"].iter().any(|word| words.contains(word))
+}
+
+/// Functions of a `Kubeconfig` that read the one that `Config::infer` reads, too: kube-client/src/config/file_config.rs.
+pub(super) const OWN_KUBECONFIG: &[&str] = &["default", "from_env", "read"];
 
 /// The end of the path of the file that holds it in every pod:
 /// <https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/#directly-accessing-the-rest-api>

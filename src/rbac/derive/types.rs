@@ -38,6 +38,8 @@ pub(super) enum Ty {
     Text(Rc<str>),
     /// The name of the namespace that the operator is in.
     OwnNamespace,
+    /// A `Client` of another cluster, or what one is made from: the name of the type of kube.
+    Elsewhere(Rc<str>),
     /// A `GroupVersionKind` or `ApiResource` that the source spells out.
     Dynamic(BTreeSet<Gvk>),
     /// A `kube::api::Patch`: of server-side apply, or another one.
@@ -57,6 +59,8 @@ pub(super) enum Reach {
     All,
     /// `Api::default_namespaced`.
     Own,
+    /// Another cluster.
+    Elsewhere,
     /// A namespace that the source names.
     Named(Rc<str>),
     /// A namespace that is known when the operator runs.
@@ -100,6 +104,7 @@ impl Ty {
             self,
             Self::Text(_)
                 | Self::OwnNamespace
+                | Self::Elsewhere(_)
                 | Self::Dynamic(_)
                 | Self::Patch { .. }
                 | Self::Function(_)
@@ -191,6 +196,7 @@ impl Ty {
     pub(super) fn general(&self) -> Self {
         match self {
             text if text.is_known_text() => Self::foreign("std::string::String"),
+            Self::Elsewhere(name) => Self::foreign(&format!("kube::{name}")),
             Self::Dynamic(_) => Self::foreign("kube::ApiResource"),
             Self::Request { .. } => Self::foreign("http::Request"),
             Self::Patch { apply: false } => Self::foreign("kube::Patch"),
@@ -210,6 +216,8 @@ impl Ty {
             // A type that is still to be inferred says more than nothing.
             (open @ Self::Infer(_), Self::Unknown) => open.clone(),
             (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.general(),
+            // It may be the cluster that the operator is in.
+            (Self::Elsewhere(_), other) | (other, Self::Elsewhere(_)) => other.general(),
             (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
             (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
             (one, other) if one.is_known_text() && (other.is_known_text() || matches!(other, Self::Foreign(..))) => {
@@ -274,7 +282,9 @@ impl Inferred {
                 let circular = known.any(&|part| matches!(part, Ty::Infer(other) if other == id));
                 // A type is learnt, not the one string that happened to have it.
                 let known = match known {
-                    known if known.is_known_text() || matches!(known, Ty::Request { .. }) => known.general(),
+                    known if known.is_known_text() || matches!(known, Ty::Request { .. } | Ty::Elsewhere(_)) => {
+                        known.general()
+                    }
                     known => known.clone(),
                 };
                 if !circular && let Some(slot) = self.0.get_mut(*id as usize) {

@@ -22,6 +22,7 @@ impl Reader<'_> {
             ("default_namespaced", 1) | ("default_namespaced_with", 2) => Reach::Own,
             _ => return None,
         };
+        let reach = if matches!(call.get(0), Ty::Elsewhere(_)) { Reach::Elsewhere } else { reach };
         let dynamic = match name {
             "all_with" | "default_namespaced_with" | "dynamic" => call.get(1),
             "namespaced_with" => call.get(2),
@@ -88,6 +89,9 @@ impl Reader<'_> {
                 Some(Ty::Foreign("kube::Controller".into(), vec![kind]))
             }
             ("Controller", _) => Some(Ty::Foreign("kube::Controller".into(), parts.to_vec())),
+            ("Kubeconfig", name) if !table::OWN_KUBECONFIG.contains(&name) => Some(Ty::Elsewhere(of.into())),
+            // What is made from something of another cluster is of that cluster.
+            (_, _) if call.types.iter().any(|ty| matches!(ty, Ty::Elsewhere(_))) => Some(Ty::Elsewhere(of.into())),
             ("Config", "infer" | "incluster" | "incluster_dns" | "incluster_env") => Some(Ty::foreign("kube::Config")),
             ("Namespace", "from") => Some(Ty::Foreign("kube::Namespace".into(), vec![call.get(0)])),
             ("Request", "new") => None,
@@ -145,7 +149,7 @@ impl Reader<'_> {
             return self.kube_call(frame, path, call);
         }
         self.arguments_of(frame, call);
-        if is_own_namespace(path, &call.get(0)) {
+        if self.is_own_namespace(call.place, path, &call.get(0)) {
             return Ty::OwnNamespace;
         }
         if path[0] == "std" || path[0] == "tokio" || path[0] == "futures" || path[0] == "futures_util" {
@@ -161,7 +165,12 @@ impl Reader<'_> {
             };
         }
         if path[0] == "serde_json" || path[0] == "serde_yaml" {
-            return call.explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
+            let made = call.explicit.first().cloned().unwrap_or_else(|| self.inferred.resolve(&call.expected));
+            return match made {
+                made if made.is_kube("Kubeconfig") => Ty::Elsewhere("Kubeconfig".into()),
+                Ty::Unknown => self.inferred.fresh(),
+                made => made,
+            };
         }
         self.handed(Some(&path[0]), call);
         Ty::Unknown
@@ -235,7 +244,10 @@ impl Reader<'_> {
             return self.api_method(frame, receiver, call);
         }
         let Ty::Api(kind, reach) = receiver else { return None };
+        let elsewhere = reach.len() == 1 && reach.contains(&Reach::Elsewhere);
         let reach = match (&*name, call.len()) {
+            ("into_client", 0) if elsewhere => return Some(Ty::Elsewhere("Client".into())),
+            ("constrain" | "unconstrain" | "constrain_default", _) if elsewhere => reach.clone(),
             ("constrain", 1) => {
                 self.arguments_of(frame, call);
                 BTreeSet::from([reach_of(&call.get(0))])
@@ -248,6 +260,26 @@ impl Reader<'_> {
             _ => return None,
         };
         Some(Ty::Api(kind.clone(), reach))
+    }
+
+    /// A method of a client of another cluster, or of what is made from one: its requests are none here.
+    pub(super) fn elsewhere_method(&mut self, frame: &mut Frame, of: &Rc<str>, call: &mut Call<'_>) -> Ty {
+        self.arguments_of(frame, call);
+        let (place, name) = (call.place, call.name.clone());
+        let by_type = table::CLIENT.iter().any(|known| known.0 == &*name && known.1 == call.len());
+        let requests = match &**of {
+            "Client" => by_type || table::SEND.contains(&&*name),
+            "Recorder" => &*name == "publish",
+            _ => false,
+        };
+        if requests {
+            self.doubt(place, Cause::Cluster { call: format!("{of}::{name}") });
+            return call.explicit.first().cloned().unwrap_or(Ty::Unknown);
+        }
+        match &*name {
+            "default_namespace" => Ty::foreign("std::string::String"),
+            _ => Ty::Elsewhere(of.clone()),
+        }
     }
 
     /// A method of `Api`, and what it requests.
@@ -371,6 +403,25 @@ impl Reader<'_> {
         }
     }
 
+    /// Reads the namespace of the pod: `std::env::var("POD_NAMESPACE")`, or the file that every pod has.
+    fn is_own_namespace(&mut self, place: Place, path: &[String], argument: &Ty) -> bool {
+        let Ty::Text(text) = argument else { return false };
+        match path.last().map(String::as_str) {
+            Some("var") => path.iter().any(|part| part == "env") && self.holds_own_namespace(place, text),
+            Some("read_to_string") => text.ends_with(table::NAMESPACE_FILE),
+            _ => false,
+        }
+    }
+
+    /// Whether an environment variable holds the namespace of the pod; that it only may is said.
+    pub(in crate::rbac::derive) fn holds_own_namespace(&mut self, place: Place, variable: &str) -> bool {
+        let is_own = variable == table::OWN_NAMESPACE || self.question.environment.is_own_namespace(variable);
+        if !is_own && table::may_be_own(variable) {
+            self.doubt(place, Cause::Namespace { variable: variable.to_owned() });
+        }
+        is_own
+    }
+
     /// A request with a path: what the API server makes of it.
     pub(super) fn sent(&mut self, place: Place, method: &str, path: &str, call: &str) {
         let call = format!("Client::{call}");
@@ -417,16 +468,6 @@ pub(super) fn reach_of(namespace: &Ty) -> Reach {
         Ty::Text(name) => Reach::Named(name.clone()),
         Ty::OwnNamespace => Reach::Own,
         _ => Reach::Some,
-    }
-}
-
-/// Reads the namespace of the pod: `std::env::var("POD_NAMESPACE")`, or the file that every pod has.
-fn is_own_namespace(path: &[String], argument: &Ty) -> bool {
-    let Ty::Text(text) = argument else { return false };
-    match path.last().map(String::as_str) {
-        Some("var") => path.iter().any(|part| part == "env") && table::OWN_NAMESPACE.contains(&&**text),
-        Some("read_to_string") => text.ends_with(table::NAMESPACE_FILE),
-        _ => false,
     }
 }
 
