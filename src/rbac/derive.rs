@@ -8,6 +8,7 @@ mod calls;
 mod decides;
 mod doubt;
 mod eval;
+mod existing;
 mod expand;
 mod fields;
 mod index;

@@ -18,7 +18,9 @@ impl Frame {
     }
 
     pub(super) fn leave(&mut self) {
-        self.locals.pop();
+        for name in self.locals.pop().into_iter().flatten().map(|(name, _)| name) {
+            self.existing.remove(&name);
+        }
     }
 
     pub(super) fn local(&self, name: &str) -> Option<&Ty> {
@@ -26,12 +28,14 @@ impl Frame {
     }
 
     fn declare(&mut self, name: String, ty: Ty) {
+        self.existing.remove(&name);
         if let Some(names) = self.locals.last_mut() {
             names.insert(name, ty);
         }
     }
 
     fn assign(&mut self, name: &str, ty: Ty) {
+        self.existing.remove(name);
         if let Some(slot) = self.locals.iter_mut().rev().find_map(|names| names.get_mut(name)) {
             *slot = ty;
         }
@@ -116,6 +120,9 @@ impl Reader<'_> {
             }
         }
         self.bind(frame, &local.pat, &value);
+        if let Some(init) = &local.init {
+            self.note_existing(frame, &local.pat, &init.expr);
+        }
     }
 
     /// Gives the names of a pattern their types.
@@ -408,6 +415,7 @@ impl Reader<'_> {
                 for arm in &inner.arms {
                     frame.enter();
                     self.bind(frame, &arm.pat, &scrutinee);
+                    self.note_existing(frame, &arm.pat, &inner.expr);
                     let found = self.expr(frame, &arm.body, expected);
                     frame.leave();
                     if !diverges(&arm.body) {
@@ -419,6 +427,7 @@ impl Reader<'_> {
             Expr::Let(inner) => {
                 let value = self.expr(frame, &inner.expr, none);
                 self.bind(frame, &inner.pat, &value);
+                self.note_existing(frame, &inner.pat, &inner.expr);
                 Ty::foreign("bool")
             }
             Expr::While(inner) => {

@@ -11,6 +11,7 @@ use crate::source::{ItemRef, ModuleId, SourceTree};
 use super::Question;
 use super::decides::Decides;
 use super::doubt::{Cause, Doubt};
+use super::existing::Existing;
 use super::expand::Macros;
 use super::fields::Fields;
 use super::index::{FunctionId, Index, Owner};
@@ -92,13 +93,22 @@ pub(super) struct Frame {
     pub(super) scope: Scope,
     pub(super) locals: Vec<BTreeMap<String, Ty>>,
     pub(super) nested: BTreeMap<String, FunctionId>,
+    /// Variables that hold what was read from the server.
+    pub(super) existing: BTreeMap<String, Existing>,
     pub(super) output: Ty,
     pub(super) returned: Ty,
 }
 
 impl Frame {
     pub(super) fn of(scope: Scope) -> Self {
-        Self { scope, locals: vec![BTreeMap::new()], nested: BTreeMap::new(), output: Ty::Unknown, returned: Ty::Never }
+        Self {
+            scope,
+            locals: vec![BTreeMap::new()],
+            nested: BTreeMap::new(),
+            existing: BTreeMap::new(),
+            output: Ty::Unknown,
+            returned: Ty::Never,
+        }
     }
 }
 
@@ -117,6 +127,8 @@ pub(super) struct Reader<'a> {
     pub(super) macros: Macros,
     runs: Runs,
     decides: Decides,
+    /// The calls that read an object.
+    pub(super) reads: BTreeSet<Spot>,
     /// Calls whose type arguments are not known yet.
     later: Vec<Later>,
     found: Vec<Found>,
@@ -127,7 +139,7 @@ pub(super) struct Reader<'a> {
 }
 
 /// A place that can be compared.
-type Spot = (ModuleId, usize);
+pub(super) type Spot = (ModuleId, usize);
 
 impl<'a> Reader<'a> {
     pub(super) fn new(tree: &'a SourceTree, question: &'a Question) -> Self {
@@ -145,6 +157,7 @@ impl<'a> Reader<'a> {
             fields: Fields::default(),
             macros: Macros::new(tree),
             runs: Runs::default(),
+            reads: BTreeSet::new(),
             later: Vec::new(),
             found: Vec::new(),
             doubts: Vec::new(),
@@ -658,7 +671,7 @@ fn scopes(resource: &Resource, reach: &BTreeSet<Reach>) -> Vec<Where> {
     reach.iter().map(scope).collect()
 }
 
-fn spot(place: &Place) -> Spot {
+pub(super) fn spot(place: &Place) -> Spot {
     (place.module, place.span.byte_range().start)
 }
 

@@ -292,6 +292,9 @@ impl Reader<'_> {
             let data = call.get(call.len() - 1);
             self.inferred.unify(kind, &data);
         }
+        if method.verbs == ["get"] && method.answer == Answer::Object && method.sub == Sub::None {
+            self.reads(place);
+        }
         let sub = match method.sub {
             Sub::None => None,
             Sub::Named(sub) => Some(sub.to_owned()),
@@ -309,7 +312,11 @@ impl Reader<'_> {
         if table::CREATING.contains(&&*name) {
             if let Ty::Patch { apply } = self.inferred.resolve(&call.get(2)) {
                 self.clear(place);
-                verbs.extend(apply.then_some("create"));
+                let existing = match (call.receiver, call.arguments.as_slice()) {
+                    (Some(api), [name, _, patch]) => self.applies_existing(frame, api, name, patch),
+                    _ => false,
+                };
+                verbs.extend((apply && !existing).then_some("create"));
             } else {
                 self.doubt(place, Cause::Patch { method: name.to_string() });
             }
