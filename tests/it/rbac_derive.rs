@@ -306,6 +306,34 @@ fn functions_of_other_packages_count_where_they_are_called() {
     sandbox.run("rbac explain list --workspace --paths op").success().stdout("");
 }
 
+/// What a macro declares in another package is said where it is called, and nowhere else.
+#[test]
+fn functions_of_macros_of_other_packages_are_said() {
+    let sandbox = Sandbox::new();
+    let common = "use k8s_openapi::api::core::v1::Pod;\nuse kube::{Api, Client};\npub struct Store(pub Client);\n\
+                  macro_rules! reads {\n    ($name:ident, $kind:ty) => {\n        impl Store {\n            \
+                  pub async fn $name(&self) {\n                Api::<$kind>::all(self.0.clone()).list(&lp).await;\n            \
+                  }\n        }\n    };\n}\nreads!(pods, Pod);\n";
+    sandbox
+        .file("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"op\", \"common\"]\n")
+        .file("op/Cargo.toml", &format!("{MANIFEST}common = {{ path = \"../common\" }}\n"))
+        .file(
+            "op/src/main.rs",
+            "async fn run(store: &common::Store) {\n    store.pods().await;\n    store.name();\n}\nfn main() {}\n",
+        )
+        .file("common/Cargo.toml", &MANIFEST.replace("\"op\"", "\"common\""))
+        .file("common/src/lib.rs", common);
+    let doubts = |package: &str| {
+        let json: serde_json::Value =
+            serde_json::from_str(&sandbox.run(&format!("rbac derive -o json -p {package}")).success().out()).unwrap();
+        let found = json["diagnostics"].as_array().unwrap().iter();
+        found.map(|found| format!("{}:{} {}", found["file"], found["line"], found["message"])).collect::<Vec<_>>()
+    };
+    let said = "\"the macro `reads!` may make requests, and is not read\"";
+    assert_eq!(doubts("common"), [format!("\"common/src/lib.rs\":13 {said}")]);
+    assert_eq!(doubts("op"), [format!("\"op/src/main.rs\":2 {said}")]);
+}
+
 /// An environment variable holds the own namespace where the manifests say so; otherwise it is said.
 #[test]
 fn manifests_say_what_environment_variables_are() {

@@ -35,6 +35,8 @@ enum Value {
 #[derive(Debug, Default)]
 pub(super) struct Macros {
     rules: BTreeMap<String, Vec<ItemRef>>,
+    /// Functions that macros of other packages of the workspace declare, as far as they may make requests: the macro.
+    declared: BTreeMap<String, String>,
     /// Those that something calls.
     called: BTreeSet<ItemRef>,
     depth: usize,
@@ -54,7 +56,48 @@ impl Macros {
                 rules.entry(name.to_string()).or_default().push(item);
             }
         }
-        Self { rules, ..Self::default() }
+        let mut macros = Self { rules, ..Self::default() };
+        macros.declared = macros.declarations(tree);
+        macros
+    }
+
+    /// What the calls of macros outside of functions declare, where another package of the workspace has them. The package's
+    /// own are told where they stand.
+    fn declarations(&self, tree: &SourceTree) -> BTreeMap<String, String> {
+        let mut declared = BTreeMap::new();
+        for item in tree.all_items() {
+            let module = tree.module(item);
+            if tree.is_own(module) || tree.is_fetched(module) || manager::is_inside(tree, module) {
+                continue;
+            }
+            for call in calls(tree.item(item)) {
+                declared.extend(self.declaration(tree, module, call));
+            }
+        }
+        declared
+    }
+
+    fn declaration(&self, tree: &SourceTree, module: ModuleId, call: &syn::Macro) -> Vec<(String, String)> {
+        let rules = self.named(tree, module, &call.path).map(|rules| tree.item(rules));
+        let rules = match rules {
+            Some(Item::Macro(rules)) => rules.mac.tokens.clone(),
+            _ => TokenStream::new(),
+        };
+        if !super::speaks_of_api(rules.clone()) && !super::speaks_of_api(call.tokens.clone()) {
+            return Vec::new();
+        }
+        let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let mut functions = Vec::new();
+        let computed = functions_in(rules, &mut functions) | functions_in(call.tokens.clone(), &mut functions);
+        if computed {
+            words(call.tokens.clone(), &mut functions);
+        }
+        functions.into_iter().map(|function| (function, name.clone())).collect()
+    }
+
+    /// The macro that may have declared a function of this name.
+    pub(super) fn declaring(&self, function: &str) -> Option<&str> {
+        self.declared.get(function).map(String::as_str)
     }
 
     pub(super) fn start(&mut self) {
@@ -100,6 +143,14 @@ impl Reader<'_> {
         block
     }
 
+    /// Says that a function is not read because a macro of another package declares it.
+    pub(super) fn declared_by_macro(&mut self, place: Place, function: &str) {
+        if let Some(name) = self.macros.declaring(function) {
+            let name = name.to_owned();
+            self.doubt(place, Cause::Macro { name });
+        }
+    }
+
     /// Says that what a call of a macro writes is not read.
     pub(super) fn unread_call(&mut self, place: Place, item: ItemRef) {
         if let Item::Macro(rules) = self.tree.item(item)
@@ -131,6 +182,47 @@ impl Reader<'_> {
         let value = self.block(frame, block, &Ty::Unknown);
         self.macros.depth -= 1;
         value
+    }
+}
+
+/// The calls of macros that stand for items.
+fn calls(item: &Item) -> Vec<&syn::Macro> {
+    match item {
+        Item::Macro(call) if call.ident.is_none() => vec![&call.mac],
+        Item::Impl(block) => {
+            let calls = block.items.iter().filter_map(|item| match item {
+                syn::ImplItem::Macro(call) => Some(&call.mac),
+                _ => None,
+            });
+            calls.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The names behind `fn`; the answer is whether one is computed.
+fn functions_in(tokens: TokenStream, found: &mut Vec<String>) -> bool {
+    let (mut after, mut computed) = (false, false);
+    for token in tokens {
+        match &token {
+            TokenTree::Ident(name) if after => found.push(name.to_string()),
+            TokenTree::Punct(dollar) if after && dollar.as_char() == '$' => computed = true,
+            TokenTree::Group(group) => computed |= functions_in(group.stream(), found),
+            _ => {}
+        }
+        after = matches!(&token, TokenTree::Ident(name) if name == "fn");
+    }
+    computed
+}
+
+/// All words.
+fn words(tokens: TokenStream, found: &mut Vec<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(name) => found.push(name.to_string()),
+            TokenTree::Group(group) => words(group.stream(), found),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
     }
 }
 
