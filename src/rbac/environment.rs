@@ -5,9 +5,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The variables that hold the namespace of the pod wherever the manifests set them.
+/// What is known of environment variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Environment(BTreeMap<String, bool>);
+pub struct Environment {
+    /// Whether a variable holds the namespace of the pod wherever the manifests set it.
+    own: BTreeMap<String, bool>,
+    /// The values that the operator is run with; none for one with several.
+    values: BTreeMap<String, Option<String>>,
+    /// The same of flags, which begin with `--`.
+    flags: BTreeMap<String, Option<String>>,
+}
 
 /// How many folders and files are looked at, and how long a manifest may be.
 const ENTRIES: usize = 20_000;
@@ -36,27 +43,79 @@ impl Environment {
         environment
     }
 
+    /// Adds what a manifest says that the operator is run by.
+    pub fn deploy(&mut self, text: &str) {
+        for (variable, item) in items(text) {
+            let value = item.split_once("value: ").and_then(|(_, rest)| rest.split([' ', ',', '}']).next());
+            let value = value.filter(|value| !value.is_empty() && !value.starts_with("$(")).map(str::to_owned);
+            learn(&mut self.values, variable, value);
+        }
+        for (flag, value) in flags(text) {
+            learn(&mut self.flags, flag, Some(value));
+        }
+        self.add(text);
+    }
+
+    /// The value of a flag that the operator is run with.
+    pub fn flag(&self, flag: &str) -> Option<&str> {
+        self.flags.get(flag)?.as_deref()
+    }
+
+    /// The value that the operator is run with.
+    pub fn value(&self, variable: &str) -> Option<&str> {
+        self.values.get(variable)?.as_deref()
+    }
+
     /// Adds what one manifest or template says.
     pub fn add(&mut self, text: &str) {
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
-        for (at, line) in lines.iter().enumerate() {
-            let Some(name) = variable(line) else { continue };
-            let indent = |line: &str| line.len() - line.trim_start().len();
-            let inside = |other: &&&str| indent(other) > indent(line) || other.trim().is_empty();
-            let rest = lines[at + 1..].iter().take_while(inside).copied();
-            let item: String =
-                std::iter::once(*line).chain(rest).collect::<Vec<_>>().join(" ").replace(['"', '\''], "");
+        for (variable, item) in items(text) {
             let is_own = item.contains("fieldPath: metadata.namespace") || item.contains(".Release.Namespace");
             if is_own || item.contains("value") {
-                *self.0.entry(name.to_owned()).or_insert(true) &= is_own;
+                *self.own.entry(variable).or_insert(true) &= is_own;
             }
         }
     }
 
     /// Every manifest that sets the variable gives it the namespace of the pod, and one does.
     pub fn is_own_namespace(&self, variable: &str) -> bool {
-        self.0.get(variable).copied().unwrap_or_default()
+        self.own.get(variable).copied().unwrap_or_default()
     }
+}
+
+/// Of several values none is known.
+fn learn(known: &mut BTreeMap<String, Option<String>>, name: String, value: Option<String>) {
+    let entry = known.entry(name).or_insert_with(|| value.clone());
+    if *entry != value {
+        *entry = None;
+    }
+}
+
+/// Flags with their values: `--flag=value`, or two items.
+fn flags(text: &str) -> Vec<(String, String)> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let text = lines.collect::<Vec<_>>().join(" ").replace(['"', '\'', '[', ']', ','], " ");
+    let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "-").collect();
+    let pairs = words.iter().enumerate().filter(|(_, word)| word.starts_with("--") && word.len() > 2);
+    let pair = |(at, word): (usize, &&str)| match word.split_once('=') {
+        Some((flag, value)) => Some((flag.to_owned(), value.to_owned())),
+        None => words.get(at + 1).map(|value| ((*word).to_owned(), (*value).to_owned())),
+    };
+    pairs.filter_map(pair).collect()
+}
+
+/// List items that begin with a name, in one line each and without quotes.
+fn items(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+    for (at, line) in lines.iter().enumerate() {
+        let Some(name) = variable(line) else { continue };
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let inside = |other: &&&str| indent(other) > indent(line) || other.trim().is_empty();
+        let rest = lines[at + 1..].iter().take_while(inside).copied();
+        let item: String = std::iter::once(*line).chain(rest).collect::<Vec<_>>().join(" ").replace(['"', '\''], "");
+        found.push((name.to_owned(), item));
+    }
+    found
 }
 
 /// The variable of which a list item begins: `- name: NAME`, also as `- {name: NAME, …}`.

@@ -306,6 +306,49 @@ fn functions_of_other_packages_count_where_they_are_called() {
     sandbox.run("rbac explain list --workspace --paths op").success().stdout("");
 }
 
+/// A package with two programs: what each needs, with what both share.
+pub(crate) fn programs() -> Sandbox {
+    let sandbox = package();
+    let lib = "use k8s_openapi::api::core::v1::{Node, Pod, Secret};\nuse kube::{Api, Client};\n\
+               pub async fn agent(client: Client) {\n    Api::<Node>::all(client.clone()).get(\"a\").await;\n    shared(client).await;\n}\n\
+               pub async fn operator(client: Client) {\n    shared(client).await;\n}\n\
+               async fn shared(client: Client) {\n    Api::<Pod>::all(client).list(&lp).await;\n}\n\
+               pub async fn offered(client: Client) {\n    Api::<Secret>::all(client).get(\"a\").await;\n}\n";
+    let main = |name: &str, kind: &str| {
+        format!(
+            "use k8s_openapi::api::core::v1::{kind};\n\
+             // +kubebuilder:rbac:groups=core,resources={}s,verbs=delete\n\
+             async fn main() {{\n    op::{name}(client()).await;\n    \
+             kube::Api::<{kind}>::all(client()).delete(\"a\", &dp).await;\n    \
+             kube::Api::<k8s_openapi::api::core::v1::Pod>::all(client()).list(&lp).await;\n}}\n",
+            kind.to_lowercase()
+        )
+    };
+    sandbox
+        .file("src/lib.rs", lib)
+        .file("src/main.rs", &main("operator", "Service"))
+        .file("src/bin/node-agent.rs", &main("agent", "Endpoint").replace("Endpoint", "Event"));
+    sandbox
+}
+
+/// `--bin` asks about one program: what only another one calls is left out, what nothing calls is not.
+#[test]
+fn programs_are_told_apart() {
+    let sandbox = programs();
+    let secret = "src/lib.rs:14:32: get secrets cluster-wide: Api<Secret>::get\n";
+    let node = "src/lib.rs:4:38: get nodes cluster-wide: Api<Node>::get\n";
+    sandbox.run("rbac explain get --bin op").success().stdout(secret);
+    sandbox.run("rbac explain get --bin node-agent").success().stdout(format!("{node}{secret}"));
+    sandbox.run("rbac explain get").success().stdout(format!("{node}{secret}"));
+    sandbox
+        .run("rbac explain delete --bin op")
+        .success()
+        .stdout("src/main.rs:5:41: delete services cluster-wide: Api<Service>::delete\n");
+    let wrong = sandbox.run("rbac derive --bin agent").code(2);
+    assert!(wrong.err().contains("there is no binary `agent`"), "{wrong}");
+    assert!(wrong.err().contains("there are `node_agent`, `op`"), "{wrong}");
+}
+
 /// What a macro declares in another package is said where it is called, and nowhere else.
 #[test]
 fn functions_of_macros_of_other_packages_are_said() {

@@ -117,7 +117,7 @@ impl Reader<'_> {
                 if let ("Some" | "Ok", Some(inner)) = (&*call.name, call.arguments.first().copied()) {
                     return self.expr(frame, inner, expected);
                 }
-                self.declared_by_macro(call.place, &call.name);
+                self.declared_by_macro(call.place, &call.name, true, false);
                 self.arguments_of(frame, &mut call);
                 Ty::Unknown
             }
@@ -344,7 +344,7 @@ impl Reader<'_> {
                 self.made(ty, &name)
             }
             _ => {
-                self.declared_by_macro(call.place, &name);
+                self.declared_by_macro(call.place, &name, true, false);
                 self.made(ty, &name)
             }
         }
@@ -408,8 +408,9 @@ impl Reader<'_> {
 
     /// A method of a type that is not of the tree.
     fn builtin_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Ty {
-        if matches!(receiver, Ty::Item(..) | Ty::Root(_) | Ty::Param(_) | Ty::Unknown | Ty::Infer(_)) {
-            self.declared_by_macro(call.place, &call.name);
+        if let Ty::Item(..) | Ty::Root(_) | Ty::Param(_) | Ty::Unknown | Ty::Infer(_) = receiver {
+            let is_certain = matches!(receiver, Ty::Item(..) | Ty::Root(_));
+            self.declared_by_macro(call.place, &call.name, is_certain, call.awaited);
         }
         if let Ty::Elsewhere(of) = receiver
             && !IDENTITY.contains(&&*call.name)

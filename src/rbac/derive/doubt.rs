@@ -138,8 +138,12 @@ impl Cause {
         }
     }
 
-    fn help(&self) -> &'static str {
+    fn help(&self, by_hand: bool) -> &'static str {
         match self {
+            Self::Module { .. } if by_hand => "generate it first, or look that a role has its permissions",
+            _ if by_hand && self.hides_requests() => {
+                "look that a role has its permissions, and say so: `// memcached-sdk:allow(rbac-not-followed): reason`"
+            }
             Self::Patch { .. } => "for a server-side apply name the verb `create` in a marker",
             Self::Cluster { .. } => "grant what it needs to the user of that kubeconfig",
             Self::Namespace { .. } => {
@@ -159,10 +163,17 @@ impl Doubt {
     }
 }
 
+impl Doubt {
+    /// What is said of it, beside roles that are written by hand or markers.
+    pub fn diagnostic(&self, by_hand: bool) -> Diagnostic {
+        let Self { origin, cause } = self;
+        let code = if cause.hides_requests() { Code::RbacNotFollowed } else { Code::RbacElsewhere };
+        Diagnostic::new(code, cause.message()).at(origin.clone()).help(cause.help(by_hand))
+    }
+}
+
 impl From<&Doubt> for Diagnostic {
     fn from(doubt: &Doubt) -> Self {
-        let Doubt { origin, cause } = doubt;
-        let code = if cause.hides_requests() { Code::RbacNotFollowed } else { Code::RbacElsewhere };
-        Self::new(code, cause.message()).at(origin.clone()).help(cause.help())
+        doubt.diagnostic(false)
     }
 }

@@ -7,7 +7,7 @@ use syn::{Block, Expr, Fields, Item, Lit, Member, Pat, Stmt};
 
 use crate::source::{ItemRef, Namespace, Resolution};
 
-use super::fields::variable_of;
+use super::fields::argument_of;
 use super::lower::{Scope, UNFOUND};
 use super::read::{DEREFS, Frame, Place, Reader};
 use super::types::{Gvk, Ty};
@@ -298,10 +298,10 @@ impl Reader<'_> {
         field.map(|(_, field)| {
             let ty = self.lower(&scope, &field.ty);
             let place = Place { module: scope.module, span: syn::spanned::Spanned::span(field) };
-            match variable_of(field) {
-                Some(variable) if self.holds_own_namespace(place, &variable) => ty.refine(&Ty::OwnNamespace),
-                _ => ty,
-            }
+            let (variable, flag) = argument_of(field);
+            let known = flag.and_then(|flag| self.flag_value(&flag));
+            let known = known.or_else(|| variable.and_then(|variable| self.variable_value(place, &variable)));
+            known.map_or(ty.clone(), |known| ty.refine(&known))
         })
     }
 
@@ -339,6 +339,9 @@ impl Reader<'_> {
             Expr::RawAddr(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Field(inner) => {
                 let base = self.expr(frame, &inner.base, none);
+                if is_object_namespace(inner) {
+                    return Ty::ObjectNamespace;
+                }
                 self.field(&base, &member(&inner.member))
             }
             Expr::Lit(literal) => match &literal.lit {
@@ -664,6 +667,12 @@ pub(super) fn member(member: &Member) -> String {
         Member::Named(name) => name.to_string(),
         Member::Unnamed(position) => position.index.to_string(),
     }
+}
+
+/// `object.metadata.namespace`
+fn is_object_namespace(field: &syn::ExprField) -> bool {
+    let is = |found: &Member, wanted: &str| matches!(found, Member::Named(name) if name == wanted);
+    is(&field.member, "namespace") && matches!(&*field.base, Expr::Field(metadata) if is(&metadata.member, "metadata"))
 }
 
 /// Nothing comes after it.

@@ -35,8 +35,9 @@ enum Value {
 #[derive(Debug, Default)]
 pub(super) struct Macros {
     rules: BTreeMap<String, Vec<ItemRef>>,
-    /// Functions that macros of other packages of the workspace declare, as far as they may make requests: the macro.
-    declared: BTreeMap<String, String>,
+    /// Functions that macros of other packages of the workspace declare, as far as they may make requests: the macro, and
+    /// whether the function is async.
+    declared: BTreeMap<String, (String, bool)>,
     /// Those that something calls.
     called: BTreeSet<ItemRef>,
     depth: usize,
@@ -63,7 +64,7 @@ impl Macros {
 
     /// What the calls of macros outside of functions declare, where another package of the workspace has them. The package's
     /// own are told where they stand.
-    fn declarations(&self, tree: &SourceTree) -> BTreeMap<String, String> {
+    fn declarations(&self, tree: &SourceTree) -> BTreeMap<String, (String, bool)> {
         let mut declared = BTreeMap::new();
         for item in tree.all_items() {
             let module = tree.module(item);
@@ -77,7 +78,7 @@ impl Macros {
         declared
     }
 
-    fn declaration(&self, tree: &SourceTree, module: ModuleId, call: &syn::Macro) -> Vec<(String, String)> {
+    fn declaration(&self, tree: &SourceTree, module: ModuleId, call: &syn::Macro) -> Vec<(String, (String, bool))> {
         let rules = self.named(tree, module, &call.path).map(|rules| tree.item(rules));
         let rules = match rules {
             Some(Item::Macro(rules)) => rules.mac.tokens.clone(),
@@ -88,16 +89,36 @@ impl Macros {
         }
         let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
         let mut functions = Vec::new();
-        let computed = functions_in(rules, &mut functions) | functions_in(call.tokens.clone(), &mut functions);
-        if computed {
-            words(call.tokens.clone(), &mut functions);
+        functions_in(rules, &mut functions);
+        functions_in(call.tokens.clone(), &mut functions);
+        let mut requesting: BTreeSet<usize> = BTreeSet::new();
+        // What calls a function that may make requests may make them, too.
+        loop {
+            let names: BTreeSet<&str> = requesting.iter().map(|at| functions[*at].name.as_str()).collect();
+            let is_requesting = |function: &Declared| {
+                super::speaks_of_api(function.body.clone()) || says_any(function.body.clone(), &names)
+            };
+            let more: BTreeSet<usize> =
+                (0..functions.len()).filter(|at| is_requesting(&functions[*at])).chain(requesting.clone()).collect();
+            if more == requesting {
+                break;
+            }
+            requesting = more;
         }
-        functions.into_iter().map(|function| (function, name.clone())).collect()
+        let mut found = Vec::new();
+        for function in requesting.into_iter().map(|at| &functions[at]) {
+            let mut names = vec![function.name.clone()];
+            if function.name == COMPUTED {
+                words(call.tokens.clone(), &mut names);
+            }
+            found.extend(names.into_iter().map(|called| (called, (name.clone(), function.is_async))));
+        }
+        found
     }
 
-    /// The macro that may have declared a function of this name.
-    pub(super) fn declaring(&self, function: &str) -> Option<&str> {
-        self.declared.get(function).map(String::as_str)
+    /// The macro that may have declared a function of this name, and whether that is async.
+    fn declaring(&self, function: &str) -> Option<&(String, bool)> {
+        self.declared.get(function)
     }
 
     pub(super) fn start(&mut self) {
@@ -143,10 +164,13 @@ impl Reader<'_> {
         block
     }
 
-    /// Says that a function is not read because a macro of another package declares it.
-    pub(super) fn declared_by_macro(&mut self, place: Place, function: &str) {
-        if let Some(name) = self.macros.declaring(function) {
-            let name = name.to_owned();
+    /// Says that a function is not read because a macro of another package declares it. On a value of unknown type it may be
+    /// another function: one that is async is waited for.
+    pub(super) fn declared_by_macro(&mut self, place: Place, function: &str, is_certain: bool, awaited: bool) {
+        if let Some((name, is_async)) = self.macros.declaring(function)
+            && (is_certain || awaited == *is_async)
+        {
+            let name = name.clone();
             self.doubt(place, Cause::Macro { name });
         }
     }
@@ -200,19 +224,46 @@ fn calls(item: &Item) -> Vec<&syn::Macro> {
     }
 }
 
-/// The names behind `fn`; the answer is whether one is computed.
-fn functions_in(tokens: TokenStream, found: &mut Vec<String>) -> bool {
-    let (mut after, mut computed) = (false, false);
-    for token in tokens {
-        match &token {
-            TokenTree::Ident(name) if after => found.push(name.to_string()),
-            TokenTree::Punct(dollar) if after && dollar.as_char() == '$' => computed = true,
-            TokenTree::Group(group) => computed |= functions_in(group.stream(), found),
-            _ => {}
-        }
-        after = matches!(&token, TokenTree::Ident(name) if name == "fn");
+/// A function in the tokens of a macro.
+struct Declared {
+    name: String,
+    is_async: bool,
+    body: TokenStream,
+}
+
+/// The name of a function that a macro computes.
+const COMPUTED: &str = "$";
+
+fn functions_in(tokens: TokenStream, found: &mut Vec<Declared>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is = |at: usize, word: &str| matches!(tokens.get(at), Some(TokenTree::Ident(name)) if name == word);
+    for (at, token) in tokens.iter().enumerate() {
+        let name = match tokens.get(at + 1) {
+            Some(TokenTree::Ident(name)) if is(at, "fn") => name.to_string(),
+            Some(TokenTree::Punct(dollar)) if is(at, "fn") && dollar.as_char() == '$' => COMPUTED.to_owned(),
+            _ => {
+                if let TokenTree::Group(group) = token {
+                    functions_in(group.stream(), found);
+                }
+                continue;
+            }
+        };
+        let body = tokens[at..].iter().find_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group.stream()),
+            _ => None,
+        });
+        let is_async = at > 0 && is(at - 1, "async");
+        found.push(Declared { name, is_async, body: body.unwrap_or_default() });
     }
-    computed
+}
+
+/// Tokens with one of these words.
+fn says_any(tokens: TokenStream, names: &BTreeSet<&str>) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(name) => names.contains(name.to_string().as_str()),
+        TokenTree::Group(group) => says_any(group.stream(), names),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
 }
 
 /// All words.

@@ -135,17 +135,27 @@ fn is_made_here(tree: &SourceTree, item: ItemRef) -> bool {
     derives.all(|path| harmless(&path))
 }
 
-/// The environment variable that a field is by an attribute of clap: `#[arg(long, env = "POD_NAMESPACE")]`.
-pub(super) fn variable_of(field: &syn::Field) -> Option<String> {
+/// The environment variable and the flag that a field is by an attribute of clap: `#[arg(long, env = "POD_NAMESPACE")]`.
+pub(super) fn argument_of(field: &syn::Field) -> (Option<String>, Option<String>) {
     let parsers = field
         .attrs
         .iter()
         .filter(|attribute| ["arg", "clap", "structopt"].iter().any(|name| attribute.path().is_ident(name)));
-    parsers.filter_map(|attribute| attribute.meta.require_list().ok()).find_map(|list| {
+    let (mut variable, mut flag) = (None, None);
+    for list in parsers.filter_map(|attribute| attribute.meta.require_list().ok()) {
         let tokens: Vec<_> = list.tokens.clone().into_iter().map(|token| token.to_string()).collect();
-        tokens.windows(3).find_map(|found| match found {
-            [name, equals, value] if name == "env" && equals == "=" => Some(value.trim_matches('"').to_owned()),
-            _ => None,
-        })
-    })
+        for at in 0..tokens.len() {
+            let value = tokens.get(at + 2).filter(|_| tokens.get(at + 1).is_some_and(|token| token == "="));
+            let value = value.map(|value| value.trim_matches('"').to_owned());
+            match tokens[at].as_str() {
+                "env" => variable = variable.or(value),
+                "long" => {
+                    let name = field.ident.as_ref().map(|name| name.to_string().replace('_', "-"));
+                    flag = value.or(name).map(|name| format!("--{name}"));
+                }
+                _ => {}
+            }
+        }
+    }
+    (variable, flag)
 }

@@ -18,7 +18,7 @@ use super::index::{FunctionId, Index, Owner};
 use super::kinds::{Kinds, Resource};
 use super::lower::{Scope, UNFOUND, bounds_of};
 use super::manager;
-use super::runs::{RunId, Runs, Weight};
+use super::runs::{Live, RunId, Runs, Weight};
 use super::types::{Generics, Inferred, Reach, Ty};
 
 /// How many kinds of calls of one function are told apart, and how many if only strings differ.
@@ -49,6 +49,8 @@ struct Found {
 #[derive(Debug)]
 struct Answer {
     scopes: BTreeSet<Where>,
+    of_object: bool,
+    distance: u8,
     call: String,
     origin: Origin,
 }
@@ -183,7 +185,7 @@ impl<'a> Reader<'a> {
             self.default_methods();
             self.run_later(0);
             self.unread_macros();
-            let live = self.runs.live(|_| true);
+            let live = self.live();
             if !self.fields.finish(self.tree, &live) {
                 break;
             }
@@ -261,7 +263,9 @@ impl<'a> Reader<'a> {
     /// Macros of the package that speak of requests, and that are not read where they are called.
     fn unread_macros(&mut self) {
         let tree = self.tree;
-        for item in tree.items() {
+        let asked: Vec<ItemRef> =
+            tree.items().filter(|item| self.question.is_about(tree, tree.module(*item))).collect();
+        for item in asked.iter().copied() {
             if let syn::Item::Macro(found) = tree.item(item)
                 && found.ident.is_none()
                 && let Some(rules) = self.macros.named(tree, tree.module(item), &found.mac.path)
@@ -271,7 +275,7 @@ impl<'a> Reader<'a> {
                 self.unread_call(place, rules);
             }
         }
-        for item in tree.items() {
+        for item in asked {
             let module = tree.module(item);
             if let syn::Item::Macro(found) = tree.item(item)
                 && super::speaks_of_api(found.mac.tokens.clone())
@@ -557,10 +561,13 @@ impl<'a> Reader<'a> {
                 let key = (place.0.clone(), place.1, place.2, permission);
                 let answer = known.entry(key).or_insert_with(|| Answer {
                     scopes: BTreeSet::new(),
+                    of_object: false,
+                    distance: self.distance(found.place.module),
                     call: found.call.replace("{}", &resource.name),
                     origin: origin.clone(),
                 });
                 answer.scopes.extend(scopes(&resource, &found.reach));
+                answer.of_object |= found.reach.contains(&Reach::OfObject);
             }
         }
         // What a generic function does that nobody calls is no news where another call says what it does.
@@ -570,20 +577,27 @@ impl<'a> Reader<'a> {
             cause: Cause::Kind { call, verbs: verbs.into_iter().collect(), why },
         }));
         let mut usages = Vec::new();
-        for ((_, _, _, permission), Answer { mut scopes, call, origin }) in known {
+        for ((_, _, _, permission), Answer { mut scopes, of_object, distance, call, origin }) in known {
             if scopes.is_empty() {
                 scopes.insert(Where::Namespaced);
             }
             let role = manager::role(&call);
             for scope in scopes {
                 let (permission, call, origin) = (permission.clone(), call.clone(), origin.clone());
-                usages.push(Usage { permission, scope, call, origin, role });
+                let of_object = of_object && scope == Where::Namespaced;
+                usages.push(Usage { permission, scope, of_object, call, origin, distance, role });
             }
         }
-        for (place, _, url, verb, call) in self.urls {
-            let origin = self.tree.origin(place.module, place.span);
-            let permission = Permission { target: Target::Url(url), verb };
-            usages.push(Usage { permission, scope: Where::Cluster, call, origin, role: None });
+        for (place, _, url, verb, call) in &self.urls {
+            usages.push(Usage {
+                permission: Permission { target: Target::Url(url.clone()), verb: verb.clone() },
+                scope: Where::Cluster,
+                of_object: false,
+                call: call.clone(),
+                origin: self.tree.origin(place.module, place.span),
+                distance: self.distance(place.module),
+                role: None,
+            });
         }
         usages.sort_by(|one, other| key(one).cmp(&key(other)));
         usages.dedup();
@@ -592,9 +606,23 @@ impl<'a> Reader<'a> {
         (usages, doubts)
     }
 
+    /// How far code is from the program: in a binary, in the library of its package, in another package.
+    fn distance(&self, module: ModuleId) -> u8 {
+        match (self.tree.is_own(module), self.tree.is_lib(module)) {
+            (true, false) => 0,
+            (true, true) => 1,
+            (false, _) => 2,
+        }
+    }
+
+    /// The runs that count for what is asked about.
+    fn live(&self) -> Live {
+        self.runs.live(|function| self.question.is_about(self.tree, self.index.get(function).module))
+    }
+
     /// Leaves what counts: what a function does by itself is no news where its callers say it.
     fn weigh(&mut self) {
-        let live = self.runs.live(|_| true);
+        let live = self.live();
         let mut told: BTreeSet<Spot> = BTreeSet::new();
         {
             let places = self.found.iter().map(|found| (spot(&found.place), found.run));
@@ -666,7 +694,7 @@ fn scopes(resource: &Resource, reach: &BTreeSet<Reach>) -> Vec<Where> {
         Reach::All | Reach::Elsewhere => Where::Cluster,
         Reach::Own => Where::Own,
         Reach::Named(name) => Where::Namespace(name.to_string()),
-        Reach::Some => Where::Namespaced,
+        Reach::OfObject | Reach::Some => Where::Namespaced,
     };
     reach.iter().map(scope).collect()
 }

@@ -38,6 +38,8 @@ pub(super) enum Ty {
     Text(Rc<str>),
     /// The name of the namespace that the operator is in.
     OwnNamespace,
+    /// The name of the namespace of an object.
+    ObjectNamespace,
     /// A `Client` of another cluster, or what one is made from: the name of the type of kube.
     Elsewhere(Rc<str>),
     /// A `GroupVersionKind` or `ApiResource` that the source spells out.
@@ -61,6 +63,8 @@ pub(super) enum Reach {
     Own,
     /// Another cluster.
     Elsewhere,
+    /// The namespace of an object.
+    OfObject,
     /// A namespace that the source names.
     Named(Rc<str>),
     /// A namespace that is known when the operator runs.
@@ -104,6 +108,7 @@ impl Ty {
             self,
             Self::Text(_)
                 | Self::OwnNamespace
+                | Self::ObjectNamespace
                 | Self::Elsewhere(_)
                 | Self::Dynamic(_)
                 | Self::Patch { .. }
@@ -115,7 +120,7 @@ impl Ty {
 
     /// A string of which more is known than that it is one.
     pub(super) fn is_known_text(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::OwnNamespace)
+        matches!(self, Self::Text(_) | Self::OwnNamespace | Self::ObjectNamespace)
     }
 
     /// Whether `test` holds for the type or a part of it.

@@ -125,7 +125,7 @@ impl Reader<'_> {
 
     pub(super) fn election(&mut self, place: Place, namespace: &Ty, call: &str) {
         let reach = BTreeSet::from([match reach_of(namespace) {
-            Reach::Some => Reach::Own,
+            Reach::Some | Reach::OfObject => Reach::Own,
             reach => reach,
         }]);
         let verbs = &["create", "get", "patch"];
@@ -149,8 +149,8 @@ impl Reader<'_> {
             return self.kube_call(frame, path, call);
         }
         self.arguments_of(frame, call);
-        if self.is_own_namespace(call.place, path, &call.get(0)) {
-            return Ty::OwnNamespace;
+        if let Some(known) = self.read_value(call.place, path, &call.get(0)) {
+            return known;
         }
         if path[0] == "std" || path[0] == "tokio" || path[0] == "futures" || path[0] == "futures_util" {
             return match &*name {
@@ -410,23 +410,40 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the namespace of the pod: `std::env::var("POD_NAMESPACE")`, or the file that every pod has.
-    fn is_own_namespace(&mut self, place: Place, path: &[String], argument: &Ty) -> bool {
-        let Ty::Text(text) = argument else { return false };
-        match path.last().map(String::as_str) {
-            Some("var") => path.iter().any(|part| part == "env") && self.holds_own_namespace(place, text),
-            Some("read_to_string") => text.ends_with(table::NAMESPACE_FILE),
-            _ => false,
+    /// What is read from outside of the program: `std::env::var("POD_NAMESPACE")`, or the file that every pod has.
+    fn read_value(&mut self, place: Place, path: &[String], argument: &Ty) -> Option<Ty> {
+        let Ty::Text(text) = argument else { return None };
+        match path.last()?.as_str() {
+            "var" if path.iter().any(|part| part == "env") => self.variable_value(place, text),
+            "read_to_string" => text.ends_with(table::NAMESPACE_FILE).then_some(Ty::OwnNamespace),
+            _ => None,
         }
     }
 
-    /// Whether an environment variable holds the namespace of the pod; that it only may is said.
-    pub(in crate::rbac::derive) fn holds_own_namespace(&mut self, place: Place, variable: &str) -> bool {
-        let is_own = variable == table::OWN_NAMESPACE || self.question.environment.is_own_namespace(variable);
-        if !is_own && table::may_be_own(variable) {
+    /// What an environment variable holds; that it only may be the namespace of the pod is said.
+    pub(in crate::rbac::derive) fn variable_value(&mut self, place: Place, variable: &str) -> Option<Ty> {
+        let environment = &self.question.environment;
+        if variable == table::OWN_NAMESPACE || environment.is_own_namespace(variable) {
+            return Some(Ty::OwnNamespace);
+        }
+        if let Some(value) = environment.value(variable) {
+            return Some(Ty::text(value));
+        }
+        if table::may_be_own(variable) {
             self.doubt(place, Cause::Namespace { variable: variable.to_owned() });
         }
-        is_own
+        None
+    }
+
+    /// What a flag is set to where the operator runs.
+    pub(in crate::rbac::derive) fn flag_value(&self, flag: &str) -> Option<Ty> {
+        let environment = &self.question.environment;
+        let value = environment.flag(flag)?;
+        Some(match value.strip_prefix("$(").and_then(|value| value.strip_suffix(')')) {
+            Some(name) if name == table::OWN_NAMESPACE || environment.is_own_namespace(name) => Ty::OwnNamespace,
+            Some(_) => return None,
+            None => Ty::text(value),
+        })
     }
 
     /// A request with a path: what the API server makes of it.
@@ -474,6 +491,7 @@ pub(super) fn reach_of(namespace: &Ty) -> Reach {
     match namespace {
         Ty::Text(name) => Reach::Named(name.clone()),
         Ty::OwnNamespace => Reach::Own,
+        Ty::ObjectNamespace => Reach::OfObject,
         _ => Reach::Some,
     }
 }
