@@ -47,11 +47,11 @@ impl Environment {
     pub fn deploy(&mut self, text: &str) {
         for (variable, item) in items(text) {
             let value = item.split_once("value: ").and_then(|(_, rest)| rest.split([' ', ',', '}']).next());
-            let value = value.filter(|value| !value.is_empty() && !value.starts_with("$(")).map(str::to_owned);
+            let value = value.filter(|value| !value.is_empty() && !value.starts_with("$("));
             learn(&mut self.values, variable, value);
         }
         for (flag, value) in flags(text) {
-            learn(&mut self.flags, flag, Some(value));
+            learn(&mut self.flags, flag, Some(&value));
         }
         self.add(text);
     }
@@ -83,9 +83,9 @@ impl Environment {
 }
 
 /// Of several values none is known.
-fn learn(known: &mut BTreeMap<String, Option<String>>, name: String, value: Option<String>) {
-    let entry = known.entry(name).or_insert_with(|| value.clone());
-    if *entry != value {
+fn learn(known: &mut BTreeMap<String, Option<String>>, name: String, value: Option<&str>) {
+    let entry = known.entry(name).or_insert_with(|| value.map(str::to_owned));
+    if entry.as_deref() != value {
         *entry = None;
     }
 }

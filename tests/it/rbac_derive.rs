@@ -353,6 +353,9 @@ fn programs_are_told_apart() {
 #[test]
 fn functions_of_macros_of_other_packages_are_said() {
     let sandbox = Sandbox::new();
+    let main = "async fn run(store: &common::Store) {\n    store.pods().await;\n    store.name();\n    store.put(\"pods\").await;\n}\n\
+                trait Pods {\n    async fn pods(&self);\n}\nimpl Pods for common::Store {\n    async fn pods(&self) {\n        \
+                common::Store::pods(self).await;\n    }\n}\nfn main() {}\n";
     let common = "use k8s_openapi::api::core::v1::Pod;\nuse kube::{Api, Client};\npub struct Store(pub Client);\n\
                   macro_rules! reads {\n    ($name:ident, $kind:ty) => {\n        impl Store {\n            \
                   pub async fn $name(&self) {\n                Api::<$kind>::all(self.0.clone()).list(&lp).await;\n            \
@@ -360,10 +363,7 @@ fn functions_of_macros_of_other_packages_are_said() {
     sandbox
         .file("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"op\", \"common\"]\n")
         .file("op/Cargo.toml", &format!("{MANIFEST}common = {{ path = \"../common\" }}\n"))
-        .file(
-            "op/src/main.rs",
-            "async fn run(store: &common::Store) {\n    store.pods().await;\n    store.name();\n}\nfn main() {}\n",
-        )
+        .file("op/src/main.rs", main)
         .file("common/Cargo.toml", &MANIFEST.replace("\"op\"", "\"common\""))
         .file("common/src/lib.rs", common);
     let doubts = |package: &str| {
@@ -374,7 +374,7 @@ fn functions_of_macros_of_other_packages_are_said() {
     };
     let said = "\"the macro `reads!` may make requests, and is not read\"";
     assert_eq!(doubts("common"), [format!("\"common/src/lib.rs\":13 {said}")]);
-    assert_eq!(doubts("op"), [format!("\"op/src/main.rs\":2 {said}")]);
+    assert_eq!(doubts("op"), [2, 11].map(|line| format!("\"op/src/main.rs\":{line} {said}")));
 }
 
 /// An environment variable holds the own namespace where the manifests say so; otherwise it is said.

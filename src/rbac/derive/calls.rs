@@ -117,7 +117,7 @@ impl Reader<'_> {
                 if let ("Some" | "Ok", Some(inner)) = (&*call.name, call.arguments.first().copied()) {
                     return self.expr(frame, inner, expected);
                 }
-                self.declared_by_macro(call.place, &call.name, true, false);
+                self.declared_by_macro(call.place, &call.name);
                 self.arguments_of(frame, &mut call);
                 Ty::Unknown
             }
@@ -318,6 +318,7 @@ impl Reader<'_> {
             return if of == "Manager" || &*name == "new" { ty.clone() } else { Ty::Unknown };
         }
         if let Some(id) = self.method(ty, &name) {
+            self.hidden_by_macro(ty, id, (call.place, &name));
             return self.associated_function(frame, ty, id, call);
         }
         self.arguments_of(frame, call);
@@ -344,7 +345,7 @@ impl Reader<'_> {
                 self.made(ty, &name)
             }
             _ => {
-                self.declared_by_macro(call.place, &name, true, false);
+                self.declared_by_macro(call.place, &name);
                 self.made(ty, &name)
             }
         }
@@ -391,6 +392,7 @@ impl Reader<'_> {
         if let Some(id) = self.method(&receiver, &call.name)
             && self.index.get(id).takes_self()
         {
+            self.hidden_by_macro(&receiver, id, (call.place, &call.name));
             return self.call_function(frame, id, Some(receiver), call);
         }
         if let Ty::Item(..) = &receiver
@@ -408,10 +410,7 @@ impl Reader<'_> {
 
     /// A method of a type that is not of the tree.
     fn builtin_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Ty {
-        if let Ty::Item(..) | Ty::Root(_) | Ty::Param(_) | Ty::Unknown | Ty::Infer(_) = receiver {
-            let is_certain = matches!(receiver, Ty::Item(..) | Ty::Root(_));
-            self.declared_by_macro(call.place, &call.name, is_certain, call.awaited);
-        }
+        self.method_of_macro(receiver, (call.place, &call.name), call.awaited);
         if let Ty::Elsewhere(of) = receiver
             && !IDENTITY.contains(&&*call.name)
         {

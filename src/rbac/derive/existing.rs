@@ -66,7 +66,9 @@ impl Reader<'_> {
     pub(super) fn applies_existing(&self, frame: &Frame, api: &Expr, name: &Expr, patch: &Expr) -> bool {
         self.existing(frame, patch).is_some_and(|existing| {
             let of_object = || match name_of(name) {
-                Expr::Path(path) => path.path.get_ident().is_some_and(|name| existing.held.contains(&name.to_string())),
+                Expr::Path(found) => {
+                    found.path.get_ident().is_some_and(|held| existing.held.contains(&held.to_string()))
+                }
                 _ => false,
             };
             existing.api == written(api) && (existing.name == written(name) || of_object())

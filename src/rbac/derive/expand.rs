@@ -12,6 +12,7 @@ use syn::spanned::Spanned as _;
 use syn::{Block, Item};
 
 use super::doubt::Cause;
+use super::index::{FunctionId, Owner};
 use super::manager;
 use super::read::{Frame, Place, Reader};
 use super::types::Ty;
@@ -31,13 +32,21 @@ enum Value {
     Many(Vec<Value>),
 }
 
+/// A function that a macro declares.
+#[derive(Debug, Clone)]
+struct Written {
+    /// The macro.
+    by: String,
+    is_async: bool,
+    takes_self: bool,
+}
+
 /// The macros of the tree, and what became of their calls.
 #[derive(Debug, Default)]
 pub(super) struct Macros {
     rules: BTreeMap<String, Vec<ItemRef>>,
-    /// Functions that macros of other packages of the workspace declare, as far as they may make requests: the macro, and
-    /// whether the function is async.
-    declared: BTreeMap<String, (String, bool)>,
+    /// Functions that macros of other packages of the workspace declare, as far as they may make requests.
+    declared: BTreeMap<String, Written>,
     /// Those that something calls.
     called: BTreeSet<ItemRef>,
     depth: usize,
@@ -64,7 +73,7 @@ impl Macros {
 
     /// What the calls of macros outside of functions declare, where another package of the workspace has them. The package's
     /// own are told where they stand.
-    fn declarations(&self, tree: &SourceTree) -> BTreeMap<String, (String, bool)> {
+    fn declarations(&self, tree: &SourceTree) -> BTreeMap<String, Written> {
         let mut declared = BTreeMap::new();
         for item in tree.all_items() {
             let module = tree.module(item);
@@ -78,7 +87,7 @@ impl Macros {
         declared
     }
 
-    fn declaration(&self, tree: &SourceTree, module: ModuleId, call: &syn::Macro) -> Vec<(String, (String, bool))> {
+    fn declaration(&self, tree: &SourceTree, module: ModuleId, call: &syn::Macro) -> Vec<(String, Written)> {
         let rules = self.named(tree, module, &call.path).map(|rules| tree.item(rules));
         let rules = match rules {
             Some(Item::Macro(rules)) => rules.mac.tokens.clone(),
@@ -111,13 +120,15 @@ impl Macros {
             if function.name == COMPUTED {
                 words(call.tokens.clone(), &mut names);
             }
-            found.extend(names.into_iter().map(|called| (called, (name.clone(), function.is_async))));
+            let Declared { is_async, takes_self, .. } = *function;
+            let written = Written { by: name.clone(), is_async, takes_self };
+            found.extend(names.into_iter().map(|called| (called, written.clone())));
         }
         found
     }
 
-    /// The macro that may have declared a function of this name, and whether that is async.
-    fn declaring(&self, function: &str) -> Option<&(String, bool)> {
+    /// The function of this name that a macro may have declared.
+    fn declaring(&self, function: &str) -> Option<&Written> {
         self.declared.get(function)
     }
 
@@ -164,14 +175,36 @@ impl Reader<'_> {
         block
     }
 
-    /// Says that a function is not read because a macro of another package declares it. On a value of unknown type it may be
-    /// another function: one that is async is waited for.
-    pub(super) fn declared_by_macro(&mut self, place: Place, function: &str, is_certain: bool, awaited: bool) {
-        if let Some((name, is_async)) = self.macros.declaring(function)
-            && (is_certain || awaited == *is_async)
-        {
-            let name = name.clone();
+    /// Says that a function is not read because a macro of another package declares it.
+    pub(super) fn declared_by_macro(&mut self, place: Place, function: &str) {
+        if let Some(written) = self.macros.declaring(function) {
+            let name = written.by.clone();
             self.doubt(place, Cause::Macro { name });
+        }
+    }
+
+    /// The same of a method. On a value of unknown type it may be another one: one that is async is waited for.
+    pub(super) fn method_of_macro(&mut self, receiver: &Ty, call: (Place, &str), awaited: bool) {
+        let (place, name) = call;
+        let Some(written) = self.macros.declaring(name).filter(|written| written.takes_self) else { return };
+        let may_be = match receiver {
+            Ty::Item(..) | Ty::Root(_) => true,
+            Ty::Param(_) | Ty::Unknown | Ty::Infer(_) => written.is_async == awaited,
+            _ => false,
+        };
+        if may_be {
+            self.declared_by_macro(place, name);
+        }
+    }
+
+    /// A method of a trait is not called where the type has one of the same name by itself, which a macro may have declared.
+    pub(super) fn hidden_by_macro(&mut self, receiver: &Ty, id: FunctionId, call: (Place, &str)) {
+        let of_trait = matches!(self.index.get(id).owner, Some(Owner::Impl(_, Some(_)) | Owner::Trait(..)));
+        if let Ty::Item(item, _) | Ty::Root(item) = receiver
+            && of_trait
+            && !self.tree.is_own(self.tree.module(*item))
+        {
+            self.declared_by_macro(call.0, call.1);
         }
     }
 
@@ -228,6 +261,7 @@ fn calls(item: &Item) -> Vec<&syn::Macro> {
 struct Declared {
     name: String,
     is_async: bool,
+    takes_self: bool,
     body: TokenStream,
 }
 
@@ -253,7 +287,12 @@ fn functions_in(tokens: TokenStream, found: &mut Vec<Declared>) {
             _ => None,
         });
         let is_async = at > 0 && is(at - 1, "async");
-        found.push(Declared { name, is_async, body: body.unwrap_or_default() });
+        let inputs = tokens[at..].iter().find_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(group.stream()),
+            _ => None,
+        });
+        let takes_self = says_any(inputs.unwrap_or_default(), &BTreeSet::from(["self"]));
+        found.push(Declared { name, is_async, takes_self, body: body.unwrap_or_default() });
     }
 }
 

@@ -28,7 +28,7 @@ struct Run {
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     known: BTreeMap<Call, RunId>,
-    runs: Vec<Run>,
+    all: Vec<Run>,
     /// Those that were not begun by others.
     roots: BTreeSet<RunId>,
     /// Functions of traits, of which a type that implements them says more.
@@ -55,7 +55,7 @@ impl Runs {
 
     /// How often a function waits for itself.
     pub(super) fn recursion(&self, function: FunctionId) -> usize {
-        self.stack.iter().filter(|run| self.runs[run.0].function == function).count()
+        self.stack.iter().filter(|run| self.all[run.0].function == function).count()
     }
 
     /// How many runs of a function there are.
@@ -67,14 +67,14 @@ impl Runs {
     pub(super) fn called(&mut self, call: &Call) -> Option<Ty> {
         let run = *self.known.get(call)?;
         self.note(run);
-        Some(self.runs[run.0].value.clone())
+        Some(self.all[run.0].value.clone())
     }
 
     /// Begins a run.
     pub(super) fn enter(&mut self, call: Call, value: Ty) {
         let function = call.0;
-        let run = RunId(self.runs.len());
-        self.runs.push(Run { function, value, calls: BTreeSet::new() });
+        let run = RunId(self.all.len());
+        self.all.push(Run { function, value, calls: BTreeSet::new() });
         self.known.insert(call, run);
         *self.counts.entry(function).or_default() += 1;
         self.note(run);
@@ -84,14 +84,14 @@ impl Runs {
     /// Ends the last run that was begun.
     pub(super) fn leave(&mut self, value: Ty) {
         if let Some(run) = self.stack.pop() {
-            self.runs[run.0].value = value;
+            self.all[run.0].value = value;
         }
     }
 
     fn note(&mut self, run: RunId) {
         match self.current() {
             Some(caller) => {
-                self.runs[caller.0].calls.insert(run);
+                self.all[caller.0].calls.insert(run);
             }
             None => {
                 self.roots.insert(run);
@@ -101,7 +101,7 @@ impl Runs {
 
     /// Notes that the last run that was begun by no other knows nothing of `Self`.
     pub(super) fn declare(&mut self, function: FunctionId) {
-        let last = self.roots.iter().next_back().filter(|run| self.runs[run.0].function == function);
+        let last = self.roots.iter().next_back().filter(|run| self.all[run.0].function == function);
         self.declared.extend(last);
     }
 
@@ -109,11 +109,11 @@ impl Runs {
     /// `is_entered` says where a program may begin.
     pub(super) fn live(&self, is_entered: impl Fn(FunctionId) -> bool) -> Live {
         let mut called = BTreeSet::new();
-        for run in &self.runs {
-            let others = run.calls.iter().map(|other| self.runs[other.0].function);
+        for run in &self.all {
+            let others = run.calls.iter().map(|other| self.all[other.0].function);
             called.extend(others.filter(|function| *function != run.function));
         }
-        let function = |run: &RunId| self.runs[run.0].function;
+        let function = |run: &RunId| self.all[run.0].function;
         let (inner, outer): (Vec<RunId>, Vec<RunId>) =
             self.roots.iter().partition(|run| called.contains(&function(run)) || self.declared.contains(run));
         let (entered, others): (Vec<RunId>, Vec<RunId>) = outer.iter().partition(|run| is_entered(function(run)));
@@ -139,7 +139,7 @@ impl Runs {
     fn reach(&self, mut open: Vec<RunId>, reached: &mut BTreeSet<RunId>) {
         while let Some(run) = open.pop() {
             if reached.insert(run) {
-                open.extend(&self.runs[run.0].calls);
+                open.extend(&self.all[run.0].calls);
             }
         }
     }

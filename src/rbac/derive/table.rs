@@ -221,11 +221,11 @@ const OPEN: &[&str] = &[
 
 /// Whether a request needs no rule.
 pub(super) fn is_open(method: &str, path: &str) -> bool {
-    let fits = |open: &&str| match open.strip_suffix('*') {
+    let fits = |open: &str| match open.strip_suffix('*') {
         Some(start) => path.starts_with(start),
-        None => path == *open,
+        None => path == open,
     };
-    method == "get" && OPEN.iter().any(|open| fits(&open))
+    method == "get" && OPEN.iter().any(|open| fits(open))
 }
 
 /// What tells of what happens: kube-runtime/src/events.rs.
