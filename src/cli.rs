@@ -489,6 +489,9 @@ pub struct LintArgs {
     /// The operator's ServiceAccount, NAME or NAMESPACE/NAME, where the files bind roles to several
     #[arg(long, value_name = "NAME", requires = "role")]
     pub service_account: Option<String>,
+    /// Only what this binary does, where the package has several with roles of their own
+    #[arg(long, value_name = "NAME")]
+    pub bin: Option<String>,
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
@@ -531,6 +534,9 @@ pub struct VerifyArgs {
 /// Code that is read, and how the answer is printed.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CodeArgs {
+    /// Only what this binary does, where the package has several with roles of their own
+    #[arg(long, value_name = "NAME")]
+    pub bin: Option<String>,
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,

@@ -205,6 +205,7 @@ codes! {
     Pattern = "pattern", Error, "A regular expression that Go, and so the API server, can't compile";
     PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
     RbacAllow = "rbac-allow", Warning, "A comment that allows a finding says no reason, or there is no such finding";
+    RbacElsewhere = "rbac-elsewhere", Warning, "A request that goes to another cluster, or perhaps to another namespace than the operator's";
     RbacEscalation = "rbac-escalation", Warning, "A permission to get other permissions: `bind`, `escalate` or `impersonate`";
     RbacExcess = "rbac-excess", Warning, "A permission that the code does not use";
     RbacMissing = "rbac-missing", Error, "A permission that the operator needs and that nothing declares";

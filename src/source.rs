@@ -464,6 +464,12 @@ impl SourceTree {
         self.sources.packages[self.krate(module).package.0 as usize].own
     }
 
+    /// The crate names of the package's own binaries.
+    pub fn programs(&self) -> impl Iterator<Item = &str> {
+        let own = |krate: &&Crate| !krate.lib && self.sources.packages[krate.package.0 as usize].own;
+        self.sources.crates.iter().filter(own).map(|krate| krate.name.as_str())
+    }
+
     /// The module belongs to a library, so that other crates can name its public items.
     pub fn is_lib(&self, module: ModuleId) -> bool {
         self.krate(module).lib

@@ -224,6 +224,11 @@ fn commands_have_codes_of_their_own() {
         (Code::LongProjectName, format!("{init} --project-name {long} --dry-run"), ""),
         (Code::MarkerSyntax, "generate rbac".to_owned(), "// +kubebuilder:rbac:groups=apps,verbs\n"),
         (
+            Code::RbacElsewhere,
+            "rbac derive".to_owned(),
+            "pub fn namespace() -> String {\n    std::env::var(\"OPERATOR_NAMESPACE\").unwrap()\n}\n",
+        ),
+        (
             Code::RbacNotFollowed,
             "rbac derive".to_owned(),
             "pub async fn ask(client: kube::Client, request: http::Request<Vec<u8>>) {\n    let _ = client.request_text(request).await;\n}\n",

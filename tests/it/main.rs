@@ -8,6 +8,7 @@
     reason = "tests write files, print, and may be plain"
 )]
 
+mod answers;
 mod any_project;
 mod bad_input;
 mod chaos;
