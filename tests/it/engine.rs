@@ -123,7 +123,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
   |                            ^^^^
   |
   = help: say it with `extend(…)`
-1 of 2 kinds can't be written, `Thing.example.com`: `--exclude` leaves them out, `--keep-going` writes the others
+1 of 2 kinds can't be written: `--exclude Thing.example.com` leaves them out, `--keep-going` writes the others
 
 "#]]
     );
@@ -385,8 +385,8 @@ fn the_crdgen_of_the_project() {
     {
       "code": "only-read",
       "severity": "warning",
-      "message": "nothing calls `Other::crd()`, as is done for other kinds: `Other.example.com` may be an API of others that is only read",
-      "help": "leave it out with `--exclude Other.example.com`",
+      "message": "nothing calls `crd()` of `Other.example.com`, as is done for other kinds: it may be an API of others that is only read",
+      "help": "leave out what is only read: `--exclude Other.example.com`",
       "kinds": [
         "Other.example.com"
       ]
