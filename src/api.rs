@@ -37,18 +37,21 @@ use std::sync::Arc;
 
 use darling::FromDeriveInput as _;
 use darling::util::Override;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
 use quote::ToTokens;
+use semver::Version;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta, Token};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::schema::known;
+use crate::schema::release::{Change, Releases};
 use crate::schema::{Constraints, Container, Field, Graph, Meta, Shape, TypeId, Unknown, Validated};
 use crate::source::{ItemRef, SourceTree};
 
 use hidden::Hidden;
-use kube_attr::{KubeAttrs, SchemaMode};
+use kube_attr::{KubeAttrs, PrintColumn, PrintColumns, SchemaMode};
 use schemars_attr::SchemarsAttrs;
 use types::{Derive, Refusal, Scope, Types, attributes, derives};
 
@@ -98,6 +101,8 @@ pub struct Api {
     pub types: Vec<(TypeId, String, Origin)>,
     /// Where the spec is declared.
     pub origin: Origin,
+    /// The releases of kube and schemars that make the CRD.
+    pub releases: Releases,
 }
 
 /// A printer column.
@@ -115,6 +120,13 @@ pub struct Column {
     pub description: Option<String>,
     /// Above 0: only shown on demand.
     pub priority: Option<i32>,
+}
+
+impl From<CustomResourceColumnDefinition> for Column {
+    fn from(column: CustomResourceColumnDefinition) -> Self {
+        let CustomResourceColumnDefinition { description, format, json_path, name, priority, type_ } = column;
+        Column { name, type_, json_path, format, description, priority }
+    }
 }
 
 /// The scale subresource.
@@ -216,6 +228,11 @@ const NAME: &str = "name it by its path: `#[derive(kube::CustomResource)]`, or l
 /// What to do about a type that can't be found.
 const LIST: &str = "declare the type in a module, or list its path in `crds` of `[package.metadata.memcached-sdk]`";
 
+/// The releases of dependencies that are newer than those known here, and not verified: their packages and versions.
+pub fn new_releases(tree: &SourceTree) -> Vec<(&'static str, Version)> {
+    dependency::new_releases(tree)
+}
+
 /// Every custom resource version that the package declares, in the order of the source.
 pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
     let mut apis = Vec::new();
@@ -226,27 +243,34 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
 /// The same, handed over one by one as soon as they are read.
 pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
     let (declared, mut diagnostics) = declared(tree);
-    let mut any = false;
+    let releases = dependency::releases(tree);
+    if !declared.is_empty()
+        && let Some(diagnostic) = dependency::gate(tree)
+    {
+        // Of code for an older release most would be refused for what it is, which is said once.
+        let unknown = diagnostic.code == Code::DependencyVersion;
+        diagnostics.push(diagnostic);
+        if unknown {
+            diagnostics.sort();
+            return diagnostics;
+        }
+    }
     for Declared { item, doubt } in declared {
         if let Some(doubt) = doubt {
             diagnostics.push(doubt);
             continue;
         }
-        any = true;
-        let (api, found) = api(tree, item);
+        let (api, found) = api(tree, item, releases);
         api.into_iter().for_each(&mut *take);
         diagnostics.extend(found);
-    }
-    if any && let Some(diagnostic) = dependency::gate(tree) {
-        diagnostics.push(diagnostic);
     }
     diagnostics.sort();
     diagnostics
 }
 
-fn api(tree: &SourceTree, item: ItemRef) -> (Option<Api>, Diagnostics) {
+fn api(tree: &SourceTree, item: ItemRef, releases: Releases) -> (Option<Api>, Diagnostics) {
     let scope = Scope::module(tree.module(item));
-    let mut types = Types::new(tree, "");
+    let mut types = Types::new(tree, releases);
     let api = read(&mut types, &scope, item);
     let clean = !types.diagnostics.has_errors();
     (api.filter(|_| clean), types.diagnostics)
@@ -254,7 +278,7 @@ fn api(tree: &SourceTree, item: ItemRef) -> (Option<Api>, Diagnostics) {
 
 /// What is understood of a custom resource version, when its CRD comes from somewhere else: its schema may lack parts.
 pub fn understood(tree: &SourceTree, item: ItemRef) -> Option<Api> {
-    read(&mut Types::new(tree, ""), &Scope::module(tree.module(item)), item)
+    read(&mut Types::new(tree, dependency::releases(tree)), &Scope::module(tree.module(item)), item)
 }
 
 fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
@@ -297,6 +321,20 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         SchemaMode::Manual => Some(types.manual_root(scope, &input.ident, &root)?),
         SchemaMode::Derived => Some(root_type(types, scope, &input, &attrs, root.clone())?),
     };
+    let releases = types.graph.releases;
+    let mut columns = Vec::new();
+    for column in attrs.printcolumns {
+        match column {
+            PrintColumns::One(PrintColumn { description, format, json_path, name, priority, type_ }) => {
+                columns.push(Column { name, type_, json_path, format, description, priority });
+            }
+            PrintColumns::Several(several, why) if releases.has(Change::OneColumn) => {
+                let message = format!("{why}; one `printcolumn` is one column, of which {} are here", several.len());
+                types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
+            }
+            PrintColumns::Several(several, _) => columns.extend(several.into_iter().map(Column::from)),
+        }
+    }
     let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
     let declared: Vec<(TypeId, String, Origin)> = types
         .graph
@@ -329,14 +367,7 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
             Override::Inherit => None,
             Override::Explicit(text) => Some(text),
         }),
-        columns: attrs
-            .printcolumns
-            .into_iter()
-            .map(|column| {
-                let kube_attr::PrintColumn { description, format, json_path, name, priority, type_ } = column;
-                Column { name, type_, json_path, format, description, priority }
-            })
-            .collect(),
+        columns,
         selectable: attrs.selectable,
         status: attrs.status.is_some(),
         scale: attrs.scale.map(|scale| {
@@ -346,6 +377,7 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         schema: schema.map(|root| (Arc::new(std::mem::take(&mut types.graph)), root)),
         types: declared,
         origin: tree.origin(scope.module, input.ident.span()),
+        releases,
     })
 }
 
@@ -395,6 +427,7 @@ fn root_type(
         let option = known::lookup("std::option::Option").map(|option| types.known_type(option, vec![status]))?;
         fields.push(field("status", option));
     }
+    let name = if validated { types.kube_schema_name(&name) } else { name };
     let container = Container {
         // With rules it is `KubeSchema` that the root derives.
         id: if validated {

@@ -181,6 +181,8 @@ codes! {
     MissingCrd = "missing-crd", Error, "The project's own crdgen leaves out a custom resource of the source";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
     MissingType = "missing-type", Error, "A schema has no type, which the API server refuses";
+    NewRelease = "new-release", Error, "A dependency has a release that is newer than this program and not verified";
+    NoLock = "no-lock", Error, "Without an up-to-date `Cargo.lock` the releases of dependencies are not known";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
     Pattern = "pattern", Error, "A regular expression that Go, and so the API server, can't compile";

@@ -109,7 +109,8 @@ fn surely_wrong(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
 
 /// What derives of other releases say is not known here.
 fn knows_the_derives(found: &Diagnostics) -> bool {
-    found.iter().all(|diagnostic| diagnostic.code != Code::DependencyVersion)
+    let unknown = [Code::DependencyVersion, Code::NewRelease, Code::NoLock];
+    found.iter().all(|diagnostic| !unknown.contains(&diagnostic.code))
 }
 
 fn errors(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {

@@ -10,6 +10,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, DeriveInput, Fields, Item, Type as SynType};
 
 use crate::diagnostic::{Code, Origin};
+use crate::schema::release::Change;
 use crate::schema::{
     Constraints, Container, Field, Meta, Shape, Tag, TypeId, Unknown, Validated, Variant, VariantData,
 };
@@ -58,7 +59,10 @@ impl Types<'_> {
         };
         // The impl of `KubeSchema` is written for the type itself, that of a copy is behind it.
         let (name, id, inline) = match maker {
-            Maker::KubeSchema => (ident.clone(), ident.into(), true),
+            Maker::KubeSchema => {
+                let name = self.kube_schema_name(&ident);
+                (name.clone(), name.into(), true)
+            }
             Maker::JsonSchema | Maker::Code => {
                 let id = self.schema_id(scope, &cont, &name);
                 (name, id, attrs.inline)
@@ -107,6 +111,12 @@ impl Types<'_> {
             }
         }
         Some(())
+    }
+
+    /// The name that `KubeSchema` gives the schema of a type.
+    pub(super) fn kube_schema_name(&self, ident: &str) -> String {
+        let suffix = if self.graph.releases.has(Change::RootTitle) { "" } else { "Validated" };
+        format!("{ident}{suffix}")
     }
 
     /// Reads `#[x_kube(…)]` and keeps of the other attributes what `KubeSchema` hands on.

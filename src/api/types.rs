@@ -12,6 +12,7 @@ use syn::{Attribute, DeriveInput, Expr, GenericArgument, GenericParam, Item, Pat
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::schema::known::{self, Known};
+use crate::schema::release::Releases;
 use crate::schema::{Graph, Type, TypeId};
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
@@ -136,13 +137,13 @@ pub(super) struct Types<'t> {
 }
 
 impl<'t> Types<'t> {
-    pub(super) fn new(tree: &'t SourceTree, kind: &str) -> Self {
+    pub(super) fn new(tree: &'t SourceTree, releases: Releases) -> Self {
         Types {
             tree,
-            graph: Graph::default(),
+            graph: Graph::of(releases),
             infos: Vec::new(),
             diagnostics: Diagnostics::default(),
-            path: vec![kind.to_owned()],
+            path: vec![String::new()],
             active: Vec::new(),
             described: BTreeSet::new(),
             users: BTreeMap::new(),

@@ -11,7 +11,7 @@ use self::output::{Header, Output};
 use super::{Outcome, Usage, apply, update};
 use crate::api;
 use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, Mendable, OutputFormat, PackageArgs};
-use crate::diagnostic::{Diagnostics, Problem};
+use crate::diagnostic::{Code, Diagnostics, Problem};
 use crate::engine;
 use crate::manifest::crd::{self, Crd, Declaration};
 use crate::manifest::mend::{self, Mend};
@@ -178,6 +178,8 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     let mut found = Diagnostics::default();
     let scope = scope(draft, project)?;
     let manifests = generate(&options, &pending, Some(scope), &mut found, &mut |_| {})?;
+    // A new project gets its lock file from the next command of cargo, which chooses the newest releases.
+    found = found.iter().filter(|found| found.code != Code::NoLock).cloned().collect();
     if Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)? {
         found.extend(read_all(&options, &pending)?);
     }

@@ -101,7 +101,8 @@ impl Metadata {
                         }
                     }
                 }
-                ("crdgen" | "crds", _) => found.push(
+                ("verified", Some(_)) => {}
+                ("crdgen" | "crds" | "verified", _) => found.push(
                     Diagnostic::new(
                         Code::CompileFailed,
                         format!("`{key}` in `[{TABLE}]` is not a text or a list of texts"),
@@ -111,7 +112,7 @@ impl Metadata {
                 _ => found.push(
                     Diagnostic::new(Code::CompileFailed, format!("`[{TABLE}]` has no key `{key}`"))
                         .at(origin)
-                        .help("its keys are `crdgen` and `crds`"),
+                        .help("its keys are `crdgen`, `crds` and `verified`"),
                 ),
             }
         }

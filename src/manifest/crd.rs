@@ -18,6 +18,7 @@ use super::schema::Path;
 use crate::api::{self, Api, Scale};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::parallel;
+use crate::schema::release::Change;
 use crate::schema::{self, Failure, Places};
 use crate::source::SourceTree;
 
@@ -351,10 +352,10 @@ fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
         spec: CustomResourceDefinitionSpec {
             group: api.group.clone(),
             names: CustomResourceDefinitionNames {
-                categories: some(&api.categories),
+                categories: some(api, &api.categories),
                 kind: api.kind.clone(),
                 plural: api.plural.clone(),
-                short_names: some(&api.short_names),
+                short_names: some(api, &api.short_names),
                 singular: Some(api.singular.clone()),
                 ..CustomResourceDefinitionNames::default()
             },
@@ -366,8 +367,9 @@ fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
     })
 }
 
-fn some<T: Clone>(list: &[T]) -> Option<Vec<T>> {
-    (!list.is_empty()).then(|| list.to_vec())
+/// An empty list is absent since [`Change::AbsentLists`].
+fn some<T: Clone>(api: &Api, list: &[T]) -> Option<Vec<T>> {
+    (!list.is_empty() || !api.releases.has(Change::AbsentLists)).then(|| list.to_vec())
 }
 
 fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefinitionVersion {
@@ -379,25 +381,29 @@ fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefiniti
         priority: column.priority,
         type_: column.type_.clone(),
     });
-    let selectable = api.selectable.iter().map(|path| SelectableField { json_path: path.clone() });
+    let selectable: Vec<_> = api.selectable.iter().map(|path| SelectableField { json_path: path.clone() }).collect();
+    // kube writes a scale subresource only beside a status.
+    let subresources = api.status.then(|| CustomResourceSubresources {
+        scale: api.scale.as_ref().map(|scale| CustomResourceSubresourceScale {
+            label_selector_path: scale.label_selector_path.clone(),
+            spec_replicas_path: scale.spec_replicas_path.clone(),
+            status_replicas_path: scale.status_replicas_path.clone(),
+        }),
+        status: Some(CustomResourceSubresourceStatus(json!({}))),
+    });
     CustomResourceDefinitionVersion {
-        additional_printer_columns: some(&columns.collect::<Vec<_>>()),
+        additional_printer_columns: some(api, &columns.collect::<Vec<_>>()),
         deprecated: api.deprecated.is_some().then_some(true),
         deprecation_warning: api.deprecated.clone().flatten(),
         name: api.version.clone(),
         schema: Some(CustomResourceValidation { open_api_v3_schema: schema }),
-        selectable_fields: some(&selectable.collect::<Vec<_>>()),
+        selectable_fields: (!selectable.is_empty()).then_some(selectable),
         served: api.served,
         storage: api.storage,
-        // kube writes a scale subresource only beside a status.
-        subresources: api.status.then(|| CustomResourceSubresources {
-            scale: api.scale.as_ref().map(|scale| CustomResourceSubresourceScale {
-                label_selector_path: scale.label_selector_path.clone(),
-                spec_replicas_path: scale.spec_replicas_path.clone(),
-                status_replicas_path: scale.status_replicas_path.clone(),
-            }),
-            status: Some(CustomResourceSubresourceStatus(json!({}))),
-        }),
+        subresources: match subresources {
+            None if !api.releases.has(Change::AbsentLists) => Some(CustomResourceSubresources::default()),
+            subresources => subresources,
+        },
     }
 }
 

@@ -29,6 +29,7 @@ mod generated;
 mod http;
 mod init;
 mod load;
+mod lock;
 mod manager;
 mod node;
 mod oracle;
