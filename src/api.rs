@@ -322,18 +322,14 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         SchemaMode::Derived => Some(root_type(types, scope, &input, &attrs, root.clone())?),
     };
     let releases = types.graph.releases;
-    let mut columns = Vec::new();
-    for column in attrs.printcolumns {
-        match column {
-            PrintColumns::One(PrintColumn { description, format, json_path, name, priority, type_ }) => {
-                columns.push(Column { name, type_, json_path, format, description, priority });
-            }
-            PrintColumns::Several(several, why) if releases.has(Change::OneColumn) => {
-                let message = format!("{why}; one `printcolumn` is one column, of which {} are here", several.len());
-                types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
-            }
-            PrintColumns::Several(several, _) => columns.extend(several.into_iter().map(Column::from)),
-        }
+    let columns = columns(types, scope, &input, attrs.printcolumns);
+    // Before, the derive pasted them into JSON as they are.
+    if let Some(path) =
+        attrs.selectable.iter().find(|path| path.contains(['"', '\\']) || path.contains(char::is_control))
+        && !releases.has(Change::AbsentLists)
+    {
+        let message = format!("kube-derive before 4.2.0 makes something else of the selectable path `{path}`");
+        types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
     }
     let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
     let declared: Vec<(TypeId, String, Origin)> = types
@@ -379,6 +375,24 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         origin: tree.origin(scope.module, input.ident.span()),
         releases,
     })
+}
+
+/// The columns that a release of kube makes of what the attribute says.
+fn columns(types: &mut Types<'_>, scope: &Scope, input: &DeriveInput, attrs: Vec<PrintColumns>) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for column in attrs {
+        match column {
+            PrintColumns::One(PrintColumn { description, format, json_path, name, priority, type_ }) => {
+                columns.push(Column { name, type_, json_path, format, description, priority });
+            }
+            PrintColumns::Several(several, why) if types.graph.releases.has(Change::OneColumn) => {
+                let message = format!("{why}; one `printcolumn` is one column, of which {} are here", several.len());
+                types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
+            }
+            PrintColumns::Several(several, _) => columns.extend(several.into_iter().map(Column::from)),
+        }
+    }
+    columns
 }
 
 /// The type that the derive generates: metadata apart, a struct of spec and status.

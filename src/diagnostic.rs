@@ -3,6 +3,7 @@
 //! Analysis never fails on user code: it returns its best value together with [`Diagnostics`]. A command that cannot
 //! go on fails with a [`Problem`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -266,9 +267,30 @@ impl Diagnostics {
         self.0.iter().any(|diagnostic| diagnostic.code.severity() == Severity::Error)
     }
 
-    /// Those that people see without asking for more.
+    /// Those that are more than a note.
     pub fn without_notes(&self) -> Self {
         self.iter().filter(|diagnostic| diagnostic.code.severity() != Severity::Note).cloned().collect()
+    }
+
+    /// Those that people see without asking for more, and of the warnings that come in numbers how many are left out.
+    pub fn brief(&self) -> (Self, BTreeMap<Code, usize>) {
+        const SHOWN: usize = 3;
+        let (mut brief, mut counts) = (Self::default(), BTreeMap::new());
+        for diagnostic in self.without_notes().0 {
+            if matches!(diagnostic.code, Code::UnknownFormat | Code::UnreadMacro) {
+                let count = counts.entry(diagnostic.code).or_insert(0);
+                *count += 1;
+                if *count > SHOWN {
+                    continue;
+                }
+            }
+            brief.push(diagnostic);
+        }
+        counts.retain(|_, count| *count > SHOWN);
+        for count in counts.values_mut() {
+            *count -= SHOWN;
+        }
+        (brief, counts)
     }
 
     /// Orders by file and offset (findings without a file first) and drops exact repetitions.

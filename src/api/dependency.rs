@@ -91,8 +91,8 @@ fn known_releases(package: &str) -> (Version, Version) {
 /// The release of a package that the derives of a project come from, if the lock file has it.
 fn locked(tree: &SourceTree, package: &str) -> Option<Version> {
     let named = |package: &str| {
-        let all = tree.manifests().flat_map(|manifest| manifest.dependency_on(package));
-        all.filter_map(|dependency| dependency.locked.clone()).next()
+        let mut all = tree.manifests().flat_map(|manifest| manifest.dependency_on(package));
+        all.find_map(|dependency| dependency.locked.clone())
     };
     let below_kube = || tree.locked_below("kube", &named("kube")?, &crate_name(package)).into_iter().next();
     // Code may have schemars from another package; there is one of each major.

@@ -39,7 +39,7 @@ fn each_part(schema: &mut Map<String, Value>, run: &mut dyn FnMut(&mut Value)) {
             | "propertyNames"
             | "additionalItems" => run(value),
             "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
-                value.as_array_mut().into_iter().flatten().for_each(&mut *run)
+                value.as_array_mut().into_iter().flatten().for_each(&mut *run);
             }
             "items" => match value {
                 Value::Array(items) => items.iter_mut().for_each(&mut *run),
@@ -158,13 +158,13 @@ fn normalize(map: &mut Map<String, Value>) {
 /// Moves what alternatives say of properties, types and values to the schema around them, where Kubernetes wants it.
 fn merge_alternatives(map: &mut Map<String, Value>, releases: Releases) -> Result<(), Panic> {
     // A property that got a place for a description is not equal to one without.
-    let mut described = BTreeSet::new();
+    let mut empty = BTreeSet::new();
     for key in ["oneOf", "anyOf"] {
         let Some(Value::Array(mut alternatives)) = map.remove(key) else { continue };
         let describes = key == "oneOf" || !releases.has(Change::BareAlternatives);
         for alternative in alternatives.iter_mut().filter_map(Value::as_object_mut) {
             if OF_OBJECTS.iter().any(|of_objects| alternative.contains_key(*of_objects)) {
-                merge_object(map, alternative, describes, &mut described)?;
+                merge_object(map, alternative, describes, &mut empty)?;
             } else if releases.has(Change::BareAlternatives)
                 && !["enum", "anyOf", "oneOf"].iter().chain(&OF_LISTS).any(|other| alternative.contains_key(*other))
             {
@@ -187,7 +187,7 @@ fn merge_object(
     map: &mut Map<String, Value>,
     alternative: &mut Map<String, Value>,
     describes: bool,
-    described: &mut BTreeSet<String>,
+    empty: &mut BTreeSet<String>,
 ) -> Result<(), Panic> {
     let description = alternative.remove("description");
     let properties = match alternative.remove("properties") {
@@ -209,11 +209,11 @@ fn merge_object(
         match all.get(&name) {
             None => {
                 if place {
-                    described.insert(name.clone());
+                    empty.insert(name.clone());
                 }
                 all.insert(name, property);
             }
-            Some(other) if *other == property && described.contains(&name) == place => {}
+            Some(other) if *other == property && empty.contains(&name) == place => {}
             Some(_) => return Err(format!("Property {name:?} has different schemas in two subschemas")),
         }
     }
