@@ -292,8 +292,8 @@ fn the_read_equal_what_is_committed() {
         let refused = judged.absent.len();
         let codes: Vec<&str> = judged.codes.keys().map(String::as_str).collect();
         let refused = if refused == 0 { String::new() } else { format!("{refused}: {}", codes.join(", ")) };
-        let Repository { name, commit, packages, compiled, .. } = &repository;
-        let compiled = compiled.map_or_else(|| "not built".to_owned(), |equal| equal.to_string());
+        let Repository { name, commit, packages, compiled, unbuilt, .. } = &repository;
+        let compiled = compiled.map(|equal| equal.to_string()).or(unbuilt.clone()).unwrap();
         let cells = [
             name.as_str(),
             &commit[..7],
