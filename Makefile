@@ -23,6 +23,10 @@ test-e2e: tools ## The operator as a pod on the cluster of KUBECONFIG: memcached
 corpus: tools ## Read the custom resources of public operators: CORPUS names a folder of their repositories.
 	@tests/levels corpus
 
+.PHONY: corpus-compiled
+corpus-compiled: tools ## Build public operators as they are, and ask them for their CRDs, an hour; CORPUS_ONLY=owner/name is one.
+	$(CARGO) test --test it -- --ignored --nocapture corpus::unedited::the_compiled
+
 .PHONY: differential
 differential: tools ## 10,000 random custom resources, read and compiled, an hour; run again, it goes on after the last 500.
 	@mkdir -p target/differential

@@ -309,7 +309,7 @@ fn crds_of_all_constructs_equal_the_compiled_ones() {
 
 #[test]
 fn crds_of_types_of_other_crates_equal_the_compiled_ones() {
-    assert_eq!(check(foreign(), |_| true), 3);
+    assert_eq!(check(foreign(), |_| true), 4);
 }
 
 /// Arguments that a type does not have: the compiler refuses them, so nothing may be made of them.
