@@ -265,6 +265,7 @@ fn an_election_that_is_off_excuses_nothing() {
                    // +kubebuilder:rbac:groups=core,resources=nodes,verbs=get\n\n";
     let main = sandbox.read("src/main.rs");
     sandbox.file("src/main.rs", &format!("{main}{markers}"));
+    sandbox.replace("Cargo.toml", "path = \"manager\"", "path = \"manager\", features = [\"leader-for-life\"]");
     let nodes = "nothing in the code uses `get nodes`";
     assert_eq!(excess(&sandbox), ["nothing in the code uses `get,delete pods`", nodes]);
     sandbox.replace(
@@ -344,6 +345,8 @@ fn the_permissions_of_a_leader_for_life_belong_to_a_feature_of_the_manager() {
         said.contains("rbac-excess]: nothing in the code uses `get,delete pods`") && said.contains("1 finding"),
         "{said}"
     );
+    sandbox.replace("config/default/kustomization.yaml", component, &component.replace('#', ""));
+    sandbox.run("rbac lint").code(1);
     feature(&sandbox);
     sandbox.run("rbac lint").success();
 }
