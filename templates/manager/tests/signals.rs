@@ -3,7 +3,10 @@
 //! The signals that stop an operator, sent to a process of its own.
 
 #![cfg(unix)]
-#![allow(clippy::print_stderr, reason = "what the child says there is read by the test")]
+#![allow(
+    clippy::print_stderr,
+    reason = "what the child says there is read by the test"
+)]
 
 mod mock;
 
