@@ -121,154 +121,171 @@ async fn one_works_and_the_other_follows_when_it_stops_or_loses_the_lease() {
         .expect("a clean end");
 }
 
-const LOCK: &str = "api/v1/namespaces/default/configmaps/test";
-
-/// Reconciles see the lock, too: it is a ConfigMap.
-struct Life {
-    server: Server,
+#[cfg(not(feature = "leader-for-life"))]
+#[tokio::test]
+async fn without_its_feature_a_leader_for_life_is_refused() {
+    let flags = ["--leader-election-mode=life", "--leader-election-pod=a"];
+    let ended = soon(replica(&Server::default(), &flags).task)
+        .await
+        .expect("no panic");
+    let error = ended.expect_err("it can't run").to_string();
+    assert!(error.contains("the feature `leader-for-life`"), "{error}");
 }
 
-impl Life {
-    fn new() -> Self {
-        Self {
-            server: Server::default(),
+/// With the feature.
+#[cfg(feature = "leader-for-life")]
+mod life {
+    use super::*;
+
+    const LOCK: &str = "api/v1/namespaces/default/configmaps/test";
+
+    /// Reconciles see the lock, too: it is a ConfigMap.
+    struct Life {
+        server: Server,
+    }
+
+    impl Life {
+        fn new() -> Self {
+            Self {
+                server: Server::default(),
+            }
+        }
+
+        /// A replica in a pod of its own.
+        fn replica(&self, pod: &str) -> Replica {
+            self.server
+                .put(&pod_path(pod), json!({ "status": { "phase": "Running" } }));
+            replica(
+                &self.server,
+                &[
+                    "--leader-election-mode=life",
+                    &format!("--leader-election-pod={pod}"),
+                ],
+            )
+        }
+
+        /// Waits until this pod owns the lock.
+        async fn led_by(&self, pod: &str) {
+            soon(async {
+                let pod = self.server.get(&pod_path(pod));
+                while self.server.get(LOCK)["metadata"]["ownerReferences"][0]["uid"]
+                    != pod["metadata"]["uid"]
+                {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+            })
+            .await;
+        }
+
+        /// Waits until the lock has been read so many times more.
+        async fn looked_at(&self, times: usize) {
+            let count = || self.server.count(&format!("LIST {LOCK}"));
+            let before = count();
+            soon(async {
+                while count() < before + times {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+            })
+            .await;
         }
     }
 
-    /// A replica in a pod of its own.
-    fn replica(&self, pod: &str) -> Replica {
-        self.server
-            .put(&pod_path(pod), json!({ "status": { "phase": "Running" } }));
-        replica(
-            &self.server,
-            &[
-                "--leader-election-mode=life",
-                &format!("--leader-election-pod={pod}"),
-            ],
-        )
+    fn pod_path(pod: &str) -> String {
+        format!("api/v1/namespaces/default/pods/{pod}")
     }
 
-    /// Waits until this pod owns the lock.
-    async fn led_by(&self, pod: &str) {
+    #[tokio::test]
+    async fn a_leader_for_life_leads_until_its_pod_is_gone() {
+        let life = Life::new();
+        let mut a = life.replica("a");
+        soon(a.looks.recv()).await.expect("the first one works");
+        let uid = &life.server.get(&pod_path("a"))["metadata"]["uid"];
+        let owner = json!([{ "apiVersion": "v1", "kind": "Pod", "name": "a", "uid": uid }]);
+        let lock = life.server.get(LOCK);
+        assert_eq!(lock["metadata"]["ownerReferences"], owner);
+
+        // Its process ends, and comes back in the same pod.
+        let mut b = life.replica("b");
+        drop(a.stop);
+        soon(a.task).await.expect("no panic").expect("a clean end");
+        life.looked_at(2).await;
+        let mut a = life.replica("a");
+        soon(a.looks.recv()).await.expect("the same pod leads on");
+        assert_eq!(life.server.get(LOCK), lock);
+        assert!(b.looks.try_recv().is_err(), "a standby must not reconcile");
+
+        // The pod goes, and garbage collection takes the lock: whoever runs there must notice.
+        life.server.delete(&pod_path("a"));
+        life.looked_at(2).await;
+        assert_eq!(
+            life.server.get(LOCK),
+            lock,
+            "only garbage collection removes the lock"
+        );
+        life.server.delete(LOCK);
+        life.led_by("b").await;
+        soon(b.looks.recv()).await.expect("the second one follows");
+        // Until both have looked.
+        life.looked_at(6).await;
+        while a.looks.try_recv().is_ok() {}
+        life.server.put(
+            "api/v1/namespaces/default/configmaps/x",
+            json!({ "data": { "v": "1" } }),
+        );
+        soon(b.looks.recv()).await.expect("the second one works");
+        assert!(
+            a.looks.try_recv().is_err(),
+            "a process without a pod must not reconcile"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_evicted_leader_is_deleted() {
+        let life = Life::new();
+        let a = life.replica("a");
+        life.led_by("a").await;
+        let mut b = life.replica("b");
+        life.looked_at(2).await;
+        drop(a.stop);
+        soon(a.task).await.expect("no panic").expect("a clean end");
+        life.server.put(
+            &pod_path("a"),
+            json!({ "status": { "phase": "Failed", "reason": "Evicted" } }),
+        );
         soon(async {
-            let pod = self.server.get(&pod_path(pod));
-            while self.server.get(LOCK)["metadata"]["ownerReferences"][0]["uid"]
-                != pod["metadata"]["uid"]
-            {
+            while !life.server.get(&pod_path("a")).is_null() {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         })
         .await;
+        life.server.delete(LOCK);
+        soon(b.looks.recv()).await.expect("the second one follows");
     }
 
-    /// Waits until the lock has been read so many times more.
-    async fn looked_at(&self, times: usize) {
-        let count = || self.server.count(&format!("LIST {LOCK}"));
-        let before = count();
-        soon(async {
-            while count() < before + times {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        })
-        .await;
-    }
-}
-
-fn pod_path(pod: &str) -> String {
-    format!("api/v1/namespaces/default/pods/{pod}")
-}
-
-#[tokio::test]
-async fn a_leader_for_life_leads_until_its_pod_is_gone() {
-    let life = Life::new();
-    let mut a = life.replica("a");
-    soon(a.looks.recv()).await.expect("the first one works");
-    let uid = &life.server.get(&pod_path("a"))["metadata"]["uid"];
-    let owner = json!([{ "apiVersion": "v1", "kind": "Pod", "name": "a", "uid": uid }]);
-    let lock = life.server.get(LOCK);
-    assert_eq!(lock["metadata"]["ownerReferences"], owner);
-
-    // Its process ends, and comes back in the same pod.
-    let mut b = life.replica("b");
-    drop(a.stop);
-    soon(a.task).await.expect("no panic").expect("a clean end");
-    life.looked_at(2).await;
-    let mut a = life.replica("a");
-    soon(a.looks.recv()).await.expect("the same pod leads on");
-    assert_eq!(life.server.get(LOCK), lock);
-    assert!(b.looks.try_recv().is_err(), "a standby must not reconcile");
-
-    // The pod goes, and garbage collection takes the lock: whoever runs there must notice.
-    life.server.delete(&pod_path("a"));
-    life.looked_at(2).await;
-    assert_eq!(
-        life.server.get(LOCK),
-        lock,
-        "only garbage collection removes the lock"
-    );
-    life.server.delete(LOCK);
-    life.led_by("b").await;
-    soon(b.looks.recv()).await.expect("the second one follows");
-    // Until both have looked.
-    life.looked_at(6).await;
-    while a.looks.try_recv().is_ok() {}
-    life.server.put(
-        "api/v1/namespaces/default/configmaps/x",
-        json!({ "data": { "v": "1" } }),
-    );
-    soon(b.looks.recv()).await.expect("the second one works");
-    assert!(
-        a.looks.try_recv().is_err(),
-        "a process without a pod must not reconcile"
-    );
-}
-
-#[tokio::test]
-async fn an_evicted_leader_is_deleted() {
-    let life = Life::new();
-    let a = life.replica("a");
-    life.led_by("a").await;
-    let mut b = life.replica("b");
-    life.looked_at(2).await;
-    drop(a.stop);
-    soon(a.task).await.expect("no panic").expect("a clean end");
-    life.server.put(
-        &pod_path("a"),
-        json!({ "status": { "phase": "Failed", "reason": "Evicted" } }),
-    );
-    soon(async {
-        while !life.server.get(&pod_path("a")).is_null() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+    #[tokio::test]
+    async fn a_leader_for_life_needs_a_pod() {
+        for (flags, expected) in [
+            (
+                &["--leader-election-mode=life"][..],
+                "`POD_NAME` is not set",
+            ),
+            (
+                &[
+                    "--leader-election-mode=life",
+                    "--leader-election-pod=nobody",
+                ],
+                "there is no pod `nobody` in the namespace `default`",
+            ),
+            (
+                &["--leader-election-takeover-after=1s"],
+                "`--leader-election-takeover-after` needs `--leader-election-mode=life`",
+            ),
+        ] {
+            let ended = soon(replica(&Server::default(), flags).task)
+                .await
+                .expect("no panic");
+            let error = ended.expect_err("it can't run").to_string();
+            assert!(error.contains(expected), "{error}");
         }
-    })
-    .await;
-    life.server.delete(LOCK);
-    soon(b.looks.recv()).await.expect("the second one follows");
-}
-
-#[tokio::test]
-async fn a_leader_for_life_needs_a_pod() {
-    for (flags, expected) in [
-        (
-            &["--leader-election-mode=life"][..],
-            "`POD_NAME` is not set",
-        ),
-        (
-            &[
-                "--leader-election-mode=life",
-                "--leader-election-pod=nobody",
-            ],
-            "there is no pod `nobody` in the namespace `default`",
-        ),
-        (
-            &["--leader-election-takeover-after=1s"],
-            "`--leader-election-takeover-after` needs `--leader-election-mode=life`",
-        ),
-    ] {
-        let ended = soon(replica(&Server::default(), flags).task)
-            .await
-            .expect("no panic");
-        let error = ended.expect_err("it can't run").to_string();
-        assert!(error.contains(expected), "{error}");
     }
 }
