@@ -69,6 +69,12 @@ samples: tools ## Write all goldens anew, tests/samples among them; look at the 
 	SNAPSHOTS=overwrite $(CARGO) test --quiet --lib
 	SNAPSHOTS=overwrite tests/levels golden
 
+.PHONY: answers
+answers: tools ## Compile the fixtures with each release of kube and schemars anew, 15 minutes; look at the difference.
+	SNAPSHOTS=overwrite $(CARGO) test --test it -- oracle::releases::this
+	SNAPSHOTS=overwrite RELEASES=$${RELEASES:-all} $(CARGO) test --test it -- --nocapture oracle::releases::an_older
+	SNAPSHOTS=overwrite $(CARGO) test --test it -- answers::
+
 .PHONY: tools
 tools:
 	@tests/tools

@@ -32,12 +32,13 @@ mod std_value;
 mod types;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use darling::FromDeriveInput as _;
 use darling::util::Override;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
+use proc_macro2::TokenTree;
 use quote::ToTokens;
 use semver::Version;
 use syn::punctuated::Punctuated;
@@ -215,6 +216,16 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     (declared, diagnostics)
 }
 
+/// The custom resources that the package declares, as `Kind.group`, each with the types that are their roots.
+pub fn names(tree: &SourceTree) -> BTreeMap<String, BTreeSet<String>> {
+    let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let (declared, _) = declared(tree);
+    for resource in declared.into_iter().filter_map(|declared| tree.custom_resource(declared.item)) {
+        names.entry(resource.name()).or_default().insert(resource.root);
+    }
+    names
+}
+
 /// The derive is of a crate that has none with an attribute `kube` but kube.
 fn is_of_another(path: &str) -> bool {
     let krate = path.split("::").next().unwrap_or_default();
@@ -243,6 +254,7 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
 /// The same, handed over one by one as soon as they are read.
 pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
     let (declared, mut diagnostics) = declared(tree);
+    let declared: Vec<Declared> = declared.into_iter().filter(|declared| tree.is_chosen(declared.item)).collect();
     let releases = dependency::releases(tree);
     if !declared.is_empty()
         && let Some(diagnostic) = dependency::gate(tree)
@@ -256,13 +268,14 @@ pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
         }
     }
     for Declared { item, doubt } in declared {
+        let name = || tree.custom_resource(item).map(|resource| resource.name());
         if let Some(doubt) = doubt {
-            diagnostics.push(doubt);
+            diagnostics.push(doubt.about(name()));
             continue;
         }
         let (api, found) = api(tree, item, releases);
         api.into_iter().for_each(&mut *take);
-        diagnostics.extend(found);
+        diagnostics.extend(found.iter().map(|found| found.clone().about(name())).collect());
     }
     diagnostics.sort();
     diagnostics
@@ -293,6 +306,7 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         Ok(attrs) => attrs,
         Err(errors) => {
             types.refuse_keys(scope, &input.ident, errors);
+            look_at_types(types, scope, item, &input);
             return None;
         }
     };
@@ -377,6 +391,23 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
     })
 }
 
+/// Looks at spec and status of a resource whose `#[kube(…)]` is wrong, unless it may have no schema.
+fn look_at_types(types: &mut Types<'_>, scope: &Scope, item: ItemRef, input: &DeriveInput) {
+    let Some(resource) = types.tree.custom_resource(item) else { return };
+    let kube = input.attrs.iter().filter(|attribute| attribute.path().is_ident("kube"));
+    let mut keys = kube.filter_map(|attribute| attribute.meta.require_list().ok()).flat_map(|list| list.tokens.clone());
+    if keys.any(|token| matches!(token, TokenTree::Ident(key) if key == "schema" || key == "no_spec")) {
+        return;
+    }
+    let status = resource.status.as_deref().and_then(|status| syn::parse_str::<syn::Path>(status).ok());
+    for (part, path) in [("spec", Some(input.ident.clone().into())), ("status", status)] {
+        let Some(path) = path else { continue };
+        types.path = vec![resource.kind.clone(), part.to_owned()];
+        let ty = types.path_ty(scope, &path);
+        types.use_type(ty, (scope.module, input.ident.span()));
+    }
+}
+
 /// The columns that a release of kube makes of what the attribute says.
 fn columns(types: &mut Types<'_>, scope: &Scope, input: &DeriveInput, attrs: Vec<PrintColumns>) -> Vec<Column> {
     let mut columns = Vec::new();
@@ -404,7 +435,7 @@ fn root_type(
     name: String,
 ) -> Option<TypeId> {
     let validated = !attrs.validations.is_empty() || attrs.cel;
-    let rules = types.rules(scope, &attrs.validations)?;
+    let rules = types.rules(scope, &attrs.validations);
     let mut described = SchemarsAttrs::default();
     let doc = attrs
         .doc
@@ -423,7 +454,7 @@ fn root_type(
             }
         }
     }
-    let meta = types.meta(scope, &described)?;
+    let meta = types.meta(scope, &described);
     let mut fields = Vec::new();
     // Parameters of the spec are their defaults, since the derive names it without arguments.
     let spec = types.path_ty(scope, &input.ident.clone().into());
@@ -452,8 +483,8 @@ fn root_type(
         inline: validated,
         name,
         shape: Shape::Struct(fields, Unknown::Allow),
-        meta,
-        validated: validated.then(|| Validated { rules, fields: Vec::new() }),
+        meta: meta?,
+        validated: validated.then_some(Validated { rules: rules?, fields: Vec::new() }),
     };
     Some(types.add_described(container))
 }

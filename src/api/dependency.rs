@@ -29,9 +29,9 @@ pub(super) fn k8s(tree: &SourceTree, module: ModuleId) -> K8s {
         Err(why) => return K8s::Unknown(why),
     };
     let Some(locked) = &first.locked else {
-        return K8s::Unknown(format!(
-            "without a `Cargo.lock` only the feature `{FEATURE}` of k8s-openapi {VERSION} is known"
-        ));
+        let why =
+            if tree.manifest().has_lock { "`Cargo.lock` has no k8s-openapi, so" } else { "without a `Cargo.lock`" };
+        return K8s::Unknown(format!("{why} only the feature `{FEATURE}` of k8s-openapi {VERSION} is known"));
     };
     if !first.registry {
         return K8s::Unknown("k8s-openapi does not come from a registry".to_owned());
@@ -71,7 +71,11 @@ pub(super) fn schemars_feature(tree: &SourceTree, module: ModuleId, package: &st
             }
         }
         None if asked => None,
-        None => Some(format!("the feature `{feature}` of schemars is not asked for, and there is no `Cargo.lock`")),
+        None => {
+            let lock =
+                if tree.manifest().has_lock { "`Cargo.lock` has no schemars" } else { "there is no `Cargo.lock`" };
+            Some(format!("the feature `{feature}` of schemars is not asked for, and {lock}"))
+        }
     }
 }
 

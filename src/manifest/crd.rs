@@ -20,7 +20,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::parallel;
 use crate::schema::release::Change;
 use crate::schema::{self, Failure, Places};
-use crate::source::SourceTree;
+use crate::source::{SourceTree, kind_name};
 
 /// A CRD and the name of its file.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,11 @@ impl Crd {
     /// The kind that it defines.
     pub fn kind(&self) -> &str {
         self.value["spec"]["names"]["kind"].as_str().unwrap_or_default()
+    }
+
+    /// Its name as `Kind.group`.
+    pub fn name(&self) -> String {
+        kind_name(self.kind(), group(&self.value))
     }
 
     /// Its versions, with their names.
@@ -66,19 +71,21 @@ pub struct Declaration {
     pub places: Arc<Places>,
     /// The scale subresource that its attributes ask for.
     pub scale: Option<Scale>,
+    /// The type that the derive generates.
+    pub root: Option<String>,
 }
 
 impl Declaration {
     /// A type of which nothing else is known.
     pub fn at(origin: Origin) -> Self {
-        Self { origin, places: Arc::default(), scale: None }
+        Self { origin, places: Arc::default(), scale: None, root: None }
     }
 }
 
 impl From<&Api> for Declaration {
     fn from(api: &Api) -> Self {
         let places = api.schema.as_ref().map(|(graph, root)| graph.places(*root)).unwrap_or_default();
-        Self { origin: api.origin.clone(), places, scale: api.scale.clone() }
+        Self { origin: api.origin.clone(), places, scale: api.scale.clone(), root: Some(api.root.clone()) }
     }
 }
 
@@ -93,7 +100,8 @@ pub struct Definition {
 
 impl Definition {
     fn of(api: &Api) -> Result<Self, Diagnostic> {
-        Ok(Self { value: single(api)?, declared: Some(api.into()) })
+        let value = single(api).map_err(|why| why.about(kind_name(&api.kind, &api.group)))?;
+        Ok(Self { value, declared: Some(api.into()) })
     }
 
     /// The versions of a CRD, each on its own.
@@ -111,6 +119,11 @@ impl Definition {
     /// Group, kind and version.
     pub fn key(&self) -> (&str, &str, &str) {
         (self.text("/spec/group"), self.kind(), self.version())
+    }
+
+    /// Its name as `Kind.group`.
+    pub fn name(&self) -> String {
+        kind_name(self.kind(), self.text("/spec/group"))
     }
 
     /// Where the type is declared.
@@ -228,17 +241,19 @@ pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
     }
     let mut diagnostics = Diagnostics::default();
     let mut crds: Vec<Crd> = Vec::new();
-    for versions in kinds.into_values() {
+    for ((group, kind), versions) in kinds {
+        let name = kind_name(&kind, &group);
         let contradictions = contradictions(&versions);
         if contradictions.is_empty() {
             crds.extend(one(versions));
         }
-        diagnostics.extend(contradictions);
+        diagnostics.extend(contradictions.about(&name));
     }
     crds.sort_by(|a, b| a.file_name.cmp(&b.file_name));
     for pair in crds.windows(2).filter(|pair| pair[0].file_name == pair[1].file_name) {
         let message = format!("two kinds have the plural of `{}`", pair[0].file_name);
-        diagnostics.push(Diagnostic::new(Code::VersionConflict, message).help("give one of them another `plural`"));
+        let found = Diagnostic::new(Code::VersionConflict, message).help("give one of them another `plural`");
+        diagnostics.push(found.about(pair[0].name()).about(pair[1].name()));
     }
     diagnostics.sort();
     (crds, diagnostics)
@@ -257,7 +272,9 @@ pub fn repeated(crds: &[Crd]) -> Diagnostics {
         found.push(
             Diagnostic::new(Code::DuplicateResource, message)
                 .at(crd.origin().cloned())
-                .help("keep the types of a kind in one package, or choose packages with `--package`"),
+                .help("keep the types of a kind in one package, or choose packages with `--package`")
+                .about(first.name())
+                .about(crd.name()),
         );
     }
     found

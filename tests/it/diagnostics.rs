@@ -224,6 +224,11 @@ fn commands_have_codes_of_their_own() {
         (Code::LongProjectName, format!("{init} --project-name {long} --dry-run"), ""),
         (Code::MarkerSyntax, "generate rbac".to_owned(), "// +kubebuilder:rbac:groups=apps,verbs\n"),
         (
+            Code::RbacElsewhere,
+            "rbac derive".to_owned(),
+            "pub fn namespace() -> String {\n    std::env::var(\"OPERATOR_NAMESPACE\").unwrap()\n}\n",
+        ),
+        (
             Code::RbacNotFollowed,
             "rbac derive".to_owned(),
             "pub async fn ask(client: kube::Client, request: http::Request<Vec<u8>>) {\n    let _ = client.request_text(request).await;\n}\n",
@@ -277,7 +282,7 @@ fn golden(code: Code, text: &str) {
 }
 
 /// Of codes that need cargo, git or rustfmt the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 11] = [
+const ELSEWHERE: [(Code, &str); 15] = [
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),
@@ -287,6 +292,10 @@ const ELSEWHERE: [(Code, &str); 11] = [
     (Code::MissingCrd, "engine.rs"),
     (Code::NoGit, "init.rs"),
     (Code::NotFetched, "create_api.rs"),
+    (Code::NotGenerated, "new_release.rs"),
+    (Code::NotRecorded, "new_release.rs"),
+    (Code::OnlyRead, "kinds.rs"),
+    (Code::ReleaseDiffers, "new_release.rs"),
     (Code::Syntax, "any_project.rs"),
     (Code::Unformatted, "tidy.rs"),
 ];

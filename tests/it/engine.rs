@@ -132,6 +132,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
   |                            ^^^^
   |
   = help: say it with `extend(…)`
+1 of 2 kinds can't be written: `--exclude Thing.example.com` leaves them out, `--keep-going` writes the others
 
 "#]]
     );
@@ -139,7 +140,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
     let said = project.generate("").success().err();
     assert!(
         said.starts_with(
-            "compiling `engine-bin`, because one thing needs the compiler:\n  \
+            "compiling `engine-bin`, because 1 of 2 kinds needs the compiler, `Thing.example.com`:\n  \
              src/api/v1.rs:4:28: `transform = …` runs code, in `Thing.spec.size` [schema-code]\n\
              the first time may take minutes; `--engine static` fails instead\n"
         ),
@@ -390,13 +391,25 @@ fn the_crdgen_of_the_project() {
   "changes": [],
   "diagnostics": [
     {
+      "code": "only-read",
+      "severity": "warning",
+      "message": "nothing calls `crd()` of `Other.example.com`, as is done for other kinds: it may be an API of others that is only read",
+      "help": "leave out what is only read: `--exclude Other.example.com`",
+      "kinds": [
+        "Other.example.com"
+      ]
+    },
+    {
       "code": "list-kind",
       "severity": "note",
       "message": "the CRD has no `listKind`, which the API server fills in: `Thing`",
       "file": "src/lib.rs",
       "line": 4,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored"
+      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "kinds": [
+        "Thing.example.com"
+      ]
     },
     {
       "code": "unknown-format",
@@ -405,7 +418,10 @@ fn the_crdgen_of_the_project() {
       "file": "src/lib.rs",
       "line": 5,
       "column": 9,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`"
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`",
+      "kinds": [
+        "Thing.example.com"
+      ]
     },
     {
       "code": "missing-crd",
@@ -414,7 +430,10 @@ fn the_crdgen_of_the_project() {
       "file": "src/lib.rs",
       "line": 11,
       "column": 12,
-      "help": "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`"
+      "help": "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`",
+      "kinds": [
+        "Other.example.com"
+      ]
     }
   ]
 }
@@ -451,7 +470,10 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 3,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored"
+      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "kinds": [
+        "Bare.example.com"
+      ]
     },
     {
       "code": "unknown-format",
@@ -460,7 +482,10 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 4,
       "column": 9,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`"
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`",
+      "kinds": [
+        "Bare.example.com"
+      ]
     },
     {
       "code": "not-structural",
@@ -469,7 +494,10 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 13,
       "column": 10,
-      "help": "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types"
+      "help": "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types",
+      "kinds": [
+        "Chosen.example.com"
+      ]
     },
     {
       "code": "crd-panic",
@@ -477,7 +505,10 @@ fn types_that_can_not_answer() {
       "message": "`crd()` of `Sized` panics at src/lib.rs:30:5: no size is known",
       "file": "src/lib.rs",
       "line": 19,
-      "column": 12
+      "column": 12,
+      "kinds": [
+        "Sized.example.com"
+      ]
     },
     {
       "code": "crd-panic",
@@ -485,7 +516,10 @@ fn types_that_can_not_answer() {
       "message": "`crd()` of `Gone` ends the process: exit status: 7",
       "file": "src/lib.rs",
       "line": 25,
-      "column": 12
+      "column": 12,
+      "kinds": [
+        "Gone.example.com"
+      ]
     }
   ]
 }
@@ -552,7 +586,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 fn with_cargo(script: &str, lib: &str) -> (Sandbox, impl Fn(&str) -> Command + use<>) {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
-    sandbox.file("src/lib.rs", lib).file("Cargo.toml", &manifest("op").to_string());
+    sandbox.file("src/lib.rs", lib).file("Cargo.toml", &manifest("op").to_string()).lock();
     sandbox.file("bin/cargo", &format!("#!/bin/sh\n{script}\n"));
     let program = sandbox.path("bin/cargo");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -600,6 +634,32 @@ error[serde-attribute]: unknown serde field attribute `renam`, in `Other.spec`
    |             ^^^^^
 
 "#]]);
+}
+
+/// What cargo would choose only cargo knows.
+#[cfg(unix)]
+#[test]
+fn without_a_lock_file_cargo_chooses() {
+    let (sandbox, command) = with_cargo("exit 1", &resource("Thing", "    size: i32,\n"));
+    sandbox.finish("", &mut command("--check")).code(3);
+    std::fs::remove_file(sandbox.path("Cargo.lock")).unwrap();
+    sandbox.finish("", &mut command("")).code(1).stderr(str![[r#"
+compiling `op`, because one thing needs the compiler:
+  Cargo.toml:1:1: without a `Cargo.lock` it is open on which releases of kube and schemars the project is [no-lock]
+the first time may take minutes; `--engine static` fails instead
+error[compile-failed]: cargo can't read the manifest of `op`; what it says is above
+
+error[no-lock]: without a `Cargo.lock` it is open on which releases of kube and schemars the project is
+ --> Cargo.toml:1:1
+  |
+1 | [package]
+  | ^
+  |
+  = help: run `cargo generate-lockfile`
+
+"#]]);
+    let lines = sandbox.finish("", &mut command("--engine static")).code(1).err();
+    assert!(lines.contains("error[no-lock]") && lines.contains("help: run `cargo generate-lockfile`"), "{lines}");
 }
 
 #[cfg(unix)]
