@@ -38,12 +38,12 @@ pub enum Command {
     Create(CreateCommand),
     /// Write the CRDs and the RBAC role from the source
     ///
-    /// With --check, in a project and without naming what to write, src/manager is compared too: `update` writes it.
+    /// With --check, in a project and without naming what to write, the crate manager is compared too: `update` writes it.
     Generate(GenerateArgs),
     /// Find out which permissions the code uses
     #[command(subcommand)]
     Rbac(RbacCommand),
-    /// Bring the files in src/manager to this version
+    /// Bring the crate manager of the project to this version
     Update(UpdateArgs),
     /// Print a completion script for a shell
     Completion(CompletionArgs),
@@ -550,11 +550,14 @@ pub struct CodeArgs {
 
 /// `update`
 ///
-/// Replaces src/manager, which is the same in every project and not to be edited, with that of this version: changed
-/// and missing files are written, others in the folder are removed. Crates that the manager needs and Cargo.toml lacks are
-/// added to it, and features that such crates lack. Last, the version is recorded in PROJECT. No other file changes.
+/// Replaces the crate in the folder manager, which is the same in every project and not to be edited, with that of this
+/// version: changed and missing files are written, generated ones that are no longer part of it are removed. A file that is
+/// not generated stays, and is named. Last, the version is recorded in PROJECT. No other file changes, except in a project
+/// that has the manager as the module src/manager: that module goes, Cargo.toml gets the crate as a dependency, src/lib.rs
+/// makes it known as the module was, src/main.rs names the operator's version, and the image is built with it. What can't be
+/// changed there is told.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Bring the files in src/manager to this version")]
+#[command(about = "Bring the crate manager of the project to this version")]
 pub struct UpdateArgs {
     /// How to write and report.
     #[command(flatten)]

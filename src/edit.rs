@@ -3,7 +3,9 @@
 use crate::diagnostic::Problem;
 
 pub mod cargo_toml;
+pub mod container;
 pub mod kustomization;
+pub mod rust;
 pub mod scaffold_marker;
 
 /// Why a file can't be edited; the help holds what to do by hand.

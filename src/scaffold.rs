@@ -1,10 +1,9 @@
 //! Project + resource → files and edits; the only room that knows the templates.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use self::context::{BuiltinContext, ControllerContext, DeployImageContext, ProjectContext, ResourceContext};
 use self::rustfmt::Formatted;
@@ -15,69 +14,15 @@ use crate::edit::{kustomization, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
 
 pub(crate) mod context;
+pub(crate) mod manager;
 mod rustfmt;
 mod template;
 
 /// Everything of a project but its PROJECT file, and without any API.
 pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
-    let found = put(draft, template::render("init", context)?, if_exists)?;
-    manager(draft)?;
+    let mut found = put(draft, template::render("init", context)?, if_exists)?;
+    found.extend(manager::files(draft, if_exists == IfExists::Overwrite)?);
     Ok(found)
-}
-
-const MANAGER: &str = "src/manager";
-
-/// The part of every project that is ours for good: nothing else stays in its folder.
-pub(crate) fn manager(draft: &mut Draft) -> Result<()> {
-    let mut stale = BTreeSet::new();
-    files_below(draft.root(), MANAGER, &mut stale)?;
-    for file in template::verbatim("manager")? {
-        let path = RelPath::new(format!("{MANAGER}/{}", file.path))?;
-        stale.remove(&path);
-        draft.generate(path, file.text);
-    }
-    for path in stale {
-        draft.remove(path);
-    }
-    Ok(())
-}
-
-/// Every file below a folder of the project, links included. Hidden files are those of editors and file managers, and
-/// not listed; nor is what has a name that no file of ours can have.
-fn files_below(root: &Path, folder: &str, found: &mut BTreeSet<RelPath>) -> Result<()> {
-    let entries = match std::fs::read_dir(RelPath::new(folder)?.below(root)) {
-        Ok(entries) => entries,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(()),
-        Err(error) => return Err(error).with_context(|| format!("cannot read `{folder}`")),
-    };
-    for entry in entries {
-        let entry = entry.with_context(|| format!("cannot read `{folder}`"))?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
-        let path = format!("{folder}/{name}");
-        if entry.file_type().with_context(|| format!("cannot read `{path}`"))?.is_dir() {
-            files_below(root, &path, found)?;
-        } else if let Ok(path) = RelPath::new(&path) {
-            found.insert(path);
-        }
-    }
-    Ok(())
-}
-
-/// Features that are a choice: a project may well have others in their place.
-fn is_chosen(feature: &str) -> bool {
-    matches!(feature, "ring" | "rustls-tls") || feature.starts_with("v1_")
-}
-
-/// The crates that the manager uses, and their features, where Cargo.toml has not got them.
-pub(crate) fn manager_dependencies(draft: &mut Draft, context: &ProjectContext) -> Result<()> {
-    let code: String = template::verbatim("manager")?.into_iter().map(|file| file.text).collect();
-    let templates = template::render("init", context)?;
-    let Some(manifest) = templates.iter().find(|file| file.path == "Cargo.toml") else { return Ok(()) };
-    let used = |name: &str| code.contains(&format!("{}::", name.replace('-', "_")));
-    draft.edit(&RelPath::new("Cargo.toml")?, |text| {
-        cargo_toml::add_missing(text, &manifest.text, used, |feature| !is_chosen(feature))
-    })
 }
 
 /// The type of a resource, or of one further version of it, with what belongs to it in config/.
@@ -123,8 +68,12 @@ pub(crate) fn api(
 }
 
 /// What the types of an API and `tests/crds.rs` use; a project without an API has no need of it.
-const API_DEPENDENCIES: [(Section, Dependency); 2] =
-    [(Section::Dependencies, dependency("schemars", "1")), (Section::DevDependencies, dependency("serde-saphyr", "2"))];
+const API_DEPENDENCIES: [(Section, Dependency); 4] = [
+    (Section::Dependencies, dependency("schemars", "1")),
+    (Section::Dependencies, Dependency { features: &["derive"], ..dependency("serde", "1") }),
+    (Section::Dependencies, dependency("serde_json", "1")),
+    (Section::DevDependencies, dependency("serde-saphyr", "2")),
+];
 
 /// What the tests of a controller that runs an image use.
 const DEPLOY_IMAGE_DEPENDENCIES: [(Section, Dependency); 2] = [

@@ -50,7 +50,7 @@ use self::module::{Loader, Sources, index};
 pub use self::registry::{GeneratedResource, GeneratedType};
 use self::resolve::Scopes;
 pub use self::resolve::{Namespace, Resolution};
-pub use self::workspace::{Member, PackageSelection, Packages};
+pub use self::workspace::{Member, PackageSelection, Packages, in_workspace};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
 use crate::parallel;
 

@@ -39,6 +39,11 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
 /// Adds the API to the project of the draft.
 pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> Result<Diagnostics> {
     let mut project = recorded(draft)?;
+    if scaffold::manager::is_module(draft.root())? {
+        let problem =
+            Problem::new("the project has its manager as the module `src/manager`, and new code needs the crate");
+        return Err(problem.help("run `memcached-sdk update` first").into());
+    }
     let mut found = Diagnostics::default();
 
     let Wanted { mut resource, builtin, api, controller } = wanted(&project, args, term)?;

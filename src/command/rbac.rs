@@ -106,6 +106,8 @@ struct Code {
     is_project: bool,
     /// Where the operator works.
     home: Home,
+    /// The manager can elect a leader for life.
+    leader_for_life: bool,
     usages: Vec<Usage>,
     /// What could not be followed; `found` tells of it, too.
     doubts: Vec<Doubt>,
@@ -129,6 +131,7 @@ impl Code {
             root: std::path::absolute(&packages.root)?,
             is_project: project.is_some(),
             home,
+            leader_for_life: false,
             usages: Vec::new(),
             doubts: Vec::new(),
             found: Diagnostics::default(),
@@ -172,6 +175,7 @@ impl Code {
     }
 
     fn add(&mut self, tree: &mut SourceTree, question: &Question) {
+        self.leader_for_life |= derive::leader_for_life(tree);
         let ((usages, doubts), read) = tree.settle(|tree| derive::uses_of(tree, question));
         self.usages.extend(usages);
         self.found.extend(doubts.iter().map(Diagnostic::from).collect());

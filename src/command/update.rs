@@ -10,17 +10,16 @@ use crate::cli::UpdateArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
-use crate::scaffold;
-use crate::scaffold::context::ProjectContext;
+use crate::scaffold::manager;
 use crate::term::Term;
 
 pub(super) fn run(args: &UpdateArgs, term: &mut Term) -> Result<Outcome> {
     let mut draft = Draft::open(&Project::find_root(Path::new("."))?);
-    plan(&mut draft, args.write.force)?;
-    apply(draft, Diagnostics::default(), &args.write)?.show(&args.write, term)
+    let found = plan(&mut draft, args.write.force)?;
+    apply(draft, found, &args.write)?.show(&args.write, term)
 }
 
-fn plan(draft: &mut Draft, force: bool) -> Result<()> {
+fn plan(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
     let mut project = recorded(draft)?;
     if let Some(made_by) = project.cli_version.as_deref().filter(|made_by| is_newer(made_by, VERSION))
         && !force
@@ -31,20 +30,29 @@ fn plan(draft: &mut Draft, force: bool) -> Result<()> {
         .help("install the newer version, or pass `--force` to go back to this one's manager")
         .into());
     }
-    scaffold::manager(draft)?;
-    scaffold::manager_dependencies(draft, &ProjectContext::new(&project))?;
+    let found = manager(draft, force)?;
     if project.cli_version.as_deref() != Some(VERSION) {
         project.cli_version = Some(VERSION.to_owned());
         draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
     }
-    Ok(())
+    Ok(found)
+}
+
+/// The manager of this version, and what the project needs to use it.
+fn manager(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
+    let mut found = manager::files(draft, force)?;
+    manager::depend(draft)?;
+    if manager::is_module(draft.root())? {
+        found.extend(manager::lead_over(draft)?);
+    }
+    Ok(found)
 }
 
 /// For `generate --check`: the manager of this version as part of the draft, and a finding when the disk differs.
 pub(super) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Option<Diagnostic>> {
     let disk = Draft::open(draft.root());
     let mut wanted = Draft::open(draft.root());
-    scaffold::manager(&mut wanted)?;
+    let _foreign = manager(&mut wanted, true)?;
     let mut differs = false;
     for path in wanted.paths() {
         differs |= disk.read(path)? != wanted.read(path)?;
@@ -52,12 +60,12 @@ pub(super) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Opt
     if !differs {
         return Ok(None);
     }
-    scaffold::manager(draft)?;
+    let _foreign = manager(draft, true)?;
     let made_by = project.cli_version.as_deref().unwrap_or("another version");
     let message = if made_by == VERSION {
-        format!("`src/manager` is not what memcached-sdk {VERSION} writes: it was edited")
+        format!("`manager` is not what memcached-sdk {VERSION} writes: it was edited")
     } else {
-        format!("`src/manager` is of memcached-sdk {made_by}, and this is {VERSION}")
+        format!("`manager` is of memcached-sdk {made_by}, and this is {VERSION}")
     };
     let help = if is_newer(made_by, VERSION) {
         format!("install memcached-sdk {made_by}")

@@ -16,6 +16,9 @@ const KEYWORDS: [&str; 50] = [
 /// Names of files that Windows can't have.
 const DEVICES: [&str; 6] = ["aux", "con", "nul", "prn", "conin", "conout"];
 
+/// The crate that the modules of controllers name.
+const MANAGER: &str = "manager";
+
 /// Type names that every Rust file uses without importing them, and those that scaffolded code imports or defines: a
 /// kind of this name would be in their way.
 const TAKEN_TYPES: [&str; 41] = [
@@ -63,7 +66,7 @@ const TAKEN_TYPES: [&str; 41] = [
 ];
 
 /// Crates that generated code names, and packages that cargo or rustc treat in a special way.
-const TAKEN_PACKAGES: [&str; 24] = [
+const TAKEN_PACKAGES: [&str; 26] = [
     "alloc",
     "anyhow",
     "build",
@@ -76,6 +79,8 @@ const TAKEN_PACKAGES: [&str; 24] = [
     "jiff",
     "k8s-openapi",
     "kube",
+    "manager",
+    "memcached-sdk-manager",
     "proc-macro",
     "schemars",
     "serde",
@@ -113,7 +118,7 @@ pub fn kind_module(kind: &str) -> String {
 }
 
 fn usable(ident: String) -> String {
-    if is_keyword(&ident) || DEVICES.contains(&ident.as_str()) {
+    if is_keyword(&ident) || DEVICES.contains(&ident.as_str()) || ident == MANAGER {
         ident + "_"
     } else if ident.starts_with(|c: char| c.is_ascii_digit()) || ident.is_empty() {
         format!("_{ident}")

@@ -66,6 +66,12 @@ pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt
     reader.finish()
 }
 
+/// Whether the manager of the project can elect a leader for life, which is a feature of its crate.
+pub fn leader_for_life(tree: &SourceTree) -> bool {
+    let mut dependencies = tree.manifest().dependencies.values();
+    dependencies.any(|dependency| dependency.package == manager::PACKAGE && dependency.features.contains(manager::LIFE))
+}
+
 /// Tokens that may be calls of an `Api`: `Api::…`, a method that only an `Api` has, or a plain one with its parameters.
 fn speaks_of_api(tokens: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();

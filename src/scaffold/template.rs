@@ -1,7 +1,8 @@
 //! The embedded templates: a folder below `templates/` is a set, and a path in it is the path of the output.
 //!
 //! A segment such as `{kind_snake}` is filled from the same context as the text. Every template ends in `.tera`; only
-//! the set `manager` is plain Rust, copied as it is. Nothing else in the crate knows tera.
+//! the set `manager` is a plain package, copied as it is. Its Cargo.toml ends in `.tera`, too: cargo leaves a folder with a
+//! `Cargo.toml` out when it packages this crate. Nothing else in the crate knows tera.
 
 use anyhow::{Context as _, Result, anyhow};
 use include_dir::{Dir, include_dir};
@@ -46,7 +47,8 @@ pub(crate) fn render(set: &str, context: &impl Serialize) -> Result<Vec<Rendered
 
 /// The files of a set as they are, sorted by path.
 pub(crate) fn verbatim(set: &str) -> Result<Vec<Rendered>> {
-    Ok(files(set)?.into_iter().map(|(path, text)| Rendered { path, text: text.to_owned() }).collect())
+    let plain = |path: String| path.strip_suffix(SUFFIX).map_or_else(|| path.clone(), str::to_owned);
+    Ok(files(set)?.into_iter().map(|(path, text)| Rendered { path: plain(path), text: text.to_owned() }).collect())
 }
 
 fn files(set: &str) -> Result<Vec<(String, &'static str)>> {
@@ -118,7 +120,7 @@ mod tests {
     #[test]
     fn every_set_is_used() {
         let sets: Vec<_> = TEMPLATES.dirs().map(|set| set.path().to_str().unwrap()).collect();
-        let used = include_str!("../scaffold.rs");
+        let used = concat!(include_str!("../scaffold.rs"), include_str!("manager.rs"));
         let unused: Vec<_> = sets.iter().filter(|set| !used.contains(&format!("(\"{set}\""))).collect();
         assert!(unused.is_empty() && !sets.is_empty(), "{unused:?} of {sets:?}");
     }

@@ -282,13 +282,15 @@ fn golden(code: Code, text: &str) {
 }
 
 /// Of codes that need cargo, git or rustfmt the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 15] = [
+const ELSEWHERE: [(Code, &str); 17] = [
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),
     (Code::EnginesDiffer, "engine.rs"),
     (Code::FileConflict, "init.rs"),
     (Code::ManagerDiffers, "update.rs"),
+    (Code::ManagerForeign, "update.rs"),
+    (Code::ManagerMoved, "update.rs"),
     (Code::MissingCrd, "engine.rs"),
     (Code::NoGit, "init.rs"),
     (Code::NotFetched, "create_api.rs"),

@@ -34,7 +34,7 @@ impl Project {
     /// With the dependencies of the sample.
     fn new(name: &str, change: impl FnOnce(&mut DocumentMut), files: &[(&str, &str)]) -> Self {
         let project = Self::at(name, files);
-        let mut manifest = manifest(name);
+        let mut manifest = generated::manifest(name);
         change(&mut manifest);
         let lock = std::fs::read_to_string(generated::lock()).unwrap();
         project.sandbox.file("Cargo.toml", &manifest.to_string());
@@ -67,15 +67,6 @@ impl Project {
         assert_data_eq!(&texts[1], texts[0].clone());
         texts[1].clone()
     }
-}
-
-/// The manifest of the sample under another name, without its lints.
-fn manifest(name: &str) -> DocumentMut {
-    let sample = generated::lock().with_file_name("Cargo.toml");
-    let mut manifest: DocumentMut = std::fs::read_to_string(sample).unwrap().parse().unwrap();
-    manifest["package"]["name"] = value(name);
-    manifest.remove("lints");
-    manifest
 }
 
 /// A custom resource of the group `example.com`.
@@ -191,6 +182,7 @@ fn a_member_of_a_workspace() {
         kube["package"] = value("kube");
         workspace["workspace"]["dependencies"]["k"] = kube;
         workspace["profile"] = manifest.remove("profile").unwrap();
+        manifest.remove("workspace");
         manifest["dependencies"]["k"]["workspace"] = value(true);
         manifest["dependencies"]["common"]["path"] = value("../common");
     };
@@ -268,7 +260,7 @@ error[hidden-resource]: a macro derives `CustomResource`, and what it declares i
 "#]]
     );
     let list = |path: &str| {
-        let mut manifest = manifest("engine-listed");
+        let mut manifest = generated::manifest("engine-listed");
         manifest["package"]["metadata"]["memcached-sdk"]["crds"] = value(toml_edit::Array::from_iter([path]));
         project.sandbox.file("Cargo.toml", &manifest.to_string());
     };
@@ -586,7 +578,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 fn with_cargo(script: &str, lib: &str) -> (Sandbox, impl Fn(&str) -> Command + use<>) {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
-    sandbox.file("src/lib.rs", lib).file("Cargo.toml", &manifest("op").to_string()).lock();
+    sandbox.file("src/lib.rs", lib).file("Cargo.toml", &generated::manifest("op").to_string()).lock();
     sandbox.file("bin/cargo", &format!("#!/bin/sh\n{script}\n"));
     let program = sandbox.path("bin/cargo");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();

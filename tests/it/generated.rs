@@ -20,11 +20,30 @@ pub(crate) fn lock() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/memcached-operator/Cargo.lock")
 }
 
+/// The manifest of a package with the sample's dependencies, features and profile, so that all share one build of each
+/// dependency.
+pub(crate) fn manifest(name: &str) -> toml_edit::DocumentMut {
+    let sample = lock().with_file_name("Cargo.toml");
+    let mut manifest: toml_edit::DocumentMut = std::fs::read_to_string(sample).unwrap().parse().unwrap();
+    manifest["package"]["name"] = toml_edit::value(name);
+    manifest["workspace"] = toml_edit::table();
+    manifest["dependencies"]["manager"]["path"] = toml_edit::value(manager().to_str().unwrap());
+    manifest.remove("lints");
+    manifest
+}
+
+/// The manager as a package of its own.
+pub(crate) fn manager() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/manager")
+}
+
 /// `cargo` in a project, as all of them are built.
 pub(crate) fn cargo(project: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     // Other flags would be another build of every dependency.
     command.args(args).current_dir(project).env("CARGO_TARGET_DIR", target()).env_remove("RUSTFLAGS");
+    // A package that is not the root of its workspace has no profile of its own: that of the manager's tests.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
     command
 }
 
@@ -41,14 +60,29 @@ impl Project {
     /// `new memcached-operator --sample memcached`, built.
     pub(crate) fn sample() -> &'static Self {
         static SAMPLE: OnceLock<Project> = OnceLock::new();
-        SAMPLE.get_or_init(|| {
-            let project = Self::generate("new");
-            let output = project.cargo(&["build", "--locked"]).output().unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            // Other projects of this name may be built while this one runs.
-            std::fs::copy(target().join("debug/memcached-operator"), &project.binary).unwrap();
-            project
+        SAMPLE.get_or_init(|| Self::generate("new").build())
+    }
+
+    /// The same with the feature that `config/components/leader-for-life` needs.
+    pub(crate) fn for_life() -> &'static Self {
+        static FOR_LIFE: OnceLock<Project> = OnceLock::new();
+        FOR_LIFE.get_or_init(|| {
+            let project = Self::generate("for-life");
+            let manifest = project.path("Cargo.toml");
+            let text = std::fs::read_to_string(&manifest).unwrap();
+            let with = text.replace("path = \"manager\"", "path = \"manager\", features = [\"leader-for-life\"]");
+            assert_ne!(with, text);
+            std::fs::write(&manifest, with).unwrap();
+            project.build()
         })
+    }
+
+    /// Other projects of this name may be built while this one runs, so it runs a copy.
+    fn build(self) -> Self {
+        let output = self.cargo(&["build", "--locked"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::copy(target().join("debug/memcached-operator"), &self.binary).unwrap();
+        self
     }
 
     /// Generates it in `folder`, which is emptied before.

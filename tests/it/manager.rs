@@ -1,9 +1,120 @@
-//! The manager of the generated projects as a crate of its own, against a mock API server: `tests/manager`.
+//! The manager of the generated projects in place, as a package of its own: `tests/manager` is `templates/manager` with the
+//! names that cargo wants, by links. A `Cargo.toml` in `templates/` would keep the folder out of the published package.
 
 use std::path::Path;
+use std::process::Command;
+
+use quote::ToTokens as _;
+use syn::visit::Visit;
+
+use crate::{generated, samples};
+
+/// The crate leaves it to the operator's own.
+const VERSION: &str = "--features=k8s-openapi/v1_36";
 
 #[test]
 fn against_a_mock_api_server() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate::projects::test_with_the_lock_file(&root.join("tests/manager"));
+    let version = [VERSION];
+    let for_life = ["--features=k8s-openapi/v1_36,leader-for-life"];
+    crate::projects::with_the_lock_file(&generated::manager(), |cargo| {
+        cargo(&["fmt", "--check"]);
+        for features in [version, for_life] {
+            cargo(&[&["clippy", "--quiet", "--all-targets"], &features[..], &["--", "-D", "warnings"]].concat());
+        }
+        cargo(&[&["test", "--quiet"], &version[..]].concat());
+        cargo(&[&["test", "--quiet", "--lib", "--test=election"], &for_life[..]].concat());
+    });
+}
+
+/// What cargo would leave out without a word.
+#[test]
+fn it_is_part_of_the_published_package() {
+    let mut list = Command::new(env!("CARGO"));
+    list.args(["package", "--list", "--allow-dirty", "--offline"]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output = list.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let listed: Vec<&str> = listed.lines().collect();
+    for path in samples::manager().keys() {
+        let path = if path == "manager/Cargo.toml" { "manager/Cargo.toml.tera" } else { path };
+        assert!(listed.contains(&&*format!("templates/{path}")), "{path}");
+    }
+}
+
+/// Public items whose documentation has no example, by name.
+#[derive(Default)]
+struct Bare {
+    found: Vec<String>,
+    /// Traits are implemented by what is documented.
+    inside: String,
+}
+
+impl Bare {
+    fn look(&mut self, visibility: &syn::Visibility, attributes: &[syn::Attribute], name: &syn::Ident) {
+        let documented = attributes.iter().any(|attribute| {
+            attribute.path().is_ident("doc") && attribute.meta.to_token_stream().to_string().contains("```")
+        });
+        if matches!(visibility, syn::Visibility::Public(_)) && !documented {
+            self.found.push(format!("{}{name}", self.inside));
+        }
+    }
+}
+
+impl Visit<'_> for Bare {
+    fn visit_item_fn(&mut self, item: &syn::ItemFn) {
+        self.look(&item.vis, &item.attrs, &item.sig.ident);
+    }
+
+    fn visit_item_struct(&mut self, item: &syn::ItemStruct) {
+        self.look(&item.vis, &item.attrs, &item.ident);
+    }
+
+    fn visit_item_enum(&mut self, item: &syn::ItemEnum) {
+        self.look(&item.vis, &item.attrs, &item.ident);
+    }
+
+    fn visit_item_trait(&mut self, item: &syn::ItemTrait) {
+        self.look(&item.vis, &item.attrs, &item.ident);
+        for part in &item.items {
+            if let syn::TraitItem::Fn(function) = part {
+                self.inside = format!("{}::", item.ident);
+                self.look(&item.vis, &function.attrs, &function.sig.ident);
+            }
+        }
+        self.inside.clear();
+    }
+
+    fn visit_item_impl(&mut self, item: &syn::ItemImpl) {
+        self.inside = format!("{}::", item.self_ty.to_token_stream());
+        for part in &item.items {
+            if let syn::ImplItem::Fn(function) = part {
+                self.look(&function.vis, &function.attrs, &function.sig.ident);
+            }
+        }
+        self.inside.clear();
+    }
+
+    fn visit_item_mod(&mut self, item: &syn::ItemMod) {
+        let tests = item.attrs.iter().any(|attribute| attribute.meta.to_token_stream().to_string() == "cfg (test)");
+        if !tests {
+            syn::visit::visit_item_mod(self, item);
+        }
+    }
+}
+
+#[test]
+fn everything_public_has_an_example() {
+    let mut bare = Bare::default();
+    for (path, text) in samples::manager() {
+        if path.starts_with("manager/src") && Path::new(&path).extension().is_some_and(|extension| extension == "rs") {
+            bare.visit_file(&syn::parse_file(&text).unwrap());
+        }
+    }
+    assert_eq!(bare.found, [""; 0]);
+
+    let mut bare = Bare::default();
+    bare.visit_file(
+        &syn::parse_file("/// Text.\npub struct A;\nimpl A {\n/// Text.\npub fn b() {}\nfn c() {}\n}").unwrap(),
+    );
+    assert_eq!(bare.found, ["A", "A::b"]);
 }

@@ -245,7 +245,7 @@ impl Deployed {
 fn a_leader_for_life_is_deleted_and_evicted() {
     permitted(&current_context(), std::env::var("E2E_CONTEXT").ok().as_deref()).unwrap();
     let _alone = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
-    let project = Project::sample();
+    let project = Project::for_life();
     project.config_for_life(&project.path("../life"));
     // This one logs whatever it is asked, so that the test can fill the disk of a pod up to its limit.
     let talker = json!({

@@ -111,12 +111,9 @@ pub(crate) fn sample() -> String {
 /// Manifest and lock file with the Memcached sample's dependencies, features and profile, so that all share one build of
 /// each dependency.
 pub(crate) fn like_the_sample(name: &str) -> [(&'static str, String); 2] {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sample = std::fs::read_to_string(root.join("tests/samples/memcached-operator/Cargo.toml")).unwrap();
-    let manifest: Vec<&str> = sample.split_inclusive("\n\n").filter(|table| !table.starts_with("[lints")).collect();
+    let manifest = generated::manifest(name).to_string();
     let lock = std::fs::read_to_string(generated::lock()).unwrap();
-    let [manifest, lock] = [manifest.concat() + "\n[workspace]\n", lock]
-        .map(|text| text.replacen("\"memcached-operator\"", &format!("\"{name}\""), 1));
+    let lock = lock.replacen("\"memcached-operator\"", &format!("\"{name}\""), 1);
     [("Cargo.toml", manifest), ("Cargo.lock", lock)]
 }
 

@@ -120,8 +120,9 @@ fn show(usages: &[Usage], diagnostics: &Diagnostics) -> String {
 /// the manager.
 #[test]
 fn the_sample_uses_what_its_roles_allow() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/memcached-operator");
-    let (usages, diagnostics) = read(&dir);
+    let sample = crate::samples::whole("memcached-operator");
+    let dir = sample.root();
+    let (usages, diagnostics) = read(dir);
     assert!(diagnostics.is_empty(), "{}", diagnostics.render(false));
     let [own, metrics, election] = ["manager-role", "metrics-auth-role", "leader-election-role"].map(|name| {
         let home = Home { own: "system".to_owned(), ..Home::default() };

@@ -89,9 +89,8 @@ fn scaffolds_have_no_finding() {
     }
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
     for sample in std::fs::read_dir(samples).unwrap().map(|entry| entry.unwrap().path()) {
-        let sandbox = Sandbox::new();
-        let run = sandbox.finish("rbac lint", sandbox.command("rbac lint").current_dir(&sample));
-        run.success().stderr("the declared permissions are those that the code uses\n");
+        let sandbox = crate::samples::whole(sample.file_name().unwrap().to_str().unwrap());
+        sandbox.run("rbac lint").success().stderr("the declared permissions are those that the code uses\n");
     }
 }
 
@@ -266,6 +265,7 @@ fn an_election_that_is_off_excuses_nothing() {
                    // +kubebuilder:rbac:groups=core,resources=nodes,verbs=get\n\n";
     let main = sandbox.read("src/main.rs");
     sandbox.file("src/main.rs", &format!("{main}{markers}"));
+    sandbox.replace("Cargo.toml", "path = \"manager\"", "path = \"manager\", features = [\"leader-for-life\"]");
     let nodes = "nothing in the code uses `get nodes`";
     assert_eq!(excess(&sandbox), ["nothing in the code uses `get,delete pods`", nodes]);
     sandbox.replace(
@@ -301,7 +301,7 @@ fn what_config_binds_counts() {
             default,
             "#components:\n#- ../components/leader-for-life\n",
             "components:\n- ../components/leader-for-life\n",
-            "",
+            "config/components/leader-for-life/role.yaml rbac-excess",
         ),
         // Without the metrics endpoint nobody asks who scrapes.
         (default, "- path: manager_metrics_patch.yaml\n  target:\n    kind: Deployment\n", "  []\n", ""),
@@ -320,6 +320,35 @@ fn what_config_binds_counts() {
         assert_eq!(found.join(", "), expected, "{path}: {from:?}\n{run}");
         assert_eq!(run.exit_code(), Some(i32::from(!expected.is_empty())), "{run}");
     }
+}
+
+/// What only a leader for life needs is excess in a program that can't elect one.
+#[test]
+fn the_permissions_of_a_leader_for_life_belong_to_a_feature_of_the_manager() {
+    let component = "#components:\n#- ../components/leader-for-life\n";
+    let feature = |sandbox: &Sandbox| {
+        let with = "path = \"manager\", features = [\"leader-for-life\"]";
+        sandbox.replace("Cargo.toml", "path = \"manager\"", with);
+    };
+    let sandbox = Sandbox::project("");
+    sandbox.replace("config/default/kustomization.yaml", component, &component.replace('#', ""));
+    sandbox.run("rbac lint").code(1);
+    feature(&sandbox);
+    sandbox.run("rbac lint").success();
+
+    let sandbox = Sandbox::project("");
+    let role = "config/rbac/leader_election_role.yaml";
+    let rules = "- apiGroups:\n  - \"\"\n  resources:\n  - pods\n  verbs:\n  - get\n  - delete\n";
+    sandbox.replace(role, "rules:\n", &format!("rules:\n{rules}"));
+    let said = sandbox.run("rbac lint").code(1).err();
+    assert!(
+        said.contains("rbac-excess]: nothing in the code uses `get,delete pods`") && said.contains("1 finding"),
+        "{said}"
+    );
+    sandbox.replace("config/default/kustomization.yaml", component, &component.replace('#', ""));
+    sandbox.run("rbac lint").code(1);
+    feature(&sandbox);
+    sandbox.run("rbac lint").success();
 }
 
 #[test]

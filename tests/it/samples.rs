@@ -19,8 +19,29 @@ fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples").join(name)
 }
 
-/// Compares whole trees, the list of files included; Cargo.lock apart, which cargo writes.
+/// The crate of the manager, as every project gets it.
+pub(crate) fn manager() -> BTreeMap<String, String> {
+    let shipped = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/manager"));
+    let plain = |path: String| path.strip_suffix(".tera").map_or_else(|| path.clone(), str::to_owned);
+    shipped.into_iter().map(|(path, text)| (format!("manager/{}", plain(path)), text)).collect()
+}
+
+/// A sample with the manager, of which the samples keep no copy.
+pub(crate) fn whole(name: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (path, text) in files(&sample(name)).into_iter().chain(manager()) {
+        sandbox.file(&path, &text);
+    }
+    sandbox
+}
+
+/// Compares whole trees, the list of files included; Cargo.lock apart, which cargo writes, and the manager, which is the
+/// same in all.
 fn check(name: &str, actual: &BTreeMap<String, String>) {
+    let (shipped, actual): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        actual.clone().into_iter().partition(|(path, _)| path.starts_with("manager/"));
+    assert!(join(&shipped) == join(&manager()), "{name} has another manager than the one that is shipped");
+    let actual = &actual;
     let folder = sample(name);
     if std::env::var("SNAPSHOTS").is_ok_and(|action| action == "overwrite") {
         let kept = std::fs::read(folder.join("Cargo.lock")).ok();

@@ -175,7 +175,7 @@ impl Declared {
         let mut grants = manifests.of_markers(&markers, &home);
         grants.extend(manifests.grants(&home, &generated));
         let allows = allows(&grants);
-        let optional = leader_for_life(&manifests);
+        let optional = if code.leader_for_life { leader_for_life(&manifests) } else { Vec::new() };
         Ok(Self { grants, optional, waived: waived(&manifests), home, allows, found })
     }
 }

@@ -550,6 +550,12 @@ impl Reader<'_> {
                 if krate == "k8s_openapi" || krate == "kube" || !self.tree.knows_kube(krate) {
                     return self.clear(call.place);
                 }
+                if self.is_client(receiver) && (call.awaited || !call.explicit.is_empty()) {
+                    let (function, krate) = (name.to_owned(), krate.to_owned());
+                    return self.doubt(call.place, Cause::Crate { function, krate });
+                }
+                let krate = krate.to_owned();
+                self.handed(Some(&krate), call);
             }
             _ => return self.clear(call.place),
         }

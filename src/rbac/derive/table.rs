@@ -236,7 +236,7 @@ pub(super) const LEASE: &str = "k8s_openapi::api::coordination::v1::Lease";
 /// What `LeaseManager` of kubert requests to claim a Lease, which has to exist: kubert/src/lease.rs.
 pub(super) const CLAIM: &[&str] = &["get", "patch"];
 
-/// The manager of generated projects, `src/manager/`.
+/// The manager of generated projects, the crate `manager`.
 pub(super) mod manager {
     /// `Manager::objects`: feeds its cache by a list and a watch.
     pub(crate) const OBJECTS: &[&str] = super::WATCH;

@@ -146,8 +146,8 @@ impl Shell {
     fn run(&mut self, command: &str) -> String {
         // A reader has no binary yet; here it is built already.
         let mut command = command.replace("cargo run --release -- ", "memcached-sdk ");
-        if command.starts_with("memcached-sdk init ") || command.starts_with("memcached-sdk new ") {
-            command += " --fetch-deps=false";
+        for new in ["memcached-sdk init ", "memcached-sdk new "] {
+            command = command.replace(new, &format!("{new}--fetch-deps=false "));
         }
         let home = tempfile::tempdir().unwrap();
         let pwd = home.path().join("pwd");

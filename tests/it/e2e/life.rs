@@ -24,7 +24,7 @@ struct World {
 impl World {
     /// Everything of `config/default` with the component, but no operator.
     fn deploy() -> Self {
-        let project = Project::sample();
+        let project = Project::for_life();
         let plane = ControlPlane::start();
         let config = plane.dir().join("config");
         project.config_for_life(&config);

@@ -230,10 +230,17 @@ impl Reader<'_> {
         if is_kube(&[krate.to_owned()]) || !self.tree.knows_kube(krate) {
             return;
         }
-        let given = |test: &dyn Fn(&Ty) -> bool| call.types.iter().any(|ty| ty.any(&|part| test(part)));
-        if given(&|ty| matches!(ty, Ty::Api(..)) || ty.is_kube("Client")) {
+        let asks = |ty: &Ty| matches!(ty, Ty::Api(..)) || self.is_client(ty);
+        if call.types.iter().any(|ty| ty.any(&asks)) {
             self.doubt(call.place, Cause::Crate { function: call.name.to_string(), krate: krate.to_owned() });
         }
+    }
+
+    /// A client of kube, or of a crate that is built on it.
+    pub(super) fn is_client(&self, ty: &Ty) -> bool {
+        let Ty::Foreign(path, _) = ty else { return false };
+        let krate = path.split("::").next().unwrap_or_default();
+        path.ends_with("::Client") && (krate == "kube" || self.tree.knows_kube(krate))
     }
 
     /// A method of `Api`, with its arguments still to be looked at.

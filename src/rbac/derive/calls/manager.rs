@@ -1,4 +1,4 @@
-//! Methods of the manager in generated projects: what they request is known, and `src/manager` is not read.
+//! Methods of the manager in generated projects: what they request is known, and its code is not read.
 
 use std::collections::BTreeSet;
 

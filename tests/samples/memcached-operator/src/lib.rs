@@ -1,5 +1,4 @@
-//! The APIs of memcached-operator, the controllers that act on them, and the manager that runs the controllers.
+//! The APIs of memcached-operator, and the controllers that act on them.
 
 pub mod api;
 pub mod controller;
-pub mod manager;

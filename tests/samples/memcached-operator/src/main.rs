@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use memcached_operator::manager::{self, Manager, Options};
+use manager::{Manager, Options};
 
 #[derive(Parser)]
 #[command(version, about)]
@@ -26,8 +26,9 @@ async fn main() -> ExitCode {
 }
 
 async fn run(args: Args) -> Result<(), manager::Error> {
-    Manager::new("memcached-operator", args.manager)
-        .await?
+    let version = env!("CARGO_PKG_VERSION");
+    let manager = Manager::new("memcached-operator", version, args.manager).await?;
+    manager
         .leader_election_id("87a7d51f.example.com")
         .with(memcached_operator::controller::memcached::register)
         // +kubebuilder:scaffold:controllers

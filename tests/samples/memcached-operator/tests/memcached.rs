@@ -8,10 +8,10 @@ use http::{Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use kube::runtime::events::Recorder;
+use manager::{Action, Failure, Objects, condition};
 use memcached_operator::api::v1alpha1::memcached::{Memcached, Phase};
 use memcached_operator::controller::memcached::{Context, FINALIZER, reconcile};
 use memcached_operator::controller::{Error, Result};
-use memcached_operator::manager::{Action, Failure, Objects, condition};
 use serde_json::{Value, json};
 
 const OBJECT: &str = "cache.example.com/v1alpha1/memcacheds/sample";

@@ -1,8 +1,7 @@
 //! The controllers, and the error that their reconcile functions share.
 
 use kube::core::Status;
-
-use crate::manager::Failure;
+use manager::Failure;
 
 pub mod apps;
 pub mod sea_creatures;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use multi_group::manager::{self, Manager, Options};
+use manager::{Manager, Options};
 
 #[derive(Parser)]
 #[command(version, about)]
@@ -26,8 +26,9 @@ async fn main() -> ExitCode {
 }
 
 async fn run(args: Args) -> Result<(), manager::Error> {
-    Manager::new("multi-group", args.manager)
-        .await?
+    let version = env!("CARGO_PKG_VERSION");
+    let manager = Manager::new("multi-group", version, args.manager).await?;
+    manager
         .leader_election_id("a8efdd74.example.org")
         .with(multi_group::controller::ship::frigate::register)
         .with(

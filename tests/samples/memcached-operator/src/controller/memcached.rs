@@ -8,10 +8,10 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::events::{self, EventType, Recorder};
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
+use manager::{Action, Change, Failure, Manager, Objects, condition};
 
 use crate::api::v1alpha1::memcached::{Memcached, MemcachedStatus};
 use crate::controller::{Error, Result};
-use crate::manager::{Action, Change, Failure, Manager, Objects, condition};
 
 mod desired;
 mod status;

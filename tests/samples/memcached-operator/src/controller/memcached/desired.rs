@@ -10,9 +10,9 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::ObjectMeta;
 use kube::core::PartialObjectMeta;
 use kube::{Resource, ResourceExt};
+use manager::{ObjectKey, dns_label};
 
 use crate::api::v1alpha1::memcached::Memcached;
-use crate::manager::{ObjectKey, dns_label};
 
 /// For objects that name no image, unless the operator is told another one.
 pub(super) const IMAGE: &str = "memcached:1.6-alpine";

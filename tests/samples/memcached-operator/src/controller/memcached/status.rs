@@ -1,10 +1,10 @@
 //! From what is in the cluster to the status. Nothing here talks to a server.
 
 use k8s_openapi::api::apps::v1 as apps;
+use manager::condition::{self, Observed};
 
 use super::desired;
 use crate::api::v1alpha1::memcached::{Memcached, MemcachedStatus, Phase};
-use crate::manager::condition::{self, Observed};
 
 /// The status of an object whose objects could be applied.
 pub(super) fn observed(

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use kube::runtime::watcher;
+use manager::{Action, Manager, Objects};
 
 use crate::controller::Result;
-use crate::manager::{Action, Manager, Objects};
 
 /// What a reconcile works with.
 pub struct Context {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use kube::Resource;
 use kube::runtime::watcher;
+use manager::{Action, Manager, Objects, condition};
 
 use crate::api::ship::v1beta1::frigate::Frigate;
 use crate::controller::{Error, Result};
-use crate::manager::{Action, Manager, Objects, condition};
 
 /// Owns the fields that this controller writes.
 pub const FIELD_MANAGER: &str = "multi-group";
