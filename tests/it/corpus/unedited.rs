@@ -260,11 +260,7 @@ fn note(repository: &Repository) -> String {
         notes.entry(why).or_default().push(key.rsplit('/').next().unwrap());
     }
     let different = notes.iter().map(|(why, kinds)| format!("{}: {why}", kinds.join(", ")));
-    different
-        .chain(repository.removed.values().cloned())
-        .chain(repository.unbuilt.clone())
-        .collect::<Vec<_>>()
-        .join("; ")
+    different.chain(repository.removed.values().cloned()).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
