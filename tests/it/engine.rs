@@ -39,6 +39,10 @@ impl Project {
         let lock = std::fs::read_to_string(generated::lock()).unwrap();
         project.sandbox.file("Cargo.toml", &manifest.to_string());
         project.sandbox.file("Cargo.lock", &lock.replace("\"memcached-operator\"", &format!("\"{name}\"")));
+        // Here the manager is no member, so what only its tests need goes.
+        let update = ["update", "--workspace", "--offline", "--quiet"];
+        let output = generated::cargo(project.sandbox.root(), &update).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         project
     }
 
@@ -281,12 +285,12 @@ error[hidden-resource]: a macro derives `CustomResource`, and what it declares i
         said,
         str![[r#"
 error[compile-failed]: `not a path` is not the path of a type
- --> Cargo.toml:[..]:40
-  |
-[..] | metadata = { memcached-sdk = { crds = ["not a path"] } }
-  |                                        ^^^^^^^^^^^^
-  |
-  = help: write it from the root of the crate: `api::v1::Foo`
+  --> Cargo.toml:10:40
+   |
+10 | metadata = { memcached-sdk = { crds = ["not a path"] } }
+   |                                        ^^^^^^^^^^^^
+   |
+   = help: write it from the root of the crate: `api::v1::Foo`
 
 "#]]
     );
@@ -644,7 +648,7 @@ error[compile-failed]: cargo can't read the manifest of `op`; what it says is ab
 error[no-lock]: without a `Cargo.lock` it is open on which releases of kube and schemars the project is
  --> Cargo.toml:1:1
   |
-1 | [package]
+1 | [workspace]
   | ^
   |
   = help: run `cargo generate-lockfile`
