@@ -4,7 +4,7 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::time::Duration;
 
 use snapbox::{assert_data_eq, str};
@@ -26,24 +26,32 @@ struct Project {
 impl Project {
     /// Names are not shared: cargo tells packages in one target folder apart by them.
     fn at(name: &str, files: &[(&str, &str)]) -> Self {
-        static BUILDING: Mutex<()> = Mutex::new(());
-        let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-        Self { sandbox: Sandbox::lasting(name, files), _building: building }
+        Self { sandbox: Sandbox::lasting(name, files), _building: generated::building() }
     }
 
     /// With the dependencies of the sample.
     fn new(name: &str, change: impl FnOnce(&mut DocumentMut), files: &[(&str, &str)]) -> Self {
+        let project = Self::unlocked(name, change, files);
+        project.lock();
+        project
+    }
+
+    /// The same with the lock file of the sample, in which other members are.
+    fn unlocked(name: &str, change: impl FnOnce(&mut DocumentMut), files: &[(&str, &str)]) -> Self {
         let project = Self::at(name, files);
         let mut manifest = generated::manifest(name);
         change(&mut manifest);
         let lock = std::fs::read_to_string(generated::lock()).unwrap();
         project.sandbox.file("Cargo.toml", &manifest.to_string());
         project.sandbox.file("Cargo.lock", &lock.replace("\"memcached-operator\"", &format!("\"{name}\"")));
-        // Here the manager is no member, so what only its tests need goes.
-        let update = ["update", "--workspace", "--offline", "--quiet"];
-        let output = generated::cargo(project.sandbox.root(), &update).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         project
+    }
+
+    /// Here the manager is no member, so what only its tests need goes.
+    fn lock(&self) {
+        let update = ["update", "--workspace", "--offline", "--quiet"];
+        let output = generated::cargo(self.sandbox.root(), &update).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     fn command(&self, arguments: &str) -> Command {
@@ -190,7 +198,7 @@ fn a_member_of_a_workspace() {
         manifest["dependencies"]["k"]["workspace"] = value(true);
         manifest["dependencies"]["common"]["path"] = value("../common");
     };
-    let project = Project::new("engine-member", change, &[]);
+    let project = Project::unlocked("engine-member", change, &[]);
     let manifest = project.sandbox.read("Cargo.toml");
     let member = "crates(kube_core = \"::k::core\")";
     let thing = resource("Thing", "    pub size: common::Size,\n    pub doc: String,\n")
@@ -210,6 +218,7 @@ fn a_member_of_a_workspace() {
     project.sandbox.file("common/Cargo.toml", common).file("common/src/lib.rs", size);
     project.sandbox.file("op/Cargo.toml", &manifest).file("op/src/main.rs", main);
     project.sandbox.file("op/src/api.rs", &thing).file("op/src/lib.rs", &lib);
+    project.lock();
     let build = || {
         let output = generated::cargo(&project.sandbox.path("op"), &["build"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

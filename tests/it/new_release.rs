@@ -218,7 +218,7 @@ fn new_releases_are_verified_once() {
 error[new-release]: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
  --> Cargo.toml:1:1
   |
-1 | [workspace]
+1 | [package]
   | ^
   |
   = help: run `memcached-sdk generate --verify`, which compiles once, compares, and records that they are equal

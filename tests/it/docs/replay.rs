@@ -157,6 +157,7 @@ impl Shell {
         let path = std::env::join_paths(
             std::iter::once(binary.to_path_buf()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
         );
+        let _building = generated::building();
         let output = Command::new("sh")
             .arg("-c")
             .arg(script)
