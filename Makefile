@@ -23,6 +23,10 @@ test-e2e: tools ## The operator as a pod on the cluster of KUBECONFIG: memcached
 corpus: tools ## Read the custom resources of public operators: CORPUS names a folder of their repositories.
 	@tests/levels corpus
 
+.PHONY: corpus-compiled
+corpus-compiled: tools ## Build public operators as they are, and ask them for their CRDs, an hour; CORPUS_ONLY=owner/name is one.
+	$(CARGO) test --test it -- --ignored --nocapture corpus::unedited::the_compiled
+
 .PHONY: differential
 differential: tools ## 10,000 random custom resources, read and compiled, an hour; run again, it goes on after the last 500.
 	@mkdir -p target/differential
@@ -64,6 +68,12 @@ lint: tools ## Check the format and run clippy; any warning fails.
 samples: tools ## Write all goldens anew, tests/samples among them; look at the difference.
 	SNAPSHOTS=overwrite $(CARGO) test --quiet --lib
 	SNAPSHOTS=overwrite tests/levels golden
+
+.PHONY: answers
+answers: tools ## Compile the fixtures with each release of kube and schemars anew, 15 minutes; look at the difference.
+	SNAPSHOTS=overwrite $(CARGO) test --test it -- oracle::releases::this
+	SNAPSHOTS=overwrite RELEASES=$${RELEASES:-all} $(CARGO) test --test it -- --nocapture oracle::releases::an_older
+	SNAPSHOTS=overwrite $(CARGO) test --test it -- answers::
 
 .PHONY: tools
 tools:

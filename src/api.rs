@@ -32,23 +32,27 @@ mod std_value;
 mod types;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use darling::FromDeriveInput as _;
 use darling::util::Override;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
+use proc_macro2::TokenTree;
 use quote::ToTokens;
+use semver::Version;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta, Token};
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::schema::known;
+use crate::schema::release::{Change, Releases};
 use crate::schema::{Constraints, Container, Field, Graph, Meta, Shape, TypeId, Unknown, Validated};
 use crate::source::{ItemRef, SourceTree};
 
 use hidden::Hidden;
-use kube_attr::{KubeAttrs, SchemaMode};
+use kube_attr::{KubeAttrs, PrintColumn, PrintColumns, SchemaMode};
 use schemars_attr::SchemarsAttrs;
 use types::{Derive, Refusal, Scope, Types, attributes, derives};
 
@@ -98,6 +102,8 @@ pub struct Api {
     pub types: Vec<(TypeId, String, Origin)>,
     /// Where the spec is declared.
     pub origin: Origin,
+    /// The releases of kube and schemars that make the CRD.
+    pub releases: Releases,
 }
 
 /// A printer column.
@@ -115,6 +121,13 @@ pub struct Column {
     pub description: Option<String>,
     /// Above 0: only shown on demand.
     pub priority: Option<i32>,
+}
+
+impl From<CustomResourceColumnDefinition> for Column {
+    fn from(column: CustomResourceColumnDefinition) -> Self {
+        let CustomResourceColumnDefinition { description, format, json_path, name, priority, type_ } = column;
+        Column { name, type_, json_path, format, description, priority }
+    }
 }
 
 /// The scale subresource.
@@ -203,6 +216,16 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     (declared, diagnostics)
 }
 
+/// The custom resources that the package declares, as `Kind.group`, each with the types that are their roots.
+pub fn names(tree: &SourceTree) -> BTreeMap<String, BTreeSet<String>> {
+    let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let (declared, _) = declared(tree);
+    for resource in declared.into_iter().filter_map(|declared| tree.custom_resource(declared.item)) {
+        names.entry(resource.name()).or_default().insert(resource.root);
+    }
+    names
+}
+
 /// The derive is of a crate that has none with an attribute `kube` but kube.
 fn is_of_another(path: &str) -> bool {
     let krate = path.split("::").next().unwrap_or_default();
@@ -216,6 +239,11 @@ const NAME: &str = "name it by its path: `#[derive(kube::CustomResource)]`, or l
 /// What to do about a type that can't be found.
 const LIST: &str = "declare the type in a module, or list its path in `crds` of `[package.metadata.memcached-sdk]`";
 
+/// The releases of dependencies that are newer than those known here, and not verified: their packages and versions.
+pub fn new_releases(tree: &SourceTree) -> Vec<(&'static str, Version)> {
+    dependency::new_releases(tree)
+}
+
 /// Every custom resource version that the package declares, in the order of the source.
 pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
     let mut apis = Vec::new();
@@ -226,27 +254,36 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
 /// The same, handed over one by one as soon as they are read.
 pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
     let (declared, mut diagnostics) = declared(tree);
-    let mut any = false;
+    let declared: Vec<Declared> = declared.into_iter().filter(|declared| tree.is_chosen(declared.item)).collect();
+    let releases = dependency::releases(tree);
+    if !declared.is_empty()
+        && let Some(diagnostic) = dependency::gate(tree)
+    {
+        // Of code for an older release most would be refused for what it is, which is said once.
+        let unknown = diagnostic.code == Code::DependencyVersion;
+        diagnostics.push(diagnostic);
+        if unknown {
+            diagnostics.sort();
+            return diagnostics;
+        }
+    }
     for Declared { item, doubt } in declared {
+        let name = || tree.custom_resource(item).map(|resource| resource.name());
         if let Some(doubt) = doubt {
-            diagnostics.push(doubt);
+            diagnostics.push(doubt.about(name()));
             continue;
         }
-        any = true;
-        let (api, found) = api(tree, item);
+        let (api, found) = api(tree, item, releases);
         api.into_iter().for_each(&mut *take);
-        diagnostics.extend(found);
-    }
-    if any && let Some(diagnostic) = dependency::gate(tree) {
-        diagnostics.push(diagnostic);
+        diagnostics.extend(found.iter().map(|found| found.clone().about(name())).collect());
     }
     diagnostics.sort();
     diagnostics
 }
 
-fn api(tree: &SourceTree, item: ItemRef) -> (Option<Api>, Diagnostics) {
+fn api(tree: &SourceTree, item: ItemRef, releases: Releases) -> (Option<Api>, Diagnostics) {
     let scope = Scope::module(tree.module(item));
-    let mut types = Types::new(tree, "");
+    let mut types = Types::new(tree, releases);
     let api = read(&mut types, &scope, item);
     let clean = !types.diagnostics.has_errors();
     (api.filter(|_| clean), types.diagnostics)
@@ -254,7 +291,7 @@ fn api(tree: &SourceTree, item: ItemRef) -> (Option<Api>, Diagnostics) {
 
 /// What is understood of a custom resource version, when its CRD comes from somewhere else: its schema may lack parts.
 pub fn understood(tree: &SourceTree, item: ItemRef) -> Option<Api> {
-    read(&mut Types::new(tree, ""), &Scope::module(tree.module(item)), item)
+    read(&mut Types::new(tree, dependency::releases(tree)), &Scope::module(tree.module(item)), item)
 }
 
 fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
@@ -269,6 +306,7 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         Ok(attrs) => attrs,
         Err(errors) => {
             types.refuse_keys(scope, &input.ident, errors);
+            look_at_types(types, scope, item, &input);
             return None;
         }
     };
@@ -297,6 +335,16 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         SchemaMode::Manual => Some(types.manual_root(scope, &input.ident, &root)?),
         SchemaMode::Derived => Some(root_type(types, scope, &input, &attrs, root.clone())?),
     };
+    let releases = types.graph.releases;
+    let columns = columns(types, scope, &input, attrs.printcolumns);
+    // Before, the derive pasted them into JSON as they are.
+    if let Some(path) =
+        attrs.selectable.iter().find(|path| path.contains(['"', '\\']) || path.contains(char::is_control))
+        && !releases.has(Change::AbsentLists)
+    {
+        let message = format!("kube-derive before 4.2.0 makes something else of the selectable path `{path}`");
+        types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
+    }
     let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
     let declared: Vec<(TypeId, String, Origin)> = types
         .graph
@@ -329,14 +377,7 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
             Override::Inherit => None,
             Override::Explicit(text) => Some(text),
         }),
-        columns: attrs
-            .printcolumns
-            .into_iter()
-            .map(|column| {
-                let kube_attr::PrintColumn { description, format, json_path, name, priority, type_ } = column;
-                Column { name, type_, json_path, format, description, priority }
-            })
-            .collect(),
+        columns,
         selectable: attrs.selectable,
         status: attrs.status.is_some(),
         scale: attrs.scale.map(|scale| {
@@ -346,7 +387,43 @@ fn read(types: &mut Types<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
         schema: schema.map(|root| (Arc::new(std::mem::take(&mut types.graph)), root)),
         types: declared,
         origin: tree.origin(scope.module, input.ident.span()),
+        releases,
     })
+}
+
+/// Looks at spec and status of a resource whose `#[kube(…)]` is wrong, unless it may have no schema.
+fn look_at_types(types: &mut Types<'_>, scope: &Scope, item: ItemRef, input: &DeriveInput) {
+    let Some(resource) = types.tree.custom_resource(item) else { return };
+    let kube = input.attrs.iter().filter(|attribute| attribute.path().is_ident("kube"));
+    let mut keys = kube.filter_map(|attribute| attribute.meta.require_list().ok()).flat_map(|list| list.tokens.clone());
+    if keys.any(|token| matches!(token, TokenTree::Ident(key) if key == "schema" || key == "no_spec")) {
+        return;
+    }
+    let status = resource.status.as_deref().and_then(|status| syn::parse_str::<syn::Path>(status).ok());
+    for (part, path) in [("spec", Some(input.ident.clone().into())), ("status", status)] {
+        let Some(path) = path else { continue };
+        types.path = vec![resource.kind.clone(), part.to_owned()];
+        let ty = types.path_ty(scope, &path);
+        types.use_type(ty, (scope.module, input.ident.span()));
+    }
+}
+
+/// The columns that a release of kube makes of what the attribute says.
+fn columns(types: &mut Types<'_>, scope: &Scope, input: &DeriveInput, attrs: Vec<PrintColumns>) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for column in attrs {
+        match column {
+            PrintColumns::One(PrintColumn { description, format, json_path, name, priority, type_ }) => {
+                columns.push(Column { name, type_, json_path, format, description, priority });
+            }
+            PrintColumns::Several(several, why) if types.graph.releases.has(Change::OneColumn) => {
+                let message = format!("{why}; one `printcolumn` is one column, of which {} are here", several.len());
+                types.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
+            }
+            PrintColumns::Several(several, _) => columns.extend(several.into_iter().map(Column::from)),
+        }
+    }
+    columns
 }
 
 /// The type that the derive generates: metadata apart, a struct of spec and status.
@@ -358,7 +435,7 @@ fn root_type(
     name: String,
 ) -> Option<TypeId> {
     let validated = !attrs.validations.is_empty() || attrs.cel;
-    let rules = types.rules(scope, &attrs.validations)?;
+    let rules = types.rules(scope, &attrs.validations);
     let mut described = SchemarsAttrs::default();
     let doc = attrs
         .doc
@@ -377,7 +454,7 @@ fn root_type(
             }
         }
     }
-    let meta = types.meta(scope, &described)?;
+    let meta = types.meta(scope, &described);
     let mut fields = Vec::new();
     // Parameters of the spec are their defaults, since the derive names it without arguments.
     let spec = types.path_ty(scope, &input.ident.clone().into());
@@ -395,6 +472,7 @@ fn root_type(
         let option = known::lookup("std::option::Option").map(|option| types.known_type(option, vec![status]))?;
         fields.push(field("status", option));
     }
+    let name = if validated { types.kube_schema_name(&name) } else { name };
     let container = Container {
         // With rules it is `KubeSchema` that the root derives.
         id: if validated {
@@ -405,8 +483,8 @@ fn root_type(
         inline: validated,
         name,
         shape: Shape::Struct(fields, Unknown::Allow),
-        meta,
-        validated: validated.then(|| Validated { rules, fields: Vec::new() }),
+        meta: meta?,
+        validated: validated.then_some(Validated { rules: rules?, fields: Vec::new() }),
     };
     Some(types.add_described(container))
 }

@@ -274,7 +274,7 @@ pub struct GenerateArgs {
     /// Who says what the CRDs are
     #[arg(long, value_enum, default_value_t, value_name = "ENGINE")]
     pub engine: Engine,
-    /// Ask both engines and compare their answers: a difference is an error
+    /// Ask both engines and compare their answers: a difference is an error; new releases that agree are recorded
     #[arg(long, conflicts_with = "engine")]
     pub verify: bool,
     /// Change in the CRDs what Kubernetes would like otherwise; without it they say exactly what the types say
@@ -283,6 +283,9 @@ pub struct GenerateArgs {
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
+    /// Which CRDs.
+    #[command(flatten)]
+    pub kinds: KindArgs,
     /// Where the code is.
     #[command(flatten)]
     pub packages: PackageArgs,
@@ -292,6 +295,21 @@ pub struct GenerateArgs {
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,
+}
+
+/// Which CRDs to write.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Kinds")]
+pub struct KindArgs {
+    /// Write only the CRDs of these kinds: Kind, Kind.group, or a glob; may be given several times
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub kind: Vec<String>,
+    /// Don't write the CRDs of these kinds: Kind, Kind.group, or a glob; may be given several times
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub exclude: Vec<String>,
+    /// Write what is exact although something else is refused, and exit with code 1
+    #[arg(long)]
+    pub keep_going: bool,
 }
 
 /// The packages to read, as cargo chooses them.
@@ -471,6 +489,9 @@ pub struct LintArgs {
     /// The operator's ServiceAccount, NAME or NAMESPACE/NAME, where the files bind roles to several
     #[arg(long, value_name = "NAME", requires = "role")]
     pub service_account: Option<String>,
+    /// Only what this binary does, where the package has several with roles of their own
+    #[arg(long, value_name = "NAME")]
+    pub bin: Option<String>,
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
@@ -513,6 +534,9 @@ pub struct VerifyArgs {
 /// Code that is read, and how the answer is printed.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CodeArgs {
+    /// Only what this binary does, where the package has several with roles of their own
+    #[arg(long, value_name = "NAME")]
+    pub bin: Option<String>,
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,

@@ -68,7 +68,7 @@ pub fn run(cli: Cli) -> ExitCode {
     let done = done.or_else(|error| fail(error, &write, &mut term));
     ExitCode::from(match done {
         Ok(Outcome::Done) => 0,
-        Ok(Outcome::Failed | Outcome::Found) | Err(_) => 1,
+        Ok(Outcome::Failed | Outcome::Partly | Outcome::Found) | Err(_) => 1,
         Ok(Outcome::Misused) => 2,
         Ok(Outcome::Differs) => 3,
     })
@@ -101,6 +101,8 @@ enum Outcome {
     Done,
     /// The source has errors; they were shown and nothing was written.
     Failed,
+    /// The source has errors; they were shown, and what has none is as after [`Self::Done`].
+    Partly,
     /// A check has findings; they were shown.
     Found,
     /// The command line asks for what can't be.
@@ -129,6 +131,11 @@ fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Re
     if diagnostics.has_errors() {
         return Ok(Report { outcome: Outcome::Failed, changes: Vec::new(), diagnostics, next: String::new() });
     }
+    apply_anyway(draft, diagnostics, write)
+}
+
+/// Applies what a command has planned of what has no error.
+fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Report> {
     let mode = match write {
         WriteArgs { check: true, .. } => Mode::Check,
         WriteArgs { dry_run: true, .. } => Mode::DryRun,
@@ -137,6 +144,7 @@ fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Re
     let root = draft.root().to_path_buf();
     let changes = apply::apply(&draft.finish(), &root, mode, &mut abort_hook())?;
     let outcome = match mode {
+        _ if diagnostics.has_errors() => Outcome::Partly,
         Mode::Check if apply::differs(&changes) => Outcome::Differs,
         Mode::Check | Mode::DryRun | Mode::Write => Outcome::Done,
     };
@@ -176,6 +184,7 @@ impl Report {
                 // What to do is in the finding.
                 Outcome::Differs if self.diagnostics.iter().any(|found| found.code == Code::ManagerDiffers) => summary,
                 Outcome::Differs => format!("{summary}: run the command without `--check` to write them"),
+                Outcome::Partly if write.check => summary,
                 _ if write.dry_run => format!("{summary}: nothing was written"),
                 _ => summary,
             });

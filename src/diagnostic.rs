@@ -3,6 +3,7 @@
 //! Analysis never fails on user code: it returns its best value together with [`Diagnostics`]. A command that cannot
 //! go on fails with a [`Problem`].
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,12 +24,14 @@ pub struct Diagnostic {
     pub origin: Option<Origin>,
     /// What to do next.
     pub help: Option<String>,
+    /// The custom resources that it is about, each as `Kind.group`; none when it is about others or all.
+    pub kinds: Box<[String]>,
 }
 
 impl Diagnostic {
     /// A finding without a place and without help.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), origin: None, help: None }
+        Self { code, message: message.into(), origin: None, help: None, kinds: Box::default() }
     }
 
     /// Says where, if that is known.
@@ -45,6 +48,18 @@ impl Diagnostic {
         self
     }
 
+    /// Says which custom resource it is about, as `Kind.group`.
+    #[must_use]
+    pub fn about(mut self, kind: impl Into<Option<String>>) -> Self {
+        self.add_kinds(kind.into());
+        self
+    }
+
+    fn add_kinds(&mut self, kinds: impl IntoIterator<Item = String>) {
+        let all: BTreeSet<String> = std::mem::take(&mut self.kinds).into_iter().chain(kinds).collect();
+        self.kinds = all.into_iter().collect();
+    }
+
     /// The machine-readable form.
     pub fn to_json(&self) -> JsonDiagnostic {
         let place = self.origin.as_ref().filter(|origin| !origin.text.is_empty()).map(Origin::line_column);
@@ -56,6 +71,7 @@ impl Diagnostic {
             line: place.map(|(line, _)| line),
             column: place.map(|(_, column)| column),
             help: self.help.clone(),
+            kinds: self.kinds.to_vec(),
         }
     }
 }
@@ -181,11 +197,15 @@ codes! {
     MissingCrd = "missing-crd", Error, "The project's own crdgen leaves out a custom resource of the source";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
     MissingType = "missing-type", Error, "A schema has no type, which the API server refuses";
+    NewRelease = "new-release", Error, "A dependency has a release that is newer than this program and not verified";
+    NoLock = "no-lock", Error, "Without an up-to-date `Cargo.lock` the releases of dependencies are not known";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
+    OnlyRead = "only-read", Warning, "A kind that can't be written may be an API of others that is only read";
     Pattern = "pattern", Error, "A regular expression that Go, and so the API server, can't compile";
     PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
     RbacAllow = "rbac-allow", Warning, "A comment that allows a finding says no reason, or there is no such finding";
+    RbacElsewhere = "rbac-elsewhere", Warning, "A request that goes to another cluster, or perhaps to another namespace than the operator's";
     RbacEscalation = "rbac-escalation", Warning, "A permission to get other permissions: `bind`, `escalate` or `impersonate`";
     RbacExcess = "rbac-excess", Warning, "A permission that the code does not use";
     RbacMissing = "rbac-missing", Error, "A permission that the operator needs and that nothing declares";
@@ -198,6 +218,7 @@ codes! {
     RbacWildcard = "rbac-wildcard", Warning, "A permission with `*`, which allows what nobody has thought of";
     RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
     RequestForbidden = "request-forbidden", Warning, "A request of the operator was refused, and not for lack of a permission";
+    ReleaseDiffers = "release-differs", Warning, "A new release gives another CRD than the source";
     ScalePath = "scale-path", Error, "A path of the scale subresource that the API server refuses";
     SchemaCode = "schema-code", Error, "A schema is made by code of the user";
     SchemaSize = "schema-size", Error, "A schema is too large for any API server";
@@ -217,6 +238,8 @@ codes! {
     ManagerDiffers = "manager-differs", Warning, "The files in `manager` are not those that this version writes";
     ManagerForeign = "manager-foreign", Warning, "A file in the folder of the manager is not generated";
     ManagerMoved = "manager-moved", Warning, "A file of the user has to be changed by hand for the crate `manager`";
+    NotGenerated = "not-generated", Warning, "The CRDs of a new API are not written, since that needs the compiler";
+    NotRecorded = "not-recorded", Warning, "A new release that gives the CRDs of the source is not recorded as verified";
     NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";
     Unformatted = "unformatted", Warning, "A Rust file was written without rustfmt";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";
@@ -266,9 +289,35 @@ impl Diagnostics {
         self.0.iter().any(|diagnostic| diagnostic.code.severity() == Severity::Error)
     }
 
-    /// Those that people see without asking for more.
+    /// Those that are more than a note.
     pub fn without_notes(&self) -> Self {
         self.iter().filter(|diagnostic| diagnostic.code.severity() != Severity::Note).cloned().collect()
+    }
+
+    /// The same, all about this custom resource.
+    pub fn about(self, kind: &str) -> Self {
+        self.0.into_iter().map(|diagnostic| diagnostic.about(kind.to_owned())).collect()
+    }
+
+    /// Those that people see without asking for more, and of the warnings that come in numbers how many are left out.
+    pub fn brief(&self) -> (Self, BTreeMap<Code, usize>) {
+        const SHOWN: usize = 3;
+        let (mut brief, mut counts) = (Self::default(), BTreeMap::new());
+        for diagnostic in self.without_notes().0 {
+            if matches!(diagnostic.code, Code::UnknownFormat | Code::UnreadMacro) {
+                let count = counts.entry(diagnostic.code).or_insert(0);
+                *count += 1;
+                if *count > SHOWN {
+                    continue;
+                }
+            }
+            brief.push(diagnostic);
+        }
+        counts.retain(|_, count| *count > SHOWN);
+        for count in counts.values_mut() {
+            *count -= SHOWN;
+        }
+        (brief, counts)
     }
 
     /// Orders by file and offset (findings without a file first) and drops exact repetitions.
@@ -278,7 +327,14 @@ impl Diagnostics {
             (place, diagnostic.code, &diagnostic.message)
         }
         self.0.sort_by(|a, b| key(a).cmp(&key(b)));
-        self.0.dedup();
+        self.0.dedup_by(|repeated, first| {
+            let same =
+                key(repeated) == key(first) && (&repeated.help, &repeated.origin) == (&first.help, &first.origin);
+            if same {
+                first.add_kinds(std::mem::take(&mut repeated.kinds));
+            }
+            same
+        });
     }
 
     /// The machine-readable form.
@@ -323,6 +379,9 @@ pub struct JsonDiagnostic {
     /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// The custom resources that it is about, each as `Kind.group`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
 }
 
 /// Why a command or a step of it can't be done: what is wrong, and what to do next.
@@ -361,7 +420,7 @@ impl std::error::Error for Problem {}
 
 impl From<Problem> for Diagnostic {
     fn from(problem: Problem) -> Self {
-        Self { code: Code::CommandFailed, message: problem.message, origin: None, help: problem.help }
+        Self { help: problem.help, ..Self::new(Code::CommandFailed, problem.message) }
     }
 }
 
@@ -369,14 +428,12 @@ impl From<&anyhow::Error> for Diagnostic {
     /// The whole chain in one line; the help is the innermost one.
     fn from(error: &anyhow::Error) -> Self {
         let help = error.chain().filter_map(|cause| cause.downcast_ref::<Problem>()?.help.clone()).last();
-        Self { code: Code::CommandFailed, message: format!("{error:#}"), origin: None, help }
+        Self { help, ..Self::new(Code::CommandFailed, format!("{error:#}")) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

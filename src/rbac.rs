@@ -7,6 +7,7 @@ pub mod allow;
 pub mod audit;
 pub mod declared;
 pub mod derive;
+pub mod environment;
 pub mod lint;
 mod rule;
 mod usage;

@@ -2,9 +2,11 @@
 //!
 //! [`Graph`] holds what the `JsonSchema` derive would see of each type: names after serde's renames, constraints and
 //! defaults already evaluated. Nothing here reads Rust source and nothing here can fail on its own: the impls of
-//! schemars and the transforms of kube-core that run on it are the real ones, so their answer is the compiler's.
+//! schemars that run on it are the real ones; what kube-core does afterwards is in [`structural`], and what older
+//! releases of both do otherwise in the table of [`release`].
 
 pub mod known;
+pub mod release;
 
 pub(crate) mod k8s;
 
@@ -12,6 +14,7 @@ mod eval;
 mod place;
 pub(crate) mod recipe;
 mod slot;
+mod structural;
 
 use std::any::Any;
 use std::cell::Cell;
@@ -20,7 +23,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Once};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
-use kube::core::schema::{OptionalEnum, OptionalIntOrString, StructuralSchemaRewriter};
 use kube::core::{ListMerge, MapMerge, Rule, StructMerge};
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::AddNullable;
@@ -30,6 +32,7 @@ use crate::diagnostic::Origin;
 use known::Known;
 pub use place::Places;
 pub use recipe::{Change, Edit, Recipe, Step};
+use release::Releases;
 
 /// A type of a [`Graph`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +42,8 @@ pub struct TypeId(usize);
 #[derive(Debug, Default)]
 pub struct Graph {
     types: Vec<Type>,
+    /// The releases of kube and schemars that make their schemas.
+    pub releases: Releases,
 }
 
 /// A type whose schema is known: one with a real `JsonSchema` impl linked here, or one of the user's.
@@ -53,6 +58,11 @@ pub enum Type {
 }
 
 impl Graph {
+    /// A graph without types.
+    pub fn of(releases: Releases) -> Self {
+        Graph { releases, ..Graph::default() }
+    }
+
     /// Adds a type.
     pub fn add(&mut self, ty: Type) -> TypeId {
         self.types.push(ty);
@@ -428,7 +438,10 @@ pub fn root(graph: &Arc<Graph>, root: TypeId) -> Result<JSONSchemaProps, Failure
 }
 
 fn run(graph: &Arc<Graph>, root: TypeId) -> Result<Value, String> {
-    quietly(|| slot::with_root(graph, root, || generator().into_root_schema_for::<slot::Root>().to_value()))
+    let make = || slot::with_root(graph, root, || generator().into_root_schema_for::<slot::Root>().to_value());
+    let mut schema = quietly(make)?;
+    structural::rewrite(&mut schema, graph.releases)?;
+    Ok(schema)
 }
 
 fn generator() -> SchemaGenerator {
@@ -438,9 +451,6 @@ fn generator() -> SchemaGenerator {
             settings.meta_schema = None;
         })
         .with_transform(AddNullable::default())
-        .with_transform(StructuralSchemaRewriter)
-        .with_transform(OptionalEnum)
-        .with_transform(OptionalIntOrString)
         .into_generator()
 }
 

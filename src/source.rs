@@ -3,8 +3,10 @@
 //! [`SourceTree::load`] reads the library and the binaries of one package, and the libraries of its path
 //! dependencies. What is wrong in the code becomes a diagnostic; an error is only what keeps us from reading at all.
 
+mod asked;
 mod cfg;
 mod cfg_body;
+mod choice;
 mod comment;
 mod file;
 mod files;
@@ -32,14 +34,16 @@ use std::rc::Rc;
 use proc_macro2::Span;
 use syn::{Attribute, Item};
 
+pub use self::asked::asked_for_crds;
 pub use self::cfg::{Cfg, CfgSet};
+pub use self::choice::Choice;
 pub use self::comment::{Comment, CommentKind};
 use self::file::FileId;
 pub(crate) use self::file::clean;
 pub(crate) use self::file::relative;
 pub use self::files::Pending;
 use self::impls::Impls;
-pub use self::kube::CustomResource;
+pub use self::kube::{CustomResource, kind_name};
 pub(crate) use self::manifest::get;
 pub use self::manifest::{CargoManifest, Dependency, DependencyKind, FeatureSelection, crate_name};
 use self::module::{Loader, Sources, index};
@@ -127,6 +131,8 @@ pub struct SourceTree {
     impls: OnceCell<Impls>,
     /// Files and folders that declarations are looked for in; empty means everywhere.
     only: Vec<PathBuf>,
+    /// The custom resources that are asked for.
+    choice: Choice,
 }
 
 impl SourceTree {
@@ -196,7 +202,13 @@ impl SourceTree {
             manifest.dependencies.iter().filter(|(_, found)| uses_kube(manifest, found)).map(|(name, _)| name.clone()),
         );
         sources.want_files(|file| outline::may_derive(&file.text, &names) || outline::may_include(&file.text));
-        let mut tree = Self { sources, scopes: Scopes::default(), impls: OnceCell::new(), only: Vec::new() };
+        let mut tree = Self {
+            sources,
+            scopes: Scopes::default(),
+            impls: OnceCell::new(),
+            only: Vec::new(),
+            choice: Choice::default(),
+        };
         diagnostics.extend(tree.read_wanted());
         Ok((tree, diagnostics))
     }
@@ -358,6 +370,22 @@ impl SourceTree {
         self.is_wanted(self.module_file(module))
     }
 
+    /// From now on only these custom resources are asked for: see [`Self::is_chosen`].
+    pub fn choose(&mut self, choice: Choice) {
+        self.choice = choice;
+    }
+
+    /// What [`Self::choose`] was given.
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// Whether [`Self::choose`] leaves the custom resource of which an item is the spec. One that does not say its name is
+    /// always left.
+    pub fn is_chosen(&self, item: ItemRef) -> bool {
+        self.custom_resource(item).is_none_or(|resource| self.choice.takes(&resource.name()))
+    }
+
     /// Those of [`Self::items`] that [`Self::restrict`] leaves.
     pub fn declarations(&self) -> impl Iterator<Item = ItemRef> {
         self.items().filter(|item| self.is_left(self.module(*item)))
@@ -434,6 +462,12 @@ impl SourceTree {
     /// The module belongs to the package itself, not to a path dependency.
     pub fn is_own(&self, module: ModuleId) -> bool {
         self.sources.packages[self.krate(module).package.0 as usize].own
+    }
+
+    /// The crate names of the package's own binaries.
+    pub fn programs(&self) -> impl Iterator<Item = &str> {
+        let own = |krate: &&Crate| !krate.lib && self.sources.packages[krate.package.0 as usize].own;
+        self.sources.crates.iter().filter(own).map(|krate| krate.name.as_str())
     }
 
     /// The module belongs to a library, so that other crates can name its public items.

@@ -102,12 +102,18 @@ impl Term {
         }
     }
 
-    /// Every finding, with its place and the source line; notes with `-v` only.
+    /// Every finding, with its place and the source line; notes, and all of the warnings that come in numbers, with `-v`.
     pub fn diagnostics(&mut self, diagnostics: &Diagnostics) {
-        let quieter = (self.verbosity < Verbosity::Verbose).then(|| diagnostics.without_notes());
-        let diagnostics = quieter.as_ref().unwrap_or(diagnostics);
+        let brief = (self.verbosity < Verbosity::Verbose).then(|| diagnostics.brief());
+        let (diagnostics, more) = match &brief {
+            Some((brief, more)) => (brief, Some(more)),
+            None => (diagnostics, None),
+        };
         if !diagnostics.is_empty() {
             self.message(diagnostics.render(self.color).trim_end());
+        }
+        for (code, count) in more.into_iter().flatten() {
+            self.warning(&format!("{count} more of [{code}]: `-v` shows all"));
         }
     }
 
@@ -150,7 +156,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::diagnostic::Problem;
+    use crate::diagnostic::{Code, Problem};
 
     #[derive(Clone, Default)]
     struct Sink(Rc<RefCell<Vec<u8>>>);
@@ -206,6 +212,20 @@ mod tests {
             term.detail("because");
             term.warning("careful");
             assert_eq!((out.text().as_str(), err.text().as_str()), ("data\n", expected));
+        }
+    }
+
+    #[test]
+    fn warnings_that_come_in_numbers_are_counted() {
+        let format = |number: u8| Diagnostic::new(Code::UnknownFormat, format!("format {number}"));
+        let found: Diagnostics = (1..=5).map(format).chain([Diagnostic::new(Code::CrdSize, "big")]).collect();
+        for (verbosity, shown, more) in [(Verbosity::Normal, 3, true), (Verbosity::Verbose, 5, false)] {
+            let (mut term, _, err) = term("", verbosity, false);
+            term.diagnostics(&found);
+            let text = err.text();
+            assert_eq!(text.matches("[unknown-format]: format").count(), shown, "{text}");
+            assert_eq!(text.ends_with("warning: 2 more of [unknown-format]: `-v` shows all\n"), more, "{text}");
+            assert!(text.contains("[crd-size]: big"), "{text}");
         }
     }
 

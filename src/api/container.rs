@@ -1,6 +1,6 @@
 //! A struct or enum of the user → [`Container`]: serde's names, the attributes of schemars, defaults evaluated.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenTree};
 use quote::ToTokens;
 use serde_derive_internals::ast::{self, Data, Style};
 use serde_derive_internals::attr::{Default as SerdeDefault, TagType};
@@ -10,6 +10,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, DeriveInput, Fields, Item, Type as SynType};
 
 use crate::diagnostic::{Code, Origin};
+use crate::schema::release::Change;
 use crate::schema::{
     Constraints, Container, Field, Meta, Shape, Tag, TypeId, Unknown, Validated, Variant, VariantData,
 };
@@ -27,22 +28,35 @@ use super::value::Val;
 
 impl Types<'_> {
     pub(super) fn container(&mut self, user: &UserType, mut input: DeriveInput, maker: Maker) -> Option<Container> {
+        // What is wrong is told to the end: the answer is none only then.
         let scope = &user.scope;
-        self.serde_attributes(user, &input)?;
+        let mut clean = self.serde_attributes(user, &input).is_some();
         let validated = match maker {
             Maker::JsonSchema | Maker::Code => None,
-            Maker::KubeSchema => Some(self.kube_schema(scope, &mut input)?),
+            Maker::KubeSchema => {
+                let validated = self.kube_schema(scope, &mut input);
+                clean &= validated.is_some();
+                validated
+            }
         };
         let ident = input.ident.to_string();
         let input = match effective(input) {
             Ok(input) => input,
             Err(error) => {
                 self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);
+                self.parts(user);
                 return None;
             }
         };
-        let cont = self.serde_type(scope.module, &input, SerdeDerive::Deserialize)?;
-        let attrs = self.schemars_attrs(scope, &input.attrs, Place::Container)?;
+        let Some(cont) = self.serde_type(scope.module, &input, SerdeDerive::Deserialize) else {
+            self.parts(user);
+            return None;
+        };
+        let (attrs, understood) = self.schemars_attrs(scope, &input.attrs, Place::Container);
+        if !understood && replaces(&input.attrs) {
+            return None;
+        }
+        clean &= understood;
         if let Some(path) = &attrs.ref_variants {
             let message = "`_unstable_ref_variants` makes references, which no CRD may have";
             self.refuse(Refusal::new(Code::SchemarsAttribute, scope, path.span(), message));
@@ -58,13 +72,18 @@ impl Types<'_> {
         };
         // The impl of `KubeSchema` is written for the type itself, that of a copy is behind it.
         let (name, id, inline) = match maker {
-            Maker::KubeSchema => (ident.clone(), ident.into(), true),
+            Maker::KubeSchema => {
+                let name = self.kube_schema_name(&ident);
+                (name.clone(), name.into(), true)
+            }
             Maker::JsonSchema | Maker::Code => {
                 let id = self.schema_id(scope, &cont, &name);
                 (name, id, attrs.inline)
             }
         };
-        let meta = self.meta(scope, &attrs)?;
+        let meta = self.meta(scope, &attrs);
+        clean &= meta.is_some();
+        let meta = meta.unwrap_or_default();
         let validated = validated.map(|validated| without_skipped(validated, &cont));
         if let (Some(validated), ast::Data::Struct(_, fields)) = (&validated, &cont.data) {
             let read: Vec<&ast::Field<'_>> = fields.iter().filter(|field| !field.attrs.skip_deserializing()).collect();
@@ -81,7 +100,31 @@ impl Types<'_> {
         let shape = self.shape_of(scope, &cont, &attrs, &meta);
         self.bounds = around;
         let shape = shape?;
-        Some(Container { name, id, inline, shape, meta, validated })
+        clean.then_some(Container { name, id, inline, shape, meta, validated })
+    }
+
+    /// Looks at the types of the fields of a type whose attributes are wrong.
+    fn parts(&mut self, user: &UserType) {
+        let (scope, Some(input)) = (&user.scope, self.derive_input(user.item)) else { return };
+        let variants: Vec<(&[Attribute], &Fields)> = match &input.data {
+            syn::Data::Struct(data) => vec![(&[], &data.fields)],
+            syn::Data::Enum(data) => {
+                data.variants.iter().map(|variant| (variant.attrs.as_slice(), &variant.fields)).collect()
+            }
+            syn::Data::Union(_) => Vec::new(),
+        };
+        if replaces(&input.attrs) {
+            return;
+        }
+        let fields =
+            variants.into_iter().filter(|(attributes, _)| !replaces(attributes)).flat_map(|(_, fields)| fields);
+        for field in fields.filter(|field| !replaces(&field.attrs)) {
+            let name = field.ident.as_ref().map(ToString::to_string);
+            self.path.extend(name.clone());
+            let ty = self.ty(scope, &field.ty);
+            self.use_type(ty, (scope.module, field.ty.span()));
+            self.path.truncate(self.path.len() - usize::from(name.is_some()));
+        }
     }
 
     /// The type as one of serde's derives sees it; what is wrong with it is reported.
@@ -109,22 +152,30 @@ impl Types<'_> {
         Some(())
     }
 
+    /// The name that `KubeSchema` gives the schema of a type.
+    pub(super) fn kube_schema_name(&self, ident: &str) -> String {
+        let suffix = if self.graph.releases.has(Change::RootTitle) { "" } else { "Validated" };
+        format!("{ident}{suffix}")
+    }
+
     /// Reads `#[x_kube(…)]` and keeps of the other attributes what `KubeSchema` hands on.
     fn kube_schema(&mut self, scope: &Scope, input: &mut DeriveInput) -> Option<Validated> {
         use darling::{FromDeriveInput as _, FromField as _};
+        let mut clean = true;
         if let Some(name) = hidden_name(input) {
             let message = format!("`{name}` means something else in the code of `KubeSchema` than here");
             let refusal = Refusal::new(Code::KubeAttribute, scope, name.span(), message);
             self.refuse(refusal.help(format!("write the path: `self::{name}`")));
-            return None;
+            clean = false;
         }
-        let attrs = match KubeSchemaAttrs::from_derive_input(input) {
-            Ok(attrs) => attrs,
+        let rules = match KubeSchemaAttrs::from_derive_input(input) {
+            Ok(attrs) => self.rules(scope, &attrs.validations),
             Err(errors) => {
                 self.refuse_keys(scope, &input.ident, errors);
-                return None;
+                None
             }
         };
+        clean &= rules.is_some();
         let keep = |attributes: &mut Vec<Attribute>| {
             attributes.retain(|attribute| {
                 ["serde", "schemars", "doc", "validate", "cfg", "cfg_attr"]
@@ -133,22 +184,27 @@ impl Types<'_> {
             });
         };
         keep(&mut input.attrs);
-        let mut validated = Validated { rules: self.rules(scope, &attrs.validations)?, fields: Vec::new() };
-        let syn::Data::Struct(data) = &mut input.data else { return Some(validated) };
-        let Fields::Named(fields) = &mut data.fields else { return Some(validated) };
-        for (index, field) in fields.named.iter_mut().enumerate() {
-            let attrs = match KubeSchemaFieldAttrs::from_field(field) {
+        let mut validated = Validated { rules: rules.unwrap_or_default(), fields: Vec::new() };
+        let named = match &mut input.data {
+            syn::Data::Struct(syn::DataStruct { fields: Fields::Named(fields), .. }) => &mut fields.named,
+            _ => return clean.then_some(validated),
+        };
+        for (index, field) in named.iter_mut().enumerate() {
+            let attrs = KubeSchemaFieldAttrs::from_field(field);
+            keep(&mut field.attrs);
+            let attrs = match attrs {
                 Ok(attrs) => attrs,
                 Err(errors) => {
                     self.refuse_keys(scope, &field.ident, errors);
-                    return None;
+                    clean = false;
+                    continue;
                 }
             };
-            keep(&mut field.attrs);
-            let rules = self.rules(scope, &attrs.validations)?;
-            let merge = match &attrs.merge_strategy {
-                Some(expr) => Some(self.merge_strategy(scope, expr)?),
-                None => None,
+            let rules = self.rules(scope, &attrs.validations);
+            let merge = attrs.merge_strategy.as_ref().map(|expr| self.merge_strategy(scope, expr));
+            let (Some(rules), Ok(merge)) = (rules, merge.map(|merge| merge.ok_or(())).transpose()) else {
+                clean = false;
+                continue;
             };
             if !rules.is_empty() || merge.is_some() {
                 validated.fields.push((index, rules, merge));
@@ -160,27 +216,26 @@ impl Types<'_> {
         if let (Some(attribute), false) = (container_default, validated.fields.is_empty()) {
             let message = "`KubeSchema` with rules on fields does not compile beside a default of the whole struct";
             self.refuse(Refusal::new(Code::KubeAttribute, scope, attribute.span(), message));
-            return None;
+            clean = false;
         }
-        Some(validated)
+        clean.then_some(validated)
     }
 
-    fn schemars_attrs(&mut self, scope: &Scope, attributes: &[Attribute], place: Place) -> Option<SchemarsAttrs> {
-        if !self.decided(scope, attributes) {
-            return None;
-        }
+    /// What is understood of them, and whether that is all.
+    fn schemars_attrs(&mut self, scope: &Scope, attributes: &[Attribute], place: Place) -> (SchemarsAttrs, bool) {
+        let mut clean = self.decided(scope, attributes);
         let errors = Ctxt::new();
         let attrs = SchemarsAttrs::read(attributes, place, &errors);
         if let Err(error) = errors.check() {
             self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);
-            return None;
+            clean = false;
         }
         if let Some(transform) = attrs.transforms.first() {
             let refusal = Refusal::new(Code::SchemaCode, scope, transform.span(), "`transform = …` runs code")
                 .help("say it with `extend(…)`");
             self.refuse(refusal);
         }
-        Some(attrs)
+        (attrs, clean)
     }
 
     fn shape_of(
@@ -246,8 +301,11 @@ impl Types<'_> {
     }
 
     fn variant_of(&mut self, scope: &Scope, variant: &ast::Variant<'_>) -> Option<Variant> {
-        let attrs = self.schemars_attrs(scope, &variant.original.attrs, Place::Variant)?;
-        let meta = self.meta(scope, &attrs)?;
+        let (attrs, clean) = self.schemars_attrs(scope, &variant.original.attrs, Place::Variant);
+        let meta = self.meta(scope, &attrs);
+        if !clean && replaces(&variant.original.attrs) {
+            return None;
+        }
         let skipped = variant.attrs.skip_deserializing();
         let name = variant.attrs.name().deserialize_name().value.clone();
         self.path.push(name.clone());
@@ -268,7 +326,9 @@ impl Types<'_> {
             None => None,
         };
         let origin = self.origin(scope, variant.original.ident.span());
-        Some(Variant { name, data: data?, with, untagged: variant.attrs.untagged(), skipped, meta, origin })
+        let variant =
+            Variant { name, data: data?, with, untagged: variant.attrs.untagged(), skipped, meta: meta?, origin };
+        clean.then_some(variant)
     }
 
     fn fields(
@@ -358,7 +418,10 @@ impl Types<'_> {
         container: Option<ContainerDefault>,
     ) -> Option<Field> {
         let attributes = &field.original.attrs;
-        let attrs = self.schemars_attrs(scope, attributes, Place::Field)?;
+        let (attrs, clean) = self.schemars_attrs(scope, attributes, Place::Field);
+        if !clean && replaces(attributes) {
+            return None;
+        }
         let meta = self.meta(scope, &attrs);
         let constraints = self.constraints(scope, &attrs.constraints);
         let declared = self.ty(scope, field.ty);
@@ -378,7 +441,7 @@ impl Types<'_> {
         } else {
             self.default(scope, field, declared, container)
         };
-        Some(Field {
+        let field = Field {
             name,
             ty: ty?,
             has_default,
@@ -389,7 +452,8 @@ impl Types<'_> {
             meta: meta?,
             constraints: constraints?,
             origin: self.origin(scope, place(field.original)),
-        })
+        };
+        clean.then_some(field)
     }
 
     /// Where something is written, unless that is in no file of the tree.
@@ -480,6 +544,24 @@ impl Types<'_> {
 fn place(field: &syn::Field) -> Span {
     let ty = field.ty.span();
     field.ident.as_ref().map_or(ty, |name| name.span().join(ty).unwrap_or(ty))
+}
+
+/// The attributes may say that not the type itself is described: it is not looked at where they are not understood.
+fn replaces(attributes: &[Attribute]) -> bool {
+    const KEYS: [&str; 9] =
+        ["from", "into", "remote", "schema_with", "skip", "skip_deserializing", "transparent", "try_from", "with"];
+    let read =
+        attributes.iter().filter(|attribute| ["serde", "schemars"].iter().any(|name| attribute.path().is_ident(name)));
+    read.flat_map(ToTokens::to_token_stream)
+        .flat_map(|token| match token {
+            TokenTree::Group(group) => group.stream(),
+            token => token.into(),
+        })
+        .flat_map(|token| match token {
+            TokenTree::Group(group) => group.stream(),
+            token => token.into(),
+        })
+        .any(|token| matches!(token, TokenTree::Ident(name) if KEYS.iter().any(|key| name == key)))
 }
 
 pub(super) fn generics(item: &Item) -> Option<&syn::Generics> {

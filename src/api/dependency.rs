@@ -1,17 +1,15 @@
-//! The version gate: the answers of this program are those of the crates it links.
+//! The version gate: on which releases of kube and schemars a project is, and whether their answers are known here.
 
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use semver::Version;
+
 use crate::diagnostic::{Code, Diagnostic};
 use crate::schema::k8s::{FEATURE, VERSION};
 use crate::schema::known;
+use crate::schema::release::{NEWEST, OLDEST, Package, Releases};
 use crate::source::{CargoManifest, Dependency, DependencyKind, ModuleId, SourceTree, crate_name};
-
-/// The release of schemars that the schemas are those of.
-const SCHEMARS: &str = "1.2.3";
-/// The release of kube whose derive is reproduced.
-const KUBE: u64 = 5;
 
 /// Where the types of k8s-openapi are.
 pub(super) enum K8s {
@@ -31,9 +29,9 @@ pub(super) fn k8s(tree: &SourceTree, module: ModuleId) -> K8s {
         Err(why) => return K8s::Unknown(why),
     };
     let Some(locked) = &first.locked else {
-        return K8s::Unknown(format!(
-            "without a `Cargo.lock` only the feature `{FEATURE}` of k8s-openapi {VERSION} is known"
-        ));
+        let why =
+            if tree.manifest().has_lock { "`Cargo.lock` has no k8s-openapi, so" } else { "without a `Cargo.lock`" };
+        return K8s::Unknown(format!("{why} only the feature `{FEATURE}` of k8s-openapi {VERSION} is known"));
     };
     if !first.registry {
         return K8s::Unknown("k8s-openapi does not come from a registry".to_owned());
@@ -73,53 +71,119 @@ pub(super) fn schemars_feature(tree: &SourceTree, module: ModuleId, package: &st
             }
         }
         None if asked => None,
-        None => Some(format!("the feature `{feature}` of schemars is not asked for, and there is no `Cargo.lock`")),
+        None => {
+            let lock =
+                if tree.manifest().has_lock { "`Cargo.lock` has no schemars" } else { "there is no `Cargo.lock`" };
+            Some(format!("the feature `{feature}` of schemars is not asked for, and {lock}"))
+        }
     }
+}
+
+/// The packages of kube that a derive depends on.
+const KUBES: [&str; 3] = ["kube", "kube-core", "kube-derive"];
+
+/// The oldest and the newest known release of a package; `kube` has those of `kube-core`.
+fn known_releases(package: &str) -> (Version, Version) {
+    let package = if package == "kube" { "kube-core" } else { package };
+    let find = |table: &[(Package, Version)]| {
+        let row = table.iter().find(|(of, _)| of.name() == package);
+        row.map_or(Version::new(0, 0, 0), |(_, version)| version.clone())
+    };
+    (find(&OLDEST), find(&NEWEST))
+}
+
+/// The release of a package that the derives of a project come from, if the lock file has it.
+fn locked(tree: &SourceTree, package: &str) -> Option<Version> {
+    let named = |package: &str| {
+        let mut all = tree.manifests().flat_map(|manifest| manifest.dependency_on(package));
+        all.find_map(|dependency| dependency.locked.clone())
+    };
+    let below_kube = || tree.locked_below("kube", &named("kube")?, &crate_name(package)).into_iter().next();
+    // Code may have schemars from another package; there is one of each major.
+    let any = || tree.locked(package).into_iter().find(|version| version.major == 1);
+    named(package).or_else(below_kube).or_else(|| (package == "schemars").then(any).flatten())
+}
+
+/// The releases that a project is on, as its lock file has them; the newest where there is none.
+pub(super) fn releases(tree: &SourceTree) -> Releases {
+    let [core, derive, schemars] =
+        [Package::KubeCore, Package::KubeDerive, Package::Schemars].map(|package| locked(tree, package.name()));
+    Releases::of(|package| match package {
+        Package::KubeCore => core.clone(),
+        Package::KubeDerive => derive.clone(),
+        Package::Schemars => schemars.clone(),
+    })
 }
 
 /// Why the derives of a project may answer differently from those reproduced here.
 pub(super) fn gate(tree: &SourceTree) -> Option<Diagnostic> {
     // Packages that types come from derive nothing with kube, unless the project has it from one of them.
     let own = tree.manifest();
+    if !own.has_lock {
+        let message = "without a `Cargo.lock` it is open on which releases of kube and schemars the project is";
+        let help = "run `cargo generate-lockfile`";
+        return Some(Diagnostic::new(Code::NoLock, message).at(own.origin.clone()).help(help));
+    }
     let has_kube = KUBES.iter().any(|package| own.dependency_on(package).next().is_some());
     tree.manifests()
         .enumerate()
         .find_map(|(position, manifest)| differs(manifest, position == 0, position == 0 || !has_kube))
-        .or_else(|| differs_unnamed(tree))
+        .or_else(|| new_releases(tree).first().map(|(package, version)| unknown(tree, package, version)))
 }
 
-/// The packages of kube that a derive depends on.
-const KUBES: [&str; 3] = ["kube", "kube-core", "kube-derive"];
+/// The releases of a project that are newer than those known here, and that it does not list as verified.
+pub(super) fn new_releases(tree: &SourceTree) -> Vec<(&'static str, Version)> {
+    let kubernetes = Version::parse(VERSION).map_or(0, |version| version.minor);
+    let all = ["schemars", "kube", "kube-core", "kube-derive", "k8s-openapi"].into_iter().filter_map(|package| {
+        let version = locked(tree, package)?;
+        let new = match package {
+            // What its types are is read from its source, whatever the patch release.
+            "k8s-openapi" => version.major > 0 || version.minor > kubernetes,
+            _ => version > known_releases(package).1,
+        };
+        (new && !tree.manifest().verified.contains(&format!("{package} {version}"))).then_some((package, version))
+    });
+    all.collect()
+}
 
-/// schemars is no dependency of code that was read: it comes from another package.
-fn differs_unnamed(tree: &SourceTree) -> Option<Diagnostic> {
-    let named = tree.manifests().any(|manifest| manifest.dependency_on("schemars").next().is_some());
-    let mut locked = tree.locked("schemars").into_iter().filter(|version| version.major == 1);
-    let other = locked.find(|version| version.to_string() != SCHEMARS).filter(|_| !named)?;
-    let message = format!("schemars is locked at {other}, but the schemas made here are those of schemars {SCHEMARS}");
-    let help = format!("depend on schemars {SCHEMARS}, in `Cargo.lock` too");
-    Some(Diagnostic::new(Code::DependencyVersion, message).at(tree.manifest().origin.clone()).help(help))
+fn unknown(tree: &SourceTree, package: &str, version: &Version) -> Diagnostic {
+    let message =
+        format!("{package} {version} is newer than this program, which does not know what it changed in CRDs");
+    let help = "run `memcached-sdk generate --verify`, which compiles once, compares, and records that they are equal";
+    Diagnostic::new(Code::NewRelease, message).at(tree.manifest().origin.clone()).help(help)
 }
 
 fn differs(manifest: &CargoManifest, own: bool, kube_too: bool) -> Option<Diagnostic> {
-    let kube = format!("{KUBE}.0.0");
-    let packages = [("schemars", true)].into_iter().chain(KUBES.map(|package| (package, false)));
-    for (package, exact) in packages.filter(|(_, exact)| kube_too || *exact) {
-        let known = if exact { SCHEMARS } else { &kube };
+    let packages = ["schemars"].into_iter().chain(KUBES.into_iter().filter(|_| kube_too));
+    let mut absent = None;
+    for package in packages {
+        let oldest = known_releases(package).0;
         for dependency in manifest.dependency_on(package).filter(|found| own || is_built(manifest, found)) {
-            let why = match (&dependency.locked, &dependency.requirement) {
-                (Some(locked), _) if exact && locked.to_string() != known => format!("is locked at {locked}"),
-                (Some(locked), _) if !exact && locked.major != KUBE => format!("is locked at {locked}"),
-                (Some(_), _) if !dependency.registry => "does not come from a registry".to_owned(),
-                (None, Some(requirement)) if !dependency.admits(known) => format!("is asked for as `{requirement}`"),
-                (None, None) => "has no version".to_owned(),
+            let (message, help) = match &dependency.locked {
+                Some(locked) if *locked < oldest => (
+                    format!("{package} is locked at {locked}: what it makes of types is only known to the compiler"),
+                    format!("move to {package} {oldest} or newer, or describe the resources with `--engine compiled`"),
+                ),
+                Some(_) if !dependency.registry => (
+                    format!("{package} does not come from a registry, so its code may be any"),
+                    "describe the resources with `--engine compiled`".to_owned(),
+                ),
+                // Another table of dependencies is not part of a build.
+                None if dependency.kind == DependencyKind::Normal && !dependency.optional => {
+                    let message = format!("`Cargo.lock` has no {package}, which `Cargo.toml` asks for");
+                    let help = "run `cargo update --workspace`, which brings it up to date";
+                    let diagnostic = Diagnostic::new(Code::NoLock, message).at(dependency.origin.clone());
+                    absent.get_or_insert(diagnostic.help(help));
+                    continue;
+                }
                 _ => continue,
             };
-            let reproduced = if exact { SCHEMARS.to_owned() } else { KUBE.to_string() };
-            let message = format!("{package} {why}, but the schemas made here are those of {package} {reproduced}");
-            let help = format!("depend on {package} {reproduced}, in `Cargo.lock` too");
-            return Some(Diagnostic::new(Code::DependencyVersion, message).at(dependency.origin.clone()).help(help));
+            let diagnostic = Diagnostic::new(Code::DependencyVersion, message).at(dependency.origin.clone());
+            return Some(diagnostic.help(help));
         }
+    }
+    if absent.is_some() {
+        return absent;
     }
     // `preserve_order` is no matter, since keys are sorted when they are written.
     let digits = |dependency: &&Dependency| dependency.features.contains("arbitrary_precision");

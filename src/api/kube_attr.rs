@@ -3,6 +3,7 @@
 use darling::ast::NestedMeta;
 use darling::util::{Override, parse_expr};
 use darling::{FromDeriveInput, FromField, FromMeta};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
 use serde::Deserialize;
 use syn::{Expr, Meta, Path};
 
@@ -35,7 +36,7 @@ pub(super) struct KubeAttrs {
     #[darling(multiple, rename = "shortname")]
     pub(super) shortnames: Vec<String>,
     #[darling(multiple, rename = "printcolumn")]
-    pub(super) printcolumns: Vec<PrintColumn>,
+    pub(super) printcolumns: Vec<PrintColumns>,
     #[darling(multiple)]
     pub(super) selectable: Vec<String>,
     pub(super) scale: Option<Scale>,
@@ -119,6 +120,14 @@ impl FromMeta for KeyValue {
 }
 
 /// `printcolumn(…)`: a list, or the same as JSON in a string.
+#[derive(Debug)]
+pub(super) enum PrintColumns {
+    One(PrintColumn),
+    /// JSON that only kube before [`Change::OneColumn`](crate::schema::release::Change::OneColumn) takes, which reads all
+    /// strings as one list; and why a later one does not.
+    Several(Vec<CustomResourceColumnDefinition>, String),
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PrintColumn {
@@ -142,15 +151,19 @@ struct PrintColumnList {
     type_: String,
 }
 
-impl FromMeta for PrintColumn {
+impl FromMeta for PrintColumns {
     fn from_string(value: &str) -> darling::Result<Self> {
-        serde_json::from_str(value).map_err(darling::Error::custom)
+        let several = || serde_json::from_str(&format!("[{value}]")).ok();
+        serde_json::from_str(value).map(Self::One).or_else(|error| match several() {
+            Some(columns) => Ok(Self::Several(columns, error.to_string())),
+            None => Err(darling::Error::custom(error)),
+        })
     }
 
     fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
         let PrintColumnList { description, format, json_path, name, priority, type_ } =
             PrintColumnList::from_list(items)?;
-        Ok(Self { description, format, json_path, name, priority, type_ })
+        Ok(Self::One(PrintColumn { description, format, json_path, name, priority, type_ }))
     }
 }
 

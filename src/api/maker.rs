@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use proc_macro2::Span;
+use serde_derive_internals::Ctxt;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, DeriveInput, Item};
+use syn::{Attribute, Data, DeriveInput, Item};
 
 use crate::diagnostic::Code;
 use crate::schema::{Type, TypeId};
-use crate::source::ModuleId;
+use crate::source::{ModuleId, Namespace, Resolution, SourceTree};
 
+use super::attribute::entries;
 use super::types::{Derive, Info, Refusal, Scope, Types, UserType};
 
 impl Types<'_> {
@@ -177,9 +179,10 @@ impl Types<'_> {
     /// Whether none of the attributes is a macro that may rewrite the item.
     pub(super) fn attribute_macros(&mut self, scope: &Scope, attributes: &[Attribute]) -> bool {
         let mut clean = true;
-        for attribute in attributes {
+        let understood = skips_none(self.tree, scope.module, attributes);
+        for (position, attribute) in attributes.iter().enumerate() {
             let path = attribute.path();
-            if is_inert(path) {
+            if is_inert(path) || understood == Some(position) {
                 continue;
             }
             clean = false;
@@ -237,6 +240,51 @@ fn is_inert(path: &syn::Path) -> bool {
     match path.get_ident() {
         Some(ident) => INERT.contains(&ident.to_string().as_str()),
         None => matches!(path.segments[0].ident.to_string().as_str(), "rustfmt" | "clippy" | "diagnostic"),
+    }
+}
+
+/// Where `#[skip_serializing_none]` of `serde_with` stands, if every derive sees what it makes of the type.
+pub(super) fn skips_none(tree: &SourceTree, module: ModuleId, attributes: &[Attribute]) -> Option<usize> {
+    let named = |path: &syn::Path| path.segments.last().is_some_and(|last| last.ident == "skip_serializing_none");
+    let position = attributes.iter().position(|attribute| named(attribute.path()))?;
+    let first = !attributes[..position].iter().any(|attribute| attribute.path().is_ident("derive"));
+    let resolved = || tree.resolve_in(module, attributes[position].path(), Namespace::Macros);
+    let is_it =
+        first && matches!(resolved(), Resolution::Foreign(path) if path == ["serde_with", "skip_serializing_none"]);
+    is_it.then_some(position)
+}
+
+/// What that macro makes of a type: a field that is written as an `Option` is skipped when it is `None`.
+pub(super) fn skip_none(input: &mut DeriveInput) {
+    fn is_option(ty: &syn::Type) -> bool {
+        match ty {
+            syn::Type::Group(group) => is_option(&group.elem),
+            syn::Type::Paren(paren) => is_option(&paren.elem),
+            syn::Type::Path(syn::TypePath { qself: Some(of), .. }) => is_option(&of.ty),
+            syn::Type::Path(syn::TypePath { path, .. }) => {
+                let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                matches!(names.as_slice(), ["std" | "core", "option", "Option"])
+                    || (names == ["Option"] && path.leading_colon.is_none())
+            }
+            _ => false,
+        }
+    }
+    let skip = |field: &mut syn::Field| {
+        let errors = Ctxt::new();
+        let own = entries(&field.attrs, "serde", &errors);
+        let own = own.iter().any(|entry| entry.key().as_deref() == Some("skip_serializing_if"));
+        // serde says what is wrong with them.
+        let _ = errors.check();
+        let always = field.attrs.iter().any(|attribute| attribute.path().is_ident("serialize_always"));
+        if is_option(&field.ty) && !own && !always {
+            field.attrs.push(syn::parse_quote!(#[serde(skip_serializing_if = "Option::is_none")]));
+        }
+    };
+    match &mut input.data {
+        Data::Struct(data) => data.fields.iter_mut().for_each(skip),
+        Data::Enum(data) => data.variants.iter_mut().flat_map(|variant| &mut variant.fields).for_each(skip),
+        Data::Union(_) => {}
     }
 }
 

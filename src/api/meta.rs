@@ -96,14 +96,19 @@ impl Types<'_> {
 
     pub(super) fn constraints(&mut self, scope: &Scope, attrs: &ConstraintAttrs) -> Option<Constraints> {
         let ConstraintAttrs { length, range, pattern, contains, format, required, inner } = attrs;
+        let length = self.optional(length.as_ref(), |types, bounds| types.bounds(scope, bounds));
+        let range = self.optional(range.as_ref(), |types, bounds| types.bounds(scope, bounds));
+        let pattern = self.optional(pattern.as_ref(), |types, expr| types.string(scope, expr));
+        let contains = self.optional(contains.as_ref(), |types, expr| types.string(scope, expr));
+        let inner = self.optional(inner.as_deref(), |types, inner| types.constraints(scope, inner).map(Box::new));
         Some(Constraints {
-            length: self.optional(length.as_ref(), |types, bounds| types.bounds(scope, bounds))?,
-            range: self.optional(range.as_ref(), |types, bounds| types.bounds(scope, bounds))?,
-            pattern: self.optional(pattern.as_ref(), |types, expr| types.string(scope, expr))?,
-            contains: self.optional(contains.as_ref(), |types, expr| types.string(scope, expr))?,
+            length: length?,
+            range: range?,
+            pattern: pattern?,
+            contains: contains?,
             format: *format,
             required: *required,
-            inner: self.optional(inner.as_deref(), |types, inner| types.constraints(scope, inner).map(Box::new))?,
+            inner: inner?,
         })
     }
 
@@ -116,9 +121,8 @@ impl Types<'_> {
     }
 
     fn bounds(&mut self, scope: &Scope, attrs: &BoundAttrs) -> Option<Bounds> {
-        Some(Bounds {
-            min: self.optional(attrs.min.as_ref(), |types, expr| types.limit(scope, expr))?,
-            max: self.optional(attrs.max.as_ref(), |types, expr| types.limit(scope, expr))?,
-        })
+        let min = self.optional(attrs.min.as_ref(), |types, expr| types.limit(scope, expr));
+        let max = self.optional(attrs.max.as_ref(), |types, expr| types.limit(scope, expr));
+        Some(Bounds { min: min?, max: max? })
     }
 }

@@ -268,7 +268,7 @@ mod tests {
         let item = tree.items().next().unwrap();
         let mut equal = 0;
         for known in schema::k8s::types() {
-            let mut types = Types::new(&tree, "");
+            let mut types = Types::new(&tree, crate::schema::release::Releases::default());
             let path: Vec<String> = known.path.split("::").skip(1).map(str::to_owned).collect();
             let linked = types.known_type(known, Vec::new());
             let ty = OutsideType { dir: Rc::clone(&dir), path };

@@ -45,8 +45,11 @@ impl From<CelRule> for Val {
 impl Types<'_> {
     /// All rules, or none when one is refused.
     pub(super) fn rules(&mut self, scope: &Scope, expressions: &[Expr]) -> Option<Vec<Rule>> {
-        let rules: Result<Vec<Rule>, Refusal> = expressions.iter().map(|expr| self.rule(scope, expr)).collect();
-        rules.map_err(|refusal| self.refuse(refusal)).ok()
+        let rules: Vec<Rule> = expressions
+            .iter()
+            .filter_map(|expr| self.rule(scope, expr).map_err(|refusal| self.refuse(refusal)).ok())
+            .collect();
+        (rules.len() == expressions.len()).then_some(rules)
     }
 
     fn unknown_rule<T>(&self, scope: &Scope, expr: &impl ToTokens) -> Result<T, Refusal> {

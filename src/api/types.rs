@@ -12,11 +12,12 @@ use syn::{Attribute, DeriveInput, Expr, GenericArgument, GenericParam, Item, Pat
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::schema::known::{self, Known};
+use crate::schema::release::Releases;
 use crate::schema::{Graph, Type, TypeId};
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
 use super::dependency;
-use super::maker::rewrites;
+use super::maker::{rewrites, skip_none, skips_none};
 use super::outside::{Outside, OutsideType};
 use super::value::{self, Env, Val};
 
@@ -136,13 +137,13 @@ pub(super) struct Types<'t> {
 }
 
 impl<'t> Types<'t> {
-    pub(super) fn new(tree: &'t SourceTree, kind: &str) -> Self {
+    pub(super) fn new(tree: &'t SourceTree, releases: Releases) -> Self {
         Types {
             tree,
-            graph: Graph::default(),
+            graph: Graph::of(releases),
             infos: Vec::new(),
             diagnostics: Diagnostics::default(),
-            path: vec![kind.to_owned()],
+            path: vec![String::new()],
             active: Vec::new(),
             described: BTreeSet::new(),
             users: BTreeMap::new(),
@@ -624,9 +625,14 @@ impl<'t> Types<'t> {
 
     /// Whether the item derives the trait of this canonical path, and no attribute macro rewrites it before.
     pub(super) fn derives_trait(&self, item: ItemRef, canonical: &str) -> bool {
-        let before = |position: usize| &attributes(self.tree.item(item))[..position];
+        let all = attributes(self.tree.item(item));
+        let understood = skips_none(self.tree, self.tree.module(item), all);
+        let rewritten = |position: usize| match understood {
+            Some(at) => rewrites(&all[..at]) || rewrites(&all[at + 1..position]),
+            None => rewrites(&all[..position]),
+        };
         self.derives(item).iter().any(|(position, derive)| {
-            matches!(derive, Derive::Resolved(path) if path == canonical) && !rewrites(before(*position))
+            matches!(derive, Derive::Resolved(path) if path == canonical) && !rewritten(*position)
         })
     }
 
@@ -643,11 +649,15 @@ impl<'t> Types<'t> {
 
     /// A struct or enum as the input of a derive.
     pub(super) fn derive_input(&self, item: ItemRef) -> Option<DeriveInput> {
-        match self.tree.item(item) {
-            Item::Struct(item) => Some(item.clone().into()),
-            Item::Enum(item) => Some(item.clone().into()),
-            _ => None,
+        let mut input: DeriveInput = match self.tree.item(item) {
+            Item::Struct(item) => item.clone().into(),
+            Item::Enum(item) => item.clone().into(),
+            _ => return None,
+        };
+        if skips_none(self.tree, self.tree.module(item), &input.attrs).is_some() {
+            skip_none(&mut input);
         }
+        Some(input)
     }
 }
 

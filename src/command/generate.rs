@@ -1,17 +1,22 @@
 //! `generate`: the source → CRDs and the manager's role.
 
 mod output;
+mod record;
+mod refused;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde_json::Value;
 
 use self::output::{Header, Output};
-use super::{Outcome, Usage, apply, update};
+use self::record::Record;
+use self::refused::Refused;
+use super::{Outcome, Usage, apply, apply_anyway, update};
 use crate::api;
 use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, Mendable, OutputFormat, PackageArgs};
-use crate::diagnostic::{Diagnostics, Problem};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::engine;
 use crate::manifest::crd::{self, Crd, Declaration};
 use crate::manifest::mend::{self, Mend};
@@ -21,7 +26,9 @@ use crate::manifest::{description, structural};
 use crate::parallel;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
-use crate::source::{CustomResource, FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree};
+use crate::source::{
+    Choice, CustomResource, FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree,
+};
 use crate::term::{Term, Verbosity};
 
 /// What to generate, and from what.
@@ -37,6 +44,9 @@ struct Options {
     engine: engine::Request,
     max_desc_len: Option<usize>,
     mend: Vec<Mendable>,
+    choice: Choice,
+    /// An error costs only what it is about.
+    keep_going: bool,
 }
 
 /// What is generated.
@@ -51,6 +61,26 @@ struct Manifests {
     scope: Option<Scope>,
     /// No CRD was left out on purpose, so that others on disk are stale.
     complete: bool,
+    /// New releases with which a package in a folder gives the CRDs that were read.
+    verified: Vec<(PathBuf, Vec<String>)>,
+    /// The custom resources that there are, as `Kind.group`, where that matters: for what was not chosen or is refused.
+    kinds: Kinds,
+}
+
+/// Names of custom resources, each with the types that are their roots.
+type Roots = BTreeMap<String, BTreeSet<String>>;
+
+/// The custom resources that there are.
+#[derive(Default)]
+struct Kinds {
+    /// Those of the source, each with the types that are their roots.
+    roots: Roots,
+    /// Those that only an answer of the compiler has shown, too.
+    all: BTreeSet<String>,
+    /// Those of packages in which no answer is known to be right.
+    doubtful: BTreeSet<String>,
+    /// The role is not known to be complete.
+    doubtful_roles: bool,
 }
 
 pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
@@ -64,6 +94,11 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     let packages = Packages::find(Path::new("."), &selection(&args.packages))?;
     let features = packages.features(&features(&args.features)).map_err(Usage)?;
     let root = packages.root.clone();
+    let choice = Choice::new(&args.kinds.kind, &args.kinds.exclude).map_err(Usage)?;
+    if args.what == GenerateWhat::Rbac && !choice.is_all() {
+        let problem = Problem::new("`--kind` and `--exclude` choose CRDs, of which `generate rbac` writes none");
+        return Err(Usage(problem).into());
+    }
     let output = Output::new(&args.layout, &root)?;
     let project = if output.is_usual() { project(&root)? } else { own_project(&root)? };
     let header = Header::read(&args.layout)?;
@@ -82,23 +117,43 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         },
         max_desc_len: args.layout.max_desc_len,
         mend: args.mend.clone(),
+        choice,
+        keep_going: args.kinds.keep_going,
     };
     let mut found = Diagnostics::default();
     let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
-    let manifests = generate(&options, &Pending::default(), scope, &mut found, &mut |text| term.status(text))?;
+    let mut manifests = generate(&options, &Pending::default(), scope, &mut found, &mut |text| term.status(text))?;
     list(&manifests, term);
+    let refused = Refused::of(&manifests, &options, &found);
+    found.extend(refused.only_read(&manifests, &options.packages));
+    if options.keep_going && found.has_errors() {
+        refused.leave_out(&mut manifests);
+    }
+    let record = Record { base: output.base(), folder: &root, write: &args.write, stdout: args.layout.stdout };
     if output.is_stdout() {
+        found.extend(record.not_made(&manifests.verified));
         found.sort();
         term.diagnostics(&found);
-        if found.has_errors() {
-            return Ok(Outcome::Failed);
+        let outcome = match (found.has_errors(), options.keep_going) {
+            (false, _) => Outcome::Done,
+            (true, true) => Outcome::Partly,
+            (true, false) => Outcome::Failed,
+        };
+        if outcome != Outcome::Failed {
+            term.data(&output::text(&manifests, &header))?;
         }
-        term.data(&output::text(&manifests, &header))?;
-        return Ok(Outcome::Done);
+        refused.tell(&options, term);
+        return Ok(outcome);
     }
     let mut draft = Draft::open(output.base());
     if output.write(&manifests, &header, project.as_ref(), &mut draft)? {
-        found.extend(read_all(&options, &Pending::default())?);
+        let broken = read_all(&options, &Pending::default())?;
+        if options.keep_going && broken.has_errors() {
+            manifests.complete = false;
+            draft = Draft::open(output.base());
+            output.write(&manifests, &header, project.as_ref(), &mut draft)?;
+        }
+        found.extend(broken);
     }
     if args.write.check
         && args.what == GenerateWhat::All
@@ -108,9 +163,15 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     {
         found.push(differs);
     }
+    let next = record.make(&manifests.verified, &mut draft)?;
+    found.extend(record.not_made(&manifests.verified));
     std::mem::forget(manifests);
     found.sort();
-    apply(draft, found, &args.write)?.show(&args.write, term)
+    let mut report = if options.keep_going { apply_anyway } else { apply }(draft, found, &args.write)?;
+    report.next = next;
+    let outcome = report.show(&args.write, term)?;
+    refused.tell(&options, term);
+    Ok(outcome)
 }
 
 /// The packages that the command line names.
@@ -168,6 +229,8 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         engine: engine::Request { engine: Engine::Static, ..engine::Request::default() },
         max_desc_len: None,
         mend: Vec::new(),
+        choice: Choice::default(),
+        keep_going: false,
     };
     let mut pending = Pending::default();
     for path in draft.paths() {
@@ -177,7 +240,16 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     }
     let mut found = Diagnostics::default();
     let scope = scope(draft, project)?;
-    let manifests = generate(&options, &pending, Some(scope), &mut found, &mut |_| {})?;
+    let mut manifests = generate(&options, &pending, Some(scope), &mut found, &mut |_| {})?;
+    let mut of_release = found.iter().filter(|found| found.code == Code::NewRelease);
+    let new = of_release.next().map(|new| {
+        manifests.crds = None;
+        let message = format!("the CRDs are not written, since {}", new.message);
+        Diagnostic::new(Code::NotGenerated, message).help("run `memcached-sdk generate`: it compiles once")
+    });
+    // The lock file of a new project is made afterwards, of releases that its manifest asks for.
+    let told = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
+    found = told.chain(new).collect();
     if Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)? {
         found.extend(read_all(&options, &pending)?);
     }
@@ -198,6 +270,7 @@ fn load(
     let (mut tree, wrong) = SourceTree::load_below(&options.packages.root, &member.dir, features, pending)?;
     found.extend(wrong);
     let missing = tree.restrict(&options.paths);
+    tree.choose(options.choice.clone());
     Ok((tree, missing))
 }
 
@@ -225,25 +298,37 @@ fn generate(
     say: &mut dyn FnMut(&str),
 ) -> Result<Manifests> {
     let (mut crds, mut markers) = (Vec::new(), Vec::new());
+    let mut kinds = Kinds::default();
+    let mut verified = Vec::new();
     let mut nowhere = options.paths.clone();
     for member in members(options) {
-        let (mut tree, missing) = load(options, member, pending, found)?;
+        // An error in one package is a reason to stop, or only to leave out what is of it.
+        let mut here = if options.keep_going { Diagnostics::default() } else { std::mem::take(found) };
+        let (mut tree, missing) = load(options, member, pending, &mut here)?;
+        kinds.doubtful_roles |= here.has_errors();
         nowhere.retain(|path| missing.iter().any(|missing| path.components().eq(missing.components())));
         if options.what.crds() {
             let request = engine::Request { features: member.1.clone(), ..options.engine.clone() };
-            crds.extend(engine::crds(&mut tree, &request, found, say));
+            let answer = engine::crds(&mut tree, &request, &mut here, say);
+            crds.extend(answer.crds);
+            verified.extend(Some((member.0.dir.clone(), answer.verified)).filter(|(_, releases)| !releases.is_empty()));
+            if !options.choice.is_all() || here.has_errors() {
+                kinds.add(api::names(&tree), answer.kinds, &here);
+            }
         }
         if options.what.rbac() {
             let ((of_package, diagnostics), read) = tree.settle(rbac::markers);
             markers.extend(of_package);
-            found.extend(diagnostics);
-            found.extend(read);
+            kinds.doubtful_roles |= diagnostics.has_errors() || read.has_errors();
+            here.extend(diagnostics);
+            here.extend(read);
             if let Some(scope) = scope.as_mut().filter(|scope| scope.confined_to.is_some()) {
                 let (kinds, read) = tree.settle(cluster_wide);
                 scope.cluster_wide.extend(kinds);
-                found.extend(read);
+                here.extend(read);
             }
         }
+        found.extend(here);
         if options.packages.members.len() == 1 {
             // The process ends soon: to take all of it apart piece by piece would be for nothing.
             std::mem::forget(tree);
@@ -255,8 +340,9 @@ fn generate(
             .help("`--paths` takes files and folders that `mod` reaches from the root of a crate")
             .into());
     }
-    let complete = options.packages.all && options.paths.is_empty();
-    let mut manifests = Manifests { complete, ..Manifests::default() };
+    kinds.check(&options.choice, found)?;
+    let complete = options.packages.all && options.paths.is_empty() && !options.choice.names_kinds();
+    let mut manifests = Manifests { complete, verified, kinds, ..Manifests::default() };
     if options.what.crds() {
         manifests.crds = Some(finished(crds, options, found));
     }
@@ -264,6 +350,7 @@ fn generate(
         if let Some(scope) = scope {
             let (confined, findings) = scope.confine(markers, &options.role_name);
             markers = confined;
+            manifests.kinds.doubtful_roles |= findings.has_errors();
             found.extend(findings);
             manifests.scope = Some(scope);
         }
@@ -295,6 +382,7 @@ fn finish(mut crd: Crd, options: &Options) -> (Crd, Diagnostics) {
     let mut found: Diagnostics = mends.iter().map(Mend::done).collect();
     found.extend(mend::advice(&crd));
     found.extend(structural::check(&crd));
+    let found = found.about(&crd.name());
     (crd, found)
 }
 

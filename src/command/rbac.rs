@@ -18,9 +18,10 @@ use crate::manifest::rbac::{self as manifest, RbacMarker};
 use crate::manifest::yaml;
 use crate::plan::Draft;
 use crate::rbac::allow::{self, Allow};
-use crate::rbac::derive::{self, Doubt, propose};
+use crate::rbac::derive::{self, Doubt, Question, propose};
+use crate::rbac::environment::Environment;
 use crate::rbac::{PolicyRule, REQUEST_VERBS, Scope, Target, Usage};
-use crate::source::marker;
+use crate::source::{self, marker};
 use crate::source::{Packages, Pending, SourceTree};
 use crate::term::Term;
 
@@ -31,7 +32,8 @@ pub(super) use self::verify::run as verify;
 const NAMESPACE: &str = "system";
 
 pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
-    let mut code = Code::read(&args.code.features, &args.code.packages)?.below(&args.code.packages)?;
+    let asked = Asked { program: args.code.bin.as_deref(), ..Asked::default() };
+    let mut code = Code::read(&args.code.features, &args.code.packages, asked)?.below(&args.code.packages)?;
     if code.found.has_errors() {
         return code.failed(args.code.output, term);
     }
@@ -55,7 +57,8 @@ pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
 
 pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
     let rule = rule(&args.rule.join(" ")).map_err(Misuse)?;
-    let code = Code::read(&args.code.features, &args.code.packages)?.below(&args.code.packages)?;
+    let asked = Asked { program: args.code.bin.as_deref(), ..Asked::default() };
+    let code = Code::read(&args.code.features, &args.code.packages, asked)?.below(&args.code.packages)?;
     if code.found.has_errors() {
         return code.failed(args.code.output, term);
     }
@@ -70,6 +73,30 @@ pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
     }
     term.data(&lines)?;
     Ok(Outcome::Done)
+}
+
+/// What is asked about the code besides where it is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked<'a> {
+    /// One binary.
+    program: Option<&'a str>,
+    /// Files that say how the operator is run.
+    manifests: &'a [PathBuf],
+}
+
+/// The files that only other binaries than the one that is asked about are made of.
+fn others(tree: &SourceTree, question: &Question) -> BTreeSet<String> {
+    let (mut asked, mut others) = (BTreeSet::new(), BTreeSet::new());
+    for item in tree.items() {
+        let module = tree.module(item);
+        let path = tree.origin(module, syn::spanned::Spanned::span(tree.item(item))).path.to_string();
+        if question.is_about(tree, module) {
+            asked.insert(path)
+        } else {
+            others.insert(path)
+        };
+    }
+    &others - &asked
 }
 
 /// What the code uses and says.
@@ -92,7 +119,7 @@ struct Code {
 }
 
 impl Code {
-    fn read(features_of: &FeatureArgs, args: &PackageArgs) -> Result<Self> {
+    fn read(features_of: &FeatureArgs, args: &PackageArgs, asked: Asked<'_>) -> Result<Self> {
         let packages = Packages::find(Path::new("."), &selection(args))?;
         let selections = packages.features(&features(features_of)).map_err(Misuse)?;
         let project = own_project(&packages.root)?;
@@ -112,10 +139,30 @@ impl Code {
             of_markers: Diagnostics::default(),
             allows: Vec::new(),
         };
+        let mut environment = Environment::below(&packages.root);
+        for file in asked.manifests {
+            environment.deploy(&std::fs::read_to_string(file).unwrap_or_default());
+        }
+        let question = Question { program: asked.program.map(source::crate_name), environment };
+        let mut programs = BTreeSet::new();
         for (member, features) in packages.members.iter().zip(&selections) {
             let (mut tree, wrong) = SourceTree::load_below(&packages.root, &member.dir, features, &Pending::default())?;
             code.note(&wrong);
-            code.add(&mut tree);
+            programs.extend(tree.programs().map(str::to_owned));
+            if question.program.as_ref().is_none_or(|program| tree.programs().any(|found| found == program)) {
+                code.add(&mut tree, &question);
+            }
+        }
+        if let (Some(name), Some(program)) = (asked.program, &question.program)
+            && !programs.contains(program)
+        {
+            let problem = Problem::new(format!("there is no binary `{name}`"));
+            let names: Vec<String> = programs.iter().map(|name| format!("`{name}`")).collect();
+            return Err(Misuse(match names.as_slice() {
+                [] => problem,
+                names => problem.help(format!("there are {}", names.join(", "))),
+            })
+            .into());
         }
         // Packages that depend on one another have calls in common.
         let mut seen = BTreeSet::new();
@@ -127,24 +174,24 @@ impl Code {
         Ok(code)
     }
 
-    fn add(&mut self, tree: &mut SourceTree) {
+    fn add(&mut self, tree: &mut SourceTree, question: &Question) {
         self.leader_for_life |= derive::leader_for_life(tree);
-        let ((usages, doubts), read) = tree.settle(derive::uses);
+        let ((usages, doubts), read) = tree.settle(|tree| derive::uses_of(tree, question));
         self.usages.extend(usages);
         self.found.extend(doubts.iter().map(Diagnostic::from).collect());
         self.doubts.extend(doubts);
         self.note(&read);
         let ((markers, diagnostics), read) = tree.settle(manifest::markers);
-        self.markers.extend(markers);
+        let others = others(tree, question);
+        self.markers.extend(markers.into_iter().filter(|marker| !others.contains(&*marker.origin.path)));
         self.of_markers.extend(diagnostics);
         self.note(&read);
-        if self.home.confined_to.is_some() {
-            let (kinds, read) = tree.settle(cluster_wide);
-            self.home.cluster_wide.extend(kinds);
-            self.note(&read);
-        }
+        let (kinds, read) = tree.settle(cluster_wide);
+        self.home.cluster_wide.extend(kinds);
+        self.note(&read);
         let (comments, read) = tree.settle(|tree| tree.comments(allow::WORD));
-        self.allows.extend(comments.iter().filter_map(|comment| Allow::read(&comment.text, &comment.origin)));
+        let comments = comments.iter().filter(|comment| !others.contains(&*comment.origin.path));
+        self.allows.extend(comments.filter_map(|comment| Allow::read(&comment.text, &comment.origin)));
         self.note(&read);
     }
 

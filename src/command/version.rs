@@ -3,13 +3,16 @@
 use serde_json::json;
 
 use crate::cli::{DataFormat, VersionArgs};
+use crate::schema::release::NEWEST;
 
 /// This program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// One library a line, or an object.
 pub(crate) fn text(args: &VersionArgs) -> String {
-    let libraries = [("kube", "5"), ("k8s-openapi", "0.29 (v1_36)"), ("schemars", "1.2.3")];
+    let [(_, kube), _, (_, schemars)] = NEWEST;
+    let [kube, schemars] = [kube, schemars].map(|version| version.to_string());
+    let libraries = [("kube", kube.as_str()), ("k8s-openapi", "0.29 (v1_36)"), ("schemars", schemars.as_str())];
     match args.output {
         DataFormat::Text => {
             let lines = libraries.map(|(name, version)| format!("{name} {version}\n")).concat();

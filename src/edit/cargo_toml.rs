@@ -241,6 +241,48 @@ pub fn add_feature(text: &str, section: Section, dependency: &str, feature: &str
     })
 }
 
+/// Lists releases in `verified` of `[package.metadata.memcached-sdk]`, each in the place of another one of the same crate that is
+/// not among them.
+pub fn record_verified(text: &str, releases: &[String]) -> Result<String, EditError> {
+    let list: Array = releases.iter().map(String::as_str).collect();
+    let help = format!("add by hand to `[package.metadata.memcached-sdk]`:\nverified = {}", list.to_string().trim());
+    edit(text, &help, |document| {
+        let mut table: &mut dyn TableLike = document.get_mut("package")?.as_table_like_mut()?;
+        for (key, implicit) in [("metadata", true), ("memcached-sdk", false)] {
+            let new = || {
+                let mut table = Table::new();
+                table.set_implicit(implicit);
+                Item::Table(table)
+            };
+            table = table.entry(key).or_insert_with(new).as_table_like_mut()?;
+        }
+        let verified = table.entry("verified").or_insert_with(|| Item::Value(Value::Array(Array::new())));
+        if let Some(one) = verified.as_str() {
+            *verified = Item::Value(Value::Array(Array::from_iter([one])));
+        }
+        let array = verified.as_array_mut()?;
+        for release in releases {
+            let krate = release.split(' ').next();
+            let present: Vec<&str> = array.iter().filter_map(Value::as_str).collect();
+            if present.contains(&release.as_str()) {
+                continue;
+            }
+            let other =
+                |text: &&str| text.split(' ').next() == krate && !releases.iter().any(|release| release == text);
+            let at = array.iter().position(|value| value.as_str().as_ref().is_some_and(other));
+            if let Some(at) = at {
+                let decor = array.get(at)?.decor().clone();
+                let mut value = Value::from(release.as_str());
+                *value.decor_mut() = decor;
+                array.replace_formatted(at, value);
+            } else {
+                insert_feature(array, array.len(), release);
+            }
+        }
+        Some(())
+    })
+}
+
 /// Adds a `[[bin]]` target, unless there is one of this name.
 pub fn add_bin(text: &str, name: &str, path: &str) -> Result<String, EditError> {
     let help = format!("add by hand:\n[[bin]]\nname = \"{name}\"\npath = \"{path}\"");
@@ -380,6 +422,36 @@ mod tests {
             assert_eq!(once, expected);
             assert_eq!(edit(&once).unwrap(), once, "twice is the same as once");
         }
+    }
+
+    #[test]
+    fn verified_releases_are_listed() {
+        let both = ["schemars 1.2.4".to_owned(), "kube 5.1.0".to_owned()];
+        for (text, expected) in [
+            (
+                "[package]\nname = \"a\" # why\n\n[dependencies]\nkube = \"5\"\n",
+                "[package]\nname = \"a\" # why\n\n[package.metadata.memcached-sdk]\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\"]\n\n[dependencies]\nkube = \"5\"\n",
+            ),
+            (
+                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long ago\n    \"schemars 1.2.3\", # fine\n    \"other 1.0.0\",\n]\n",
+                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long ago\n    \"schemars 1.2.4\", # fine\n    \"other 1.0.0\",\n    \"kube 5.1.0\",\n]\n",
+            ),
+            (
+                "[package]\nname = \"a\"\nmetadata.memcached-sdk.verified = \"kube 5.0.9\"\n",
+                "[package]\nname = \"a\"\nmetadata.memcached-sdk.verified = [\"kube 5.1.0\", \"schemars 1.2.4\"]\n",
+            ),
+        ] {
+            check(|text| record_verified(text, &both), text, expected);
+        }
+        let several = ["schemars 1.2.4".to_owned(), "schemars 1.3.0".to_owned()];
+        let text = "[package]\nmetadata.memcached-sdk = { verified = [\"schemars 1.2.4\"] }\n";
+        let expected = "[package]\nmetadata.memcached-sdk = { verified = [\"schemars 1.2.4\", \"schemars 1.3.0\"] }\n";
+        check(|text| record_verified(text, &several), text, expected);
+        let wrong = record_verified("[package]\nmetadata.memcached-sdk.verified = 1\n", &both).unwrap_err();
+        assert_eq!(
+            wrong.help.as_deref(),
+            Some("add by hand to `[package.metadata.memcached-sdk]`:\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\"]")
+        );
     }
 
     #[test]

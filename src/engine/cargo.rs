@@ -20,6 +20,7 @@ pub(super) struct Cargo<'a> {
     /// Where cargo puts what it builds for this package.
     pub(super) target: PathBuf,
     quiet: bool,
+    has_lock: bool,
 }
 
 /// A program to build and run.
@@ -38,7 +39,7 @@ impl<'a> Cargo<'a> {
     pub(super) fn new(manifest: &'a CargoManifest, quiet: bool) -> Result<Self, Diagnostic> {
         let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let (dir, package) = (manifest.dir.as_path(), manifest.name.as_str());
-        let mut cargo = Self { program, dir, package, target: PathBuf::new(), quiet };
+        let mut cargo = Self { program, dir, package, target: PathBuf::new(), quiet, has_lock: manifest.has_lock };
         let mut command = cargo.command(&["metadata", "--no-deps", "--format-version=1"]);
         let output = cargo.output(command.arg("--manifest-path").arg(dir.join("Cargo.toml")))?;
         let metadata: Option<Value> = serde_json::from_slice(&output.stdout).ok().filter(|_| output.status.success());
@@ -132,7 +133,9 @@ impl<'a> Cargo<'a> {
         let output = self.output(command.arg("--").args(arguments))?;
         if !output.status.success() {
             let why = format!("could not run the binary `{binary}` of");
-            return Err(self.failed(&why));
+            let failed = self.failed(&why);
+            let help = "it is built `--locked`: write `Cargo.lock` with `cargo generate-lockfile`";
+            return Err(if self.has_lock { failed } else { failed.help(help) });
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

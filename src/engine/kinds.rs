@@ -10,7 +10,7 @@ use toml_edit::Document;
 use crate::api::{self, Api, Declared};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::manifest::crd::{self, Declaration};
-use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get};
+use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get, kind_name};
 
 /// The table of `Cargo.toml` that is ours.
 const TABLE: &str = "package.metadata.memcached-sdk";
@@ -44,6 +44,11 @@ impl Kind {
     /// Where the spec is declared, or the line that lists it.
     pub(super) fn origin(&self) -> Origin {
         self.declared.origin.clone()
+    }
+
+    /// Its name as `Kind.group`, where the attributes say it.
+    pub(super) fn resource(&self) -> Option<String> {
+        self.key.as_ref().map(|[group, _, kind]| kind_name(kind, group))
     }
 
     /// Reads what the source says of it besides its CRD. What of it is not understood was the reason to ask the compiler, and is
@@ -101,7 +106,9 @@ impl Metadata {
                         }
                     }
                 }
-                ("crdgen" | "crds", _) => found.push(
+                // The releases that are verified are read where releases matter.
+                ("verified", Some(_)) => {}
+                ("crdgen" | "crds" | "verified", _) => found.push(
                     Diagnostic::new(
                         Code::CompileFailed,
                         format!("`{key}` in `[{TABLE}]` is not a text or a list of texts"),
@@ -111,7 +118,7 @@ impl Metadata {
                 _ => found.push(
                     Diagnostic::new(Code::CompileFailed, format!("`[{TABLE}]` has no key `{key}`"))
                         .at(origin)
-                        .help("its keys are `crdgen` and `crds`"),
+                        .help("its keys are `crdgen`, `crds` and `verified`"),
                 ),
             }
         }
@@ -134,7 +141,7 @@ pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>
         // The list is the answer to them.
         found = doubts;
     }
-    for Declared { item, .. } in declared {
+    for Declared { item, .. } in declared.into_iter().filter(|declared| tree.is_chosen(declared.item)) {
         let kind = match kind(tree, item) {
             Ok(kind) => kind,
             Err(diagnostic) => {
@@ -150,7 +157,8 @@ pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>
                 let message =
                     format!("`{}` exists only under `cfg({cfg})`, which only the compiler can decide", kind.name);
                 let help = format!("if it does, list it: `crds = [\"{}\"]` in `[{TABLE}]`", kind.path);
-                found.push(Diagnostic::new(Code::UnknownCfg, message).at(kind.origin()).help(help));
+                let unknown = Diagnostic::new(Code::UnknownCfg, message).at(kind.origin()).help(help);
+                found.push(unknown.about(kind.resource()));
             }
             _ => kinds.push(kind),
         }

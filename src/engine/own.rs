@@ -39,7 +39,8 @@ pub(super) fn read(crds: Vec<Value>, crdgen: &[String], kinds: &[Kind]) -> (Vec<
             let [group, version, name] = key;
             let message = format!("`{binary}` does not print the CRD of `{name}`, version `{version}` of `{group}`");
             let help = "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`";
-            found.push(Diagnostic::new(Code::MissingCrd, message).at(kind.origin()).help(help));
+            let missing = Diagnostic::new(Code::MissingCrd, message).at(kind.origin()).help(help);
+            found.push(missing.about(kind.resource()));
         }
     }
     (definitions, found)

@@ -18,8 +18,9 @@ use super::schema::Path;
 use crate::api::{self, Api, Scale};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::parallel;
+use crate::schema::release::Change;
 use crate::schema::{self, Failure, Places};
-use crate::source::SourceTree;
+use crate::source::{SourceTree, kind_name};
 
 /// A CRD and the name of its file.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,11 @@ impl Crd {
     /// The kind that it defines.
     pub fn kind(&self) -> &str {
         self.value["spec"]["names"]["kind"].as_str().unwrap_or_default()
+    }
+
+    /// Its name as `Kind.group`.
+    pub fn name(&self) -> String {
+        kind_name(self.kind(), group(&self.value))
     }
 
     /// Its versions, with their names.
@@ -65,19 +71,21 @@ pub struct Declaration {
     pub places: Arc<Places>,
     /// The scale subresource that its attributes ask for.
     pub scale: Option<Scale>,
+    /// The type that the derive generates.
+    pub root: Option<String>,
 }
 
 impl Declaration {
     /// A type of which nothing else is known.
     pub fn at(origin: Origin) -> Self {
-        Self { origin, places: Arc::default(), scale: None }
+        Self { origin, places: Arc::default(), scale: None, root: None }
     }
 }
 
 impl From<&Api> for Declaration {
     fn from(api: &Api) -> Self {
         let places = api.schema.as_ref().map(|(graph, root)| graph.places(*root)).unwrap_or_default();
-        Self { origin: api.origin.clone(), places, scale: api.scale.clone() }
+        Self { origin: api.origin.clone(), places, scale: api.scale.clone(), root: Some(api.root.clone()) }
     }
 }
 
@@ -92,7 +100,8 @@ pub struct Definition {
 
 impl Definition {
     fn of(api: &Api) -> Result<Self, Diagnostic> {
-        Ok(Self { value: single(api)?, declared: Some(api.into()) })
+        let value = single(api).map_err(|why| why.about(kind_name(&api.kind, &api.group)))?;
+        Ok(Self { value, declared: Some(api.into()) })
     }
 
     /// The versions of a CRD, each on its own.
@@ -110,6 +119,11 @@ impl Definition {
     /// Group, kind and version.
     pub fn key(&self) -> (&str, &str, &str) {
         (self.text("/spec/group"), self.kind(), self.version())
+    }
+
+    /// Its name as `Kind.group`.
+    pub fn name(&self) -> String {
+        kind_name(self.kind(), self.text("/spec/group"))
     }
 
     /// Where the type is declared.
@@ -227,17 +241,19 @@ pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
     }
     let mut diagnostics = Diagnostics::default();
     let mut crds: Vec<Crd> = Vec::new();
-    for versions in kinds.into_values() {
+    for ((group, kind), versions) in kinds {
+        let name = kind_name(&kind, &group);
         let contradictions = contradictions(&versions);
         if contradictions.is_empty() {
             crds.extend(one(versions));
         }
-        diagnostics.extend(contradictions);
+        diagnostics.extend(contradictions.about(&name));
     }
     crds.sort_by(|a, b| a.file_name.cmp(&b.file_name));
     for pair in crds.windows(2).filter(|pair| pair[0].file_name == pair[1].file_name) {
         let message = format!("two kinds have the plural of `{}`", pair[0].file_name);
-        diagnostics.push(Diagnostic::new(Code::VersionConflict, message).help("give one of them another `plural`"));
+        let found = Diagnostic::new(Code::VersionConflict, message).help("give one of them another `plural`");
+        diagnostics.push(found.about(pair[0].name()).about(pair[1].name()));
     }
     diagnostics.sort();
     (crds, diagnostics)
@@ -256,7 +272,9 @@ pub fn repeated(crds: &[Crd]) -> Diagnostics {
         found.push(
             Diagnostic::new(Code::DuplicateResource, message)
                 .at(crd.origin().cloned())
-                .help("keep the types of a kind in one package, or choose packages with `--package`"),
+                .help("keep the types of a kind in one package, or choose packages with `--package`")
+                .about(first.name())
+                .about(crd.name()),
         );
     }
     found
@@ -351,10 +369,10 @@ fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
         spec: CustomResourceDefinitionSpec {
             group: api.group.clone(),
             names: CustomResourceDefinitionNames {
-                categories: some(&api.categories),
+                categories: some(api, &api.categories),
                 kind: api.kind.clone(),
                 plural: api.plural.clone(),
-                short_names: some(&api.short_names),
+                short_names: some(api, &api.short_names),
                 singular: Some(api.singular.clone()),
                 ..CustomResourceDefinitionNames::default()
             },
@@ -366,8 +384,9 @@ fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
     })
 }
 
-fn some<T: Clone>(list: &[T]) -> Option<Vec<T>> {
-    (!list.is_empty()).then(|| list.to_vec())
+/// An empty list is absent since [`Change::AbsentLists`].
+fn some<T: Clone>(api: &Api, list: &[T]) -> Option<Vec<T>> {
+    (!list.is_empty() || !api.releases.has(Change::AbsentLists)).then(|| list.to_vec())
 }
 
 fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefinitionVersion {
@@ -379,25 +398,29 @@ fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefiniti
         priority: column.priority,
         type_: column.type_.clone(),
     });
-    let selectable = api.selectable.iter().map(|path| SelectableField { json_path: path.clone() });
+    let selectable: Vec<_> = api.selectable.iter().map(|path| SelectableField { json_path: path.clone() }).collect();
+    // kube writes a scale subresource only beside a status.
+    let subresources = api.status.then(|| CustomResourceSubresources {
+        scale: api.scale.as_ref().map(|scale| CustomResourceSubresourceScale {
+            label_selector_path: scale.label_selector_path.clone(),
+            spec_replicas_path: scale.spec_replicas_path.clone(),
+            status_replicas_path: scale.status_replicas_path.clone(),
+        }),
+        status: Some(CustomResourceSubresourceStatus(json!({}))),
+    });
     CustomResourceDefinitionVersion {
-        additional_printer_columns: some(&columns.collect::<Vec<_>>()),
+        additional_printer_columns: some(api, &columns.collect::<Vec<_>>()),
         deprecated: api.deprecated.is_some().then_some(true),
         deprecation_warning: api.deprecated.clone().flatten(),
         name: api.version.clone(),
         schema: Some(CustomResourceValidation { open_api_v3_schema: schema }),
-        selectable_fields: some(&selectable.collect::<Vec<_>>()),
+        selectable_fields: (!selectable.is_empty()).then_some(selectable),
         served: api.served,
         storage: api.storage,
-        // kube writes a scale subresource only beside a status.
-        subresources: api.status.then(|| CustomResourceSubresources {
-            scale: api.scale.as_ref().map(|scale| CustomResourceSubresourceScale {
-                label_selector_path: scale.label_selector_path.clone(),
-                spec_replicas_path: scale.spec_replicas_path.clone(),
-                status_replicas_path: scale.status_replicas_path.clone(),
-            }),
-            status: Some(CustomResourceSubresourceStatus(json!({}))),
-        }),
+        subresources: match subresources {
+            None if !api.releases.has(Change::AbsentLists) => Some(CustomResourceSubresources::default()),
+            subresources => subresources,
+        },
     }
 }
 

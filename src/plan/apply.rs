@@ -178,6 +178,7 @@ impl ApplyError {
                     message: format!("`{}` {}", conflict.path, conflict.reason),
                     origin: Some(Origin::file(conflict.path.as_str())),
                     help: conflict.help.clone(),
+                    kinds: Box::default(),
                 })
                 .collect(),
             ApplyError::Busy(_) | ApplyError::Stage { .. } | ApplyError::Commit { .. } => {

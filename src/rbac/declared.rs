@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::account::Account;
-use super::{Permission, PolicyRule, Scope, Target};
+use super::{Permission, PolicyRule, Scope, Target, Usage};
 use crate::diagnostic::{Origin, Problem};
 use crate::manifest::rbac::{self as manifest, RbacMarker};
 
@@ -47,6 +47,8 @@ pub struct Home {
     pub namespace: Option<String>,
     /// The namespaces that it is confined to; none means all.
     pub confined: Vec<String>,
+    /// It reads objects of all namespaces, so that what it does in theirs is not done in its own alone.
+    pub works_everywhere: bool,
     /// Group and plural of the custom kinds that are in no namespace.
     pub cluster_wide: BTreeSet<(String, String)>,
 }
@@ -72,7 +74,8 @@ impl Home {
         if self.confined == [named.clone()] { String::new() } else { named }
     }
 
-    fn is_cluster_wide(&self, group: &str, resource: &str) -> bool {
+    /// Objects of this resource are in no namespace.
+    pub fn is_cluster_wide(&self, group: &str, resource: &str) -> bool {
         let plural = resource.split('/').next().unwrap_or_default().to_owned();
         let group = group.to_owned();
         manifest::is_cluster_wide(std::slice::from_ref(&group), &plural) || self.cluster_wide.contains(&(group, plural))
@@ -84,9 +87,10 @@ const NAMELESS: [&str; 2] = ["create", "deletecollection"];
 
 impl Grant {
     /// Whether a request of the code is allowed. Which object it is about is not known, nor is a namespace that is chosen
-    /// when the operator runs: for these any rule will do.
-    pub fn allows(&self, permission: &Permission, scope: &Scope, home: &Home) -> bool {
-        self.matches(permission) && self.reaches(permission, scope, home)
+    /// when the operator runs: for these any rule will do, but not a Role for the namespaces of all objects.
+    pub fn allows(&self, usage: &Usage, home: &Home) -> bool {
+        let in_some = self.reach != Reach::Everywhere && usage.of_object && home.works_everywhere;
+        self.matches(&usage.permission) && self.reaches(&usage.permission, &usage.scope, home) && !in_some
     }
 
     /// The same wherever it holds.
@@ -275,6 +279,15 @@ impl Manifests {
             }
             _ => {}
         }
+    }
+
+    /// The namespace that the operator is in, if all that is said of its accounts agrees.
+    pub fn namespace(&self) -> Option<String> {
+        let bound = self.bindings.iter().flat_map(|binding| &binding.accounts);
+        let bound = bound.filter(|account| self.accounts.is_empty() || account.is_among(&self.accounts));
+        let named = self.accounts.iter().chain(bound).map(|account| &account.namespace);
+        let named: BTreeSet<&String> = named.filter(|name| !name.is_empty()).collect();
+        named.first().filter(|_| named.len() == 1).map(|name| (*name).clone())
     }
 
     /// Whether a flag of the operator is set somewhere.

@@ -5,8 +5,10 @@
 //! methods that are called on it. What could not be followed is said, never guessed.
 
 mod calls;
+mod decides;
 mod doubt;
 mod eval;
+mod existing;
 mod expand;
 mod fields;
 mod index;
@@ -16,6 +18,7 @@ mod macros;
 mod manager;
 pub mod propose;
 mod read;
+mod runs;
 mod table;
 mod types;
 
@@ -24,16 +27,41 @@ use proc_macro2::{TokenStream, TokenTree};
 pub use self::doubt::{Cause, Doubt};
 use self::read::Reader;
 use super::Usage;
-use crate::source::SourceTree;
+use super::environment::Environment;
+use crate::source::{ModuleId, SourceTree};
+
+/// What is asked about the code.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// The crate name of the one binary of the package that is asked about. What nothing calls in the library counts for each.
+    pub program: Option<String>,
+    /// What is known of environment variables.
+    pub environment: Environment,
+}
+
+impl Question {
+    /// Whether code of a module may be part of what is asked about.
+    pub fn is_about(&self, tree: &SourceTree, module: ModuleId) -> bool {
+        let is_other = |program: &String| {
+            tree.is_own(module) && !tree.is_lib(module) && tree.module_path(module).first() != Some(program)
+        };
+        !self.program.as_ref().is_some_and(is_other)
+    }
+}
 
 /// Every request that the package's own code may make, in the order of the source, and what could not be followed.
 ///
 /// To be asked through [`SourceTree::settle`]: functions of path dependencies count where they are called.
 pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Vec<Doubt>) {
+    uses_of(tree, &Question::default())
+}
+
+/// The same where more is known than the source.
+pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt>) {
     if !tree.seek_code() {
         return (Vec::new(), Vec::new());
     }
-    let mut reader = Reader::new(tree);
+    let mut reader = Reader::new(tree, question);
     reader.read();
     reader.finish()
 }

@@ -41,10 +41,14 @@ pub struct Missing {
     pub verbs: BTreeSet<String>,
     /// The namespace that a marker has to name; empty for all.
     pub namespace: String,
-    /// The first call that needs it.
+    /// The call that needs it which is nearest to the program.
     pub origin: Origin,
     /// Its name.
     pub call: String,
+    /// How many other calls need it.
+    pub others: usize,
+    /// It is declared, but not where it is needed.
+    pub is_elsewhere: bool,
     /// The role of generated projects that has it.
     pub role: Option<&'static str>,
 }
@@ -68,7 +72,13 @@ impl Missing {
     fn diagnostic(&self, by_hand: bool) -> Diagnostic {
         let verbs: Vec<&str> = self.verbs.iter().map(String::as_str).collect();
         let what = format!("`{} {}`", verbs.join(","), self.target);
-        let message = format!("`{}` needs {what}, which nothing declares", self.call);
+        let who = match self.others {
+            0 => format!("`{}` needs", self.call),
+            1 => format!("`{}` and 1 more call need", self.call),
+            others => format!("`{}` and {others} more calls need", self.call),
+        };
+        let lacks = if self.is_elsewhere { "no role declares where it is needed" } else { "nothing declares" };
+        let message = format!("{who} {what}, which {lacks}");
         let help = match self.role {
             Some(role) => format!("bind the role `{role}` of config/rbac in its kustomization.yaml again"),
             None if by_hand => format!("add to a role:\n{}", rule(&self.target, &verbs)),
@@ -95,34 +105,53 @@ pub(super) fn rule(target: &Target, verbs: &[&str]) -> String {
 }
 
 impl Comparison<'_> {
-    /// What is needed and not declared, in the order of the calls.
-    pub fn missing(&self) -> Vec<Missing> {
-        let mut seen = BTreeSet::new();
-        let mut all: BTreeMap<_, Missing> = BTreeMap::new();
+    /// What is needed and not declared, in the order of the calls: as far as a call in one of the files that are asked about
+    /// needs it. That call is shown, or else the one that is nearest to the program.
+    pub fn missing(&self, is_asked: impl Fn(&str) -> bool) -> Vec<Missing> {
+        let mut needed: BTreeMap<(&Permission, String), Vec<&Usage>> = BTreeMap::new();
         for usage in self.usages {
-            if usage.role.is_some_and(|role| self.waived.contains(&role)) {
-                continue;
+            let is_waived = usage.role.is_some_and(|role| self.waived.contains(&role));
+            if !is_waived && !self.grants.iter().any(|grant| grant.allows(usage, self.home)) {
+                needed.entry((&usage.permission, self.home.namespace(&usage.scope))).or_default().push(usage);
             }
-            if self.grants.iter().any(|grant| grant.allows(&usage.permission, &usage.scope, self.home)) {
-                continue;
-            }
-            let namespace = self.home.namespace(&usage.scope);
-            if !seen.insert((&usage.permission, namespace.clone())) {
-                continue;
-            }
-            let Permission { target, verb } = &usage.permission;
-            let place = (&usage.origin.path, usage.origin.range.start);
-            let missing = all.entry((place, target, namespace.clone())).or_insert_with(|| Missing {
-                target: target.clone(),
-                verbs: BTreeSet::new(),
-                namespace,
-                origin: usage.origin.clone(),
-                call: usage.call.clone(),
-                role: usage.role,
+        }
+        let place = |usage: &Usage| (usage.origin.path.clone(), usage.origin.range.start);
+        let mut all: BTreeMap<_, (Missing, BTreeSet<_>)> = BTreeMap::new();
+        for ((permission, namespace), usages) in needed {
+            let asked = usages.iter().filter(|usage| is_asked(&usage.origin.path));
+            let Some(shown) = asked.min_by_key(|usage| usage.distance) else { continue };
+            let Permission { target, verb } = permission;
+            let key = (place(shown), target, namespace.clone());
+            let (missing, calls) = all.entry(key).or_insert_with(|| {
+                let missing = Missing {
+                    target: target.clone(),
+                    verbs: BTreeSet::new(),
+                    namespace,
+                    origin: shown.origin.clone(),
+                    call: shown.call.clone(),
+                    others: 0,
+                    is_elsewhere: true,
+                    role: shown.role,
+                };
+                (missing, BTreeSet::new())
             });
             missing.verbs.insert(verb.clone());
+            missing.is_elsewhere &= self.grants.iter().any(|grant| grant.matches(permission));
+            calls.extend(usages.into_iter().map(place));
+            missing.others = calls.len() - 1;
         }
-        all.into_values().collect()
+        all.into_values().map(|(missing, _)| missing).collect()
+    }
+
+    /// Whether a marker in the same file names what a call needs that could not be followed: something that no call uses
+    /// which could be.
+    pub fn is_named(&self, doubt: &Doubt) -> bool {
+        let atoms = self.grants.iter().filter(|grant| grant.role.is_none() && grant.origin.path == doubt.origin.path);
+        let atoms: Vec<_> = atoms.collect();
+        let unused = atoms.iter().flat_map(|grant| atoms_of(grant)).filter(|(_, atom)| !self.is_used(atom));
+        let verbs: BTreeSet<String> = unused.map(|(verb, _)| verb).collect();
+        let may = doubt.cause.verbs();
+        if may.is_empty() { !verbs.is_empty() } else { may.iter().all(|verb| verbs.contains(*verb)) }
     }
 
     /// All findings; those about what is missing only for what is given.
@@ -197,6 +226,9 @@ impl Comparison<'_> {
             ));
         }
         let explains = |doubt: &&Doubt| {
+            if !doubt.cause.hides_requests() {
+                return false;
+            }
             let may = doubt.cause.verbs();
             may.is_empty() || verbs.contains("*") || may.iter().any(|verb| verbs.contains(verb))
         };
@@ -239,11 +271,18 @@ impl Comparison<'_> {
         if used.is_empty() {
             return "name what the operator needs".to_owned();
         }
+        let is_wide = grants.iter().any(|grant| grant.reach == Reach::Everywhere);
         let lines = used.iter().map(|((target, namespace), verbs)| {
             let verbs: Vec<&str> = verbs.iter().copied().collect();
-            let line =
-                if self.by_hand { rule(target, &verbs) } else { format!("// {}", marker(target, namespace, &verbs)) };
-            format!("\n{line}")
+            if !self.by_hand {
+                return format!("\n// {}", marker(target, namespace, &verbs));
+            }
+            let place = match namespace.as_str() {
+                namespace if namespace.is_empty() || !is_wide => "",
+                "system" => "\n# in a Role in the namespace of the operator",
+                name => &format!("\n# in a Role in the namespace `{name}`"),
+            };
+            format!("{place}\n{}", rule(target, &verbs))
         });
         format!("the calls that could be followed use:{}", lines.collect::<String>())
     }
@@ -276,6 +315,11 @@ impl Comparison<'_> {
         };
         found.push(Diagnostic::new(Code::RbacScope, message).help(help).at(first.origin.clone()));
     }
+}
+
+/// The verbs of a rule, each with a rule that allows it for one of its targets.
+fn atoms_of(grant: &Grant) -> Vec<(String, Grant)> {
+    atoms(grant).into_iter().map(|(_, verb, atom)| (verb.to_owned(), atom)).collect()
 }
 
 /// Each target and verb of a rule, with the rule that allows this alone.

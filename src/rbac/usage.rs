@@ -10,10 +10,14 @@ pub struct Usage {
     pub permission: Permission,
     /// Where.
     pub scope: Scope,
+    /// The namespace is that of an object that was read.
+    pub of_object: bool,
     /// The call as people know it, such as `Api<Pod>::list`.
     pub call: String,
     /// The call in the source.
     pub origin: Origin,
+    /// How far the call is from the program: 0 in a binary, 1 in the library of its package, 2 in another package.
+    pub distance: u8,
     /// The role that every generated project has for this, besides the one that its markers make.
     pub role: Option<&'static str>,
 }

@@ -9,6 +9,7 @@ use schemars::_private as private;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
 
+use super::release::{Change, Releases};
 use super::{
     Bounds, Constraints, Container, Field, Graph, Merge, Meta, Shape, Tag, Unknown, Validated, Variant, VariantData,
     slot,
@@ -18,11 +19,12 @@ use super::{
 struct Draft<'a> {
     schema: Schema,
     late: Vec<&'a (String, Value)>,
+    releases: Releases,
 }
 
 impl<'a> Draft<'a> {
-    fn new(schema: Schema) -> Self {
-        Draft { schema, late: Vec::new() }
+    fn new(releases: Releases, schema: Schema) -> Self {
+        Draft { schema, late: Vec::new(), releases }
     }
 
     fn describe(&mut self, meta: &'a Meta) {
@@ -39,7 +41,13 @@ impl<'a> Draft<'a> {
         if let Some(examples) = &meta.examples {
             schema.insert("examples".to_owned(), Value::Array(examples.clone()));
         }
-        self.late.extend(&meta.extensions);
+        if self.releases.has(Change::ExtendLast) {
+            self.late.extend(&meta.extensions);
+        } else {
+            for (key, value) in &meta.extensions {
+                self.schema.insert(key.clone(), value.clone());
+            }
+        }
     }
 
     fn finish(mut self) -> Schema {
@@ -70,16 +78,18 @@ impl Evaluator<'_, '_> {
     fn container(&mut self, container: &Container, only: Option<usize>) -> Schema {
         let mut draft = match &container.shape {
             Shape::Transparent(inner) => return slot::schema(self.graph, *inner, self.generator),
-            Shape::Recipe(recipe) => Draft::new(recipe.schema(self.graph, self.generator)),
-            Shape::With(ty) => Draft::new(slot::schema(self.graph, *ty, self.generator)),
+            Shape::Recipe(recipe) => Draft::new(self.graph.releases, recipe.schema(self.graph, self.generator)),
+            Shape::With(ty) => Draft::new(self.graph.releases, slot::schema(self.graph, *ty, self.generator)),
             Shape::Newtype(field) => self.field(field),
-            Shape::Unit => Draft::new(self.unit()),
-            Shape::Tuple(fields) => Draft::new(self.tuple(fields)),
+            Shape::Unit => Draft::new(self.graph.releases, self.unit()),
+            Shape::Tuple(fields) => Draft::new(self.graph.releases, self.tuple(fields)),
             Shape::Struct(fields, unknown) => {
                 let fields = only.map_or(&fields[..], |index| &fields[index..=index]);
-                Draft::new(self.object(fields, *unknown))
+                Draft::new(self.graph.releases, self.object(fields, *unknown))
             }
-            Shape::Enum(tag, variants, unknown) => Draft::new(self.variants(tag, variants, *unknown)),
+            Shape::Enum(tag, variants, unknown) => {
+                Draft::new(self.graph.releases, self.variants(tag, variants, *unknown))
+            }
         };
         draft.describe(&container.meta);
         draft.finish()
@@ -118,20 +128,7 @@ impl Evaluator<'_, '_> {
         } else {
             slot::subschema(self.graph, field.ty, self.generator)
         };
-        Self::mutate(field, schema)
-    }
-
-    fn mutate(field: &Field, schema: Schema) -> Draft<'_> {
-        let mut draft = Draft::new(schema);
-        draft.describe(&field.meta);
-        constrain(&field.constraints, &mut draft.schema);
-        if field.read_only {
-            draft.schema.insert("readOnly".to_owned(), true.into());
-        }
-        if field.write_only {
-            draft.schema.insert("writeOnly".to_owned(), true.into());
-        }
-        draft
+        mutate(field, Draft::new(self.graph.releases, schema))
     }
 
     fn tuple(&mut self, fields: &[Field]) -> Schema {
@@ -139,7 +136,7 @@ impl Evaluator<'_, '_> {
         let length = items.len();
         let mut map = Map::new();
         map.insert("type".to_owned(), "array".into());
-        if !items.is_empty() {
+        if !items.is_empty() || !self.graph.releases.has(Change::EmptyTuple) {
             map.insert("prefixItems".to_owned(), items.into());
             map.insert("minItems".to_owned(), length.into());
         }
@@ -220,10 +217,10 @@ impl Evaluator<'_, '_> {
             return draft.finish();
         }
         let mut draft = match tag {
-            Tag::External if empty => Draft::new(private::new_unit_enum_variant(name)),
+            Tag::External if empty => Draft::new(self.graph.releases, private::new_unit_enum_variant(name)),
             Tag::External => {
                 let content = self.content(variant, unknown).finish();
-                Draft::new(private::new_externally_tagged_enum_variant(name, content))
+                Draft::new(self.graph.releases, private::new_externally_tagged_enum_variant(name, content))
             }
             Tag::Internal(key) => {
                 let mut draft = self.internal(variant, unknown);
@@ -246,7 +243,7 @@ impl Evaluator<'_, '_> {
                 if unknown == Unknown::Deny {
                     map.insert("additionalProperties".to_owned(), false.into());
                 }
-                Draft::new(Schema::from(map))
+                Draft::new(self.graph.releases, Schema::from(map))
             }
             Tag::None => unreachable!("untagged enums are handled above"),
         };
@@ -256,26 +253,38 @@ impl Evaluator<'_, '_> {
 
     fn content<'v>(&mut self, variant: &'v Variant, unknown: Unknown) -> Draft<'v> {
         if let Some(with) = variant.with {
-            return Draft::new(slot::subschema(self.graph, with, self.generator));
+            return Draft::new(self.graph.releases, slot::subschema(self.graph, with, self.generator));
         }
         match &variant.data {
-            VariantData::Unit => Draft::new(self.unit()),
+            VariantData::Unit => Draft::new(self.graph.releases, self.unit()),
             VariantData::Newtype(field) => self.field(field),
-            VariantData::Tuple(fields) => Draft::new(self.tuple(fields)),
-            VariantData::Struct(fields) => Draft::new(self.object(fields, unknown)),
+            VariantData::Tuple(fields) => Draft::new(self.graph.releases, self.tuple(fields)),
+            VariantData::Struct(fields) => Draft::new(self.graph.releases, self.object(fields, unknown)),
         }
     }
 
     fn internal<'v>(&mut self, variant: &'v Variant, unknown: Unknown) -> Draft<'v> {
         match (&variant.with, &variant.data) {
-            (Some(with), _) => Draft::new(slot::schema(self.graph, *with, self.generator)),
+            (Some(with), _) => Draft::new(self.graph.releases, slot::schema(self.graph, *with, self.generator)),
             (None, VariantData::Newtype(field)) if !field.constraints.required => {
                 let schema = slot::internally_tagged(self.graph, field.ty, self.generator);
-                Self::mutate(field, schema)
+                mutate(field, Draft::new(self.graph.releases, schema))
             }
             (None, _) => self.content(variant, unknown),
         }
     }
+}
+
+fn mutate<'f>(field: &'f Field, mut draft: Draft<'f>) -> Draft<'f> {
+    draft.describe(&field.meta);
+    constrain(&field.constraints, &mut draft.schema);
+    if field.read_only {
+        draft.schema.insert("readOnly".to_owned(), true.into());
+    }
+    if field.write_only {
+        draft.schema.insert("writeOnly".to_owned(), true.into());
+    }
+    draft
 }
 
 fn constrain(constraints: &Constraints, schema: &mut Schema) {

@@ -60,6 +60,11 @@ impl Known {
         (self.arity == 0).then(|| (self.imp.id)().into_owned())
     }
 
+    /// Its impl is that of `BTreeMap`.
+    pub(super) fn is_map(&self) -> bool {
+        ["std::collections::BTreeMap", "std::collections::HashMap", "indexmap::IndexMap"].contains(&self.path)
+    }
+
     pub(super) const fn with_default(self, default: fn() -> Value) -> Known {
         Known { default: Some(default), ..self }
     }

@@ -7,8 +7,10 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value};
 
+use super::release::Change;
 use super::{Container, Graph, SchemaId, Shape, Type, TypeId, eval};
 
 thread_local! {
@@ -96,6 +98,7 @@ impl<const N: usize> JsonSchema for Slot<N> {
     fn _schemars_private_non_optional_json_schema(generator: &mut SchemaGenerator) -> Schema {
         let (graph, id) = Self::current();
         match graph.get(id) {
+            Type::Known(known, _) if known.is_map() => schema(&graph, id, generator),
             Type::Known(known, _) => with_frame(&graph, Frame::Arguments(id), || (known.imp.non_optional)(generator)),
             Type::User(user) => match user.shape {
                 Shape::Transparent(inner) if user.validated.is_none() => non_optional(&graph, inner, generator),
@@ -139,10 +142,30 @@ fn schema_id(graph: &Arc<Graph>, id: &SchemaId) -> String {
 /// `<T as JsonSchema>::json_schema`.
 pub(super) fn schema(graph: &Arc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
     match graph.get(id) {
-        Type::Known(known, _) => with_frame(graph, Frame::Arguments(id), || (known.imp.schema)(generator)),
+        Type::Known(known, arguments) => {
+            if let [key, value] = arguments[..]
+                && known.is_map()
+                && !graph.releases.has(Change::EnumKeys)
+                && let Some(schema) = map_of_any_key(graph, key, value, generator)
+            {
+                return schema;
+            }
+            with_frame(graph, Frame::Arguments(id), || (known.imp.schema)(generator))
+        }
         Type::User(container) => eval::container(graph, container, generator),
         Type::Unknown => Schema::default(),
     }
+}
+
+/// Before [`Change::EnumKeys`]: the schema of a map whose keys are told neither by one pattern nor by being integers.
+fn map_of_any_key(graph: &Arc<Graph>, key: TypeId, value: TypeId, generator: &mut SchemaGenerator) -> Option<Schema> {
+    let keys = subschema(graph, key, generator);
+    let listed = keys.get("type").is_some_and(|ty| ty == "string") && keys.get("enum").is_some();
+    if keys.get("anyOf").is_none() && (!listed || keys.get("pattern").is_some()) {
+        return None;
+    }
+    let values = subschema(graph, value, generator);
+    Some(json_schema!({ "type": "object", "additionalProperties": values }))
 }
 
 /// `generator.subschema_for::<T>()`.
@@ -162,7 +185,33 @@ pub(super) fn is_option(graph: &Arc<Graph>, id: TypeId) -> bool {
 
 /// `schemars::_private::json_schema_for_flatten::<T>`.
 pub(super) fn flattened(graph: &Arc<Graph>, id: TypeId, required: bool, generator: &mut SchemaGenerator) -> Schema {
+    if !graph.releases.has(Change::FlattenedEnum) {
+        let mut schema = non_optional(graph, id, generator);
+        if is_option(graph, id) && !required {
+            schema.remove("required");
+        }
+        schema.as_object_mut().into_iter().for_each(open);
+        return schema;
+    }
     with_frame(graph, Frame::One(id), || schemars::_private::json_schema_for_flatten::<Slot<0>>(generator, required))
+}
+
+/// Takes back that a schema, or an alternative in it, allows no unknown properties.
+fn open(schema: &mut Map<String, Value>) {
+    for key in ["additionalProperties", "unevaluatedProperties"] {
+        if schema.get(key) == Some(&Value::Bool(false)) {
+            schema.remove(key);
+        }
+    }
+    for (key, value) in schema {
+        match key.as_str() {
+            "if" | "then" | "else" => value.as_object_mut().into_iter().for_each(open),
+            "allOf" | "anyOf" | "oneOf" => {
+                value.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut).for_each(open);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// `schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<T>`.

@@ -20,7 +20,17 @@ pub struct CustomResource {
     pub status: Option<String>,
 }
 
+/// What a custom resource is called where its group matters: `Kind.group`.
+pub fn kind_name(kind: &str, group: &str) -> String {
+    if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") }
+}
+
 impl CustomResource {
+    /// Its name as `Kind.group`.
+    pub fn name(&self) -> String {
+        kind_name(&self.kind, &self.group)
+    }
+
     /// The custom resource of which an item is the spec; kube before version 1 says `struct` for `root`.
     pub(super) fn of(item: &Item) -> Option<Self> {
         let attributes = match item {

@@ -103,6 +103,9 @@ pub struct CargoManifest {
     pub other_dependencies: BTreeMap<(DependencyKind, String), Dependency>,
     /// There is a `Cargo.lock`.
     pub has_lock: bool,
+    /// `verified` of `metadata.memcached-sdk`, of the package and its workspace: `name version` of releases whose CRDs the
+    /// compiler has confirmed.
+    pub verified: BTreeSet<String>,
     /// Its packages.
     pub(super) lock: Option<Rc<Lock>>,
     /// The text of `Cargo.toml`, for diagnostics.
@@ -194,11 +197,16 @@ impl CargoManifest {
         let lock_dir = workspace_dir.unwrap_or_else(|| dir.to_path_buf());
         let lock = match lock {
             Some(lock) => Some(Rc::clone(lock)),
-            None => read_lock(&lock_dir)?.map(Rc::new),
+            None => read_lock(&lock_dir, files)?.map(Rc::new),
         };
         let targets = targets(dir, &name, root, files);
 
+        let verified = [(root, "package"), (workspace, "workspace")]
+            .into_iter()
+            .flat_map(|(item, table)| strings(get(item, &[table, "metadata", "memcached-sdk", "verified"])));
+
         let mut manifest = Self {
+            verified: verified.collect(),
             dir: dir.to_path_buf(),
             workspace: lock_dir,
             repository: field("repository"),
@@ -429,9 +437,9 @@ pub(super) fn workspace_dir(dir: &Path, root: &Item) -> Option<PathBuf> {
     None
 }
 
-fn read_lock(dir: &Path) -> anyhow::Result<Option<Lock>> {
+fn read_lock(dir: &Path, files: &Pending) -> anyhow::Result<Option<Lock>> {
     let path = dir.join("Cargo.lock");
-    match std::fs::read_to_string(&path) {
+    match files.read(&path) {
         Ok(text) => Ok(Lock::parse(&text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read `{}`", path.display())),

@@ -156,6 +156,7 @@ impl<'a> Loader<'a> {
                     message: format!("cannot read `{}`, the root of `{name}`: {error}", self.shown(root).display()),
                     origin: Some(manifest.origin.clone()),
                     help: Some("create the file, or set `path` of the target in Cargo.toml".to_string()),
+                    kinds: Box::default(),
                 });
                 return;
             }
@@ -398,6 +399,7 @@ impl<'a> Loader<'a> {
             message: problem.unwrap_or_else(|| format!("no file for module `{name}`")),
             origin: Some(source.origin(source.range(span))),
             help: Some(format!("create {}, or remove the line", wanted.join(" or "))),
+            kinds: Box::default(),
         });
     }
 }

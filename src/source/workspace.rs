@@ -77,6 +77,13 @@ impl Packages {
         Ok(Self { root, members, all })
     }
 
+    /// The folder of the workspace that the root is of, else the root.
+    pub fn workspace(&self) -> PathBuf {
+        let document = parse(&self.root.join("Cargo.toml")).ok();
+        let workspace = document.and_then(|document| workspace_dir(&self.root, document.as_item()));
+        workspace.unwrap_or_else(|| self.root.clone())
+    }
+
     /// The features to switch on in each member. A feature may be meant for one member or for several; for none is an error.
     pub fn features(&self, selection: &FeatureSelection) -> Result<Vec<FeatureSelection>, Problem> {
         let mut each = vec![FeatureSelection { features: BTreeSet::new(), ..selection.clone() }; self.members.len()];

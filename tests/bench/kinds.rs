@@ -154,7 +154,19 @@ pub(crate) fn write_rust(folder: &Path, kinds: usize, more: &[String]) -> (usize
     }
     write("lib.rs".to_owned(), &root);
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    std::fs::write(folder.join("Cargo.lock"), lock()).unwrap();
     (lines, bytes)
+}
+
+/// The releases that are linked.
+fn lock() -> String {
+    let package = |(name, version): (&str, &str)| {
+        let source = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+        format!("\n[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}")
+    };
+    let all = [("kube", "5.0.0"), ("schemars", "1.2.3"), ("serde", "1.0.229")].map(package).concat();
+    let own = "\n[[package]]\nname = \"kinds\"\nversion = \"0.1.0\"\ndependencies = [\n \"kube\",\n \"schemars\",\n \"serde\",\n]\n";
+    format!("version = 4\n{own}{all}")
 }
 
 /// Writes the same kinds as a package of a Go module with these files `go.mod` and `go.sum`, and returns its lines.

@@ -1,12 +1,12 @@
-//! Public operators: how many of their custom resources are read, and why the others are not.
+//! Public operators: their custom resources beside what the compiler says of them, and what they commit.
 //!
 //! Nothing of theirs is here and nothing is fetched: `CORPUS` names a folder with a checkout or a bare repository of
-//! each, as `owner+name` or `owner+name/repo`. Their dependencies are read as if they had moved to kube 5 and
-//! schemars 1, which is what the schemas are those of.
+//! each, as `owner+name` or `owner+name/repo`.
 
 mod adapt;
 mod compile;
 mod derived;
+mod unedited;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -23,22 +23,6 @@ use toml_edit::{DocumentMut, Item};
 
 use adapt::Declarations;
 
-/// What was found in one repository.
-#[derive(Default)]
-struct Found {
-    /// It is on schemars 1 by itself.
-    current: bool,
-    /// Derives of `CustomResource` in active code, counted in the text.
-    derives: usize,
-    /// Those that were found by reading.
-    seen: usize,
-    accepted: usize,
-    /// Why the others are refused: for each code, the resources or the places.
-    reasons: BTreeMap<&'static str, BTreeSet<String>>,
-    /// One is declared where it is not read, and that was said.
-    hidden: bool,
-}
-
 /// The checkouts by the name of their repository.
 fn checkouts(work: &str) -> Vec<(String, PathBuf)> {
     let Some(folder) = std::env::var_os("CORPUS").map(PathBuf::from) else { panic!("corpus absent: set CORPUS") };
@@ -54,13 +38,14 @@ fn checkouts(work: &str) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// The declarations of all packages, adapted: what the compiler says of them, and what is read.
+/// The declarations of all packages, as if these had moved to kube 5 and schemars 1: what the compiler says of them, and
+/// what is read.
 #[test]
 #[ignore = "needs CORPUS, a folder of repositories: make corpus"]
 fn public_operators_equal_the_compiled() {
     let (mut crates, mut names) = (Vec::new(), Vec::new());
     for (name, checkout) in checkouts("corpus-compiled") {
-        let pending = pending(&checkout).0;
+        let pending = pending(&checkout);
         for package in packages(&checkout) {
             let loaded = SourceTree::load_with(&package, &FeatureSelection::default(), &pending);
             let Ok((mut tree, _)) = loaded else { continue };
@@ -90,7 +75,7 @@ fn public_operators_equal_the_compiled() {
     assert!(wrong.is_empty(), "{wrong}");
     let equal: usize = table.values().map(|judged| judged.equal).sum();
     assert!(equal >= 60, "only {equal} CRDs were compared");
-    documented("compiled", &table_of_compiled(&table));
+    documented("docs/static-crds.md", "compiled", &table_of_compiled(&table));
 }
 
 fn table_of_compiled(table: &BTreeMap<&str, Judged>) -> String {
@@ -161,45 +146,6 @@ fn judge(folder: &Path, declarations: &Declarations, compiled: &BTreeMap<String,
     }
 }
 
-#[test]
-#[ignore = "needs CORPUS, a folder of repositories: make corpus"]
-fn public_operators_are_read() {
-    let mut table = BTreeMap::new();
-    for (name, checkout) in checkouts("corpus") {
-        let (pending, current) = pending(&checkout);
-        let mut found = Found { current, ..Found::default() };
-        for package in packages(&checkout) {
-            let loaded = SourceTree::load_with(&package, &FeatureSelection::default(), &pending);
-            if let Ok((mut tree, _)) = loaded {
-                count_kinds(&mut tree, &mut found);
-            }
-        }
-        if found.derives > 0 {
-            table.insert(name, found);
-        }
-    }
-    println!("{}", table_of_read(&table));
-    let current = table.values().filter(|found| found.current);
-    let (accepted, all) = current.fold((0, 0), |(accepted, all), found| (accepted + found.accepted, all + found.seen));
-    println!("on schemars 1: {accepted} of {all} accepted");
-    for (name, found) in &table {
-        let same = found.seen == found.derives || (found.hidden && found.seen < found.derives);
-        assert!(same, "{name}: {} resources are found, the text derives {}", found.seen, found.derives);
-    }
-    assert!(accepted * 10 >= all * 9, "{accepted} of {all} types on schemars 1 are accepted, less than 90 %");
-    documented("read", &table_of_read(&table));
-}
-
-fn table_of_read(table: &BTreeMap<String, Found>) -> String {
-    let mut text = "| repository | schemars 1 | derives | accepted | refused |\n|---|---|---|---|---|\n".to_owned();
-    for (name, Found { current, derives, accepted, reasons, .. }) in table {
-        let current = if *current { "yes" } else { "" };
-        let list = listed(reasons.iter().map(|(code, all)| (*code, all.len())));
-        writeln!(text, "| {name} | {current} | {derives} | {accepted} | {list} |").unwrap();
-    }
-    text
-}
-
 fn listed<'a>(counts: impl Iterator<Item = (&'a str, usize)>) -> String {
     counts.map(|(code, count)| format!("{code} {count}")).collect::<Vec<_>>().join(", ")
 }
@@ -212,8 +158,8 @@ fn resource(message: &str) -> Option<String> {
 
 /// The page has this table, or is given it with `SNAPSHOTS=overwrite`.
 #[allow(clippy::disallowed_methods)]
-fn documented(name: &str, table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/static-crds.md");
+fn documented(page: &str, name: &str, table: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let text = std::fs::read_to_string(&path).unwrap();
     let begin = format!("<!-- {name} -->\n");
     let (before, rest) = text.split_once(&begin).unwrap();
@@ -253,21 +199,19 @@ fn packages(checkout: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The files of a repository that change by its move, and whether it is on schemars 1 by itself.
-fn pending(checkout: &Path) -> (Pending, bool) {
-    let (mut pending, mut any) = (Pending::default(), false);
+/// The files of a repository that change by its move.
+fn pending(checkout: &Path) -> Pending {
+    let mut pending = Pending::default();
     for entry in walkdir::WalkDir::new(checkout).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
         let name = entry.file_name().to_string_lossy();
         let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
         if name == "Cargo.toml" {
-            let (text, current) = adapted(&text);
-            any |= current;
-            pending.insert(entry.path(), text);
+            pending.insert(entry.path(), adapted(&text));
         } else if name.ends_with(".rs") && text.contains("schemars") {
             pending.insert(entry.path(), moved(&text));
         }
     }
-    (pending, any)
+    pending
 }
 
 /// A source whose names of schemars 0.8 are those of schemars 1, as far as the same thing has another path.
@@ -290,35 +234,6 @@ fn moved(text: &str) -> String {
         }
     }
     made
-}
-
-fn count_kinds(tree: &mut SourceTree, found: &mut Found) {
-    let ((apis, diagnostics), _) = tree.settle(api::all);
-    let seen = api::declared(tree).0.len();
-    found.derives += in_text(tree);
-    found.seen += seen;
-    let mut good = 0;
-    let mut refused: Vec<_> =
-        diagnostics.iter().filter(|diagnostic| diagnostic.code != Code::DependencyVersion).cloned().collect();
-    for api in &apis {
-        match crd::single(api) {
-            Ok(_) => good += 1,
-            // `crd()` panics, too.
-            Err(diagnostic) if diagnostic.code == Code::NotStructural => good += 1,
-            Err(diagnostic) => refused.push(diagnostic),
-        }
-    }
-    found.accepted += good;
-    for diagnostic in refused {
-        let origin = diagnostic.origin.as_ref();
-        let place = origin.map(|origin| format!("{}:{}", origin.path, origin.line_column().0)).unwrap_or_default();
-        found.hidden |= diagnostic.code == Code::HiddenResource;
-        if seen > good || diagnostic.code == Code::HiddenResource {
-            let named = resource(&diagnostic.message).unwrap_or_else(|| place.clone());
-            found.reasons.entry(diagnostic.code.as_str()).or_default().insert(named);
-            println!("{place}: {} [{}]", diagnostic.message, diagnostic.code);
-        }
-    }
 }
 
 /// The derives of `CustomResource` in the package's files that are part of it, counted in their tokens.
@@ -352,21 +267,18 @@ fn count(tokens: TokenStream) -> usize {
     found
 }
 
-/// A manifest that has moved to the releases which are read, and whether it asks for schemars 1 by itself.
-fn adapted(text: &str) -> (String, bool) {
-    let Ok(mut document) = text.parse::<DocumentMut>() else { return (text.to_owned(), false) };
-    let mut current = false;
+/// A manifest that has moved to the releases which are reproduced.
+fn adapted(text: &str) -> String {
+    let Ok(mut document) = text.parse::<DocumentMut>() else { return text.to_owned() };
     let versions = [
         ("kube", "5", &["derive"][..]),
         ("k8s-openapi", "0.29", &["schemars", "v1_36"]),
         ("schemars", "=1.2.3", &["chrono04", "url2", "uuid1", "semver1", "indexmap2", "jiff02", "either1", "bytes1"]),
     ];
-    let mut adapt = |table: Option<&mut Item>| {
+    let adapt = |table: Option<&mut Item>| {
         let Some(table) = table.and_then(Item::as_table_like_mut) else { return };
         for (name, version, features) in versions {
             let Some(item) = table.get(name) else { continue };
-            let asked = item.as_str().or_else(|| item.get("version").and_then(Item::as_str)).unwrap_or_default();
-            current |= name == "schemars" && asked.trim_start_matches(['^', '=', '~']).starts_with('1');
             if item.get("workspace").is_some() {
                 continue;
             }
@@ -380,5 +292,5 @@ fn adapted(text: &str) -> (String, bool) {
         adapt(document.get_mut(table));
     }
     adapt(document.get_mut("workspace").and_then(|workspace| workspace.get_mut("dependencies")));
-    (document.to_string(), current)
+    document.to_string()
 }

@@ -6,6 +6,8 @@ use memcached_sdk::manifest::crd;
 use memcached_sdk::source::SourceTree;
 use serde_json::json;
 
+use crate::lock;
+
 const MANIFEST: &str =
     "[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\nschemars = \"1\"\nserde = \"1\"\n";
 
@@ -25,6 +27,7 @@ fn versions_are_in_the_order_of_the_api_server_and_names_are_those_of_the_stored
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("src")).unwrap();
     std::fs::write(folder.path().join("Cargo.toml"), MANIFEST).unwrap();
+    std::fs::write(folder.path().join("Cargo.lock"), lock::text([MANIFEST])).unwrap();
     std::fs::write(folder.path().join("src/lib.rs"), text).unwrap();
     let (tree, found) = SourceTree::load(folder.path()).unwrap();
     assert!(found.is_empty(), "{}", found.render(false));

@@ -143,6 +143,9 @@ fn every_command_twice_changes_nothing() {
         let before = sandbox.files();
         sandbox.run(command).code(again);
         assert_eq!(sandbox.files(), before, "{command}");
+        if command == CREATE {
+            sandbox.lock();
+        }
     }
 }
 
@@ -233,7 +236,7 @@ fn a_lock_file_follows_its_manifest() {
     for (has_lock, asks_cargo) in [(true, true), (false, false)] {
         let sandbox = Sandbox::project("");
         if has_lock {
-            sandbox.file("Cargo.lock", "version = 4\n");
+            sandbox.lock();
         }
         let output = sandbox.command(CREATE).env("CARGO", "/nonexistent/cargo").output().unwrap();
         assert!(output.status.success());

@@ -13,6 +13,7 @@ use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use snapbox::data::DataFormat;
 use snapbox::{Assert, Data};
 
+use crate::lock;
 use crate::sandbox::Sandbox;
 
 fn check(file: &Path) {
@@ -34,6 +35,9 @@ fn check(file: &Path) {
     let manifest =
         format!("[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\n{}\n", dependencies.join("\n"));
     std::fs::create_dir(folder.path().join("src")).unwrap();
+    if name != "no-lock" {
+        std::fs::write(folder.path().join("Cargo.lock"), lock::text([manifest.as_str()])).unwrap();
+    }
     std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
     std::fs::write(folder.path().join("src/lib.rs"), &text).unwrap();
 
@@ -121,7 +125,7 @@ fn refusal(dependencies: &[&str], locked: &[&str]) -> Option<String> {
     let (_, found) = crd::crds(&SourceTree::load(folder.path()).unwrap().0);
     let mut found = found.iter();
     let refused = found.next().map(|diagnostic| {
-        assert_eq!(diagnostic.code, Code::DependencyVersion);
+        assert!([Code::DependencyVersion, Code::NewRelease, Code::NoLock].contains(&diagnostic.code));
         assert_eq!(diagnostic.code.severity(), Severity::Error);
         diagnostic.message.clone()
     });
@@ -135,41 +139,44 @@ fn projects_on_other_versions_are_refused() {
     let kube = "kube = { version = \"5\", features = [\"derive\"] }";
     let serde = "serde = \"1\"";
     let schemars = "schemars = \"1\"";
-    let usual = &[kube, serde, schemars];
+    let usual = &["kube = { version = \">=1\", features = [\"derive\"] }", serde, "schemars = \">=0.8\""];
     let lock = |kube: &'static str, schemars: &'static str| {
         vec!["x 0.1.0 kube schemars serde serde_json", kube, schemars, "serde 1.0.229", "serde_json 1.0.145 serde"]
     };
-    assert_eq!(refusal(usual, &[]), None);
-    assert_eq!(refusal(usual, &lock("kube 5.0.0", "schemars 1.2.3")), None);
-    assert_eq!(refusal(usual, &lock("kube 5.1.2", "schemars 1.2.3")), None);
-    let locked = |version: &str| {
-        Some(format!("schemars is locked at {version}, but the schemas made here are those of schemars 1.2.3"))
-    };
-    for (version, line) in [
-        ("1.0.4", "schemars 1.0.4"),
-        ("1.1.0", "schemars 1.1.0"),
-        ("1.2.0", "schemars 1.2.0"),
-        ("1.2.4", "schemars 1.2.4"),
-        ("1.3.0", "schemars 1.3.0"),
+    let open = "without a `Cargo.lock` it is open on which releases of kube and schemars the project is";
+    let new =
+        |what: &str| Some(format!("{what} is newer than this program, which does not know what it changed in CRDs"));
+    let old = |what: &str| Some(format!("{what}: what it makes of types is only known to the compiler"));
+    assert_eq!(refusal(usual, &[]).as_deref(), Some(open));
+    for (kube, schemars, expected) in [
+        ("kube 5.0.0", "schemars 1.2.3", None),
+        ("kube 2.0.0", "schemars 1.0.0", None),
+        ("kube 3.1.0", "schemars 1.2.0", None),
+        ("kube 5.1.2", "schemars 1.2.3", new("kube 5.1.2")),
+        ("kube 5.0.0", "schemars 1.2.4", new("schemars 1.2.4")),
+        ("kube 5.0.0", "schemars 1.3.0", new("schemars 1.3.0")),
+        ("kube 1.1.0", "schemars 1.2.3", old("kube is locked at 1.1.0")),
+        ("kube 5.0.0", "schemars 0.8.22", old("schemars is locked at 0.8.22")),
+        (
+            "kube 5.0.0",
+            "schemars 1.2.3 local",
+            Some("schemars does not come from a registry, so its code may be any".to_owned()),
+        ),
     ] {
-        assert_eq!(refusal(usual, &lock("kube 5.0.0", line)), locked(version));
-        let exactly = format!("schemars = \"={version}\"");
-        let asked =
-            format!("schemars is asked for as `={version}`, but the schemas made here are those of schemars 1.2.3");
-        assert_eq!(refusal(&[kube, serde, &exactly], &[]), Some(asked));
+        assert_eq!(refusal(usual, &lock(kube, schemars)), expected, "{kube} {schemars}");
     }
-    let patched = "schemars does not come from a registry, but the schemas made here are those of schemars 1.2.3";
-    assert_eq!(refusal(usual, &lock("kube 5.0.0", "schemars 1.2.3 local")).as_deref(), Some(patched));
-    let four = "kube = { version = \"4\", features = [\"derive\"] }";
-    let other = "kube is locked at 4.2.0, but the schemas made here are those of kube 5";
-    assert_eq!(refusal(&[four, serde, schemars], &lock("kube 4.2.0", "schemars 1.2.3")).as_deref(), Some(other));
-    let other = "kube is asked for as `4`, but the schemas made here are those of kube 5";
-    assert_eq!(refusal(&[four, serde, schemars], &[]).as_deref(), Some(other));
+    let verified =
+        &[usual[0], usual[1], usual[2], "[package.metadata.memcached-sdk]", "verified = [\"schemars 1.2.4\"]"];
+    assert_eq!(refusal(verified, &lock("kube 5.0.0", "schemars 1.2.4")), None);
+    assert_eq!(refusal(verified, &lock("kube 5.0.0", "schemars 1.2.5")), new("schemars 1.2.5"));
+    let behind = Some("`Cargo.lock` has no schemars, which `Cargo.toml` asks for".to_owned());
+    assert_eq!(refusal(usual, &["x 0.1.0 kube", "kube 5.0.0"]), behind);
 
     // Two of them: which one a derive of the project is of, only its manifest can say.
+    let old_schemars = old("schemars is locked at 0.8.22");
     let old = "old = { package = \"schemars\", version = \"0.8\" }";
     let both = ["x 0.1.0 kube schemars~0.8.22 schemars~1.2.3 serde", "kube 5.0.0", "schemars 0.8.22", "schemars 1.2.3"];
-    assert_eq!(refusal(&[kube, serde, schemars, old], &both), locked("0.8.22"));
+    assert_eq!(refusal(&[kube, serde, schemars, old], &both), old_schemars);
     let of_another =
         ["x 0.1.0 kube schemars~1.2.3 y", "y 1.0.0 schemars~0.8.22", "kube 5.0.0", "schemars 0.8.22", "schemars 1.2.3"];
     assert_eq!(refusal(&[kube, serde, schemars, "y = \"1\""], &of_another), None);
@@ -217,6 +224,11 @@ fn commands_have_codes_of_their_own() {
         (Code::LongProjectName, format!("{init} --project-name {long} --dry-run"), ""),
         (Code::MarkerSyntax, "generate rbac".to_owned(), "// +kubebuilder:rbac:groups=apps,verbs\n"),
         (
+            Code::RbacElsewhere,
+            "rbac derive".to_owned(),
+            "pub fn namespace() -> String {\n    std::env::var(\"OPERATOR_NAMESPACE\").unwrap()\n}\n",
+        ),
+        (
             Code::RbacNotFollowed,
             "rbac derive".to_owned(),
             "pub async fn ask(client: kube::Client, request: http::Request<Vec<u8>>) {\n    let _ = client.request_text(request).await;\n}\n",
@@ -237,7 +249,8 @@ fn commands_have_codes_of_their_own() {
                 let sandbox = Sandbox::new();
                 sandbox
                     .file("Cargo.toml", "[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\n")
-                    .file("src/lib.rs", source);
+                    .file("src/lib.rs", source)
+                    .lock();
                 sandbox
             }
         };
@@ -269,7 +282,7 @@ fn golden(code: Code, text: &str) {
 }
 
 /// Of codes that need cargo, git or rustfmt the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 13] = [
+const ELSEWHERE: [(Code, &str); 17] = [
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),
@@ -281,6 +294,10 @@ const ELSEWHERE: [(Code, &str); 13] = [
     (Code::MissingCrd, "engine.rs"),
     (Code::NoGit, "init.rs"),
     (Code::NotFetched, "create_api.rs"),
+    (Code::NotGenerated, "new_release.rs"),
+    (Code::NotRecorded, "new_release.rs"),
+    (Code::OnlyRead, "kinds.rs"),
+    (Code::ReleaseDiffers, "new_release.rs"),
     (Code::Syntax, "any_project.rs"),
     (Code::Unformatted, "tidy.rs"),
 ];

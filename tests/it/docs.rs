@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory as _;
 use memcached_sdk::cli::Cli;
 use memcached_sdk::diagnostic::{Code, Severity};
+use memcached_sdk::schema::release::{NEWEST, OLDEST, TABLE};
 use memcached_sdk::source::marker::{ArgumentType, ELSEWHERE, MARKERS};
 
 #[test]
@@ -52,6 +53,25 @@ fn the_reference_of_diagnostics_is_in_sync() {
         let _ = writeln!(page, "| `{}` | {severity} | {} |", code.as_str(), code.description().replace('|', "\\|"));
     }
     in_sync("docs/reference/diagnostics.md", &page);
+}
+
+#[test]
+fn the_reference_of_releases_is_in_sync() {
+    let mut page = String::from(
+        "# Releases of kube and schemars\n\n\
+         `crd()` of the same types differs from release to release. The source is read as the releases in `Cargo.lock` read it:\n\n\
+         | Package | Oldest | Newest |\n|---|---|---|\n",
+    );
+    for ((package, oldest), (_, newest)) in OLDEST.iter().zip(NEWEST) {
+        let _ = writeln!(page, "| {} | {oldest} | {newest} |", package.name());
+    }
+    page += "\nWhat a CRD shows of them, and which release it came with; the others changed nothing that it shows:\n\n\
+             | Package | Since | Change |\n|---|---|---|\n";
+    for row in TABLE {
+        let _ = writeln!(page, "| {} | {} | {} |", row.package.name(), row.since, row.what);
+    }
+    page += "\nTypes of k8s-openapi are read from the sources of the release and the feature that the project uses, from 0.26 on.\n";
+    in_sync("docs/reference/releases.md", &page);
 }
 
 #[test]

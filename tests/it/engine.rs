@@ -4,7 +4,7 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::time::Duration;
 
 use snapbox::{assert_data_eq, str};
@@ -26,13 +26,18 @@ struct Project {
 impl Project {
     /// Names are not shared: cargo tells packages in one target folder apart by them.
     fn at(name: &str, files: &[(&str, &str)]) -> Self {
-        static BUILDING: Mutex<()> = Mutex::new(());
-        let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-        Self { sandbox: Sandbox::lasting(name, files), _building: building }
+        Self { sandbox: Sandbox::lasting(name, files), _building: generated::building() }
     }
 
     /// With the dependencies of the sample.
     fn new(name: &str, change: impl FnOnce(&mut DocumentMut), files: &[(&str, &str)]) -> Self {
+        let project = Self::unlocked(name, change, files);
+        project.lock();
+        project
+    }
+
+    /// The same with the lock file of the sample, in which other members are.
+    fn unlocked(name: &str, change: impl FnOnce(&mut DocumentMut), files: &[(&str, &str)]) -> Self {
         let project = Self::at(name, files);
         let mut manifest = generated::manifest(name);
         change(&mut manifest);
@@ -40,6 +45,13 @@ impl Project {
         project.sandbox.file("Cargo.toml", &manifest.to_string());
         project.sandbox.file("Cargo.lock", &lock.replace("\"memcached-operator\"", &format!("\"{name}\"")));
         project
+    }
+
+    /// Here the manager is no member, so what only its tests need goes.
+    fn lock(&self) {
+        let update = ["update", "--workspace", "--offline", "--quiet"];
+        let output = generated::cargo(self.sandbox.root(), &update).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     fn command(&self, arguments: &str) -> Command {
@@ -123,6 +135,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
   |                            ^^^^
   |
   = help: say it with `extend(…)`
+1 of 2 kinds can't be written: `--exclude Thing.example.com` leaves them out, `--keep-going` writes the others
 
 "#]]
     );
@@ -130,7 +143,7 @@ error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
     let said = project.generate("").success().err();
     assert!(
         said.starts_with(
-            "compiling `engine-bin`, because one thing needs the compiler:\n  \
+            "compiling `engine-bin`, because 1 of 2 kinds needs the compiler, `Thing.example.com`:\n  \
              src/api/v1.rs:4:28: `transform = …` runs code, in `Thing.spec.size` [schema-code]\n\
              the first time may take minutes; `--engine static` fails instead\n"
         ),
@@ -185,7 +198,7 @@ fn a_member_of_a_workspace() {
         manifest["dependencies"]["k"]["workspace"] = value(true);
         manifest["dependencies"]["common"]["path"] = value("../common");
     };
-    let project = Project::new("engine-member", change, &[]);
+    let project = Project::unlocked("engine-member", change, &[]);
     let manifest = project.sandbox.read("Cargo.toml");
     let member = "crates(kube_core = \"::k::core\")";
     let thing = resource("Thing", "    pub size: common::Size,\n    pub doc: String,\n")
@@ -205,6 +218,7 @@ fn a_member_of_a_workspace() {
     project.sandbox.file("common/Cargo.toml", common).file("common/src/lib.rs", size);
     project.sandbox.file("op/Cargo.toml", &manifest).file("op/src/main.rs", main);
     project.sandbox.file("op/src/api.rs", &thing).file("op/src/lib.rs", &lib);
+    project.lock();
     let build = || {
         let output = generated::cargo(&project.sandbox.path("op"), &["build"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -280,12 +294,12 @@ error[hidden-resource]: a macro derives `CustomResource`, and what it declares i
         said,
         str![[r#"
 error[compile-failed]: `not a path` is not the path of a type
- --> Cargo.toml:[..]:40
-  |
-[..] | metadata = { memcached-sdk = { crds = ["not a path"] } }
-  |                                        ^^^^^^^^^^^^
-  |
-  = help: write it from the root of the crate: `api::v1::Foo`
+  --> Cargo.toml:10:40
+   |
+10 | metadata = { memcached-sdk = { crds = ["not a path"] } }
+   |                                        ^^^^^^^^^^^^
+   |
+   = help: write it from the root of the crate: `api::v1::Foo`
 
 "#]]
     );
@@ -382,13 +396,25 @@ fn the_crdgen_of_the_project() {
   "changes": [],
   "diagnostics": [
     {
+      "code": "only-read",
+      "severity": "warning",
+      "message": "nothing calls `crd()` of `Other.example.com`, as is done for other kinds: it may be an API of others that is only read",
+      "help": "leave out what is only read: `--exclude Other.example.com`",
+      "kinds": [
+        "Other.example.com"
+      ]
+    },
+    {
       "code": "list-kind",
       "severity": "note",
       "message": "the CRD has no `listKind`, which the API server fills in: `Thing`",
       "file": "src/lib.rs",
       "line": 4,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored"
+      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "kinds": [
+        "Thing.example.com"
+      ]
     },
     {
       "code": "unknown-format",
@@ -397,7 +423,10 @@ fn the_crdgen_of_the_project() {
       "file": "src/lib.rs",
       "line": 5,
       "column": 9,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`"
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`",
+      "kinds": [
+        "Thing.example.com"
+      ]
     },
     {
       "code": "missing-crd",
@@ -406,7 +435,10 @@ fn the_crdgen_of_the_project() {
       "file": "src/lib.rs",
       "line": 11,
       "column": 12,
-      "help": "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`"
+      "help": "make it print every CRD, or remove `crdgen` from `[package.metadata.memcached-sdk]`",
+      "kinds": [
+        "Other.example.com"
+      ]
     }
   ]
 }
@@ -443,7 +475,10 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 3,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored"
+      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "kinds": [
+        "Bare.example.com"
+      ]
     },
     {
       "code": "unknown-format",
@@ -452,7 +487,10 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 4,
       "column": 9,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`"
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`",
+      "kinds": [
+        "Bare.example.com"
+      ]
     },
     {
       "code": "not-structural",
@@ -461,7 +499,10 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 13,
       "column": 10,
-      "help": "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types"
+      "help": "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types",
+      "kinds": [
+        "Chosen.example.com"
+      ]
     },
     {
       "code": "crd-panic",
@@ -469,7 +510,10 @@ fn types_that_can_not_answer() {
       "message": "`crd()` of `Sized` panics at src/lib.rs:30:5: no size is known",
       "file": "src/lib.rs",
       "line": 19,
-      "column": 12
+      "column": 12,
+      "kinds": [
+        "Sized.example.com"
+      ]
     },
     {
       "code": "crd-panic",
@@ -477,7 +521,10 @@ fn types_that_can_not_answer() {
       "message": "`crd()` of `Gone` ends the process: exit status: 7",
       "file": "src/lib.rs",
       "line": 25,
-      "column": 12
+      "column": 12,
+      "kinds": [
+        "Gone.example.com"
+      ]
     }
   ]
 }
@@ -544,7 +591,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 fn with_cargo(script: &str, lib: &str) -> (Sandbox, impl Fn(&str) -> Command + use<>) {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::new();
-    sandbox.file("src/lib.rs", lib).file("Cargo.toml", &generated::manifest("op").to_string());
+    sandbox.file("src/lib.rs", lib).file("Cargo.toml", &generated::manifest("op").to_string()).lock();
     sandbox.file("bin/cargo", &format!("#!/bin/sh\n{script}\n"));
     let program = sandbox.path("bin/cargo");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -592,6 +639,32 @@ error[serde-attribute]: unknown serde field attribute `renam`, in `Other.spec`
    |             ^^^^^
 
 "#]]);
+}
+
+/// What cargo would choose only cargo knows.
+#[cfg(unix)]
+#[test]
+fn without_a_lock_file_cargo_chooses() {
+    let (sandbox, command) = with_cargo("exit 1", &resource("Thing", "    size: i32,\n"));
+    sandbox.finish("", &mut command("--check")).code(3);
+    std::fs::remove_file(sandbox.path("Cargo.lock")).unwrap();
+    sandbox.finish("", &mut command("")).code(1).stderr(str![[r#"
+compiling `op`, because one thing needs the compiler:
+  Cargo.toml:1:1: without a `Cargo.lock` it is open on which releases of kube and schemars the project is [no-lock]
+the first time may take minutes; `--engine static` fails instead
+error[compile-failed]: cargo can't read the manifest of `op`; what it says is above
+
+error[no-lock]: without a `Cargo.lock` it is open on which releases of kube and schemars the project is
+ --> Cargo.toml:1:1
+  |
+1 | [workspace]
+  | ^
+  |
+  = help: run `cargo generate-lockfile`
+
+"#]]);
+    let lines = sandbox.finish("", &mut command("--engine static")).code(1).err();
+    assert!(lines.contains("error[no-lock]") && lines.contains("help: run `cargo generate-lockfile`"), "{lines}");
 }
 
 #[cfg(unix)]

@@ -7,6 +7,7 @@ const CRD: &str = "config/crd/bases/cache.example.com_memcacheds.yaml";
 fn project() -> Sandbox {
     let sandbox = Sandbox::project("");
     sandbox.run("create api --group cache --version v1alpha1 --kind Memcached").success();
+    sandbox.lock();
     sandbox
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use memcached_sdk::edit::kustomization;
 
@@ -13,6 +13,13 @@ use crate::sandbox::files;
 /// The target folder that all generated projects share.
 pub(crate) fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("projects")
+}
+
+/// The right to build there, until what was built has run: members and path dependencies of one name have one file there,
+/// whatever the project.
+pub(crate) fn building() -> MutexGuard<'static, ()> {
+    static BUILDING: Mutex<()> = Mutex::new(());
+    BUILDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lock file that all generated projects start from.
@@ -79,6 +86,7 @@ impl Project {
 
     /// Other projects of this name may be built while this one runs, so it runs a copy.
     fn build(self) -> Self {
+        let _building = building();
         let output = self.cargo(&["build", "--locked"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         std::fs::copy(target().join("debug/memcached-operator"), &self.binary).unwrap();
@@ -110,6 +118,7 @@ impl Project {
         let project = Self::generate(folder);
         let controller = project.path("src/controller/memcached.rs");
         std::fs::write(&controller, edit(&std::fs::read_to_string(&controller).unwrap())).unwrap();
+        let _building = building();
         let output = project.cargo(&["build", "--release", "--locked"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         std::fs::copy(target().join("release/memcached-operator"), &project.binary).unwrap();
@@ -171,6 +180,7 @@ impl Project {
 #[test]
 fn a_changed_byte_of_a_crd_is_found() {
     let project = Project::generate("changed-crd");
+    let _building = building();
     let test = || project.cargo(&["test", "--locked", "--test", "crds"]).output().unwrap();
     let output = test();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -8,6 +8,7 @@
     reason = "tests write files, print, and may be plain"
 )]
 
+mod answers;
 mod any_project;
 mod bad_input;
 mod chaos;
@@ -29,8 +30,11 @@ mod generate;
 mod generated;
 mod http;
 mod init;
+mod kinds;
 mod load;
+mod lock;
 mod manager;
+mod new_release;
 mod node;
 mod oracle;
 mod plan;

@@ -1,10 +1,12 @@
 //! The compiler judges: the CRDs read from source equal what `crd()` returns when the same files are compiled.
 //!
-//! A crate holds every file of `fixtures/types` and a number of seeded edits of the Memcached sample's types. Its
+//! A crate holds every file of `fixtures/types` and `fixtures/releases/types`, and a number of seeded edits of the Memcached sample's types. Its
 //! program prints all CRDs. A file names its resources in a line `//! crds: …`, and those that are refused although
-//! they compile in lines `//! refused: Kind code`; both lists are checked in both directions.
+//! they compile in lines `//! refused: Kind code`; both lists are checked in both directions. A line `//! kube: …` says
+//! which releases of kube a file is meant for.
 
 mod edits;
+mod releases;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,11 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use memcached_sdk::api;
+use memcached_sdk::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use memcached_sdk::manifest::crd;
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use serde_json::Value;
 
-use crate::generated;
+use crate::{answers, generated};
 
 const SEED: u64 = 0x006d_656d_6361_6368;
 const EDITS: usize = 48;
@@ -24,6 +27,7 @@ const EDITS: usize = 48;
 /// `module kind` → the CRD, or nothing when `crd()` panics.
 pub(crate) type Crds = BTreeMap<String, Option<Value>>;
 
+#[derive(Clone)]
 pub(crate) struct Module {
     pub(crate) name: String,
     text: String,
@@ -31,6 +35,8 @@ pub(crate) struct Module {
     types: Vec<String>,
     /// Kinds that are refused, with the code.
     refused: BTreeMap<String, String>,
+    /// The releases of kube that it is meant for.
+    pub(crate) kube: semver::VersionReq,
 }
 
 impl Module {
@@ -50,10 +56,18 @@ impl Module {
             .map(|line| line.split_once(' ').expect("kind and code"))
             .map(|(kind, code)| (kind.to_owned(), code.to_owned()))
             .collect();
-        Module { name: name.to_owned(), text, types, refused }
+        let kube = list("//! kube: ").first().map_or(semver::VersionReq::STAR, |releases| releases.parse().unwrap());
+        Module { name: name.to_owned(), text, types, refused, kube }
     }
 
-    fn keys(&self) -> BTreeSet<String> {
+    /// The description is one that is written here, or that kube makes.
+    pub(crate) fn says(&self, description: &str) -> bool {
+        description.starts_with("Auto-generated derived type for ")
+            || description.lines().all(|line| self.text.contains(line.trim()))
+    }
+
+    /// `module kind` of each root type.
+    pub(crate) fn keys(&self) -> BTreeSet<String> {
         self.types.iter().map(|path| format!("{} {}", self.name, path.rsplit("::").next().unwrap())).collect()
     }
 }
@@ -74,35 +88,33 @@ fn seed() -> u64 {
 fn oracle() -> &'static Oracle {
     static ORACLE: OnceLock<Oracle> = OnceLock::new();
     ORACLE.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut modules = Vec::new();
-        let mut files: Vec<PathBuf> =
-            root.join("tests/fixtures/types").read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
-        files.sort();
-        for file in files {
-            let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
-            modules.push(Module::new(&name, std::fs::read_to_string(&file).unwrap()));
-        }
-        let sample = "tests/samples/memcached-operator/src/api/v1alpha1/memcached.rs";
-        let sample = std::fs::read_to_string(root.join(sample)).unwrap();
-        let sample = sample.replacen("//! ", "//! crds: Memcached\n//! ", 1);
+        let mut modules = answers::present().modules();
         // The same with the line ends of Windows, whatever git makes of the file.
-        let lines = std::fs::read_to_string(root.join("tests/fixtures/types/lines.rs")).unwrap();
-        modules.push(Module::new("crlf", lines.replace('\n', "\r\n")));
+        let lines = modules.iter().find(|module| module.name == "lines").unwrap().text.replace('\n', "\r\n");
+        modules.push(Module::new("crlf", lines));
         let [manifest, lock] = like_the_sample("oracle");
-        let included = ("src/included.txt", "three\r\n four\r\n".to_owned());
-        for (index, text) in edits::many(&sample, seed(), EDITS).into_iter().enumerate() {
+        for (index, text) in edits::many(&sample(), seed(), EDITS).into_iter().enumerate() {
             modules.push(Module::new(&format!("edit_{index:02}"), text));
         }
-        Oracle::ask("oracle", modules, &[manifest, lock, included])
+        let files: Vec<_> = [manifest, lock].into_iter().chain(answers::included()).collect();
+        Oracle::ask("oracle", modules, &files)
     })
+}
+
+/// The types of the Memcached sample.
+pub(crate) fn sample() -> String {
+    let path = "tests/samples/memcached-operator/src/api/v1alpha1/memcached.rs";
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    text.replacen("//! ", "//! crds: Memcached\n//! ", 1)
 }
 
 /// Manifest and lock file with the Memcached sample's dependencies, features and profile, so that all share one build of
 /// each dependency.
 pub(crate) fn like_the_sample(name: &str) -> [(&'static str, String); 2] {
     let manifest = generated::manifest(name).to_string();
-    [("Cargo.toml", manifest), ("Cargo.lock", std::fs::read_to_string(generated::lock()).unwrap())]
+    let lock = std::fs::read_to_string(generated::lock()).unwrap();
+    let lock = lock.replacen("\"memcached-operator\"", &format!("\"{name}\""), 1);
+    [("Cargo.toml", manifest), ("Cargo.lock", lock)]
 }
 
 /// The same of the crate of types of other crates.
@@ -118,12 +130,18 @@ pub(crate) fn like_foreign(name: &str) -> [(&'static str, String); 2] {
 fn foreign() -> &'static Oracle {
     static ORACLE: OnceLock<Oracle> = OnceLock::new();
     ORACLE.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/foreign");
-        let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
-        let module = Module::new("foreign", text("types/foreign.rs"));
-        let files = ["Cargo.toml", "Cargo.lock", "parts/Cargo.toml", "parts/src/lib.rs"];
-        Oracle::ask("foreign", vec![module], &files.map(|path| (path, text(path))))
+        let (modules, files) = foreign_crate();
+        Oracle::ask("foreign", modules, &files)
     })
+}
+
+/// The files of that crate.
+pub(crate) fn foreign_crate() -> answers::Crate {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/foreign");
+    let text = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let module = Module::new("foreign", text("types/foreign.rs"));
+    let files = ["Cargo.toml", "Cargo.lock", "parts/Cargo.toml", "parts/src/lib.rs"];
+    (vec![module], files.map(|path| (path, text(path))).to_vec())
 }
 
 impl Oracle {
@@ -137,6 +155,19 @@ impl Oracle {
     }
 }
 
+/// The same with this lock file, whatever was there before.
+pub(crate) fn write_locked(folder: &Path, modules: &[Module], given: &[(&str, String)]) {
+    let lock = given.iter().find(|(path, _)| *path == "Cargo.lock").map(|(path, text)| (folder.join(path), text));
+    if let Some((path, text)) = lock
+        && std::fs::read_to_string(&path).ok().as_ref() != Some(text)
+    {
+        std::fs::create_dir_all(folder).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    write(folder, modules, given);
+}
+
+/// A crate whose program prints all CRDs.
 pub(crate) fn write(folder: &Path, modules: &[Module], given: &[(&str, String)]) {
     let mut main = String::from("#![allow(deprecated, non_camel_case_types, unused)]\n");
     for module in modules {
@@ -182,25 +213,42 @@ pub(crate) fn compile(folder: &Path) -> Result<Crds, String> {
     Ok(crds.into_iter().map(|(key, crd)| (key, (!crd.is_null()).then(|| crd::canonical(crd)))).collect())
 }
 
-/// What is read, `module code` of every finding, and all of them as text.
-pub(crate) fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
+/// What is read, and all findings. A resource that is refused is not there.
+pub(crate) fn ask(folder: &Path) -> (Crds, Diagnostics) {
     let loaded = SourceTree::load_with(folder, &FeatureSelection::default(), &Pending::default());
     let (mut tree, mut diagnostics) = loaded.unwrap();
     let ((apis, found), read) = tree.settle(api::all);
     diagnostics.extend(found);
     diagnostics.extend(read);
-    let module = |path: &str| path.trim_start_matches("src/").trim_end_matches(".rs").to_owned();
     let mut crds = Crds::new();
     for api in &apis {
-        let key = format!("{} {}", module(&api.origin.path), api.root);
-        let crd = crd::single(api).map_err(|diagnostic| diagnostics.push(diagnostic)).ok();
-        assert!(crds.insert(key, crd).is_none(), "one resource of a kind in a file");
+        let key = format!("{} {}", file_stem(&api.origin.path), api.root);
+        let crd = crd::single(api);
+        if !matches!(&crd, Err(diagnostic) if diagnostic.code != Code::NotStructural) {
+            assert!(crds.insert(key, crd.as_ref().ok().cloned()).is_none(), "one resource of a kind in a file");
+        }
+        crd.map_err(|diagnostic| diagnostics.push(diagnostic)).ok();
     }
+    // What is wrong with the project is wrong with each resource.
+    let project = |it: &Diagnostic| it.origin.as_ref().is_none_or(|origin| !origin.path.ends_with(".rs"));
+    if diagnostics.iter().any(|it| it.code.severity() == Severity::Error && project(it)) {
+        crds.clear();
+    }
+    (crds, diagnostics)
+}
+
+fn file_stem(path: &str) -> &str {
+    path.trim_start_matches("src/").trim_end_matches(".rs")
+}
+
+/// What is read, `module code` of every finding, and all of them as text.
+pub(crate) fn read(folder: &Path) -> (Crds, BTreeSet<String>, String) {
+    let (crds, diagnostics) = ask(folder);
     let mut findings = BTreeSet::new();
     let mut rendered = String::new();
     for diagnostic in &diagnostics {
         let origin = diagnostic.origin.as_ref().expect("every finding says where");
-        findings.insert(format!("{} {}", module(&origin.path), diagnostic.code));
+        findings.insert(format!("{} {}", file_stem(&origin.path), diagnostic.code));
         writeln!(rendered, "{}:{:?}: {} [{}]", origin.path, origin.line_column(), diagnostic.message, diagnostic.code)
             .unwrap();
     }
@@ -261,7 +309,7 @@ fn crds_of_all_constructs_equal_the_compiled_ones() {
 
 #[test]
 fn crds_of_types_of_other_crates_equal_the_compiled_ones() {
-    assert_eq!(check(foreign(), |_| true), 3);
+    assert_eq!(check(foreign(), |_| true), 4);
 }
 
 /// Arguments that a type does not have: the compiler refuses them, so nothing may be made of them.

@@ -3,16 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use serde_json::Value;
 
 use crate::generated;
 use crate::samples::MULTI_GROUP;
 use crate::sandbox::{OFFLINE, Sandbox, files};
-
-/// Cargo locks the target folder anyway; waiting here keeps its messages out of the output.
-static BUILDING: Mutex<()> = Mutex::new(());
 
 /// What is unused is warned of, whatever else is an error.
 const CLIPPY: [&str; 5] = ["--", "-D", "warnings", "--force-warn", "unused_crate_dependencies"];
@@ -49,12 +45,12 @@ fn place(name: &str, project: &Path) -> PathBuf {
 /// Calls cargo in the folder of a package, with the versions of the Memcached sample.
 pub(crate) fn with_the_lock_file(folder: &Path, build: impl Fn(&dyn Fn(&[&str]))) {
     std::fs::copy(generated::lock(), folder.join("Cargo.lock")).unwrap();
-    let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _building = generated::building();
     build(&|arguments| drop(cargo(folder, arguments)));
 }
 
 fn check(name: &str, project: &Path) {
-    let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _building = generated::building();
     let folder = place(name, project);
     cargo(&folder, &["fmt", "--check"]);
     let mut unused = unused(&folder);
@@ -120,7 +116,7 @@ fn an_unused_dependency_is_found() {
     let sandbox = project("unused", "", &[]);
     sandbox.replace("Cargo.toml", "\n[dependencies]\n", "\n[dependencies]\nfnv = \"1\"\n");
     sandbox.replace("Cargo.toml", "\n[profile.dev]\n", "\n[dev-dependencies]\nbase64 = \"0.22\"\n\n[profile.dev]\n");
-    let _building = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _building = generated::building();
     let found = unused(&place("unused", sandbox.root()));
     assert_eq!(found, ["base64", "fnv", "k8s_openapi"].map(str::to_owned).into());
 }

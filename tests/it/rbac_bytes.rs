@@ -164,7 +164,7 @@ fn findings(grants: &[Grant]) -> Diagnostics {
     let home = Home::default();
     let comparison =
         Comparison { usages: &[], doubts: &[], grants, optional: &[], waived: &[], home: &home, by_hand: true };
-    comparison.findings(&comparison.missing())
+    comparison.findings(&comparison.missing(|_| true))
 }
 
 /// The line is that of the file, not that of the document in it.

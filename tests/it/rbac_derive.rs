@@ -307,6 +307,101 @@ fn functions_of_other_packages_count_where_they_are_called() {
     sandbox.run("rbac explain list --workspace --paths op").success().stdout("");
 }
 
+/// A package with two programs: what each needs, with what both share.
+pub(crate) fn programs() -> Sandbox {
+    let sandbox = package();
+    let lib = "use k8s_openapi::api::core::v1::{Node, Pod, Secret};\nuse kube::{Api, Client};\n\
+               pub async fn agent(client: Client) {\n    Api::<Node>::all(client.clone()).get(\"a\").await;\n    shared(client).await;\n}\n\
+               pub async fn operator(client: Client) {\n    shared(client).await;\n}\n\
+               async fn shared(client: Client) {\n    Api::<Pod>::all(client).list(&lp).await;\n}\n\
+               pub async fn offered(client: Client) {\n    Api::<Secret>::all(client).get(\"a\").await;\n}\n";
+    let main = |name: &str, kind: &str| {
+        format!(
+            "use k8s_openapi::api::core::v1::{kind};\n\
+             // +kubebuilder:rbac:groups=core,resources={}s,verbs=delete\n\
+             async fn main() {{\n    op::{name}(client()).await;\n    \
+             kube::Api::<{kind}>::all(client()).delete(\"a\", &dp).await;\n    \
+             kube::Api::<k8s_openapi::api::core::v1::Pod>::all(client()).list(&lp).await;\n}}\n",
+            kind.to_lowercase()
+        )
+    };
+    sandbox
+        .file("src/lib.rs", lib)
+        .file("src/main.rs", &main("operator", "Service"))
+        .file("src/bin/node-agent.rs", &main("agent", "Endpoint").replace("Endpoint", "Event"));
+    sandbox
+}
+
+/// `--bin` asks about one program: what only another one calls is left out, what nothing calls is not.
+#[test]
+fn programs_are_told_apart() {
+    let sandbox = programs();
+    let secret = "src/lib.rs:14:32: get secrets cluster-wide: Api<Secret>::get\n";
+    let node = "src/lib.rs:4:38: get nodes cluster-wide: Api<Node>::get\n";
+    sandbox.run("rbac explain get --bin op").success().stdout(secret);
+    sandbox.run("rbac explain get --bin node-agent").success().stdout(format!("{node}{secret}"));
+    sandbox.run("rbac explain get").success().stdout(format!("{node}{secret}"));
+    sandbox
+        .run("rbac explain delete --bin op")
+        .success()
+        .stdout("src/main.rs:5:41: delete services cluster-wide: Api<Service>::delete\n");
+    let wrong = sandbox.run("rbac derive --bin agent").code(2);
+    assert!(wrong.err().contains("there is no binary `agent`"), "{wrong}");
+    assert!(wrong.err().contains("there are `node_agent`, `op`"), "{wrong}");
+}
+
+/// What a macro declares in another package is said where it is called, and nowhere else.
+#[test]
+fn functions_of_macros_of_other_packages_are_said() {
+    let sandbox = Sandbox::new();
+    let main = "async fn run(store: &common::Store) {\n    store.pods().await;\n    store.name();\n    store.put(\"pods\").await;\n}\n\
+                trait Pods {\n    async fn pods(&self);\n}\nimpl Pods for common::Store {\n    async fn pods(&self) {\n        \
+                common::Store::pods(self).await;\n    }\n}\nfn main() {}\n";
+    let common = "use k8s_openapi::api::core::v1::Pod;\nuse kube::{Api, Client};\npub struct Store(pub Client);\n\
+                  macro_rules! reads {\n    ($name:ident, $kind:ty) => {\n        impl Store {\n            \
+                  pub async fn $name(&self) {\n                Api::<$kind>::all(self.0.clone()).list(&lp).await;\n            \
+                  }\n        }\n    };\n}\nreads!(pods, Pod);\n";
+    sandbox
+        .file("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"op\", \"common\"]\n")
+        .file("op/Cargo.toml", &format!("{MANIFEST}common = {{ path = \"../common\" }}\n"))
+        .file("op/src/main.rs", main)
+        .file("common/Cargo.toml", &MANIFEST.replace("\"op\"", "\"common\""))
+        .file("common/src/lib.rs", common);
+    let doubts = |package: &str| {
+        let json: serde_json::Value =
+            serde_json::from_str(&sandbox.run(&format!("rbac derive -o json -p {package}")).success().out()).unwrap();
+        let found = json["diagnostics"].as_array().unwrap().iter();
+        found.map(|found| format!("{}:{} {}", found["file"], found["line"], found["message"])).collect::<Vec<_>>()
+    };
+    let said = "\"the macro `reads!` may make requests, and is not read\"";
+    assert_eq!(doubts("common"), [format!("\"common/src/lib.rs\":13 {said}")]);
+    assert_eq!(doubts("op"), [2, 11].map(|line| format!("\"op/src/main.rs\":{line} {said}")));
+}
+
+/// An environment variable holds the own namespace where the manifests say so; otherwise it is said.
+#[test]
+fn manifests_say_what_environment_variables_are() {
+    let sandbox = package();
+    let main = "use k8s_openapi::api::core::v1::Pod;\nuse kube::{Api, Client};\n\
+                async fn run(client: Client) {\n    let namespace = std::env::var(\"OPERATOR_NAMESPACE\").unwrap();\n    \
+                Api::<Pod>::namespaced(client, &namespace).list(&lp).await;\n}\nfn main() {}\n";
+    sandbox.file("src/main.rs", main);
+    let own = "src/main.rs:5:48: list pods in the namespace of the operator: Api<Pod>::list\n";
+    let any = "src/main.rs:5:48: list pods in any namespace: Api<Pod>::list\n";
+    let run = sandbox.run("rbac explain pods").success();
+    assert_eq!(run.out(), any);
+    let said = "warning[rbac-elsewhere]: `OPERATOR_NAMESPACE` is not known to be the namespace that the operator is in";
+    assert!(run.err().contains(said), "{run}");
+    let manifest =
+        "env:\n- name: OPERATOR_NAMESPACE\n  valueFrom:\n    fieldRef:\n      fieldPath: metadata.namespace\n";
+    sandbox.file("deploy/operator.yaml", manifest);
+    sandbox.run("rbac explain pods").success().stdout(own).stderr("");
+    sandbox.file("deploy/other.yaml", "env:\n  - name: OPERATOR_NAMESPACE\n    value: managed\n");
+    sandbox.run("rbac explain pods").success().stdout(any);
+    sandbox.replace("src/main.rs", "OPERATOR_NAMESPACE", "POD_NAMESPACE");
+    sandbox.run("rbac explain pods").success().stdout(own).stderr("");
+}
+
 /// A PROJECT file of another tool says nothing of this crate.
 #[test]
 fn a_project_of_another_tool_is_none() {

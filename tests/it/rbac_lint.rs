@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use snapbox::data::DataFormat;
 use snapbox::{Assert, Data};
 
-use crate::rbac_derive::{LOCK, MANIFEST};
+use crate::rbac_derive::{LOCK, MANIFEST, programs};
 use crate::sandbox::Sandbox;
 
 fn fixtures() -> Vec<PathBuf> {
@@ -94,6 +94,193 @@ fn scaffolds_have_no_finding() {
     }
 }
 
+/// A finding shows a call of the program, and says how many others there are; markers of other programs are not judged.
+#[test]
+fn findings_are_about_the_program() {
+    let sandbox = programs();
+    let run = sandbox.run("rbac lint --bin op").code(1);
+    let missing = "error[rbac-missing]: `Api<Pod>::list` and 1 more call need `list pods`, which nothing declares\n --> src/main.rs:6:";
+    assert!(run.err().contains(missing), "{run}");
+    assert!(!run.err().contains("rbac-excess") && !run.err().contains("nodes"), "{run}");
+    let run = sandbox.run("rbac lint").code(1);
+    assert!(run.err().contains("`Api<Pod>::list` and 2 more calls need `list pods`"), "{run}");
+}
+
+/// `--paths` asks about calls: one inside is enough, and excess is nothing that a part of the code shows.
+#[test]
+fn findings_of_some_files() {
+    let sandbox = programs();
+    let judged = "with `--paths` excess is not judged\n";
+    let run = sandbox.run("rbac lint --paths src/lib.rs").code(1);
+    assert!(
+        run.err().contains("and 2 more calls need `list pods`, which nothing declares\n  --> src/lib.rs:11:"),
+        "{run}"
+    );
+    assert!(run.err().ends_with(&format!("3 findings; {judged}")), "{run}");
+    sandbox.file(
+        "src/bin/node-agent.rs",
+        "// +kubebuilder:rbac:groups=core,resources=endpoints,verbs=get\nfn main() {}\n",
+    );
+    let run = sandbox.run("rbac lint --paths src/bin").success();
+    assert_eq!(run.err(), format!("no call in these files lacks a permission; {judged}"));
+    assert!(sandbox.run("rbac lint").code(1).err().contains("nothing in the code uses `get endpoints`"));
+}
+
+/// Where a call could not be followed nothing is clear; a marker beside it that no other call uses names what it needs.
+#[test]
+fn what_could_not_be_followed_is_no_all_clear() {
+    let code = |marker: &str| {
+        format!(
+            "{marker}use kube::{{Api, Client}};\nasync fn run(client: Client, path: String) {{\n    \
+             client.request_text(http::Request::get(path).body(vec![])?).await;\n    \
+             Api::<k8s_openapi::api::core::v1::Pod>::all(client).list(&lp).await;\n}}\nfn main() {{}}\n\
+             // +kubebuilder:rbac:groups=core,resources=pods,verbs=list\n"
+        )
+    };
+    let sandbox = package(&code(""));
+    let run = sandbox.run("rbac lint").success();
+    assert!(run.err().contains("= help: name its permissions in a `+kubebuilder:rbac` marker\n"), "{run}");
+    assert!(run.err().ends_with("no finding, but 1 call could not be followed\n"), "{run}");
+    let role =
+        "kind: ClusterRole\nmetadata: {name: op}\nrules:\n- {apiGroups: [''], resources: [pods], verbs: [list]}\n";
+    sandbox.file("role.yaml", role);
+    let run = sandbox.run("rbac lint --role role.yaml").success();
+    assert!(run.err().contains("= help: look that a role has its permissions, and say so"), "{run}");
+    assert!(!run.err().contains("+kubebuilder"), "{run}");
+    sandbox.file("src/main.rs", &code("// +kubebuilder:rbac:urls=/stats,verbs=get\n"));
+    sandbox.run("rbac lint").success().stderr("the declared permissions are those that the code uses\n");
+    // In another file it may be about something else.
+    sandbox.file("src/main.rs", &(code("") + "mod other;\n"));
+    sandbox.file("src/other.rs", "// +kubebuilder:rbac:urls=/stats,verbs=get\n");
+    assert!(sandbox.run("rbac lint").success().err().contains("rbac-not-followed"));
+}
+
+const RELEASED: &str = "\
+kind: Role
+metadata: {name: op, namespace: release}
+rules:
+- {apiGroups: [''], resources: [configmaps, pods, secrets], verbs: [get]}
+---
+kind: ClusterRole
+metadata: {name: op}
+rules:
+- {apiGroups: [''], resources: [services], verbs: [list, watch]}
+---
+kind: RoleBinding
+metadata: {name: op, namespace: release}
+roleRef: {kind: Role, name: op}
+subjects: [{kind: ServiceAccount, name: op, namespace: HOME}]
+---
+kind: ClusterRoleBinding
+metadata: {name: op}
+roleRef: {kind: ClusterRole, name: op}
+subjects: [{kind: ServiceAccount, name: op, namespace: HOME}]
+---
+kind: Deployment
+metadata: {name: op, namespace: HOME}
+spec:
+  template:
+    spec:
+      serviceAccountName: op
+      containers:
+      - name: op
+        args: [--watch=FLAG]
+        env:
+        - name: TARGET
+          value: VARIABLE
+";
+
+/// A Role serves the namespace that it is in: the operator's own, the one that the manifests tell it, or that of an object.
+#[test]
+fn a_role_holds_in_its_namespace() {
+    let code = "use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret, Service};\nuse kube::{Api, Client};\n\
+                #[derive(clap::Parser)]\nstruct Args {\n    #[arg(long)]\n    watch: String,\n}\n\
+                async fn run(client: Client, args: Args) {\n    \
+                Api::<Pod>::default_namespaced(client.clone()).get(\"a\").await;\n    \
+                let target = std::env::var(\"TARGET\").unwrap();\n    \
+                Api::<Secret>::namespaced(client.clone(), &target).get(\"a\").await;\n    \
+                Api::<ConfigMap>::namespaced(client.clone(), &args.watch).get(\"a\").await;\n    \
+                Api::<Service>::all(client).watch(&wp, \"0\").await;\n}\nfn main() {}\n";
+    let sandbox = package(code);
+    for (home, flag, variable, expected) in [
+        ("release", "release", "release", ""),
+        ("other", "release", "release", "pods"),
+        ("release", "other", "release", "configmaps"),
+        ("release", "release", "other", "secrets"),
+    ] {
+        let manifest = RELEASED.replace("HOME", home).replace("FLAG", flag).replace("VARIABLE", variable);
+        sandbox.file("all.yaml", &manifest.replace("[list, watch]", "[watch]"));
+        let run = sandbox.run("rbac lint --role all.yaml -o json");
+        let report: serde_json::Value = serde_json::from_str(&run.out()).unwrap();
+        let found = report["diagnostics"].as_array().unwrap().iter().filter(|found| found["code"] == "rbac-missing");
+        let found: Vec<&str> = found.map(|found| found["message"].as_str().unwrap()).collect();
+        if expected.is_empty() {
+            assert!(found.is_empty(), "{run}");
+        } else {
+            let wanted = format!("`get {expected}`, which no role declares where it is needed");
+            assert!(found.len() == 1 && found[0].contains(&wanted), "{home} {flag} {variable}: {run}");
+        }
+    }
+    let of_objects = code.replace("std::env::var(\"TARGET\").unwrap()", "service.namespace().unwrap_or_default()");
+    sandbox.file("src/main.rs", &of_objects);
+    let run = sandbox.run("rbac lint --role all.yaml").code(1);
+    assert!(run.err().contains("needs `get secrets`, which no role declares where it is needed"), "{run}");
+    // An operator that reads objects of one namespace only does its work there.
+    sandbox.file(
+        "src/main.rs",
+        &of_objects.replace("Api::<Service>::all(client)", "Api::<Service>::default_namespaced(client)"),
+    );
+    let run = sandbox.run("rbac lint --role all.yaml");
+    assert!(!run.err().contains("secrets"), "{run}");
+}
+
+/// The help for a wildcard says where the rest is used.
+#[test]
+fn wildcards_are_replaced_where_they_are_used() {
+    let code = "use k8s_openapi::api::core::v1::{ConfigMap, Pod};\nuse kube::{Api, Client};\nasync fn run(client: Client) {\n    \
+                Api::<Pod>::all(client.clone()).list(&lp).await;\n    Api::<ConfigMap>::namespaced(client.clone(), \"settings\").get(\"a\").await;\n    \
+                Api::<ConfigMap>::default_namespaced(client).get(\"a\").await;\n}\nfn main() {}\n";
+    let sandbox = package(code);
+    sandbox.file(
+        "role.yaml",
+        "kind: ClusterRole\nmetadata: {name: op}\nrules:\n- {apiGroups: ['*'], resources: ['*'], verbs: [get, list]}\n",
+    );
+    let run = sandbox.run("rbac lint --role role.yaml").code(1);
+    for place in ["# in a Role in the namespace of the operator\n", "# in a Role in the namespace `settings`\n"] {
+        assert_eq!(run.err().matches(place).count(), 1, "{run}");
+    }
+}
+
+/// What the manager could request with other flags excuses no marker.
+#[test]
+fn an_election_that_is_off_excuses_nothing() {
+    let excess = |sandbox: &Sandbox| {
+        let report: serde_json::Value = serde_json::from_str(&sandbox.run("rbac lint -o json").out()).unwrap();
+        let found = report["diagnostics"].as_array().unwrap().iter();
+        let found = found.filter(|found| found["code"] == "rbac-excess" && found["file"] == "src/main.rs");
+        found.map(|found| found["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let sandbox = Sandbox::project("");
+    let markers = "// +kubebuilder:rbac:groups=core,resources=pods,verbs=get;delete\n\
+                   // +kubebuilder:rbac:groups=core,resources=nodes,verbs=get\n\n";
+    let main = sandbox.read("src/main.rs");
+    sandbox.file("src/main.rs", &format!("{main}{markers}"));
+    sandbox.replace("Cargo.toml", "path = \"manager\"", "path = \"manager\", features = [\"leader-for-life\"]");
+    let nodes = "nothing in the code uses `get nodes`";
+    assert_eq!(excess(&sandbox), ["nothing in the code uses `get,delete pods`", nodes]);
+    sandbox.replace(
+        "config/default/kustomization.yaml",
+        "#components:\n#- ../components/leader-for-life\n",
+        "components:\n- ../components/leader-for-life\n",
+    );
+    assert_eq!(excess(&sandbox), [nodes]);
+    let patch = "config/components/leader-for-life/manager_args_patch.yaml";
+    let takeover =
+        "- op: add\n  path: /spec/template/spec/containers/0/args/-\n  value: --leader-election-takeover-after=1m\n";
+    sandbox.file(patch, &(sandbox.read(patch) + takeover));
+    assert_eq!(excess(&sandbox), [""; 0]);
+}
+
 /// Each change of a scaffolded project to what its files declare is found, where it was made.
 #[test]
 fn what_config_binds_counts() {
@@ -158,6 +345,8 @@ fn the_permissions_of_a_leader_for_life_belong_to_a_feature_of_the_manager() {
         said.contains("rbac-excess]: nothing in the code uses `get,delete pods`") && said.contains("1 finding"),
         "{said}"
     );
+    sandbox.replace("config/default/kustomization.yaml", component, &component.replace('#', ""));
+    sandbox.run("rbac lint").code(1);
     feature(&sandbox);
     sandbox.run("rbac lint").success();
 }

@@ -290,6 +290,7 @@ fn operator(name: &str, flags: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("init --domain example.com --project-name {name} {OFFLINE} {flags}")).success();
     sandbox.run("create api --group cache --version v1alpha1 --kind Memcached --image memcached:1.6-alpine").success();
+    sandbox.lock();
     sandbox
 }
 

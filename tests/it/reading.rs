@@ -7,6 +7,8 @@ use std::path::Path;
 use memcached_sdk::manifest::{crd, rbac};
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 
+use crate::lock;
+
 const MANIFEST: &str =
     "[package]\nname = \"op\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\nschemars = \"1\"\nserde = \"1\"\n";
 const DERIVES: &str = "serde::Deserialize, serde::Serialize, schemars::JsonSchema";
@@ -14,6 +16,7 @@ const DERIVES: &str = "serde::Deserialize, serde::Serialize, schemars::JsonSchem
 /// Writes a package given as one text, each file after a line `//- path`.
 fn write(folder: &Path, text: &str) {
     std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
+    std::fs::write(folder.join("Cargo.lock"), lock::text([MANIFEST])).unwrap();
     for file in text.split("//- ").skip(1) {
         let (path, text) = file.split_once('\n').unwrap();
         let path = folder.join(path);

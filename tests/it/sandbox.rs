@@ -8,6 +8,8 @@ use std::process::{Command, Output, Stdio};
 use snapbox::IntoData;
 use tempfile::TempDir;
 
+use crate::lock;
+
 /// The flags of every project in a test that is not about toolchains or the network.
 pub(crate) const OFFLINE: &str = "--fetch-deps=false --skip-toolchain-check";
 
@@ -42,6 +44,19 @@ impl Sandbox {
         let sandbox = Self::new();
         sandbox.run(&format!("init --domain example.com --project-name demo {OFFLINE} {flags}")).success();
         sandbox
+    }
+
+    /// Writes the lock file of all packages.
+    pub(crate) fn lock(&self) -> &Self {
+        self.lock_in("")
+    }
+
+    /// The same for a package or workspace in a folder.
+    pub(crate) fn lock_in(&self, folder: &str) -> &Self {
+        let files = files(&self.path(folder));
+        let manifests = files.iter().filter(|(path, _)| path.ends_with("Cargo.toml"));
+        let text = lock::text(manifests.map(|(_, text)| text.as_str()));
+        self.file(&Path::new(folder).join("Cargo.lock").to_string_lossy(), &text)
     }
 
     pub(crate) fn root(&self) -> &Path {

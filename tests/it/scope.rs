@@ -8,6 +8,7 @@ fn project(flags: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("init --domain example.com --project-name demo {OFFLINE} {flags}")).success();
     sandbox.run("create api --group cache --version v1alpha1 --kind Memcached").success();
+    sandbox.lock();
     sandbox
 }
 

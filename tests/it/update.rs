@@ -101,7 +101,7 @@ fn with_the_module() -> Sandbox {
 #[test]
 fn a_project_with_the_module_is_led_to_the_crate() {
     let sandbox = with_the_module();
-    sandbox.file("src/manager/mine.rs", "// mine\n");
+    sandbox.file("src/manager/mine.rs", "// mine\n").lock();
     let before = sandbox.files();
     let refused = sandbox.run("create api --group cache --version v1 --kind Other").code(1).err();
     assert!(refused.contains("run `memcached-sdk update` first"), "{refused}");
@@ -130,7 +130,7 @@ fn a_project_with_the_module_is_led_to_the_crate() {
     for path in ["Dockerfile", ".dockerignore"] {
         assert_eq!(after[path], Sandbox::project("").read(path), "{path}");
     }
-    sandbox.run("rbac lint").success();
+    sandbox.lock().run("rbac lint").success();
     sandbox.run("generate --check").success();
     sandbox.run("update --check").success();
     sandbox.run("create api --group cache --version v1 --kind Other").success();

@@ -14,6 +14,7 @@ use crate::manifest::{crd, yaml};
 use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
+use crate::source::kind_name;
 
 /// Where manifests go. Paths are relative to [`Self::base`].
 #[derive(Debug)]
@@ -108,6 +109,12 @@ impl Output {
             let groups: BTreeSet<&str> = crds.iter().map(|crd| crd::group(&crd.value)).collect();
             let stale =
                 if manifests.complete { stale(draft, crd_folder, project, &groups, &written)? } else { Vec::new() };
+            // Those that were not chosen are not gone.
+            let stale: Vec<RelPath> = stale
+                .into_iter()
+                .filter(|(_, name)| !manifests.kinds.all.contains(name))
+                .map(|(path, _)| path)
+                .collect();
             removes = !stale.is_empty();
             for path in stale {
                 draft.remove(path);
@@ -198,7 +205,8 @@ fn below(folder: &str, name: &str) -> Result<RelPath, Problem> {
     if folder.is_empty() { RelPath::new(name) } else { RelPath::new(format!("{folder}/{name}")) }
 }
 
-/// The CRDs that an earlier run wrote: files named as we name them, of a group of the source or of the project.
+/// The CRDs that an earlier run wrote, each with its kind: files named as we name them, of a group of the source or of the
+/// project.
 /// What somebody else has put into the folder stays.
 fn stale(
     draft: &Draft,
@@ -206,7 +214,7 @@ fn stale(
     project: Option<&Project>,
     groups: &BTreeSet<&str>,
     written: &BTreeSet<RelPath>,
-) -> Result<Vec<RelPath>> {
+) -> Result<Vec<(RelPath, String)>> {
     let ours = |group: &str| {
         let resources = project.iter().flat_map(|project| &project.resources);
         let domain = project.and_then(|project| project.domain.as_ref());
@@ -227,7 +235,8 @@ fn stale(
         let Some(text) = draft.read(&path)? else { continue };
         let Ok(crd) = serde_yaml::from_str::<Value>(&text) else { continue };
         if crd["kind"] == "CustomResourceDefinition" && crd::file_name(&crd) == name && ours(crd::group(&crd)) {
-            stale.push(path);
+            let kind = crd["spec"]["names"]["kind"].as_str().unwrap_or_default();
+            stale.push((path, kind_name(kind, crd::group(&crd))));
         }
     }
     stale.sort();

@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::super::{Outcome, Report, Usage as Misuse, apply};
-use super::Code;
+use super::{Asked, Code};
 use crate::cli::{LintArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::{self, Diagnostics, Origin, Problem, Severity};
 use crate::manifest::rbac::ROLE;
 use crate::plan::{Draft, RelPath};
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::declared::{Grant, Home, Manifests};
+use crate::rbac::derive::Doubt;
 use crate::rbac::lint::{Comparison, Missing, fix};
-use crate::rbac::{Permission, Target};
+use crate::rbac::{Permission, Scope, Target};
 use crate::term::{Term, Verbosity};
 
 pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcome> {
@@ -23,7 +24,8 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
         let problem = Problem::new("`--dry-run`, `--diff`, `--check` and `--force` are for `--fix`");
         return Err(Misuse(problem.help("without `--fix` nothing is written")).into());
     }
-    let mut code = Code::read(&args.features, &args.packages)?;
+    let mut code =
+        Code::read(&args.features, &args.packages, Asked { program: args.bin.as_deref(), manifests: &args.role })?;
     if code.found.has_errors() || code.of_markers.has_errors() {
         let mut found = code.found;
         found.extend(code.of_markers);
@@ -41,7 +43,8 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
         home: &declared.home,
         by_hand: !args.role.is_empty(),
     };
-    let mut missing = comparison.missing();
+    let wanted = code.wanted(&args.packages.paths)?;
+    let mut missing = comparison.missing(&wanted);
     // A marker that nothing can bind is a finding of its own.
     missing.retain(|missing| declared.found.is_empty() || !missing.is_in(&code.markers));
     let (fixed, left) = if args.fix { fixable(&missing, &code) } else { (Vec::new(), missing.clone()) };
@@ -49,11 +52,18 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
     if args.role.is_empty() {
         found.extend(code.of_markers.clone());
     }
-    found.extend(code.found.clone());
+    found.extend(code.found.iter().filter(|found| !is_of_doubts(found, &code.doubts)).cloned().collect());
+    let by_hand = comparison.by_hand;
+    let doubts: Vec<&Doubt> = code.doubts.iter().filter(|doubt| by_hand || !comparison.is_named(doubt)).collect();
+    found.extend(doubts.iter().map(|doubt| doubt.diagnostic(by_hand)).collect());
     found.extend(declared.found);
     let mut found = allow::apply(&found, &mut code.allows);
-    found = only_in(&found, &code, &args.packages.paths)?;
+    if !args.packages.paths.is_empty() {
+        found = only_in(&found, wanted);
+    }
     found.sort();
+    let open = found.iter().filter(|found| found.code == diagnostic::Code::RbacNotFollowed).count();
+    let scope = Judged { in_paths: !args.packages.paths.is_empty(), open };
     let failed = found.iter().any(is_finding);
     if args.fix {
         let mut report = write(&code, &fixed, &args.write)?;
@@ -68,7 +78,7 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
     }
     term.diagnostics(&found);
     if term.verbosity() > Verbosity::Quiet {
-        term.status(&summary(&found));
+        term.status(&summary(&found, scope));
     }
     Ok(outcome)
 }
@@ -79,15 +89,33 @@ pub(super) fn report(outcome: Outcome, diagnostics: Diagnostics) -> Report {
 
 /// What the exit code tells of. That a call could not be followed is no fault of the permissions.
 fn is_finding(found: &diagnostic::Diagnostic) -> bool {
-    found.code.severity() < Severity::Note && found.code != diagnostic::Code::RbacNotFollowed
+    let says_only = [diagnostic::Code::RbacElsewhere, diagnostic::Code::RbacNotFollowed].contains(&found.code);
+    found.code.severity() < Severity::Note && !says_only
 }
 
-fn summary(found: &Diagnostics) -> String {
-    match found.iter().filter(|found| is_finding(found)).count() {
-        0 => "the declared permissions are those that the code uses".to_owned(),
-        1 => "1 finding".to_owned(),
-        count => format!("{count} findings"),
+/// What a report is about.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    /// Only some files: what others use is not asked.
+    in_paths: bool,
+    /// How many calls could not be followed.
+    open: usize,
+}
+
+fn summary(found: &Diagnostics, judged: Judged) -> String {
+    let paths = if judged.in_paths { "; with `--paths` excess is not judged" } else { "" };
+    match (found.iter().filter(|found| is_finding(found)).count(), judged) {
+        (0, Judged { in_paths: true, open: 0 }) => format!("no call in these files lacks a permission{paths}"),
+        (0, Judged { open: 0, .. }) => "the declared permissions are those that the code uses".to_owned(),
+        (0, Judged { open: 1, .. }) => format!("no finding, but 1 call could not be followed{paths}"),
+        (0, Judged { open, .. }) => format!("no finding, but {open} calls could not be followed{paths}"),
+        (1, _) => format!("1 finding{paths}"),
+        (count, _) => format!("{count} findings{paths}"),
     }
+}
+
+fn is_of_doubts(found: &diagnostic::Diagnostic, doubts: &[Doubt]) -> bool {
+    doubts.iter().any(|doubt| *found == doubt.diagnostic(false))
 }
 
 /// Who the operator is among those that files bind roles to.
@@ -115,7 +143,6 @@ pub(super) struct Declared {
 impl Declared {
     pub(super) fn read(code: &Code, files: &[PathBuf], operator: &Operator) -> Result<Self> {
         if !files.is_empty() {
-            let home = Home::default();
             let mut manifests = Manifests::of_files(&code.root, files)?;
             match operator {
                 Operator::Bound => manifests.choose(None)?,
@@ -123,7 +150,10 @@ impl Declared {
                 Operator::User(account) if manifests.has_bindings() => manifests.choose(Some(account))?,
                 Operator::User(_) => {}
             }
+            let cluster_wide = code.home.cluster_wide.clone();
+            let mut home = Home { namespace: manifests.namespace(), cluster_wide, ..Home::default() };
             let grants = manifests.grants(&home, &BTreeSet::new());
+            home.works_everywhere = works_everywhere(code, &grants, &home);
             let allows = allows(&grants);
             return Ok(Self { grants, home, allows, ..Self::default() });
         }
@@ -135,7 +165,8 @@ impl Declared {
         let scope = code.home.clone();
         let (markers, found) = scope.confine(code.markers.clone(), ROLE);
         let confined = scope.confined_to.unwrap_or_default();
-        let home = Home { namespace: Some(scope.own), confined, cluster_wide: scope.cluster_wide };
+        let home =
+            Home { namespace: Some(scope.own), confined, cluster_wide: scope.cluster_wide, works_everywhere: false };
         let manifests = Manifests::of_project(&code.root)?;
         let names = code.markers.iter().map(|marker| marker.role_name.as_str()).filter(|name| !name.is_empty());
         let names: BTreeSet<&str> = names.chain([ROLE]).collect();
@@ -144,10 +175,18 @@ impl Declared {
         let mut grants = manifests.of_markers(&markers, &home);
         grants.extend(manifests.grants(&home, &generated));
         let allows = allows(&grants);
-        let elects = code.usages.iter().any(|usage| usage.role == Some(ELECTION));
-        let optional = if elects && code.leader_for_life { leader_for_life() } else { Vec::new() };
+        let optional = if code.leader_for_life { leader_for_life(&manifests) } else { Vec::new() };
         Ok(Self { grants, optional, waived: waived(&manifests), home, allows, found })
     }
+}
+
+/// The operator watches objects of all namespaces, and may.
+fn works_everywhere(code: &Code, grants: &[Grant], home: &Home) -> bool {
+    code.usages.iter().any(|usage| {
+        let watches = matches!(usage.permission.verb.as_str(), "list" | "watch") && usage.scope == Scope::Cluster;
+        let Target::Resource { group, resource, .. } = &usage.permission.target else { return false };
+        watches && !home.is_cluster_wide(group, resource) && grants.iter().any(|grant| grant.allows(usage, home))
+    })
 }
 
 const ELECTION: &str = "leader-election-role";
@@ -160,13 +199,22 @@ fn waived(manifests: &Manifests) -> Vec<&'static str> {
     [(ELECTION, elects), (METRICS, asks)].into_iter().filter(|(_, needed)| !needed).map(|(role, _)| role).collect()
 }
 
-/// What an election for life needs, see `templates/init/config/components/leader-for-life`.
-fn leader_for_life() -> Vec<Permission> {
-    let permission =
-        |(resource, verb): (&str, &str)| Permission { target: Target::resource("", resource), verb: verb.to_owned() };
-    let needed =
-        [("configmaps", "get"), ("configmaps", "create"), ("pods", "get"), ("pods", "delete"), ("nodes", "get")];
-    needed.into_iter().map(permission).collect()
+/// What the manager requests with the flags that config/ sets: an election for life reads nodes only to take over.
+/// See `templates/init/config/components/leader-for-life`.
+fn leader_for_life(manifests: &Manifests) -> Vec<Permission> {
+    let needed: [(&str, &[_]); 2] = [
+        (
+            "--leader-election-mode=life",
+            &[("configmaps", "get"), ("configmaps", "create"), ("pods", "get"), ("pods", "delete")],
+        ),
+        ("--leader-election-takeover-after", &[("nodes", "get")]),
+    ];
+    let permission = |(resource, verb): &(&str, &str)| Permission {
+        target: Target::resource("", resource),
+        verb: (*verb).to_owned(),
+    };
+    let set = needed.iter().filter(|(flag, _)| manifests.has_flag(flag));
+    set.flat_map(|(_, permissions)| permissions.iter().map(permission)).collect()
 }
 
 /// The comments in the files of roles.
@@ -208,9 +256,11 @@ fn write(code: &Code, missing: &[Missing], args: &WriteArgs) -> Result<Report> {
     Ok(report)
 }
 
-/// The findings in files and folders that the command line names, if it names any.
-fn only_in(found: &Diagnostics, code: &Code, paths: &[PathBuf]) -> Result<Diagnostics> {
-    let wanted = code.wanted(paths)?;
-    let is_wanted = |found: &&diagnostic::Diagnostic| found.origin.as_ref().is_none_or(|origin| wanted(&origin.path));
-    Ok(found.iter().filter(is_wanted).cloned().collect())
+/// The findings in files and folders that the command line names. What is too much depends on the calls in all others.
+fn only_in(found: &Diagnostics, wanted: impl Fn(&str) -> bool) -> Diagnostics {
+    let of_all = [diagnostic::Code::RbacExcess, diagnostic::Code::RbacUnproven];
+    let is_wanted = |found: &&diagnostic::Diagnostic| {
+        !of_all.contains(&found.code) && found.origin.as_ref().is_none_or(|origin| wanted(&origin.path))
+    };
+    found.iter().filter(is_wanted).cloned().collect()
 }

@@ -117,6 +117,7 @@ impl Reader<'_> {
                 if let ("Some" | "Ok", Some(inner)) = (&*call.name, call.arguments.first().copied()) {
                     return self.expr(frame, inner, expected);
                 }
+                self.declared_by_macro(call.place, &call.name);
                 self.arguments_of(frame, &mut call);
                 Ty::Unknown
             }
@@ -317,6 +318,7 @@ impl Reader<'_> {
             return if of == "Manager" || &*name == "new" { ty.clone() } else { Ty::Unknown };
         }
         if let Some(id) = self.method(ty, &name) {
+            self.hidden_by_macro(ty, id, (call.place, &name));
             return self.associated_function(frame, ty, id, call);
         }
         self.arguments_of(frame, call);
@@ -342,7 +344,10 @@ impl Reader<'_> {
                 self.handed(path.split("::").next(), call);
                 self.made(ty, &name)
             }
-            _ => self.made(ty, &name),
+            _ => {
+                self.declared_by_macro(call.place, &name);
+                self.made(ty, &name)
+            }
         }
     }
 
@@ -387,6 +392,7 @@ impl Reader<'_> {
         if let Some(id) = self.method(&receiver, &call.name)
             && self.index.get(id).takes_self()
         {
+            self.hidden_by_macro(&receiver, id, (call.place, &call.name));
             return self.call_function(frame, id, Some(receiver), call);
         }
         if let Ty::Item(..) = &receiver
@@ -404,6 +410,12 @@ impl Reader<'_> {
 
     /// A method of a type that is not of the tree.
     fn builtin_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Ty {
+        self.method_of_macro(receiver, (call.place, &call.name), call.awaited);
+        if let Ty::Elsewhere(of) = receiver
+            && !IDENTITY.contains(&&*call.name)
+        {
+            return self.elsewhere_method(frame, of, call);
+        }
         if let Ty::Foreign(path, parts) = receiver
             && path.starts_with("kubert::")
             && let Some(answer) = self.kubert_method(frame, (path, parts), call)
@@ -517,6 +529,7 @@ impl Reader<'_> {
             | (Ty::Many(one), Ty::Many(other))
             | (Ty::Map(one), Ty::Map(other)) => self.may_be(one, other),
             (Ty::Tuple(one), Ty::Tuple(other)) => one.len() == other.len() && each(one, other),
+            (Ty::Foreign(path, _), Ty::Elsewhere(name)) => path.strip_prefix("kube::") == Some(&**name),
             (Ty::Foreign(path, _), text) if text.is_known_text() => matches!(&**path, "str" | "std::string::String"),
             _ => false,
         }
@@ -535,10 +548,16 @@ impl Reader<'_> {
             Ty::Foreign(path, _) => {
                 let krate = path.split("::").next().unwrap_or_default();
                 if krate == "k8s_openapi" || krate == "kube" || !self.tree.knows_kube(krate) {
-                    return;
+                    return self.clear(call.place);
                 }
+                if self.is_client(receiver) && (call.awaited || !call.explicit.is_empty()) {
+                    let (function, krate) = (name.to_owned(), krate.to_owned());
+                    return self.doubt(call.place, Cause::Crate { function, krate });
+                }
+                let krate = krate.to_owned();
+                self.handed(Some(&krate), call);
             }
-            _ => return,
+            _ => return self.clear(call.place),
         }
         let looks = table::METHODS.iter().any(|method| method.name == name && method.arguments == call.len());
         if looks && (table::is_telling(name) || has_params || self.is_plausible(frame, call)) {

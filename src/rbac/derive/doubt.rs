@@ -64,6 +64,16 @@ pub enum Cause {
         /// The function.
         function: String,
     },
+    /// A request to the cluster of another kubeconfig.
+    Cluster {
+        /// The call, such as `Api::get`.
+        call: String,
+    },
+    /// A namespace from an environment variable that may hold the operator's own one, or not.
+    Namespace {
+        /// The variable.
+        variable: String,
+    },
     /// A function of a crate that is built on kube.
     Crate {
         /// The function.
@@ -74,6 +84,11 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// There may be requests that no permission is known for; or else it is only about where they go.
+    pub fn hides_requests(&self) -> bool {
+        !matches!(self, Self::Cluster { .. } | Self::Namespace { .. })
+    }
+
     /// The verbs that a request may need; none if it may be any.
     pub fn verbs(&self) -> Vec<&str> {
         match self {
@@ -85,6 +100,8 @@ impl Cause {
             | Self::Module { .. }
             | Self::Macro { .. }
             | Self::Runs { .. }
+            | Self::Cluster { .. }
+            | Self::Namespace { .. }
             | Self::Crate { .. } => Vec::new(),
         }
     }
@@ -108,15 +125,30 @@ impl Cause {
             Self::Module { message } => format!("{message}, and what it requests is not known"),
             Self::Macro { name } => format!("the macro `{name}!` may make requests, and is not read"),
             Self::Runs { function } => format!("`{function}` is called in more ways than are told apart"),
+            Self::Cluster { call } => {
+                format!("`{call}` goes to the cluster of another kubeconfig, and needs no permission in this one")
+            }
+            Self::Namespace { variable } => format!(
+                "`{variable}` is not known to be the namespace that the operator is in: no manifest sets it from \
+                 `metadata.namespace`"
+            ),
             Self::Crate { function, krate } => {
                 format!("`{function}` of the crate `{krate}` may make requests, and is not read")
             }
         }
     }
 
-    fn help(&self) -> &'static str {
+    fn help(&self, by_hand: bool) -> &'static str {
         match self {
+            Self::Module { .. } if by_hand => "generate it first, or look that a role has its permissions",
+            _ if by_hand && self.hides_requests() => {
+                "look that a role has its permissions, and say so: `// memcached-sdk:allow(rbac-not-followed): reason`"
+            }
             Self::Patch { .. } => "for a server-side apply name the verb `create` in a marker",
+            Self::Cluster { .. } => "grant what it needs to the user of that kubeconfig",
+            Self::Namespace { .. } => {
+                "set it with `fieldRef`, or read `POD_NAMESPACE`; until then all namespaces are meant"
+            }
             Self::Module { .. } => "generate it first, or name its permissions in a `+kubebuilder:rbac` marker",
             _ => "name its permissions in a `+kubebuilder:rbac` marker",
         }
@@ -131,9 +163,17 @@ impl Doubt {
     }
 }
 
+impl Doubt {
+    /// What is said of it, beside roles that are written by hand or markers.
+    pub fn diagnostic(&self, by_hand: bool) -> Diagnostic {
+        let Self { origin, cause } = self;
+        let code = if cause.hides_requests() { Code::RbacNotFollowed } else { Code::RbacElsewhere };
+        Diagnostic::new(code, cause.message()).at(origin.clone()).help(cause.help(by_hand))
+    }
+}
+
 impl From<&Doubt> for Diagnostic {
     fn from(doubt: &Doubt) -> Self {
-        let Doubt { origin, cause } = doubt;
-        Self::new(Code::RbacNotFollowed, cause.message()).at(origin.clone()).help(cause.help())
+        doubt.diagnostic(false)
     }
 }

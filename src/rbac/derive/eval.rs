@@ -7,7 +7,7 @@ use syn::{Block, Expr, Fields, Item, Lit, Member, Pat, Stmt};
 
 use crate::source::{ItemRef, Namespace, Resolution};
 
-use super::fields::is_own_by_attribute;
+use super::fields::argument_of;
 use super::lower::{Scope, UNFOUND};
 use super::read::{DEREFS, Frame, Place, Reader};
 use super::types::{Gvk, Ty};
@@ -18,7 +18,9 @@ impl Frame {
     }
 
     pub(super) fn leave(&mut self) {
-        self.locals.pop();
+        for name in self.locals.pop().into_iter().flatten().map(|(name, _)| name) {
+            self.existing.remove(&name);
+        }
     }
 
     pub(super) fn local(&self, name: &str) -> Option<&Ty> {
@@ -26,12 +28,14 @@ impl Frame {
     }
 
     fn declare(&mut self, name: String, ty: Ty) {
+        self.existing.remove(&name);
         if let Some(names) = self.locals.last_mut() {
             names.insert(name, ty);
         }
     }
 
     fn assign(&mut self, name: &str, ty: Ty) {
+        self.existing.remove(name);
         if let Some(slot) = self.locals.iter_mut().rev().find_map(|names| names.get_mut(name)) {
             *slot = ty;
         }
@@ -116,6 +120,9 @@ impl Reader<'_> {
             }
         }
         self.bind(frame, &local.pat, &value);
+        if let Some(init) = &local.init {
+            self.note_existing(frame, &local.pat, &init.expr);
+        }
     }
 
     /// Gives the names of a pattern their types.
@@ -290,7 +297,11 @@ impl Reader<'_> {
         });
         field.map(|(_, field)| {
             let ty = self.lower(&scope, &field.ty);
-            if is_own_by_attribute(field) { ty.refine(&Ty::OwnNamespace) } else { ty }
+            let place = Place { module: scope.module, span: syn::spanned::Spanned::span(field) };
+            let (variable, flag) = argument_of(field);
+            let known = flag.and_then(|flag| self.flag_value(&flag));
+            let known = known.or_else(|| variable.and_then(|variable| self.variable_value(place, &variable)));
+            known.map_or(ty.clone(), |known| ty.refine(&known))
         })
     }
 
@@ -328,6 +339,9 @@ impl Reader<'_> {
             Expr::RawAddr(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Field(inner) => {
                 let base = self.expr(frame, &inner.base, none);
+                if is_object_namespace(inner) {
+                    return Ty::ObjectNamespace;
+                }
                 self.field(&base, &member(&inner.member))
             }
             Expr::Lit(literal) => match &literal.lit {
@@ -404,6 +418,7 @@ impl Reader<'_> {
                 for arm in &inner.arms {
                     frame.enter();
                     self.bind(frame, &arm.pat, &scrutinee);
+                    self.note_existing(frame, &arm.pat, &inner.expr);
                     let found = self.expr(frame, &arm.body, expected);
                     frame.leave();
                     if !diverges(&arm.body) {
@@ -415,6 +430,7 @@ impl Reader<'_> {
             Expr::Let(inner) => {
                 let value = self.expr(frame, &inner.expr, none);
                 self.bind(frame, &inner.pat, &value);
+                self.note_existing(frame, &inner.pat, &inner.expr);
                 Ty::foreign("bool")
             }
             Expr::While(inner) => {
@@ -557,6 +573,9 @@ impl Reader<'_> {
         if let Some(rest) = &inner.rest {
             self.expr(frame, rest, &owner);
         }
+        if owner.is_kube("Kubeconfig") {
+            return Ty::Elsewhere("Kubeconfig".into());
+        }
         if owner.is_kube("ApiResource") || owner.is_kube("GroupVersionKind") {
             return spelled(&texts).unwrap_or(owner);
         }
@@ -648,6 +667,12 @@ pub(super) fn member(member: &Member) -> String {
         Member::Named(name) => name.to_string(),
         Member::Unnamed(position) => position.index.to_string(),
     }
+}
+
+/// `object.metadata.namespace`
+fn is_object_namespace(field: &syn::ExprField) -> bool {
+    let is = |found: &Member, wanted: &str| matches!(found, Member::Named(name) if name == wanted);
+    is(&field.member, "namespace") && matches!(&*field.base, Expr::Field(metadata) if is(&metadata.member, "metadata"))
 }
 
 /// Nothing comes after it.

@@ -12,6 +12,7 @@ use syn::spanned::Spanned as _;
 use syn::{Block, Item};
 
 use super::doubt::Cause;
+use super::index::{FunctionId, Owner};
 use super::manager;
 use super::read::{Frame, Place, Reader};
 use super::types::Ty;
@@ -31,10 +32,21 @@ enum Value {
     Many(Vec<Value>),
 }
 
+/// A function that a macro declares.
+#[derive(Debug, Clone)]
+struct Written {
+    /// The macro.
+    by: String,
+    is_async: bool,
+    takes_self: bool,
+}
+
 /// The macros of the tree, and what became of their calls.
 #[derive(Debug, Default)]
 pub(super) struct Macros {
     rules: BTreeMap<String, Vec<ItemRef>>,
+    /// Functions that macros of other packages of the workspace declare, as far as they may make requests.
+    declared: BTreeMap<String, Written>,
     /// Those that something calls.
     called: BTreeSet<ItemRef>,
     depth: usize,
@@ -54,7 +66,70 @@ impl Macros {
                 rules.entry(name.to_string()).or_default().push(item);
             }
         }
-        Self { rules, ..Self::default() }
+        let mut macros = Self { rules, ..Self::default() };
+        macros.declared = macros.declarations(tree);
+        macros
+    }
+
+    /// What the calls of macros outside of functions declare, where another package of the workspace has them. The package's
+    /// own are told where they stand.
+    fn declarations(&self, tree: &SourceTree) -> BTreeMap<String, Written> {
+        let mut declared = BTreeMap::new();
+        for item in tree.all_items() {
+            let module = tree.module(item);
+            if tree.is_own(module) || tree.is_fetched(module) || manager::is_inside(tree, module) {
+                continue;
+            }
+            for call in calls(tree.item(item)) {
+                declared.extend(self.declaration(tree, module, call));
+            }
+        }
+        declared
+    }
+
+    fn declaration(&self, tree: &SourceTree, module: ModuleId, call: &syn::Macro) -> Vec<(String, Written)> {
+        let rules = self.named(tree, module, &call.path).map(|rules| tree.item(rules));
+        let rules = match rules {
+            Some(Item::Macro(rules)) => rules.mac.tokens.clone(),
+            _ => TokenStream::new(),
+        };
+        if !super::speaks_of_api(rules.clone()) && !super::speaks_of_api(call.tokens.clone()) {
+            return Vec::new();
+        }
+        let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let mut functions = Vec::new();
+        functions_in(rules, &mut functions);
+        functions_in(call.tokens.clone(), &mut functions);
+        let mut requesting: BTreeSet<usize> = BTreeSet::new();
+        // What calls a function that may make requests may make them, too.
+        loop {
+            let names: BTreeSet<&str> = requesting.iter().map(|at| functions[*at].name.as_str()).collect();
+            let is_requesting = |function: &Declared| {
+                super::speaks_of_api(function.body.clone()) || says_any(function.body.clone(), &names)
+            };
+            let more: BTreeSet<usize> =
+                (0..functions.len()).filter(|at| is_requesting(&functions[*at])).chain(requesting.clone()).collect();
+            if more == requesting {
+                break;
+            }
+            requesting = more;
+        }
+        let mut found = Vec::new();
+        for function in requesting.into_iter().map(|at| &functions[at]) {
+            let mut names = vec![function.name.clone()];
+            if function.name == COMPUTED {
+                words(call.tokens.clone(), &mut names);
+            }
+            let Declared { is_async, takes_self, .. } = *function;
+            let written = Written { by: name.clone(), is_async, takes_self };
+            found.extend(names.into_iter().map(|called| (called, written.clone())));
+        }
+        found
+    }
+
+    /// The function of this name that a macro may have declared.
+    fn declaring(&self, function: &str) -> Option<&Written> {
+        self.declared.get(function)
     }
 
     pub(super) fn start(&mut self) {
@@ -100,6 +175,39 @@ impl Reader<'_> {
         block
     }
 
+    /// Says that a function is not read because a macro of another package declares it.
+    pub(super) fn declared_by_macro(&mut self, place: Place, function: &str) {
+        if let Some(written) = self.macros.declaring(function) {
+            let name = written.by.clone();
+            self.doubt(place, Cause::Macro { name });
+        }
+    }
+
+    /// The same of a method. On a value of unknown type it may be another one: one that is async is waited for.
+    pub(super) fn method_of_macro(&mut self, receiver: &Ty, call: (Place, &str), awaited: bool) {
+        let (place, name) = call;
+        let Some(written) = self.macros.declaring(name).filter(|written| written.takes_self) else { return };
+        let may_be = match receiver {
+            Ty::Item(..) | Ty::Root(_) => true,
+            Ty::Param(_) | Ty::Unknown | Ty::Infer(_) => written.is_async == awaited,
+            _ => false,
+        };
+        if may_be {
+            self.declared_by_macro(place, name);
+        }
+    }
+
+    /// A method of a trait is not called where the type has one of the same name by itself, which a macro may have declared.
+    pub(super) fn hidden_by_macro(&mut self, receiver: &Ty, id: FunctionId, call: (Place, &str)) {
+        let of_trait = matches!(self.index.get(id).owner, Some(Owner::Impl(_, Some(_)) | Owner::Trait(..)));
+        if let Ty::Item(item, _) | Ty::Root(item) = receiver
+            && of_trait
+            && !self.tree.is_own(self.tree.module(*item))
+        {
+            self.declared_by_macro(call.0, call.1);
+        }
+    }
+
     /// Says that what a call of a macro writes is not read.
     pub(super) fn unread_call(&mut self, place: Place, item: ItemRef) {
         if let Item::Macro(rules) = self.tree.item(item)
@@ -131,6 +239,80 @@ impl Reader<'_> {
         let value = self.block(frame, block, &Ty::Unknown);
         self.macros.depth -= 1;
         value
+    }
+}
+
+/// The calls of macros that stand for items.
+fn calls(item: &Item) -> Vec<&syn::Macro> {
+    match item {
+        Item::Macro(call) if call.ident.is_none() => vec![&call.mac],
+        Item::Impl(block) => {
+            let calls = block.items.iter().filter_map(|item| match item {
+                syn::ImplItem::Macro(call) => Some(&call.mac),
+                _ => None,
+            });
+            calls.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A function in the tokens of a macro.
+struct Declared {
+    name: String,
+    is_async: bool,
+    takes_self: bool,
+    body: TokenStream,
+}
+
+/// The name of a function that a macro computes.
+const COMPUTED: &str = "$";
+
+fn functions_in(tokens: TokenStream, found: &mut Vec<Declared>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is = |at: usize, word: &str| matches!(tokens.get(at), Some(TokenTree::Ident(name)) if name == word);
+    for (at, token) in tokens.iter().enumerate() {
+        let name = match tokens.get(at + 1) {
+            Some(TokenTree::Ident(name)) if is(at, "fn") => name.to_string(),
+            Some(TokenTree::Punct(dollar)) if is(at, "fn") && dollar.as_char() == '$' => COMPUTED.to_owned(),
+            _ => {
+                if let TokenTree::Group(group) = token {
+                    functions_in(group.stream(), found);
+                }
+                continue;
+            }
+        };
+        let body = tokens[at..].iter().find_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group.stream()),
+            _ => None,
+        });
+        let is_async = at > 0 && is(at - 1, "async");
+        let inputs = tokens[at..].iter().find_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(group.stream()),
+            _ => None,
+        });
+        let takes_self = says_any(inputs.unwrap_or_default(), &BTreeSet::from(["self"]));
+        found.push(Declared { name, is_async, takes_self, body: body.unwrap_or_default() });
+    }
+}
+
+/// Tokens with one of these words.
+fn says_any(tokens: TokenStream, names: &BTreeSet<&str>) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(name) => names.contains(name.to_string().as_str()),
+        TokenTree::Group(group) => says_any(group.stream(), names),
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}
+
+/// All words.
+fn words(tokens: TokenStream, found: &mut Vec<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(name) => found.push(name.to_string()),
+            TokenTree::Group(group) => words(group.stream(), found),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
     }
 }
 

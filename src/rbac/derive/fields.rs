@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Expr, Item};
 
-use super::index::FunctionId;
 use super::read::Reader;
+use super::runs::{Live, RunId, Weight};
 use super::table;
 use super::types::Ty;
 use crate::source::{ItemRef, SourceTree};
@@ -20,8 +20,8 @@ type Field = (ItemRef, String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
     Own,
-    /// What this function is given.
-    Given(FunctionId),
+    /// A client of another cluster.
+    Elsewhere,
     Other,
 }
 
@@ -29,47 +29,51 @@ enum Source {
 pub(super) struct Fields {
     /// Types that only values tell.
     values: BTreeMap<Field, Ty>,
-    /// The fields that hold the own namespace, as the last pass found out.
-    own: BTreeSet<Field>,
+    /// The fields that hold the own namespace or a client of another cluster, as the last pass found out.
+    certain: BTreeMap<Field, Ty>,
     /// What this pass has seen.
-    sources: BTreeMap<Field, BTreeSet<Source>>,
+    sources: BTreeMap<Field, BTreeSet<(Source, Option<RunId>)>>,
     /// Fields of values whose type is not known.
     spoilt: BTreeSet<String>,
-    /// Functions that something calls.
-    called: BTreeSet<FunctionId>,
     learned: bool,
 }
 
 impl Fields {
     /// Begins to look at everything again.
     pub(super) fn start(&mut self) {
-        (self.learned, self.sources, self.spoilt, self.called) = Default::default();
+        (self.learned, self.sources, self.spoilt) = Default::default();
     }
 
     /// Whether there is anything to look at again for.
-    pub(super) fn finish(&mut self, tree: &SourceTree) -> bool {
-        let is_own = |(field, sources): &(&Field, &BTreeSet<Source>)| {
-            let counts = |source: &&Source| !matches!(source, Source::Given(id) if self.called.contains(id));
-            let counted: Vec<&Source> = sources.iter().filter(counts).collect();
-            counted == [&Source::Own] && !self.spoilt.contains(last(&field.1)) && is_made_here(tree, field.0)
+    pub(super) fn finish(&mut self, tree: &SourceTree, live: &Live) -> bool {
+        let certain = |(field, sources): (&Field, &BTreeSet<(Source, Option<RunId>)>)| {
+            let counted = sources.iter().filter(|(_, run)| live.weight(*run) == Weight::Counts);
+            let counted: BTreeSet<Source> = counted.map(|(source, _)| *source).collect();
+            let value = match Vec::from_iter(counted).as_slice() {
+                [Source::Own] => Ty::OwnNamespace,
+                [Source::Elsewhere] => Ty::Elsewhere("Client".into()),
+                _ => return None,
+            };
+            let is_certain = !self.spoilt.contains(last(&field.1)) && is_made_here(tree, field.0);
+            is_certain.then(|| (field.clone(), value))
         };
-        let own: BTreeSet<Field> = self.sources.iter().filter(is_own).map(|(field, _)| field.clone()).collect();
-        let changed = self.learned || own != self.own;
-        self.own = own;
+        let certain: BTreeMap<Field, Ty> = self.sources.iter().filter_map(certain).collect();
+        let changed = self.learned || certain != self.certain;
+        self.certain = certain;
         changed
     }
 
     /// Notes what a field is given; only what a declaration doesn't say is worth it.
-    pub(super) fn learn(&mut self, item: ItemRef, field: &str, value: &Ty) {
+    pub(super) fn learn(&mut self, item: ItemRef, field: &str, value: &Ty, run: Option<RunId>) {
         let key = (item, field.to_owned());
         let source = match value {
             // No value comes from there.
             Ty::Never => None,
             Ty::OwnNamespace => Some(Source::Own),
-            Ty::Given(id) => Some(Source::Given(*id)),
+            Ty::Elsewhere(_) => Some(Source::Elsewhere),
             _ => Some(Source::Other),
         };
-        self.sources.entry(key.clone()).or_default().extend(source);
+        self.sources.entry(key.clone()).or_default().extend(source.map(|source| (source, run)));
         let telling = |ty: &Ty| matches!(ty, Ty::Dynamic(_)) || matches!(ty, Ty::Api(_, reach) if !reach.is_empty());
         if !value.any(&telling) {
             return;
@@ -91,25 +95,10 @@ impl Fields {
         self.spoilt.insert(field.to_owned());
     }
 
-    /// Notes that a function is called with these arguments.
-    pub(super) fn call(&mut self, id: FunctionId, arguments: &[Ty]) {
-        if !arguments.contains(&Ty::Given(id)) {
-            self.called.insert(id);
-        }
-    }
-
-    /// Whether something calls a function with arguments of its own.
-    pub(super) fn is_called(&self, id: FunctionId) -> bool {
-        self.called.contains(&id)
-    }
-
     /// What is known of a field beyond its type.
     pub(super) fn get(&self, item: ItemRef, field: &str) -> Option<Ty> {
         let key = (item, field.to_owned());
-        if self.own.contains(&key) {
-            return Some(Ty::OwnNamespace);
-        }
-        self.values.get(&key).cloned()
+        self.certain.get(&key).or_else(|| self.values.get(&key)).cloned()
     }
 }
 
@@ -146,20 +135,27 @@ fn is_made_here(tree: &SourceTree, item: ItemRef) -> bool {
     derives.all(|path| harmless(&path))
 }
 
-/// An attribute of clap says that a field is the environment variable with the own namespace:
-/// `#[arg(long, env = "POD_NAMESPACE")]`.
-pub(super) fn is_own_by_attribute(field: &syn::Field) -> bool {
+/// The environment variable and the flag that a field is by an attribute of clap: `#[arg(long, env = "POD_NAMESPACE")]`.
+pub(super) fn argument_of(field: &syn::Field) -> (Option<String>, Option<String>) {
     let parsers = field
         .attrs
         .iter()
         .filter(|attribute| ["arg", "clap", "structopt"].iter().any(|name| attribute.path().is_ident(name)));
-    parsers.filter_map(|attribute| attribute.meta.require_list().ok()).any(|list| {
+    let (mut variable, mut flag) = (None, None);
+    for list in parsers.filter_map(|attribute| attribute.meta.require_list().ok()) {
         let tokens: Vec<_> = list.tokens.clone().into_iter().map(|token| token.to_string()).collect();
-        tokens.windows(3).any(|found| match found {
-            [name, equals, value] => {
-                name == "env" && equals == "=" && table::OWN_NAMESPACE.contains(&value.trim_matches('"'))
+        for at in 0..tokens.len() {
+            let value = tokens.get(at + 2).filter(|_| tokens.get(at + 1).is_some_and(|token| token == "="));
+            let value = value.map(|value| value.trim_matches('"').to_owned());
+            match tokens[at].as_str() {
+                "env" => variable = variable.or(value),
+                "long" => {
+                    let name = field.ident.as_ref().map(|name| name.to_string().replace('_', "-"));
+                    flag = value.or(name).map(|name| format!("--{name}"));
+                }
+                _ => {}
             }
-            _ => false,
-        })
-    })
+        }
+    }
+    (variable, flag)
 }

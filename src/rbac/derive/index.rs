@@ -42,30 +42,6 @@ impl<'a> Function<'a> {
         owner.into_iter().chain([&self.signature.generics])
     }
 
-    /// The positions, without the receiver, of parameters that are called like a namespace. Calls of a method of a trait
-    /// are not all known.
-    pub(super) fn namespaces(&self) -> Vec<usize> {
-        if !matches!(self.owner, None | Some(Owner::Impl(_, None))) || self.is_of_foreign_trait() {
-            return Vec::new();
-        }
-        let typed = self.signature.inputs.iter().filter_map(|input| match input {
-            syn::FnArg::Typed(input) => Some(&*input.pat),
-            syn::FnArg::Receiver(_) => None,
-        });
-        let named = |pattern: &syn::Pat| match pattern {
-            syn::Pat::Ident(found) => {
-                let name = found.ident.to_string();
-                name.contains("namespace") || name == "ns" || name.ends_with("_ns")
-            }
-            _ => false,
-        };
-        typed.enumerate().filter(|(_, pattern)| named(pattern)).map(|(position, _)| position).collect()
-    }
-
-    fn is_of_foreign_trait(&self) -> bool {
-        matches!(self.owner, Some(Owner::Impl(block, None)) if block.trait_.is_some())
-    }
-
     pub(super) fn takes_self(&self) -> bool {
         self.signature.receiver().is_some()
     }

@@ -112,11 +112,21 @@ impl Reader<'_> {
             Resolution::Unresolved(why) => {
                 let candidates = self.tree.through_foreign_globs(scope.module, &path, namespace);
                 match candidates.iter().find(|candidate| self.exists(candidate)) {
-                    Some(found) => Resolution::Foreign(found.clone()),
+                    Some(found) => Resolution::Foreign(self.reexported(found.clone())),
                     None => Resolution::Unresolved(why),
                 }
             }
+            Resolution::Foreign(path) => Resolution::Foreign(self.reexported(path)),
             found => found,
+        }
+    }
+
+    /// The path of what a crate that is built on kube hands on under the name of its own crate: `framework::kube::Api`.
+    fn reexported(&self, path: Vec<String>) -> Vec<String> {
+        let is_origin = |part: &String| KUBE.contains(&part.as_str()) || part == "k8s_openapi";
+        match path.iter().position(is_origin) {
+            Some(at) if at > 0 && self.tree.knows_kube(&path[0]) => path[at..].to_vec(),
+            _ => path,
         }
     }
 

@@ -1,4 +1,5 @@
-//! The manager of generated projects, which is known by what it offers and not read.
+//! The manager of generated projects, which is known by what it offers and not read: what it
+//! requests depends on the methods that are called and the flags that are set, not on the code that it has.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +16,9 @@ pub(super) const PACKAGE: &str = "memcached-sdk-manager";
 /// Its feature for a leader for life.
 pub(super) const LIFE: &str = "leader-for-life";
 
-/// The module is the manager, or inside it.
+/// The module is the manager or inside it: a module of the package, or a package of its workspace.
 pub(super) fn is_inside(tree: &SourceTree, module: ModuleId) -> bool {
     let path = tree.module_path(module);
-    // It is a crate, and was a module.
     path.iter().take(2).any(|name| name == "manager") && tree.module_text(module).0.starts_with(HEADER)
 }
 

@@ -8,17 +8,22 @@ use crate::diagnostic::Origin;
 use crate::rbac::{Permission, Scope as Where, Target, Usage};
 use crate::source::{ItemRef, ModuleId, SourceTree};
 
+use super::Question;
+use super::decides::Decides;
 use super::doubt::{Cause, Doubt};
+use super::existing::Existing;
 use super::expand::Macros;
 use super::fields::Fields;
-use super::index::{Function, FunctionId, Index, Owner};
+use super::index::{FunctionId, Index, Owner};
 use super::kinds::{Kinds, Resource};
 use super::lower::{Scope, UNFOUND, bounds_of};
 use super::manager;
+use super::runs::{Live, RunId, Runs, Weight};
 use super::types::{Generics, Inferred, Reach, Ty};
 
-/// How many kinds of calls of one function are told apart.
+/// How many kinds of calls of one function are told apart, and how many if only strings differ.
 const RUNS: usize = 200;
+const TEXTS: usize = 60;
 /// How deep calls are followed.
 const DEPTH: usize = 40;
 
@@ -31,6 +36,7 @@ const PASSES: usize = 4;
 #[derive(Debug)]
 struct Found {
     place: Place,
+    run: Option<RunId>,
     kind: Ty,
     reach: BTreeSet<Reach>,
     verb: String,
@@ -43,8 +49,8 @@ struct Found {
 #[derive(Debug)]
 struct Answer {
     scopes: BTreeSet<Where>,
-    /// Where it is needed if nothing is known of that.
-    otherwise: Option<Where>,
+    of_object: bool,
+    distance: u8,
     call: String,
     origin: Origin,
 }
@@ -63,18 +69,6 @@ struct OpenKind {
 pub(super) struct Place {
     pub(super) module: ModuleId,
     pub(super) span: Span,
-}
-
-/// One run of a function: which, for what `Self`, with which type arguments and arguments.
-type Run = (FunctionId, Option<Ty>, Vec<Ty>, Vec<Ty>);
-
-/// What the strings that a function is called with may decide about.
-#[derive(Debug, Default, Clone, Copy)]
-struct Keeps {
-    /// A request.
-    text: bool,
-    /// A field.
-    fields: bool,
 }
 
 /// A function about to be called.
@@ -101,18 +95,28 @@ pub(super) struct Frame {
     pub(super) scope: Scope,
     pub(super) locals: Vec<BTreeMap<String, Ty>>,
     pub(super) nested: BTreeMap<String, FunctionId>,
+    /// Variables that hold what was read from the server.
+    pub(super) existing: BTreeMap<String, Existing>,
     pub(super) output: Ty,
     pub(super) returned: Ty,
 }
 
 impl Frame {
     pub(super) fn of(scope: Scope) -> Self {
-        Self { scope, locals: vec![BTreeMap::new()], nested: BTreeMap::new(), output: Ty::Unknown, returned: Ty::Never }
+        Self {
+            scope,
+            locals: vec![BTreeMap::new()],
+            nested: BTreeMap::new(),
+            existing: BTreeMap::new(),
+            output: Ty::Unknown,
+            returned: Ty::Never,
+        }
     }
 }
 
 pub(super) struct Reader<'a> {
     pub(super) tree: &'a SourceTree,
+    pub(super) question: &'a Question,
     pub(super) kinds: Kinds<'a>,
     pub(super) index: Index<'a>,
     pub(super) inferred: Inferred,
@@ -123,33 +127,39 @@ pub(super) struct Reader<'a> {
     pub(super) depth: usize,
     pub(super) fields: Fields,
     pub(super) macros: Macros,
-    runs: BTreeMap<Run, Ty>,
-    counts: BTreeMap<FunctionId, usize>,
-    stack: Vec<FunctionId>,
+    runs: Runs,
+    decides: Decides,
+    /// The calls that read an object.
+    pub(super) reads: BTreeSet<Spot>,
     /// Calls whose type arguments are not known yet.
     later: Vec<Later>,
     found: Vec<Found>,
-    doubts: Vec<(Place, Cause)>,
-    /// Where some run left no doubt.
-    clear: BTreeSet<(ModuleId, usize)>,
-    urls: Vec<(Place, String, String, String)>,
+    doubts: Vec<(Place, Option<RunId>, Cause)>,
+    /// Where a run has answered what is asked, and needs nothing to be said.
+    clear: BTreeSet<(Spot, Option<RunId>)>,
+    urls: Vec<(Place, Option<RunId>, String, String, String)>,
 }
 
+/// A place that can be compared.
+pub(super) type Spot = (ModuleId, usize);
+
 impl<'a> Reader<'a> {
-    pub(super) fn new(tree: &'a SourceTree) -> Self {
+    pub(super) fn new(tree: &'a SourceTree, question: &'a Question) -> Self {
+        let index = Index::new(tree, |module| manager::is_inside(tree, module));
         Self {
             tree,
+            question,
             kinds: Kinds::new(tree),
-            index: Index::new(tree, |module| manager::is_inside(tree, module)),
+            decides: Decides::new(&index),
+            index,
             inferred: Inferred::default(),
             blocks: BTreeMap::new(),
             managers: manager::types(tree),
             depth: 0,
             fields: Fields::default(),
             macros: Macros::new(tree),
-            runs: BTreeMap::new(),
-            counts: BTreeMap::new(),
-            stack: Vec::new(),
+            runs: Runs::default(),
+            reads: BTreeSet::new(),
             later: Vec::new(),
             found: Vec::new(),
             doubts: Vec::new(),
@@ -164,8 +174,7 @@ impl<'a> Reader<'a> {
         for _ in 0..PASSES {
             self.fields.start();
             self.macros.start();
-            self.runs.clear();
-            self.counts.clear();
+            self.runs.start();
             self.found.clear();
             self.doubts.clear();
             self.clear.clear();
@@ -176,7 +185,8 @@ impl<'a> Reader<'a> {
             self.default_methods();
             self.run_later(0);
             self.unread_macros();
-            if !self.fields.finish(self.tree) {
+            let live = self.live();
+            if !self.fields.finish(self.tree, &live) {
                 break;
             }
         }
@@ -200,7 +210,7 @@ impl<'a> Reader<'a> {
 
     /// A run of this function has not come to its end.
     pub(super) fn is_running(&self, id: FunctionId) -> bool {
-        self.stack.contains(&id)
+        self.runs.recursion(id) > 0
     }
 
     /// The types of the manager.
@@ -253,7 +263,9 @@ impl<'a> Reader<'a> {
     /// Macros of the package that speak of requests, and that are not read where they are called.
     fn unread_macros(&mut self) {
         let tree = self.tree;
-        for item in tree.items() {
+        let asked: Vec<ItemRef> =
+            tree.items().filter(|item| self.question.is_about(tree, tree.module(*item))).collect();
+        for item in asked.iter().copied() {
             if let syn::Item::Macro(found) = tree.item(item)
                 && found.ident.is_none()
                 && let Some(rules) = self.macros.named(tree, tree.module(item), &found.mac.path)
@@ -263,7 +275,7 @@ impl<'a> Reader<'a> {
                 self.unread_call(place, rules);
             }
         }
-        for item in tree.items() {
+        for item in asked {
             let module = tree.module(item);
             if let syn::Item::Macro(found) = tree.item(item)
                 && super::speaks_of_api(found.mac.tokens.clone())
@@ -285,13 +297,11 @@ impl<'a> Reader<'a> {
             let mut signature = self.signature(id, None, false);
             let receiver = signature.scope.itself.clone();
             let parameters = std::mem::take(&mut signature.parameters);
-            let mut arguments: Vec<Ty> = parameters.into_iter().map(|(ty, _)| ty).collect();
-            for position in function.namespaces() {
-                if let Some(text) = arguments.get_mut(position).filter(|ty| is_text(&self.inferred.resolve(ty))) {
-                    *text = Ty::Given(id);
-                }
-            }
+            let arguments: Vec<Ty> = parameters.into_iter().map(|(ty, _)| ty).collect();
             self.run(signature, receiver, &arguments);
+            if matches!(function.owner, Some(Owner::Trait(..))) {
+                self.runs.declare(id);
+            }
         }
     }
 
@@ -420,34 +430,27 @@ impl<'a> Reader<'a> {
             *ty = closed(self, ty);
         }
         scope.itself = receiver.or(scope.itself).map(|ty| closed(self, &ty));
-        let keeps = self.keeps(&function);
+        let keeps_texts = self.decides.contains(id) && self.runs.count(id) < TEXTS;
         let arguments: Vec<Ty> = arguments
             .iter()
             .map(|ty| match closed(self, ty) {
-                Ty::Text(_) if !keeps.text => Ty::foreign("str"),
-                Ty::Given(of) if of != id && !keeps.fields => Ty::foreign("str"),
+                Ty::Text(_) if !keeps_texts => Ty::foreign("str"),
                 ty => ty,
             })
             .collect();
-        if !self.stack.is_empty() {
-            self.fields.call(id, &arguments);
+        let call = (id, scope.itself.clone(), scope.generics.values().cloned().collect(), arguments.clone());
+        if let Some(known) = self.runs.called(&call) {
+            return output.refine(&known);
         }
-        let key = (id, scope.itself.clone(), scope.generics.values().cloned().collect(), arguments.clone());
-        if let Some(known) = self.runs.get(&key) {
-            return output.refine(known);
-        }
-        let count = self.counts.entry(id).or_default();
-        *count += 1;
-        let recursive = self.stack.iter().filter(|running| **running == id).count() > 2;
-        if *count > RUNS || self.stack.len() > DEPTH || recursive {
+        let recursive = self.runs.recursion(id) > 2;
+        if self.runs.count(id) >= RUNS || self.runs.depth() > DEPTH || recursive {
             if !recursive {
                 let place = Place { module: function.module, span: function.signature.ident.span() };
                 self.doubt(place, Cause::Runs { function: function.name() });
             }
             return output;
         }
-        self.runs.insert(key.clone(), output.clone());
-        self.stack.push(id);
+        self.runs.enter(call, output.clone());
         let mut frame = Frame::of(scope);
         frame.output = output.clone();
         let typed = function.signature.inputs.iter().filter_map(|input| match input {
@@ -463,31 +466,18 @@ impl<'a> Reader<'a> {
         let start = self.later.len();
         let value = self.block(&mut frame, block, &output);
         self.run_later(start);
-        self.stack.pop();
         self.inferred.unify(&output, &value);
         self.inferred.unify(&output, &frame.returned);
         let value = self.inferred.resolve(&value.join(&frame.returned));
         let result = output.refine(&value);
-        self.runs.insert(key, value);
+        self.runs.leave(value);
         result
-    }
-
-    /// What the strings that a function is called with may decide about.
-    fn keeps(&self, function: &Function<'a>) -> Keeps {
-        let Some(block) = function.block else { return Keeps::default() };
-        let origin = self.tree.origin(function.module, syn::spanned::Spanned::span(block));
-        let text = origin.text.get(origin.range).unwrap_or_default();
-        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        Keeps {
-            text: says(&["namespaced", "gvk", "GroupVersionKind", "ApiResource", "subresource", "Request"]),
-            fields: says(&["Self {", "Self(", "::new("]),
-        }
     }
 
     /// Notes what a field is given.
     pub(super) fn learn_field(&mut self, item: ItemRef, field: &str, value: &Ty) {
         let value = self.inferred.resolve(value);
-        self.fields.learn(item, field, &value);
+        self.fields.learn(item, field, &value, self.runs.current());
     }
 
     /// Notes requests about a kind.
@@ -499,9 +489,17 @@ impl<'a> Reader<'a> {
         sub: Option<&str>,
         call: &str,
     ) {
+        let mut reach = reach.clone();
+        if reach.remove(&Reach::Elsewhere) {
+            self.doubt(place, Cause::Cluster { call: call.replace("::<{}>", "").replace("<{}>", "") });
+            if reach.is_empty() {
+                return;
+            }
+        }
         for verb in verbs {
             self.found.push(Found {
                 place,
+                run: self.runs.current(),
                 kind: kind.clone(),
                 reach: reach.clone(),
                 verb: (*verb).to_owned(),
@@ -513,29 +511,27 @@ impl<'a> Reader<'a> {
 
     /// Notes a request that is not about resources.
     pub(super) fn request_url(&mut self, place: Place, url: &str, verb: &str, call: &str) {
-        self.urls.push((place, url.to_owned(), verb.to_owned(), call.to_owned()));
+        self.urls.push((place, self.runs.current(), url.to_owned(), verb.to_owned(), call.to_owned()));
     }
 
     /// Notes what could not be followed.
     pub(super) fn doubt(&mut self, place: Place, cause: Cause) {
-        self.doubts.push((place, cause));
+        self.doubts.push((place, self.runs.current(), cause));
     }
 
-    /// Notes that what a function does here can be told when it is called: that it can't be told without a call is no
-    /// news.
+    /// Notes that this run knows what a call is.
     pub(super) fn clear(&mut self, place: Place) {
-        self.clear.insert((place.module, place.span.byte_range().start));
+        self.clear.insert((spot(&place), self.runs.current()));
     }
 
     /// The answer, in the order of the source.
-    pub(super) fn finish(self) -> (Vec<Usage>, Vec<Doubt>) {
-        let cleared = |place: &Place| self.clear.contains(&(place.module, place.span.byte_range().start));
-        let open = self.doubts.iter().filter(|(place, _)| !cleared(place));
-        let doubt = |(place, cause): &(Place, Cause)| Doubt {
+    pub(super) fn finish(mut self) -> (Vec<Usage>, Vec<Doubt>) {
+        self.weigh();
+        let doubt = |(place, _, cause): &(Place, Option<RunId>, Cause)| Doubt {
             origin: self.tree.origin(place.module, place.span),
             cause: cause.clone(),
         };
-        let mut doubts: Vec<Doubt> = open.map(doubt).collect();
+        let mut doubts: Vec<Doubt> = self.doubts.iter().map(doubt).collect();
         let mut known: BTreeMap<(String, usize, usize, Permission), Answer> = BTreeMap::new();
         let mut answered = BTreeSet::new();
         let mut open: BTreeMap<_, OpenKind> = BTreeMap::new();
@@ -550,13 +546,12 @@ impl<'a> Reader<'a> {
                     verbs: BTreeSet::new(),
                     why: self.why(found.place.module, &kind),
                 };
-                let named = matches!(self.kinds.named(&kind), Ty::Foreign(path, _) if !path.ends_with("DynamicObject"));
-                open.entry((place, named)).or_insert_with(new).verbs.insert(found.verb.clone());
+                let is_parameter = matches!(self.kinds.named(&kind), Ty::Param(_));
+                open.entry((place, is_parameter)).or_insert_with(new).verbs.insert(found.verb.clone());
                 continue;
             };
             answered.insert(place.clone());
             for resource in resources {
-                let (scopes, unknown) = self.scopes(&resource, &found.reach);
                 let plural = match &found.sub {
                     Some(sub) => format!("{}/{sub}", resource.plural),
                     None => resource.plural.clone(),
@@ -566,34 +561,43 @@ impl<'a> Reader<'a> {
                 let key = (place.0.clone(), place.1, place.2, permission);
                 let answer = known.entry(key).or_insert_with(|| Answer {
                     scopes: BTreeSet::new(),
-                    otherwise: unknown,
+                    of_object: false,
+                    distance: self.distance(found.place.module),
                     call: found.call.replace("{}", &resource.name),
                     origin: origin.clone(),
                 });
-                answer.scopes.extend(scopes);
+                answer.scopes.extend(scopes(&resource, &found.reach));
+                answer.of_object |= found.reach.contains(&Reach::OfObject);
             }
         }
-        // That a function can't tell by itself what its callers say is no news; a type that a caller names is.
-        let unanswered = open.into_iter().filter(|((place, named), _)| *named || !answered.contains(place));
+        // What a generic function does that nobody calls is no news where another call says what it does.
+        let unanswered = open.into_iter().filter(|((place, parameter), _)| !parameter || !answered.contains(place));
         doubts.extend(unanswered.map(|(_, OpenKind { origin, call, verbs, why })| Doubt {
             origin,
             cause: Cause::Kind { call, verbs: verbs.into_iter().collect(), why },
         }));
         let mut usages = Vec::new();
-        for ((_, _, _, permission), Answer { mut scopes, otherwise, call, origin }) in known {
+        for ((_, _, _, permission), Answer { mut scopes, of_object, distance, call, origin }) in known {
             if scopes.is_empty() {
-                scopes.extend(otherwise);
+                scopes.insert(Where::Namespaced);
             }
             let role = manager::role(&call);
             for scope in scopes {
                 let (permission, call, origin) = (permission.clone(), call.clone(), origin.clone());
-                usages.push(Usage { permission, scope, call, origin, role });
+                let of_object = of_object && scope == Where::Namespaced;
+                usages.push(Usage { permission, scope, of_object, call, origin, distance, role });
             }
         }
-        for (place, url, verb, call) in self.urls {
-            let origin = self.tree.origin(place.module, place.span);
-            let permission = Permission { target: Target::Url(url), verb };
-            usages.push(Usage { permission, scope: Where::Cluster, call, origin, role: None });
+        for (place, _, url, verb, call) in &self.urls {
+            usages.push(Usage {
+                permission: Permission { target: Target::Url(url.clone()), verb: verb.clone() },
+                scope: Where::Cluster,
+                of_object: false,
+                call: call.clone(),
+                origin: self.tree.origin(place.module, place.span),
+                distance: self.distance(place.module),
+                role: None,
+            });
         }
         usages.sort_by(|one, other| key(one).cmp(&key(other)));
         usages.dedup();
@@ -602,20 +606,39 @@ impl<'a> Reader<'a> {
         (usages, doubts)
     }
 
-    /// Where a request goes, and where it goes if nothing is known of that. What a function is given is known where it is
-    /// called.
-    fn scopes(&self, resource: &Resource, reach: &BTreeSet<Reach>) -> (Vec<Where>, Option<Where>) {
-        if resource.namespaced == Some(false) {
-            return (vec![Where::Cluster], None);
+    /// How far code is from the program: in a binary, in the library of its package, in another package.
+    fn distance(&self, module: ModuleId) -> u8 {
+        match (self.tree.is_own(module), self.tree.is_lib(module)) {
+            (true, false) => 0,
+            (true, true) => 1,
+            (false, _) => 2,
         }
-        let scopes = reach.iter().filter_map(|reach| match reach {
-            Reach::All => Some(Where::Cluster),
-            Reach::Own => Some(Where::Own),
-            Reach::Named(name) => Some(Where::Namespace(name.to_string())),
-            Reach::Given(id) if self.fields.is_called(*id) => None,
-            Reach::Given(_) | Reach::Some => Some(Where::Namespaced),
-        });
-        (scopes.collect(), Some(Where::Namespaced))
+    }
+
+    /// The runs that count for what is asked about.
+    fn live(&self) -> Live {
+        self.runs.live(|function| self.question.is_about(self.tree, self.index.get(function).module))
+    }
+
+    /// Leaves what counts: what a function does by itself is no news where its callers say it.
+    fn weigh(&mut self) {
+        let live = self.live();
+        let mut told: BTreeSet<Spot> = BTreeSet::new();
+        {
+            let places = self.found.iter().map(|found| (spot(&found.place), found.run));
+            let places = places.chain(self.doubts.iter().map(|(place, run, _)| (spot(place), *run)));
+            let places = places.chain(self.urls.iter().map(|(place, run, ..)| (spot(place), *run)));
+            let places = places.chain(self.clear.iter().copied());
+            told.extend(places.filter(|(_, run)| live.weight(*run) == Weight::Counts).map(|(spot, _)| spot));
+        }
+        let counts = |place: &Place, run: Option<RunId>| match live.weight(run) {
+            Weight::Counts => true,
+            Weight::Otherwise => !told.contains(&spot(place)),
+            Weight::Nothing => false,
+        };
+        self.found.retain(|found| counts(&found.place, found.run));
+        self.doubts.retain(|(place, run, _)| counts(place, *run));
+        self.urls.retain(|(place, run, ..)| counts(place, *run));
     }
 
     /// Why a type is no known resource.
@@ -662,9 +685,22 @@ fn inherited(item: &syn::Item) -> Option<syn::Path> {
     }
 }
 
-/// A string of which nothing is known.
-fn is_text(ty: &Ty) -> bool {
-    matches!(ty, Ty::Foreign(path, _) if matches!(&**path, "str" | "std::string::String"))
+/// Where a request goes.
+fn scopes(resource: &Resource, reach: &BTreeSet<Reach>) -> Vec<Where> {
+    if resource.namespaced == Some(false) {
+        return vec![Where::Cluster];
+    }
+    let scope = |reach: &Reach| match reach {
+        Reach::All | Reach::Elsewhere => Where::Cluster,
+        Reach::Own => Where::Own,
+        Reach::Named(name) => Where::Namespace(name.to_string()),
+        Reach::OfObject | Reach::Some => Where::Namespaced,
+    };
+    reach.iter().map(scope).collect()
+}
+
+pub(super) fn spot(place: &Place) -> Spot {
+    (place.module, place.span.byte_range().start)
 }
 
 fn order(doubt: &Doubt) -> (&str, usize, usize, &Cause) {

@@ -202,7 +202,33 @@ pub(super) const CLIENT: &[(&str, usize, &str)] = &[("get", 2, "get"), ("list", 
 pub(super) const SEND: &[&str] =
     &["request", "request_text", "request_stream", "request_status", "request_events", "send", "connect"];
 
-/// `kube::core::Request`, kube-core/src/request.rs and subresource.rs: the verb and subresource of what it builds.
+/// Paths that every authenticated user may read, by the roles `system:discovery` and `system:public-info-viewer` of every
+/// cluster; a last `*` stands for whatever follows.
+/// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles>
+const OPEN: &[&str] = &[
+    "/api",
+    "/api/*",
+    "/apis",
+    "/apis/*",
+    "/healthz",
+    "/livez",
+    "/openapi",
+    "/openapi/*",
+    "/readyz",
+    "/version",
+    "/version/",
+];
+
+/// Whether a request needs no rule.
+pub(super) fn is_open(method: &str, path: &str) -> bool {
+    let fits = |open: &str| match open.strip_suffix('*') {
+        Some(start) => path.starts_with(start),
+        None => path == open,
+    };
+    method == "get" && OPEN.iter().any(|open| fits(open))
+}
+
+/// What tells of what happens: kube-runtime/src/events.rs.
 pub(super) const EVENT: &str = "k8s_openapi::api::events::v1::Event";
 /// What elections are about.
 pub(super) const LEASE: &str = "k8s_openapi::api::coordination::v1::Lease";
@@ -237,9 +263,19 @@ pub(super) mod manager {
     }
 }
 
-/// Environment variables that hold the namespace of the pod, by convention from the downward API:
+/// The environment variable that holds the namespace of the pod, by convention from the downward API:
 /// <https://kubernetes.io/docs/tasks/inject-data-application/environment-variable-expose-pod-information/>
-pub(super) const OWN_NAMESPACE: &[&str] = &["MY_POD_NAMESPACE", "OPERATOR_NAMESPACE", "POD_NAMESPACE"];
+pub(super) const OWN_NAMESPACE: &str = "POD_NAMESPACE";
+
+/// Whether the name of an environment variable speaks of the operator's namespace: that may be the one it is in, or the one
+/// it works in.
+pub(super) fn may_be_own(variable: &str) -> bool {
+    let words: Vec<&str> = variable.split('_').collect();
+    words.contains(&"NAMESPACE") && ["CONTROLLER", "MY", "OPERATOR", "POD"].iter().any(|word| words.contains(word))
+}
+
+/// Functions of a `Kubeconfig` that read the one that `Config::infer` reads, too: kube-client/src/config/file_config.rs.
+pub(super) const OWN_KUBECONFIG: &[&str] = &["default", "from_env", "read"];
 
 /// The end of the path of the file that holds it in every pod:
 /// <https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/#directly-accessing-the-rest-api>

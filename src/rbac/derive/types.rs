@@ -7,7 +7,6 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::index::FunctionId;
 use crate::source::ItemRef;
 
 /// A type, together with what is known of the value.
@@ -39,8 +38,10 @@ pub(super) enum Ty {
     Text(Rc<str>),
     /// The name of the namespace that the operator is in.
     OwnNamespace,
-    /// The name of a namespace that a function is given: known where it is called.
-    Given(FunctionId),
+    /// The name of the namespace of an object.
+    ObjectNamespace,
+    /// A `Client` of another cluster, or what one is made from: the name of the type of kube.
+    Elsewhere(Rc<str>),
     /// A `GroupVersionKind` or `ApiResource` that the source spells out.
     Dynamic(BTreeSet<Gvk>),
     /// A `kube::api::Patch`: of server-side apply, or another one.
@@ -60,10 +61,12 @@ pub(super) enum Reach {
     All,
     /// `Api::default_namespaced`.
     Own,
+    /// Another cluster.
+    Elsewhere,
+    /// The namespace of an object.
+    OfObject,
     /// A namespace that the source names.
     Named(Rc<str>),
-    /// A namespace that a function is given.
-    Given(FunctionId),
     /// A namespace that is known when the operator runs.
     Some,
 }
@@ -105,7 +108,8 @@ impl Ty {
             self,
             Self::Text(_)
                 | Self::OwnNamespace
-                | Self::Given(_)
+                | Self::ObjectNamespace
+                | Self::Elsewhere(_)
                 | Self::Dynamic(_)
                 | Self::Patch { .. }
                 | Self::Function(_)
@@ -116,7 +120,7 @@ impl Ty {
 
     /// A string of which more is known than that it is one.
     pub(super) fn is_known_text(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::OwnNamespace | Self::Given(_))
+        matches!(self, Self::Text(_) | Self::OwnNamespace | Self::ObjectNamespace)
     }
 
     /// Whether `test` holds for the type or a part of it.
@@ -197,6 +201,7 @@ impl Ty {
     pub(super) fn general(&self) -> Self {
         match self {
             text if text.is_known_text() => Self::foreign("std::string::String"),
+            Self::Elsewhere(name) => Self::foreign(&format!("kube::{name}")),
             Self::Dynamic(_) => Self::foreign("kube::ApiResource"),
             Self::Request { .. } => Self::foreign("http::Request"),
             Self::Patch { apply: false } => Self::foreign("kube::Patch"),
@@ -216,6 +221,8 @@ impl Ty {
             // A type that is still to be inferred says more than nothing.
             (open @ Self::Infer(_), Self::Unknown) => open.clone(),
             (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.general(),
+            // It may be the cluster that the operator is in.
+            (Self::Elsewhere(_), other) | (other, Self::Elsewhere(_)) => other.general(),
             (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
             (Self::Patch { apply: one }, Self::Patch { apply: other }) => Self::Patch { apply: *one || *other },
             (one, other) if one.is_known_text() && (other.is_known_text() || matches!(other, Self::Foreign(..))) => {
@@ -280,7 +287,9 @@ impl Inferred {
                 let circular = known.any(&|part| matches!(part, Ty::Infer(other) if other == id));
                 // A type is learnt, not the one string that happened to have it.
                 let known = match known {
-                    known if known.is_known_text() || matches!(known, Ty::Request { .. }) => known.general(),
+                    known if known.is_known_text() || matches!(known, Ty::Request { .. } | Ty::Elsewhere(_)) => {
+                        known.general()
+                    }
                     known => known.clone(),
                 };
                 if !circular && let Some(slot) = self.0.get_mut(*id as usize) {

@@ -50,7 +50,7 @@ pub fn sources(text: &str) -> Outcome {
     let files = package(text);
     let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
     let request = engine::Request { engine: Engine::Static, ..engine::Request::default() };
-    let crds = engine::crds(&mut tree, &request, &mut found, &mut |_| {});
+    let crds = engine::crds(&mut tree, &request, &mut found, &mut |_| {}).crds;
     for crd in &crds {
         found.extend(structural::check(crd));
     }
@@ -143,8 +143,30 @@ fn is_read_twice(text: &str) -> bool {
     cfg!(test) || text.len().is_multiple_of(8)
 }
 
+/// A lock file of the releases that are linked.
+fn lock() -> String {
+    let registry = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+    let package = |name: &str, version: &str, source: &str, dependencies: &[&str]| {
+        let dependencies: String = dependencies.iter().map(|name| format!(" \"{name}\",\n")).collect();
+        format!(
+            "[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}dependencies = [\n{dependencies}]\n\n"
+        )
+    };
+    let all = ["chrono", "k8s-openapi", "kube", "schemars", "serde", "serde_json"];
+    [
+        package("x", "0.0.0", "", &all),
+        package("chrono", "0.4.45", registry, &[]),
+        package("k8s-openapi", "0.29.0", registry, &[]),
+        package("kube", "5.0.0", registry, &[]),
+        package("schemars", "1.2.3", registry, &["chrono"]),
+        package("serde", "1.0.229", registry, &[]),
+        package("serde_json", "1.0.145", registry, &[]),
+    ]
+    .concat()
+}
+
 fn package(text: &str) -> Pending {
-    let mut files = vec![("Cargo.toml", MANIFEST.to_owned()), ("src/lib.rs", String::new())];
+    let mut files = vec![("Cargo.toml", MANIFEST.to_owned()), ("Cargo.lock", lock()), ("src/lib.rs", String::new())];
     for line in text.split_inclusive('\n') {
         match line.strip_prefix("//- ") {
             Some(path) => files.push((path.trim_end(), String::new())),

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use memcached_sdk::rbac::derive::{self, Doubt};
+use memcached_sdk::rbac::derive::{self, Doubt, Question};
+use memcached_sdk::rbac::environment::Environment;
 use memcached_sdk::rbac::{Scope, Target, Usage};
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 
@@ -122,6 +123,7 @@ fn place(origin: &memcached_sdk::diagnostic::Origin) -> String {
 fn read(root: &Path, package: &Path) -> (Vec<Usage>, Vec<Doubt>) {
     let (mut tree, _) =
         SourceTree::load_below(root, package, &FeatureSelection::default(), &Pending::default()).unwrap();
-    let ((usages, doubts), _) = tree.settle(derive::uses);
+    let question = Question { environment: Environment::below(root), ..Question::default() };
+    let ((usages, doubts), _) = tree.settle(|tree| derive::uses_of(tree, &question));
     (usages, doubts)
 }

@@ -134,10 +134,10 @@ struct Shell {
 }
 
 impl Shell {
-    /// A project that is built here uses the versions that all projects of the tests use.
+    /// A project uses the versions that all projects of the tests use.
     fn seed_lock(&self) {
         let lock = self.dir.join("Cargo.lock");
-        if !lock.exists() {
+        if self.dir.join("Cargo.toml").exists() && !lock.exists() {
             std::fs::copy(generated::lock(), lock).unwrap();
         }
     }
@@ -145,17 +145,19 @@ impl Shell {
     /// What the command prints on both streams; a failure shows its code.
     fn run(&mut self, command: &str) -> String {
         // A reader has no binary yet; here it is built already.
-        let command = command.replace("cargo run --release -- ", "memcached-sdk ");
+        let mut command = command.replace("cargo run --release -- ", "memcached-sdk ");
+        for new in ["memcached-sdk init ", "memcached-sdk new "] {
+            command = command.replace(new, &format!("{new}--fetch-deps=false "));
+        }
         let home = tempfile::tempdir().unwrap();
         let pwd = home.path().join("pwd");
         let script = format!("exec 2>&1\n{command}\nstatus=$?; pwd > '{}'; exit $status", pwd.display());
-        if command.starts_with("cargo ") {
-            self.seed_lock();
-        }
+        self.seed_lock();
         let binary = Path::new(env!("CARGO_BIN_EXE_memcached-sdk")).parent().unwrap();
         let path = std::env::join_paths(
             std::iter::once(binary.to_path_buf()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
         );
+        let _building = generated::building();
         let output = Command::new("sh")
             .arg("-c")
             .arg(script)

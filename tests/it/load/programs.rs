@@ -27,6 +27,7 @@ pub(super) fn program(release: bool) -> &'static Path {
             std::fs::copy(file.path(), package.join("src").join(file.file_name())).unwrap();
         }
         let profile: &[&str] = if release { &["--release"] } else { &[] };
+        let _building = generated::building();
         let output = generated::cargo(&package, &[&["build"], profile].concat()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         generated::target().join(if release { "release/load" } else { "debug/load" })

@@ -22,6 +22,7 @@ impl Reader<'_> {
             ("default_namespaced", 1) | ("default_namespaced_with", 2) => Reach::Own,
             _ => return None,
         };
+        let reach = if matches!(call.get(0), Ty::Elsewhere(_)) { Reach::Elsewhere } else { reach };
         let dynamic = match name {
             "all_with" | "default_namespaced_with" | "dynamic" => call.get(1),
             "namespaced_with" => call.get(2),
@@ -88,6 +89,9 @@ impl Reader<'_> {
                 Some(Ty::Foreign("kube::Controller".into(), vec![kind]))
             }
             ("Controller", _) => Some(Ty::Foreign("kube::Controller".into(), parts.to_vec())),
+            ("Kubeconfig", name) if !table::OWN_KUBECONFIG.contains(&name) => Some(Ty::Elsewhere(of.into())),
+            // What is made from something of another cluster is of that cluster.
+            (_, _) if call.types.iter().any(|ty| matches!(ty, Ty::Elsewhere(_))) => Some(Ty::Elsewhere(of.into())),
             ("Config", "infer" | "incluster" | "incluster_dns" | "incluster_env") => Some(Ty::foreign("kube::Config")),
             ("Namespace", "from") => Some(Ty::Foreign("kube::Namespace".into(), vec![call.get(0)])),
             ("Request", "new") => None,
@@ -121,7 +125,7 @@ impl Reader<'_> {
 
     pub(super) fn election(&mut self, place: Place, namespace: &Ty, call: &str) {
         let reach = BTreeSet::from([match reach_of(namespace) {
-            Reach::Some | Reach::Given(_) => Reach::Own,
+            Reach::Some | Reach::OfObject => Reach::Own,
             reach => reach,
         }]);
         let verbs = &["create", "get", "patch"];
@@ -145,8 +149,8 @@ impl Reader<'_> {
             return self.kube_call(frame, path, call);
         }
         self.arguments_of(frame, call);
-        if is_own_namespace(path, &call.get(0)) {
-            return Ty::OwnNamespace;
+        if let Some(known) = self.read_value(call.place, path, &call.get(0)) {
+            return known;
         }
         if path[0] == "std" || path[0] == "tokio" || path[0] == "futures" || path[0] == "futures_util" {
             return match &*name {
@@ -161,7 +165,12 @@ impl Reader<'_> {
             };
         }
         if path[0] == "serde_json" || path[0] == "serde_yaml" {
-            return call.explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
+            let made = call.explicit.first().cloned().unwrap_or_else(|| self.inferred.resolve(&call.expected));
+            return match made {
+                made if made.is_kube("Kubeconfig") => Ty::Elsewhere("Kubeconfig".into()),
+                Ty::Unknown => self.inferred.fresh(),
+                made => made,
+            };
         }
         self.handed(Some(&path[0]), call);
         Ty::Unknown
@@ -221,10 +230,17 @@ impl Reader<'_> {
         if is_kube(&[krate.to_owned()]) || !self.tree.knows_kube(krate) {
             return;
         }
-        let given = |test: &dyn Fn(&Ty) -> bool| call.types.iter().any(|ty| ty.any(&|part| test(part)));
-        if given(&|ty| matches!(ty, Ty::Api(..)) || ty.is_kube("Client")) {
+        let asks = |ty: &Ty| matches!(ty, Ty::Api(..)) || self.is_client(ty);
+        if call.types.iter().any(|ty| ty.any(&asks)) {
             self.doubt(call.place, Cause::Crate { function: call.name.to_string(), krate: krate.to_owned() });
         }
+    }
+
+    /// A client of kube, or of a crate that is built on it.
+    pub(super) fn is_client(&self, ty: &Ty) -> bool {
+        let Ty::Foreign(path, _) = ty else { return false };
+        let krate = path.split("::").next().unwrap_or_default();
+        path.ends_with("::Client") && (krate == "kube" || self.tree.knows_kube(krate))
     }
 
     /// A method of `Api`, with its arguments still to be looked at.
@@ -235,7 +251,10 @@ impl Reader<'_> {
             return self.api_method(frame, receiver, call);
         }
         let Ty::Api(kind, reach) = receiver else { return None };
+        let elsewhere = reach.len() == 1 && reach.contains(&Reach::Elsewhere);
         let reach = match (&*name, call.len()) {
+            ("into_client", 0) if elsewhere => return Some(Ty::Elsewhere("Client".into())),
+            ("constrain" | "unconstrain" | "constrain_default", _) if elsewhere => reach.clone(),
             ("constrain", 1) => {
                 self.arguments_of(frame, call);
                 BTreeSet::from([reach_of(&call.get(0))])
@@ -250,6 +269,26 @@ impl Reader<'_> {
         Some(Ty::Api(kind.clone(), reach))
     }
 
+    /// A method of a client of another cluster, or of what is made from one: its requests are none here.
+    pub(super) fn elsewhere_method(&mut self, frame: &mut Frame, of: &Rc<str>, call: &mut Call<'_>) -> Ty {
+        self.arguments_of(frame, call);
+        let (place, name) = (call.place, call.name.clone());
+        let by_type = table::CLIENT.iter().any(|known| known.0 == &*name && known.1 == call.len());
+        let requests = match &**of {
+            "Client" => by_type || table::SEND.contains(&&*name),
+            "Recorder" => &*name == "publish",
+            _ => false,
+        };
+        if requests {
+            self.doubt(place, Cause::Cluster { call: format!("{of}::{name}") });
+            return call.explicit.first().cloned().unwrap_or(Ty::Unknown);
+        }
+        match &*name {
+            "default_namespace" => Ty::foreign("std::string::String"),
+            _ => Ty::Elsewhere(of.clone()),
+        }
+    }
+
     /// A method of `Api`, and what it requests.
     pub(super) fn api_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Option<Ty> {
         let (place, name) = (call.place, call.name.clone());
@@ -259,6 +298,9 @@ impl Reader<'_> {
         if matches!(&*name, "create" | "replace") {
             let data = call.get(call.len() - 1);
             self.inferred.unify(kind, &data);
+        }
+        if method.verbs == ["get"] && method.answer == Answer::Object && method.sub == Sub::None {
+            self.reads(place);
         }
         let sub = match method.sub {
             Sub::None => None,
@@ -277,7 +319,11 @@ impl Reader<'_> {
         if table::CREATING.contains(&&*name) {
             if let Ty::Patch { apply } = self.inferred.resolve(&call.get(2)) {
                 self.clear(place);
-                verbs.extend(apply.then_some("create"));
+                let existing = match (call.receiver, call.arguments.as_slice()) {
+                    (Some(api), [name, _, patch]) => self.applies_existing(frame, api, name, patch),
+                    _ => false,
+                };
+                verbs.extend((apply && !existing).then_some("create"));
             } else {
                 self.doubt(place, Cause::Patch { method: name.to_string() });
             }
@@ -371,12 +417,51 @@ impl Reader<'_> {
         }
     }
 
+    /// What is read from outside of the program: `std::env::var("POD_NAMESPACE")`, or the file that every pod has.
+    fn read_value(&mut self, place: Place, path: &[String], argument: &Ty) -> Option<Ty> {
+        let Ty::Text(text) = argument else { return None };
+        match path.last()?.as_str() {
+            "var" if path.iter().any(|part| part == "env") => self.variable_value(place, text),
+            "read_to_string" => text.ends_with(table::NAMESPACE_FILE).then_some(Ty::OwnNamespace),
+            _ => None,
+        }
+    }
+
+    /// What an environment variable holds; that it only may be the namespace of the pod is said.
+    pub(in crate::rbac::derive) fn variable_value(&mut self, place: Place, variable: &str) -> Option<Ty> {
+        let environment = &self.question.environment;
+        if variable == table::OWN_NAMESPACE || environment.is_own_namespace(variable) {
+            return Some(Ty::OwnNamespace);
+        }
+        if let Some(value) = environment.value(variable) {
+            return Some(Ty::text(value));
+        }
+        if table::may_be_own(variable) {
+            self.doubt(place, Cause::Namespace { variable: variable.to_owned() });
+        }
+        None
+    }
+
+    /// What a flag is set to where the operator runs.
+    pub(in crate::rbac::derive) fn flag_value(&self, flag: &str) -> Option<Ty> {
+        let environment = &self.question.environment;
+        let value = environment.flag(flag)?;
+        Some(match value.strip_prefix("$(").and_then(|value| value.strip_suffix(')')) {
+            Some(name) if name == table::OWN_NAMESPACE || environment.is_own_namespace(name) => Ty::OwnNamespace,
+            Some(_) => return None,
+            None => Ty::text(value),
+        })
+    }
+
     /// A request with a path: what the API server makes of it.
     pub(super) fn sent(&mut self, place: Place, method: &str, path: &str, call: &str) {
         let call = format!("Client::{call}");
         let Some((group, resource, named, namespace)) = resource_of(path) else {
             let path = path.split('?').next().unwrap_or_default();
-            return self.request_url(place, path, method, &call);
+            if !table::is_open(method, path) {
+                self.request_url(place, path, method, &call);
+            }
+            return;
         };
         let verb = match (method, named) {
             ("get", false) if path.contains("watch=true") || path.contains("watch=1") => "watch",
@@ -413,18 +498,8 @@ pub(super) fn reach_of(namespace: &Ty) -> Reach {
     match namespace {
         Ty::Text(name) => Reach::Named(name.clone()),
         Ty::OwnNamespace => Reach::Own,
-        Ty::Given(id) => Reach::Given(*id),
+        Ty::ObjectNamespace => Reach::OfObject,
         _ => Reach::Some,
-    }
-}
-
-/// Reads the namespace of the pod: `std::env::var("POD_NAMESPACE")`, or the file that every pod has.
-fn is_own_namespace(path: &[String], argument: &Ty) -> bool {
-    let Ty::Text(text) = argument else { return false };
-    match path.last().map(String::as_str) {
-        Some("var") => path.iter().any(|part| part == "env") && table::OWN_NAMESPACE.contains(&&**text),
-        Some("read_to_string") => text.ends_with(table::NAMESPACE_FILE),
-        _ => false,
     }
 }
 

@@ -80,6 +80,10 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
                 ("get_or_init", _, _) => value,
                 // As kube has it: a name that stands for the namespace outside of a cluster.
                 (_, Ty::OwnNamespace, Ty::Text(_)) | ("unwrap_or_default", Ty::OwnNamespace, _) => Ty::OwnNamespace,
+                // An object without a namespace is in none.
+                (_, Ty::ObjectNamespace, Ty::Text(_)) | ("unwrap_or_default", Ty::ObjectNamespace, _) => {
+                    Ty::ObjectNamespace
+                }
                 _ => other.join(&value),
             }
         }
@@ -88,6 +92,8 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
             other.clone()
         }
         ("data" | "name" | "kind", _) => Ty::Unknown,
+        // `ResourceExt::namespace`
+        ("namespace", _) if arguments.is_empty() => Ty::ObjectNamespace,
         ("to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim" | "to_lowercase", text)
             if text.is_known_text() =>
         {

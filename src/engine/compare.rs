@@ -1,0 +1,161 @@
+//! Both engines' answers, compared.
+
+use std::collections::BTreeSet;
+
+use semver::Version;
+use similar::TextDiff;
+
+use super::reason::{self, is_for_the_compiler};
+use super::{Answer, Compiled, Question, Request, merge};
+use crate::api;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::manifest::crd::{self, Definition};
+use crate::manifest::yaml;
+use crate::source::SourceTree;
+
+/// Asks both engines; only answers of the source are compared, what it refuses is the compiler's to say.
+pub(super) fn verify(
+    tree: &mut SourceTree,
+    request: &Request,
+    found: &mut Diagnostics,
+    say: &mut dyn FnMut(&str),
+) -> Answer {
+    let ((mut read, mut refused), syntax) = crd::read_definitions(tree);
+    refused.extend(syntax);
+    if reason::is_of_another_release(&refused) {
+        read.clear();
+    }
+    if refused.has_errors() && !is_for_the_compiler(&refused) {
+        found.extend(refused);
+        return Answer::default();
+    }
+    let compiled = Question::new(tree).and_then(|question| {
+        say(&if refused.has_errors() {
+            reason::explain(&refused, tree)
+        } else {
+            format!("compiling `{}`; the first time may take minutes", tree.manifest().name)
+        });
+        question.ask(tree, request)
+    });
+    let compiled = match compiled {
+        Ok(compiled) => compiled,
+        Err(why) => {
+            found.extend(refused);
+            found.extend(why);
+            return Answer::default();
+        }
+    };
+    let undecided = undecided(&refused);
+    let different = differences(&read, &compiled, undecided.is_empty());
+    let mut verified = Vec::new();
+    if different.is_empty() {
+        say_compared(&read, &compiled, say);
+        verified = worth_recording(tree, api::new_releases(tree), &undecided, &compiled, say);
+    }
+    found.extend(different.iter().map(|difference| difference.finding(Code::EnginesDiffer)).collect());
+    Answer { verified, ..merge(compiled, found) }
+}
+
+fn say_compared(read: &[Definition], compiled: &Compiled, say: &mut dyn FnMut(&str)) {
+    say(&format!("compared {} of {} CRD versions: no difference", read.len(), compiled.definitions.len()));
+}
+
+/// Which of the new releases are verified by what was compiled anyway. Where they differ the compiler is right.
+pub(super) fn releases(
+    tree: &SourceTree,
+    new: Vec<(&'static str, Version)>,
+    (read, refused): (&[Definition], &Diagnostics),
+    compiled: &Compiled,
+    found: &mut Diagnostics,
+    say: &mut dyn FnMut(&str),
+) -> Vec<String> {
+    if new.is_empty() || reason::is_of_another_release(refused) {
+        return Vec::new();
+    }
+    let undecided = undecided(refused);
+    let different = differences(read, compiled, undecided.is_empty());
+    if !different.is_empty() {
+        found.extend(different.iter().map(|difference| difference.finding(Code::ReleaseDiffers)).collect());
+        return Vec::new();
+    }
+    say_compared(read, compiled, say);
+    worth_recording(tree, new, &undecided, compiled, say)
+}
+
+/// What the source does not decide, whatever the release: a kind, or the place of something else.
+fn undecided(refused: &Diagnostics) -> BTreeSet<String> {
+    let others =
+        reason::errors(refused).filter(|error| error.code != Code::NewRelease && !reason::is_contradiction(error));
+    let name = |error: &Diagnostic| {
+        if error.kinds.is_empty() { vec![error.message.clone()] } else { error.kinds.to_vec() }
+    };
+    others.flat_map(name).collect()
+}
+
+/// The new releases, if all kinds of the package were compared; else it is said why not.
+fn worth_recording(
+    tree: &SourceTree,
+    new: Vec<(&'static str, Version)>,
+    undecided: &BTreeSet<String>,
+    compiled: &Compiled,
+    say: &mut dyn FnMut(&str),
+) -> Vec<String> {
+    let releases: Vec<String> = new.into_iter().map(|(name, version)| format!("{name} {version}")).collect();
+    if releases.is_empty() || compiled.found.has_errors() || compiled.definitions.is_empty() {
+        return Vec::new();
+    }
+    let why = if !undecided.is_empty() {
+        let names = undecided.iter().map(String::as_str).collect();
+        format!("the source does not decide {}", reason::listed(&names))
+    } else if !tree.choice().is_all() || tree.is_restricted() {
+        "only a part of the kinds was compared".to_owned()
+    } else {
+        return releases;
+    };
+    say(&format!("not recorded as verified, since {why}: `{}`", releases.join("`, `")));
+    Vec::new()
+}
+
+/// A version of a kind of which the engines do not say the same.
+struct Difference<'a> {
+    definition: &'a Definition,
+    /// Texts, of which one may be empty.
+    read: String,
+    compiled: String,
+}
+
+/// Where two answers differ; `complete` when `read` has all of them.
+fn differences<'a>(read: &'a [Definition], compiled: &'a Compiled, complete: bool) -> Vec<Difference<'a>> {
+    let compiled = &compiled.definitions;
+    let text = |definition: Option<&Definition>| {
+        definition.map(|definition| yaml::file(None, std::slice::from_ref(&definition.value))).unwrap_or_default()
+    };
+    let mut found = Vec::new();
+    for definition in read {
+        let other = compiled.iter().find(|other| other.key() == definition.key());
+        if other.is_none_or(|other| other.value != definition.value) {
+            found.push(Difference { definition, read: text(Some(definition)), compiled: text(other) });
+        }
+    }
+    for definition in compiled.iter().filter(|_| complete) {
+        if !read.iter().any(|other| other.key() == definition.key()) {
+            found.push(Difference { definition, read: String::new(), compiled: text(Some(definition)) });
+        }
+    }
+    found
+}
+
+impl Difference<'_> {
+    fn finding(&self, code: Code) -> Diagnostic {
+        let (group, kind, version) = self.definition.key();
+        let lines = TextDiff::from_lines(&self.read, &self.compiled);
+        let diff = lines.unified_diff().header("read", "compiled").to_string();
+        let message = format!("the compiler gives another CRD for `{kind}`, version `{version}` of `{group}`:\n{diff}");
+        let help = match code {
+            Code::ReleaseDiffers => "the CRDs are those of the compiler; a newer memcached-sdk may know the release",
+            _ => "use `--engine compiled`, and please report the difference",
+        };
+        let found = Diagnostic::new(code, message.trim_end()).at(self.definition.origin().cloned()).help(help);
+        found.about(self.definition.name())
+    }
+}

@@ -1,0 +1,175 @@
+//! Runs of functions, and which of them stand for what the program does.
+//!
+//! Every function is run by itself first, when nothing is known of its arguments. What is found out then counts as long as
+//! nothing is known to call it. Once something does, the runs of its callers say where its requests go, and each of them
+//! counts: what one caller leaves open is open, whatever another one says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::index::FunctionId;
+use super::types::Ty;
+
+/// One run by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RunId(usize);
+
+/// What tells one run from another: the function, `Self`, type arguments, arguments.
+pub(super) type Call = (FunctionId, Option<Ty>, Vec<Ty>, Vec<Ty>);
+
+#[derive(Debug)]
+struct Run {
+    function: FunctionId,
+    /// The value of its body.
+    value: Ty,
+    calls: BTreeSet<RunId>,
+}
+
+/// All runs, with those that have not come to their end.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    known: BTreeMap<Call, RunId>,
+    all: Vec<Run>,
+    /// Those that were not begun by others.
+    roots: BTreeSet<RunId>,
+    /// Functions of traits, of which a type that implements them says more.
+    declared: BTreeSet<RunId>,
+    stack: Vec<RunId>,
+    counts: BTreeMap<FunctionId, usize>,
+}
+
+impl Runs {
+    /// Begins to look at everything again.
+    pub(super) fn start(&mut self) {
+        *self = Self::default();
+    }
+
+    /// What is run now.
+    pub(super) fn current(&self) -> Option<RunId> {
+        self.stack.last().copied()
+    }
+
+    /// How many runs wait for others.
+    pub(super) fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// How often a function waits for itself.
+    pub(super) fn recursion(&self, function: FunctionId) -> usize {
+        self.stack.iter().filter(|run| self.all[run.0].function == function).count()
+    }
+
+    /// How many runs of a function there are.
+    pub(super) fn count(&self, function: FunctionId) -> usize {
+        self.counts.get(&function).copied().unwrap_or_default()
+    }
+
+    /// The value of a call that has been run, or is being run.
+    pub(super) fn called(&mut self, call: &Call) -> Option<Ty> {
+        let run = *self.known.get(call)?;
+        self.note(run);
+        Some(self.all[run.0].value.clone())
+    }
+
+    /// Begins a run.
+    pub(super) fn enter(&mut self, call: Call, value: Ty) {
+        let function = call.0;
+        let run = RunId(self.all.len());
+        self.all.push(Run { function, value, calls: BTreeSet::new() });
+        self.known.insert(call, run);
+        *self.counts.entry(function).or_default() += 1;
+        self.note(run);
+        self.stack.push(run);
+    }
+
+    /// Ends the last run that was begun.
+    pub(super) fn leave(&mut self, value: Ty) {
+        if let Some(run) = self.stack.pop() {
+            self.all[run.0].value = value;
+        }
+    }
+
+    fn note(&mut self, run: RunId) {
+        match self.current() {
+            Some(caller) => {
+                self.all[caller.0].calls.insert(run);
+            }
+            None => {
+                self.roots.insert(run);
+            }
+        }
+    }
+
+    /// Notes that the last run that was begun by no other knows nothing of `Self`.
+    pub(super) fn declare(&mut self, function: FunctionId) {
+        let last = self.roots.iter().next_back().filter(|run| self.all[run.0].function == function);
+        self.declared.extend(last);
+    }
+
+    /// The runs that stand for what the program does, and those that only show what a function does by itself.
+    /// `is_entered` says where a program may begin.
+    pub(super) fn live(&self, is_entered: impl Fn(FunctionId) -> bool) -> Live {
+        let mut called = BTreeSet::new();
+        for run in &self.all {
+            let others = run.calls.iter().map(|other| self.all[other.0].function);
+            called.extend(others.filter(|function| *function != run.function));
+        }
+        let function = |run: &RunId| self.all[run.0].function;
+        let (inner, outer): (Vec<RunId>, Vec<RunId>) =
+            self.roots.iter().partition(|run| called.contains(&function(run)) || self.declared.contains(run));
+        let (entered, others): (Vec<RunId>, Vec<RunId>) = outer.iter().partition(|run| is_entered(function(run)));
+        let mut elsewhere = BTreeSet::new();
+        self.reach(others, &mut elsewhere);
+        let mut live = BTreeSet::new();
+        self.reach(entered, &mut live);
+        // Functions that only call each other are called by something that is not known.
+        let mut covered: BTreeSet<FunctionId> = live.iter().chain(&elsewhere).map(function).collect();
+        for root in inner {
+            if is_entered(function(&root)) && !covered.contains(&function(&root)) {
+                self.reach(vec![root], &mut live);
+                covered.extend(live.iter().map(function));
+            }
+        }
+        let here: BTreeSet<FunctionId> = live.iter().map(function).collect();
+        let alone = self.roots.iter().filter(|run| !live.contains(run) && here.contains(&function(run)));
+        let mut by_itself = BTreeSet::new();
+        self.reach(alone.copied().collect(), &mut by_itself);
+        Live { live, by_itself }
+    }
+
+    fn reach(&self, mut open: Vec<RunId>, reached: &mut BTreeSet<RunId>) {
+        while let Some(run) = open.pop() {
+            if reached.insert(run) {
+                open.extend(&self.all[run.0].calls);
+            }
+        }
+    }
+}
+
+/// Which runs count.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    live: BTreeSet<RunId>,
+    by_itself: BTreeSet<RunId>,
+}
+
+/// What becomes of something that a run found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// It counts.
+    Counts,
+    /// It counts where no run that counts tells anything of the place.
+    Otherwise,
+    /// It is another program's.
+    Nothing,
+}
+
+impl Live {
+    pub(super) fn weight(&self, run: Option<RunId>) -> Weight {
+        match run {
+            None => Weight::Counts,
+            Some(run) if self.live.contains(&run) => Weight::Counts,
+            Some(run) if self.by_itself.contains(&run) => Weight::Otherwise,
+            Some(_) => Weight::Nothing,
+        }
+    }
+}

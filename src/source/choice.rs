@@ -1,0 +1,117 @@
+//! Which custom resources are chosen by their names: what `--kind` and `--exclude` say.
+
+use std::collections::BTreeSet;
+
+use glob::Pattern;
+
+use crate::diagnostic::Problem;
+
+/// The custom resources to take: those that are named, or all, but for those that are excluded.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    kinds: Vec<Name>,
+    excluded: Vec<Name>,
+}
+
+/// `Kind` or `Kind.group`; either part may be a glob.
+#[derive(Debug, Clone)]
+struct Name {
+    text: String,
+    kind: Pattern,
+    group: Option<Pattern>,
+}
+
+impl Name {
+    fn new(text: &str) -> Result<Self, Problem> {
+        let wrong = |why: &str| {
+            Problem::new(format!("`{text}` is not the name of a kind: {why}"))
+                .help("write `Kind`, `Kind.group`, or a glob such as `*Policy` or `*.example.com`")
+        };
+        let (kind, group) = text.split_once('.').map_or((text, None), |(kind, group)| (kind, Some(group)));
+        if kind.is_empty() || group.is_some_and(str::is_empty) {
+            return Err(wrong("a part of it is empty"));
+        }
+        let pattern = |part: &str| Pattern::new(part).map_err(|error| wrong(error.msg));
+        Ok(Self { text: text.to_owned(), kind: pattern(kind)?, group: group.map(pattern).transpose()? })
+    }
+
+    /// No kind has a dot in its name.
+    fn matches(&self, name: &str) -> bool {
+        let (kind, group) = name.split_once('.').unwrap_or((name, ""));
+        self.kind.matches(kind) && self.group.as_ref().is_none_or(|pattern| pattern.matches(group))
+    }
+}
+
+impl Choice {
+    /// Reads both lists.
+    pub fn new(kinds: &[String], excluded: &[String]) -> Result<Self, Problem> {
+        let names = |texts: &[String]| texts.iter().map(|text| Name::new(text)).collect::<Result<_, _>>();
+        Ok(Self { kinds: names(kinds)?, excluded: names(excluded)? })
+    }
+
+    /// Whether the custom resource `Kind.group` is chosen.
+    pub fn takes(&self, name: &str) -> bool {
+        let is_in = |names: &[Name]| names.iter().any(|one| one.matches(name));
+        (self.kinds.is_empty() || is_in(&self.kinds)) && !is_in(&self.excluded)
+    }
+
+    /// Everything is chosen.
+    pub fn is_all(&self) -> bool {
+        self.kinds.is_empty() && self.excluded.is_empty()
+    }
+
+    /// Kinds are named, so that all others are of no interest.
+    pub fn names_kinds(&self) -> bool {
+        !self.kinds.is_empty()
+    }
+
+    /// The first name that is that of nothing that exists.
+    pub fn unknown(&self, existing: &BTreeSet<String>) -> Option<&str> {
+        let mut names = self.kinds.iter().chain(&self.excluded);
+        let unknown = names.find(|name| !existing.iter().any(|other| name.matches(other)))?;
+        Some(&unknown.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn names_choose_kinds() {
+        const ALL: [&str; 4] = ["Api.a.example.com", "Policy.a.example.com", "Policy.example.com", "ServerPolicy.x.io"];
+        for (kinds, excluded, expected) in [
+            (&[] as &[&str], &[] as &[&str], ALL.to_vec()),
+            (&["Policy"], &[], vec![ALL[1], ALL[2]]),
+            (&["Policy.example.com"], &[], vec![ALL[2]]),
+            (&["*Policy"], &[], vec![ALL[1], ALL[2], ALL[3]]),
+            (&["*.example.com"], &[], vec![ALL[2]]),
+            (&["*.*example.com", "S*"], &["Api"], vec![ALL[1], ALL[2], ALL[3]]),
+            (&[], &["Policy.*", "Api"], vec![ALL[3]]),
+            (&["policy"], &[], vec![]),
+        ] {
+            let choice = Choice::new(&texts(kinds), &texts(excluded)).unwrap();
+            let taken: Vec<&str> = ALL.into_iter().filter(|name| choice.takes(name)).collect();
+            assert_eq!(taken, expected, "{kinds:?} {excluded:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_nothing_are_found() {
+        let existing = BTreeSet::from(["Api.example.com".to_owned()]);
+        let unknown = |kinds: &[&str], excluded: &[&str]| {
+            let choice = Choice::new(&texts(kinds), &texts(excluded)).unwrap();
+            choice.unknown(&existing).map(str::to_owned)
+        };
+        assert_eq!(unknown(&["Api", "A*"], &["*.com", "*.*.com"]).as_deref(), Some("*.com"));
+        assert_eq!(unknown(&[], &["Apis"]).as_deref(), Some("Apis"));
+        assert_eq!(unknown(&["Api"], &["*.example.com"]), None);
+        for wrong in ["", ".example.com", "Api.", "[a", "a***"] {
+            assert!(Choice::new(&[], &texts(&[wrong])).is_err(), "{wrong}");
+        }
+    }
+}

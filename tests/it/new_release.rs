@@ -1,0 +1,462 @@
+//! Releases that this program does not know: those of tomorrow, in a registry in which the crates of today have other numbers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use snapbox::str;
+
+use crate::generated;
+use crate::sandbox::{OFFLINE, Run, Sandbox};
+
+const LOCK: &str = include_str!("../samples/memcached-operator/Cargo.lock");
+
+/// The lock file of the sample, as `cargo update` might leave it.
+fn updated(name: &str) -> String {
+    let mut lock = LOCK.replace("\"memcached-operator\"", &format!("\"{name}\""));
+    for (package, from, to) in [
+        ("schemars", "1.2.3", "1.2.4"),
+        ("kube", "5.0.0", "5.1.0"),
+        ("kube-core", "5.0.0", "5.1.0"),
+        ("kube-derive", "5.0.0", "5.1.0"),
+    ] {
+        let entry = |version: &str| format!("name = \"{package}\"\nversion = \"{version}\"\n");
+        assert!(lock.contains(&entry(from)), "{package}");
+        lock = lock.replace(&entry(from), &entry(to));
+    }
+    lock
+}
+
+const VERIFIED: &str = "\n[package.metadata.memcached-sdk]\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\", \"kube-core 5.1.0\", \
+                        \"kube-derive 5.1.0\"]\n";
+
+/// What a command that never compiles does until the release is verified.
+#[test]
+fn an_api_for_a_project_on_a_new_release() {
+    let crd = "config/crd/bases/cache.example.com_memcacheds.yaml";
+    let api = "create api --group cache --version v1alpha1 --kind Memcached";
+    let sandbox = Sandbox::project("");
+    sandbox.file("Cargo.lock", &updated("demo"));
+    // It would fetch what does not exist.
+    let said = sandbox.finish(api, sandbox.command(api).env("CARGO", "true")).success().err();
+    let warning = said.split("\n\n").next().unwrap().to_owned() + "\n";
+    snapbox::assert_data_eq!(
+        warning,
+        str![[r#"
+fetching the dependencies with cargo
+warning[not-generated]: the CRDs are not written, since schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
+help: run `memcached-sdk generate`: it compiles once
+10 created, 8 updated
+
+"#]]
+    );
+    assert!(!sandbox.path(crd).exists());
+    sandbox.run("generate --engine static").code(1).stderr(str![[r#"
+error[new-release]: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
+ --> Cargo.toml:1:1
+  |
+1 | [workspace]
+  | ^
+  |
+  = help: run `memcached-sdk generate --verify`, which compiles once, compares, and records that they are equal
+
+"#]]);
+    let manifest = sandbox.read("Cargo.toml") + VERIFIED;
+    sandbox.file("Cargo.toml", &manifest);
+    sandbox.run("generate --engine static").success();
+    assert!(sandbox.path(crd).exists());
+
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init --domain example.com --project-name demo {OFFLINE}")).success();
+    sandbox.run(api).success();
+    assert!(sandbox.path(crd).exists(), "a project without a lock file has the releases that its manifest asks for");
+}
+
+/// A registry in a folder: the crates that `manifest` needs, by links to what cargo has fetched.
+struct Registry {
+    root: PathBuf,
+    /// Folder and checksum by name and version.
+    crates: BTreeMap<(String, String), (PathBuf, String)>,
+}
+
+impl Registry {
+    fn new(root: PathBuf, project: &Path) -> Self {
+        let output = generated::cargo(project, &["metadata", "--offline", "--format-version=1"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let lock: toml_edit::DocumentMut =
+            std::fs::read_to_string(project.join("Cargo.lock")).unwrap().parse().unwrap();
+        let mut crates = BTreeMap::new();
+        for package in lock["package"].as_array_of_tables().unwrap() {
+            let text = |key: &str| package.get(key).and_then(toml_edit::Item::as_str).unwrap().to_owned();
+            if package.contains_key("checksum") {
+                let (name, version) = (text("name"), text("version"));
+                let mut all = metadata["packages"].as_array().unwrap().iter();
+                let found = all.find(|found| found["name"] == *name && found["version"] == *version).unwrap();
+                let manifest = Path::new(found["manifest_path"].as_str().unwrap());
+                crates.insert((name, version), (manifest.parent().unwrap().to_path_buf(), text("checksum")));
+            }
+        }
+        if root.exists() {
+            std::fs::remove_dir_all(&root).unwrap();
+        }
+        Self { root, crates }
+    }
+
+    fn links(&self) {
+        for ((name, version), (folder, checksum)) in &self.crates {
+            self.publish(name, version, folder, checksum, &|_, text| text);
+        }
+    }
+
+    /// What has another number, and perhaps another text, is a release of its own.
+    fn release(&self, name: &str, from: &str, to: &str, change: &dyn Fn(&str, String) -> String) {
+        let (folder, checksum) = &self.crates[&(name.to_owned(), from.to_owned())];
+        let number = |path: &str, text: String| {
+            let text = change(path, text);
+            if path == "Cargo.toml" {
+                text.replacen(&format!("version = \"{from}\""), &format!("version = \"{to}\""), 1)
+            } else {
+                text
+            }
+        };
+        self.publish(name, to, folder, &checksum.chars().rev().collect::<String>(), &number);
+    }
+
+    #[cfg(unix)]
+    fn publish(&self, name: &str, version: &str, from: &Path, checksum: &str, change: &dyn Fn(&str, String) -> String) {
+        let to = self.root.join(format!("{name}-{version}"));
+        for entry in
+            walkdir::WalkDir::new(from).into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file())
+        {
+            let path = entry.path().strip_prefix(from).unwrap();
+            let target = to.join(path);
+            std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+            let old = std::fs::read_to_string(entry.path()).unwrap_or_default();
+            let new = change(path.to_str().unwrap(), old.clone());
+            if new == old {
+                std::os::unix::fs::symlink(entry.path(), target).unwrap();
+            } else {
+                std::fs::write(target, new).unwrap();
+            }
+        }
+        let json = json!({ "files": {}, "package": checksum }).to_string();
+        std::fs::write(to.join(".cargo-checksum.json"), json).unwrap();
+    }
+}
+
+const MANIFEST: &str = "[package]\nname = \"new-release\"\nedition = \"2024\"\n\n[dependencies]\n\
+    k8s-openapi = { version = \"0.29\", features = [\"v1_36\"] }\n\
+    kube = { version = \"5\", default-features = false, features = [\"derive\"] }\nschemars = \"1\"\n\
+    serde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n";
+
+fn kind(kind: &str, fields: &str) -> String {
+    format!(
+        "#[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n\
+         #[kube(group = \"example.com\", version = \"v1\", kind = \"{kind}\")]\npub struct {kind}Spec {{\n{fields}}}\n"
+    )
+}
+
+const THING: &str = "config/crd/bases/example.com_things.yaml";
+
+/// What cargo says is not ours.
+fn said(run: &Run) -> String {
+    let ours = |line: &&str| {
+        !line.trim_start().starts_with(|first: char| first.is_ascii_uppercase()) || line.contains("Cargo.toml")
+    };
+    run.err().lines().filter(ours).fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// `cargo update` brings new releases: once it is compiled and compared, then the source answers. Until one differs.
+#[cfg(unix)]
+#[test]
+fn new_releases_are_verified_once() {
+    let sandbox = Sandbox::lasting("new-release", &[("src/lib.rs", &kind("Thing", "    pub size: u8,\n"))]);
+    sandbox.file("Cargo.toml", MANIFEST).file("Cargo.lock", &LOCK.replace("\"memcached-operator\"", "\"new-release\""));
+    let target = generated::target().with_file_name("new-release");
+    let folder = |name: &str| target.with_file_name(format!("new-release-{name}"));
+    let registries = ["same", "other"].map(|name| Registry::new(folder(name), sandbox.root()));
+    for registry in &registries {
+        registry.links();
+        registry.release("schemars", "1.2.3", "1.2.4", &|_, text| text);
+        registry.release("kube-core", "5.0.0", "5.1.0", &|_, text| text);
+        registry.release("kube-derive", "5.0.0", "5.1.0", &|_, text| text);
+        registry.release("kube", "5.0.0", "5.1.0", &|_, text| text.replace("\"=5.0.0\"", "\"=5.1.0\""));
+    }
+    registries[1].release("kube-derive", "5.0.0", "5.2.0", &|_, text| {
+        text.replace("Auto-generated derived type", "Derived type")
+    });
+    registries[1].release("kube", "5.0.0", "5.2.0", &|path, text| {
+        if path != "Cargo.toml" {
+            return text;
+        }
+        let mut manifest: toml_edit::DocumentMut = text.replace("\"=5.0.0\"", "\"=5.1.0\"").parse().unwrap();
+        manifest["dependencies"]["kube-derive"]["version"] = toml_edit::value("=5.2.0");
+        manifest.to_string()
+    });
+    let use_registry = |name: &str| {
+        let config = format!(
+            "[source.crates-io]\nreplace-with = \"tomorrow\"\n\n[source.tomorrow]\ndirectory = {:?}\n",
+            folder(name).display().to_string()
+        );
+        sandbox.file(".cargo/config.toml", &config);
+        let output = generated::cargo(sandbox.root(), &["update", "--offline"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let command = |arguments: &str| -> Command {
+        let mut command = sandbox.command(&format!("generate crds {arguments}"));
+        command.env("CARGO_TARGET_DIR", &target).env_remove("RUSTFLAGS").env("CARGO_TERM_COLOR", "never");
+        command
+    };
+    let generate = |arguments: &str| sandbox.finish(arguments, &mut command(arguments));
+    // What the source says, in a folder beside it.
+    let known = generate("--engine static --stdout").success().out();
+    use_registry("same");
+
+    generate("--engine static").code(1).stderr(str![[r#"
+error[new-release]: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs
+ --> Cargo.toml:1:1
+  |
+1 | [package]
+  | ^
+  |
+  = help: run `memcached-sdk generate --verify`, which compiles once, compares, and records that they are equal
+
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:4:9
+  |
+4 |     pub size: u8,
+  |         ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+
+"#]]);
+    let before = sandbox.files();
+    let run = generate("--dry-run --diff").success();
+    snapbox::assert_data_eq!(
+        said(&run),
+        str![[r#"
+compiling `new-release`, because one thing needs the compiler:
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+the first time may take minutes; `--engine static` fails instead
+compared 1 of 1 CRD versions: no difference
+warning[not-recorded]: not recorded with `--dry-run`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
+help: run `memcached-sdk generate crds`, or write `verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
+
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:4:9
+  |
+4 |     pub size: u8,
+  |         ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+1 created, 1 updated: nothing was written
+
+"#]]
+    );
+    assert!(run.out().contains("+[package.metadata.memcached-sdk]\n+verified = ["), "{}", run.out());
+    snapbox::assert_data_eq!(
+        said(&generate("--check").code(3)),
+        str![[r#"
+compiling `new-release`, because one thing needs the compiler:
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+the first time may take minutes; `--engine static` fails instead
+compared 1 of 1 CRD versions: no difference
+warning[not-recorded]: not recorded with `--check`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
+help: run `memcached-sdk generate crds`, or write `verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
+
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:4:9
+  |
+4 |     pub size: u8,
+  |         ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+1 created: run the command without `--check` to write them
+
+"#]]
+    );
+    let run = generate("--stdout").success();
+    snapbox::assert_data_eq!(
+        said(&run),
+        str![[r#"
+compiling `new-release`, because one thing needs the compiler:
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+the first time may take minutes; `--engine static` fails instead
+compared 1 of 1 CRD versions: no difference
+warning[not-recorded]: not recorded with `--stdout`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
+help: run `memcached-sdk generate crds`, or write `verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
+
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:4:9
+  |
+4 |     pub size: u8,
+  |         ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+
+"#]]
+    );
+    assert_eq!(run.out(), known);
+    assert_eq!(sandbox.files(), before);
+
+    // Not all kinds are compared.
+    snapbox::assert_data_eq!(
+        said(&generate("--kind Thing").success()),
+        str![[r#"
+compiling `new-release`, because one thing needs the compiler:
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+the first time may take minutes; `--engine static` fails instead
+compared 1 of 1 CRD versions: no difference
+not recorded as verified, since only a part of the kinds was compared: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:4:9
+  |
+4 |     pub size: u8,
+  |         ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+1 created
+
+"#]]
+    );
+    let lib = sandbox.read("src/lib.rs");
+    let hard = kind("Hard", "    #[serde(default = \"size\")]\n    pub size: usize,\n")
+        + "fn size() -> usize {\n    std::env::args().count()\n}\n";
+    sandbox.file("src/lib.rs", &(lib.clone() + &hard));
+    snapbox::assert_data_eq!(
+        said(&generate("").success()),
+        str![[r#"
+compiling `new-release`, because 2 things need the compiler:
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+  src/lib.rs:13:5: default value: cannot evaluate `std::env::args()` without running code, in `Hard.spec.size` [default-value]
+the first time may take minutes; `--engine static` fails instead
+compared 1 of 2 CRD versions: no difference
+not recorded as verified, since the source does not decide `Hard.example.com`: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:4:9
+  |
+4 |     pub size: u8,
+  |         ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+
+warning[unknown-format]: the API server knows no format `uint`: `spec.size` in `Hard`, version `v1`
+ --> src/lib.rs:8:12
+  |
+8 | pub struct HardSpec {
+  |            ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+1 created, 1 unchanged
+
+"#]]
+    );
+    assert_eq!(sandbox.read("Cargo.toml"), MANIFEST);
+
+    sandbox.file("src/lib.rs", &lib);
+    let run = generate("").success();
+    snapbox::assert_data_eq!(
+        said(&run),
+        str![[r#"
+compiling `new-release`, because one thing needs the compiler:
+  Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
+the first time may take minutes; `--engine static` fails instead
+compared 1 of 1 CRD versions: no difference
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:4:9
+  |
+4 |     pub size: u8,
+  |         ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+1 updated, 1 removed, 1 unchanged
+`Cargo.toml` records as verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`; from now on the source answers
+
+"#]]
+    );
+    snapbox::assert_data_eq!(
+        run.out(),
+        str![[r#"
+update    Cargo.toml
+remove    config/crd/bases/example.com_hards.yaml
+
+"#]]
+    );
+    let recorded = sandbox.read("Cargo.toml");
+    snapbox::assert_data_eq!(
+        recorded.clone(),
+        str![[r#"
+[package]
+name = "new-release"
+edition = "2024"
+
+[package.metadata.memcached-sdk]
+verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]
+
+[dependencies]
+k8s-openapi = { version = "0.29", features = ["v1_36"] }
+kube = { version = "5", default-features = false, features = ["derive"] }
+schemars = "1"
+serde = { version = "1", features = ["derive"] }
+serde_json = "1"
+
+"#]]
+    );
+    assert_eq!(sandbox.read(THING), known);
+    // Without cargo.
+    sandbox.finish("", command("--check").env("PATH", "").env_remove("CARGO")).success();
+    let run = generate("--verify --check").success();
+    assert!(!run.err().contains("not-recorded"), "{}", run.err());
+
+    // On request.
+    sandbox.file("Cargo.toml", MANIFEST);
+    generate("--verify").success();
+    assert_eq!(sandbox.read("Cargo.toml"), recorded);
+
+    use_registry("other");
+    let run = generate("").success();
+    snapbox::assert_data_eq!(
+        said(&run),
+        str![[r#"
+compiling `new-release`, because one thing needs the compiler:
+  Cargo.toml:1:1: kube 5.2.0 is newer than this program, which does not know what it changed in CRDs [new-release]
+the first time may take minutes; `--engine static` fails instead
+warning[release-differs]: the compiler gives another CRD for `Thing`, version `v1` of `example.com`:
+                          --- read
+                          +++ compiled
+                          @@ -14,7 +14,7 @@
+                             - name: v1
+                               schema:
+                                 openAPIV3Schema:
+                          -        description: Auto-generated derived type for ThingSpec via `CustomResource`
+                          +        description: Derived type for ThingSpec via `CustomResource`
+                                   properties:
+                                     spec:
+                                       properties:
+ --> src/lib.rs:3:12
+  |
+3 | pub struct ThingSpec {
+  |            ^^^^^^^^^
+  |
+  = help: the CRDs are those of the compiler; a newer memcached-sdk may know the release
+
+warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+ --> src/lib.rs:4:9
+  |
+4 |     pub size: u8,
+  |         ^^^^^^^^
+  |
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+1 updated
+
+"#]]
+    );
+    assert_eq!(sandbox.read("Cargo.toml"), recorded);
+    assert_eq!(sandbox.read(THING), known.replace("Auto-generated derived type", "Derived type"));
+    let before = sandbox.files();
+    let run = generate("--verify").code(1);
+    assert!(run.err().contains("error[engines-differ]"), "{}", run.err());
+    assert_eq!(sandbox.files(), before);
+}
