@@ -299,6 +299,7 @@ const ELSEWHERE: [(Code, &str); 17] = [
     (Code::OnlyRead, "kinds.rs"),
     (Code::ReleaseDiffers, "new_release.rs"),
     (Code::Syntax, "any_project.rs"),
+    (Code::InvalidSample, "generate.rs"),
     (Code::Unformatted, "tidy.rs"),
 ];
 
