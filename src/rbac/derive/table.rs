@@ -256,8 +256,12 @@ pub(super) mod manager {
             // Reads come from the cache.
             "apply" => &[("create", None), ("patch", None)],
             "create" => &[("create", None)],
+            "delete" => &[("delete", None)],
+            "get_live" => &[("get", None)],
+            // What a patch may need besides depends on its value.
+            "patch" => &[("patch", None)],
             "apply_status" => &[("patch", Some("status"))],
-            "add_finalizer" | "remove_finalizer" => &[("patch", None)],
+            "add_finalizer" | "finalizer" | "remove_finalizer" => &[("patch", None)],
             _ => &[],
         }
     }

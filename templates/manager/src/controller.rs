@@ -2,7 +2,10 @@
 
 //! A controller: what makes it look at an object, and what happens with the outcome.
 
+mod failure;
+mod finalizer;
 mod queue;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -199,6 +202,8 @@ pub struct Controller<'manager, K: Object> {
     queue: Arc<Queue>,
     filter: Filter<K>,
     synced: Vec<BoxFuture<'static, ()>>,
+    sources: Vec<BoxFuture<'static, ()>>,
+    leadership: Leadership,
     workers: NonZeroUsize,
     timeout: Duration,
 }
@@ -214,6 +219,8 @@ impl<'manager, K: Object> Controller<'manager, K> {
         }
         Self {
             workers: controllers.workers,
+            leadership: controllers.leadership.clone(),
+            sources: Vec::new(),
             controllers,
             name: name.to_owned(),
             objects: objects.clone(),
@@ -573,12 +580,20 @@ impl<'manager, K: Object> Controller<'manager, K> {
             workers,
             timeout: self.timeout,
             grace: controllers.grace,
-            leadership: controllers.leadership.clone(),
+            leadership: self.leadership,
             count: AtomicU64::new(0),
         };
         let shutdown = controllers.shutdown.clone();
-        let running = work.until(shutdown, self.synced).boxed();
-        controllers.running.push(running);
+        let (running, sources) = (work.until(shutdown, self.synced), self.sources);
+        let running = async move {
+            // What they say before the caches are filled waits in the queue.
+            let sources = join_all(sources).then(|_| std::future::pending::<()>());
+            tokio::select! {
+                () = running => {}
+                () = sources => {}
+            }
+        };
+        controllers.running.push(running.boxed());
     }
 }
 
