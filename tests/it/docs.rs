@@ -148,6 +148,17 @@ fn the_tutorial_runs() {
     assert_eq!(cluster.len(), 13, "{cluster:?}");
 }
 
+/// The same; `walkthroughs.rs` builds them, and runs them on a cluster.
+#[test]
+fn the_walkthroughs_run() {
+    for page in ["docs/walkthroughs/flight-ticket.md", "docs/walkthroughs/pod-counter.md"] {
+        let home = tempfile::tempdir().unwrap();
+        let not_run = runs(page, home.path(), &[]);
+        let needs = |what: &str| not_run.iter().filter(|command| command.starts_with(what)).count();
+        assert!(needs("build: ") > 0 && needs("build: ") + needs("cluster: ") == not_run.len(), "{not_run:?}");
+    }
+}
+
 /// Replays a page and compares its outputs; what is not run.
 pub(crate) fn runs(page: &str, dir: &Path, run: &[&str]) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();

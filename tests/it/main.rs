@@ -57,4 +57,5 @@ mod tidy;
 mod tutorial;
 mod update;
 mod wait;
+mod walkthroughs;
 mod yaml;

@@ -168,7 +168,11 @@ fn recipes() {
     ] {
         write(to, &std::fs::read_to_string(repository().join(from)).unwrap());
     }
-    write("Cargo.toml", &generated::manifest("recipes").to_string());
+    let mut manifest = generated::manifest("recipes");
+    let dependencies = &mut manifest["dependencies"];
+    dependencies["futures"] = "{ version = '0.3', default-features = false, features = ['std'] }".parse().unwrap();
+    dependencies["tokio"]["features"].as_array_mut().unwrap().push("time");
+    write("Cargo.toml", &manifest.to_string());
     write("../rustfmt.toml", "");
     with_the_lock_file(&folder, |cargo| {
         cargo(&["fmt", "--check"]);

@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::ResourceExt;
@@ -14,15 +13,14 @@ pub fn watch<'manager>(
     sites: &Objects<Site>,
     maps: &Objects<ConfigMap>,
 ) -> Controller<'manager, Site> {
-    let sites = sites.clone();
+    let by_config = sites.index(|site| {
+        let name = site.spec.config.clone()?;
+        let namespace = site.namespace();
+        Some(ObjectKey { namespace, name })
+    });
     controller.watches(maps, move |map| {
-        let uses = |site: &Arc<Site>| site.spec.config.as_deref() == map.metadata.name.as_deref();
-        let sites = sites.list(map.namespace().as_deref());
-        sites
-            .iter()
-            .filter(|site| uses(site))
-            .map(|site| ObjectKey::of(&**site))
-            .collect::<Vec<_>>()
+        let sites = by_config.list(&ObjectKey::of(map)).into_iter();
+        sites.map(|site| ObjectKey::of(&*site)).collect::<Vec<_>>()
     })
 }
 

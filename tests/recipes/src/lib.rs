@@ -1,11 +1,15 @@
 //! The code of `docs/controllers.md`: a module per recipe.
 
 pub mod api;
+pub mod beside;
 pub mod child;
+pub mod cloud;
 pub mod config_map;
 pub mod controller;
+pub mod delete_job;
 pub mod desired;
 pub mod job;
+pub mod optional_child;
 pub mod periodic;
 pub mod secret;
 pub mod told;

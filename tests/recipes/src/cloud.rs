@@ -1,0 +1,41 @@
+use std::sync::Arc;
+
+use kube::ResourceExt;
+use kube::runtime::finalizer::Event;
+use manager::{Action, Objects};
+
+use crate::api::Site;
+use crate::child::FIELD_MANAGER;
+use crate::controller::{Error, Result};
+
+const FINALIZER: &str = "web.example.com/dns";
+
+/// A service outside of the cluster.
+pub trait Dns: Send + Sync {
+    /// Makes a record, or finds the one that was made with this token; its id.
+    fn ensure(&self, token: &str) -> impl Future<Output = Result<String>> + Send;
+    /// Fine if it is gone.
+    fn remove(&self, token: &str) -> impl Future<Output = Result<()>> + Send;
+}
+
+pub async fn reconcile(site: Arc<Site>, sites: &Objects<Site>, dns: &impl Dns) -> Result<Action> {
+    let done = sites.finalizer(site, FINALIZER, async |event| match event {
+        Event::Apply(site) => ensure(&site, sites, dns).await,
+        Event::Cleanup(site) => {
+            dns.remove(&site.uid().unwrap_or_default()).await?;
+            Ok(Action::Done)
+        }
+    });
+    done.await.map_err(Error::during("keep the finalizer"))?
+}
+
+async fn ensure(site: &Site, sites: &Objects<Site>, dns: &impl Dns) -> Result<Action> {
+    let mut status = site.status.clone().unwrap_or_default();
+    if status.record.is_none() {
+        // Who dies here asks again with the same token, and gets the same record.
+        status.record = Some(dns.ensure(&site.uid().unwrap_or_default()).await?);
+        let written = sites.apply_status(site, &status, FIELD_MANAGER).await;
+        written.map_err(Error::during("write the status"))?;
+    }
+    Ok(Action::Done)
+}

@@ -1,0 +1,11 @@
+use k8s_openapi::api::batch::v1::Job;
+use kube::api::DeleteParams;
+use manager::Objects;
+
+use crate::controller::{Error, Result};
+
+/// Stops a Job; whether it was there.
+pub async fn stop(job: &Job, jobs: &Objects<Job>) -> Result<bool> {
+    let deleted = jobs.delete(job, &DeleteParams::background()).await;
+    deleted.map_err(Error::during("delete the Job"))
+}

@@ -1,0 +1,40 @@
+use k8s_openapi::api::batch::v1::{CronJob, CronJobSpec, JobTemplateSpec};
+use kube::ResourceExt;
+use kube::api::{DeleteParams, ObjectMeta};
+use manager::{Objects, short_dns_label};
+
+use crate::api::Site;
+use crate::child::FIELD_MANAGER;
+use crate::controller::{Error, Result};
+use crate::desired;
+
+/// Keeps a CronJob while the spec asks for backups.
+pub async fn backup(site: &Site, jobs: &Objects<CronJob>) -> Result<()> {
+    let name = short_dns_label(&site.name_any());
+    if let Some(schedule) = &site.spec.backup {
+        let applied = jobs
+            .apply(&cron_job(site, name, schedule), FIELD_MANAGER)
+            .await;
+        applied.map_err(Error::during("apply the CronJob"))?;
+    } else if let Some(job) = jobs.get(site.namespace().as_deref(), &name) {
+        // The Jobs and their pods go, too; without a word about it, some kinds leave them.
+        let deleted = jobs.delete(&job, &DeleteParams::background()).await;
+        deleted.map_err(Error::during("delete the CronJob"))?;
+    }
+    Ok(())
+}
+
+fn cron_job(site: &Site, name: String, schedule: &str) -> CronJob {
+    CronJob {
+        metadata: ObjectMeta {
+            name: Some(name),
+            ..desired::metadata(site)
+        },
+        spec: CronJobSpec {
+            schedule: schedule.to_owned(),
+            job_template: JobTemplateSpec::default(),
+            ..CronJobSpec::default()
+        },
+        status: None,
+    }
+}
