@@ -12,7 +12,7 @@ use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::Selector;
 use kube::runtime::finalizer::Event;
 use kube::runtime::watcher;
-use kube::{Api, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use manager::{Action, Change, Manager, Object, Objects, Options, Runs};
 use serde_json::{Value, json};
 

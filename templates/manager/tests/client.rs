@@ -98,11 +98,14 @@ async fn an_object_is_deleted_and_a_successor_stays() {
         "{error:?}"
     );
     assert!(maps.get("default", "a").is_some() && !server.get(A).is_null());
-    let mut wrong = DeleteParams::default();
-    wrong.preconditions = Some(Preconditions {
+    let predecessor = Preconditions {
         uid: map.uid(),
         ..Preconditions::default()
-    });
+    };
+    let wrong = DeleteParams {
+        preconditions: Some(predecessor),
+        ..DeleteParams::default()
+    };
     assert!(maps.delete(&successor, &wrong).await.is_err());
     assert!(maps.delete(&successor, &params).await.unwrap());
 }
