@@ -35,52 +35,84 @@ async fn objects_come_change_and_go() {
 
     let patched = maps.patch("a", &params, &patch).await.unwrap();
     let data = patched.data.unwrap();
-    assert_eq!(data.into_iter().collect::<Vec<_>>(), [("y".to_owned(), "2".to_owned())]);
+    assert_eq!(
+        data.into_iter().collect::<Vec<_>>(),
+        [("y".to_owned(), "2".to_owned())]
+    );
     let version = |version: Option<String>| json!({ "metadata": { "resourceVersion": version } });
     let old = Patch::Merge(version(made.metadata.resource_version));
-    assert_eq!(refusal(maps.patch("a", &params, &old).await), (409, "Conflict".to_owned()));
+    assert_eq!(
+        refusal(maps.patch("a", &params, &old).await),
+        (409, "Conflict".to_owned())
+    );
     let same = maps.patch("a", &params, &patch).await.unwrap();
-    assert_eq!(same.metadata.resource_version, patched.metadata.resource_version);
+    assert_eq!(
+        same.metadata.resource_version,
+        patched.metadata.resource_version
+    );
 
-    let mut params = DeleteParams::default();
-    params.preconditions = Some(Preconditions {
+    let other = Preconditions {
         uid: Some("other".to_owned()),
         resource_version: None,
-    });
-    assert_eq!(refusal(maps.delete("a", &params).await), (409, "Conflict".to_owned()));
-    params.preconditions = None;
-    maps.delete("a", &params).await.unwrap();
+    };
+    let params = DeleteParams::default().preconditions(other);
+    assert_eq!(
+        refusal(maps.delete("a", &params).await),
+        (409, "Conflict".to_owned())
+    );
+    maps.delete("a", &DeleteParams::default()).await.unwrap();
     assert_eq!(refusal(maps.get("a").await), (404, "NotFound".to_owned()));
     let path = "/api/v1/namespaces/one/configmaps";
-    assert_eq!(server.requests()[..2], [format!("GET {path}/a"), format!("PATCH {path}/a")]);
+    assert_eq!(
+        server.requests()[..2],
+        [format!("GET {path}/a"), format!("PATCH {path}/a")]
+    );
 }
 
 #[tokio::test]
 async fn a_finalizer_keeps_an_object_until_it_is_removed() {
     let server = mock::Server::default();
     let path = "/api/v1/namespaces/one/configmaps/a";
-    server.put(path, &json!({ "metadata": { "finalizers": ["example.com/a"] } }));
+    server.put(
+        path,
+        &json!({ "metadata": { "finalizers": ["example.com/a"] } }),
+    );
     let maps: Api<ConfigMap> = Api::namespaced(server.client(), "one");
     maps.delete("a", &DeleteParams::default()).await.unwrap();
     let left = maps.get("a").await.unwrap();
     assert!(left.metadata.deletion_timestamp.is_some());
     let removed = Patch::Merge(json!({ "metadata": { "finalizers": [] } }));
-    maps.patch("a", &PatchParams::default(), &removed).await.unwrap();
+    maps.patch("a", &PatchParams::default(), &removed)
+        .await
+        .unwrap();
     assert_eq!(server.get(path), Value::Null);
 }
 
 #[tokio::test]
 async fn lists_are_of_a_namespace_of_all_or_of_a_name() {
     let server = mock::Server::default();
-    for path in ["one/configmaps/a", "one/configmaps/b", "two/configmaps/a", "two/secrets/a"] {
+    for path in [
+        "one/configmaps/a",
+        "one/configmaps/b",
+        "two/configmaps/a",
+        "two/secrets/a",
+    ] {
         server.put(&format!("/api/v1/namespaces/{path}"), &json!({}));
     }
-    let count = async |maps: Api<ConfigMap>, params: &ListParams| maps.list(params).await.unwrap().items.len();
+    let count = async |maps: Api<ConfigMap>, params: &ListParams| {
+        maps.list(params).await.unwrap().items.len()
+    };
     let all = ListParams::default();
-    assert_eq!(count(Api::namespaced(server.client(), "one"), &all).await, 2);
+    assert_eq!(
+        count(Api::namespaced(server.client(), "one"), &all).await,
+        2
+    );
     assert_eq!(count(Api::all(server.client()), &all).await, 3);
     let named = ListParams::default().fields("metadata.name=a");
-    assert_eq!(count(Api::namespaced(server.client(), "one"), &named).await, 1);
+    assert_eq!(
+        count(Api::namespaced(server.client(), "one"), &named).await,
+        1
+    );
     let labeled = ListParams::default().labels("a=b");
     let maps: Api<ConfigMap> = Api::all(server.client());
     assert_eq!(refusal(maps.list(&labeled).await).0, 400);
