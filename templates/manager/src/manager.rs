@@ -14,7 +14,8 @@ use kube::runtime::watcher;
 use kube::{Client, Config};
 use tokio::task::JoinSet;
 
-use crate::cache::{feed, invalid};
+use crate::cache::feed;
+use crate::cache::invalid::Reporter;
 use crate::client::attempt::{self, AttemptLayer};
 use crate::client::objects::Objects;
 use crate::client::{self, identity};
@@ -388,7 +389,10 @@ impl Manager {
                 self.client.clone(),
                 namespace,
                 config.clone(),
-                invalid::reporter::<K>(self.recorder.clone()),
+                Reporter {
+                    recorder: self.recorder.clone(),
+                    leadership: self.controllers.leadership.clone(),
+                },
             );
             self.feeds.push(feed.boxed());
         }

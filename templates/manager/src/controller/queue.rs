@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::metrics::queue::Stats;
 use crate::object::ObjectKey;
 
-const FIRST_DELAY: Duration = Duration::from_millis(5);
+pub(super) const FIRST_DELAY: Duration = Duration::from_millis(5);
 const LONGEST_DELAY: Duration = Duration::from_secs(1000);
 
 #[derive(Default)]
