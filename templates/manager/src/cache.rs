@@ -28,6 +28,8 @@ use crate::object::{Object, ObjectKey};
 pub(crate) struct Seen<'a, K> {
     pub(crate) before: Option<&'a K>,
     pub(crate) after: Option<&'a K>,
+    /// Whether nothing has happened: it was there when the watch began.
+    pub(crate) listed: bool,
 }
 
 type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
@@ -316,8 +318,8 @@ impl<K: Object> Cache<K> {
         object
     }
 
-    /// The watch has seen the object in this state.
-    pub(crate) fn insert(&self, namespace: &str, arrived: Arrived<K>) {
+    /// The watch has seen the object in this state; in a listing, perhaps.
+    pub(crate) fn insert(&self, namespace: &str, arrived: Arrived<K>, listed: bool) {
         let object = Arc::new(arrived.object);
         let key = ObjectKey::of(&*object);
         let version = version_of(object.meta());
@@ -338,6 +340,7 @@ impl<K: Object> Cache<K> {
         });
         if let Some(before) = before {
             let seen = Seen {
+                listed: listed && before.is_none(),
                 before: before.as_deref(),
                 after: Some(&*object),
             };
@@ -377,6 +380,7 @@ impl<K: Object> Cache<K> {
             let seen = Seen {
                 before: Some(&*before),
                 after: None,
+                listed: false,
             };
             self.tell(key, &seen);
         }

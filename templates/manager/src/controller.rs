@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use self::queue::Queue;
+use self::queue::{Cause, Queue};
 use crate::cache::Seen;
 use crate::caught;
 use crate::client::objects::Objects;
@@ -215,10 +215,10 @@ impl<'manager, K: Object> Controller<'manager, K> {
         }
         Self {
             workers: controllers.workers,
+            queue: Arc::new(Queue::new(controllers.metrics.queue(name))),
             controllers,
             name: name.to_owned(),
             objects: objects.clone(),
-            queue: Arc::default(),
             filter: Box::new(|_| true),
             synced: vec![objects.cache.synced().boxed()],
             timeout: TIMEOUT,
@@ -507,7 +507,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
                 .ok()
             });
             for key in keys.flatten().collect::<BTreeSet<_>>() {
-                queue.add(key);
+                queue.add(key, cause(seen));
             }
         });
         self.synced.push(objects.cache.synced().boxed());
@@ -568,15 +568,14 @@ impl<'manager, K: Object> Controller<'manager, K> {
                 true
             });
             if wanted {
-                queue.add(key.clone());
+                queue.add(key.clone(), cause(seen));
             }
         });
         let workers = self.workers.get();
         let controllers = self.controllers;
         let queue = self.queue.clone();
-        let metrics = controllers
-            .metrics
-            .controller(&self.name, workers, move || queue.stats());
+        let metrics = controllers.metrics.controller(&self.name, workers);
+        controllers.metrics.ask(&self.name, move || queue.load());
         let work = Work {
             name: self.name,
             objects: self.objects,
@@ -599,7 +598,7 @@ struct Work<K, Reconcile> {
     name: String,
     objects: Objects<K>,
     queue: Arc<Queue>,
-    metrics: Arc<ControllerMetrics>,
+    metrics: ControllerMetrics,
     reconcile: Reconcile,
     workers: usize,
     timeout: Duration,
@@ -669,7 +668,7 @@ where
         let _work = Working(&self.queue, &key);
         let Some(_term) = self.leadership.enter() else {
             // The leadership was lost in between: the key waits for the next time.
-            self.queue.add(key.clone());
+            self.queue.add(key.clone(), Cause::Change);
             return;
         };
         let Some(object) = self.objects.cache.get(&key) else {
@@ -712,7 +711,7 @@ where
             ended = tokio::time::timeout(self.timeout, reconcile) => ended,
             () = self.leadership.lost() => {
                 tracing::warn!("reconcile was stopped: this replica does not lead any more");
-                self.queue.add(key.clone());
+                self.queue.add(key.clone(), Cause::Change);
                 return Outcome::Requeue;
             }
         };
@@ -749,6 +748,14 @@ where
                 Outcome::Error
             }
         }
+    }
+}
+
+fn cause<K>(seen: &Seen<'_, K>) -> Cause {
+    if seen.listed {
+        Cause::Listing
+    } else {
+        Cause::Change
     }
 }
 

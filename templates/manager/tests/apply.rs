@@ -353,7 +353,8 @@ async fn what_is_owned_from_another_namespace_is_not_sent() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let said = said.lock().expect("no panic").clone();
-    let refused = "other/a can't be owned by Thing default/a: an owner is in the same namespace, or in none";
+    let refused =
+        "other/a can't be owned by Thing default/a: an owner is in the same namespace, or in none";
     assert!(
         said[..2].iter().all(|text| text.contains(refused)),
         "{said:#?}"

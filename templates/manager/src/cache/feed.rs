@@ -151,7 +151,7 @@ impl<K: Object> Cache<K> {
                 let (listed, gone) = self.write(|state| take_listing(state, namespace));
                 gone.iter().for_each(|key| self.remove(key));
                 for object in listed {
-                    self.insert(namespace, object);
+                    self.insert(namespace, object, true);
                 }
                 self.feed(namespace, |feed| feed.epoch += 1);
                 self.set_progress(namespace, Progress::Synced);
@@ -159,7 +159,7 @@ impl<K: Object> Cache<K> {
             Event::Apply(Guard::Valid(object)) => {
                 let key = ObjectKey::of(&object);
                 self.feed(namespace, |feed| feed.unreadable.reported.remove(&key));
-                self.insert(namespace, self.arrived(object));
+                self.insert(namespace, self.arrived(object), false);
             }
             // Nobody should act on what it was before.
             Event::Apply(Guard::Invalid(invalid)) => {

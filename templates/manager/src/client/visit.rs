@@ -50,8 +50,7 @@ pub(super) fn check_owner(desired: &impl ResourceExt) -> kube::Result<()> {
             .owner_references()
             .iter()
             .any(|owner| visit.uid.as_deref() == Some(&owner.uid));
-        let elsewhere =
-            visit.key.namespace.is_some() && visit.key.namespace != desired.namespace();
+        let elsewhere = visit.key.namespace.is_some() && visit.key.namespace != desired.namespace();
         (owned && elsewhere).then(|| {
             format!(
                 "{} can't be owned by {} {}: an owner is in the same namespace, or in none",
@@ -86,11 +85,9 @@ mod tests {
         let log = asked.clone();
         let second = Duration::from_secs(1);
         let map = ConfigMap::default();
-        let put_off = during(
-            &map,
-            move |after| log.lock().unwrap().push(after),
-            async { again(second) },
-        );
+        let put_off = during(&map, move |after| log.lock().unwrap().push(after), async {
+            again(second)
+        });
         assert!(put_off.await);
         assert!(!again(second));
         assert_eq!(*asked.lock().unwrap(), [second]);

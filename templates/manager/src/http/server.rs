@@ -21,7 +21,7 @@ use tokio_rustls::server::TlsStream;
 use tower::BoxError;
 
 use super::certificate::Certificate;
-use crate::metrics::exposition;
+use crate::metrics;
 
 /// How long a connection may take, from the first byte to the last: it is for one request.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -57,7 +57,7 @@ impl Answer {
 
     pub(crate) fn metrics(text: String) -> Self {
         Self {
-            content_type: exposition::CONTENT_TYPE,
+            content_type: metrics::CONTENT_TYPE,
             ..Self::ok(text)
         }
     }
