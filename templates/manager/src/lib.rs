@@ -83,3 +83,5 @@ pub use self::object::name::{dns_label, short_dns_label};
 pub use self::object::{Object, ObjectKey, Reach};
 pub use self::options::Options;
 pub use self::runs::Runs;
+/// The metrics that [`Manager::metrics`] takes, of the same release.
+pub use prometheus_client;

@@ -57,9 +57,9 @@ impl Reader<'_> {
             }
             ("Controller", "run") => Ty::Tuple(Vec::new()),
             ("Index", "list") => Ty::many(parts.first().cloned().unwrap_or(Ty::Unknown)),
-            ("Manager" | "Controller", _) | ("Index" | "Objects", "clone") | ("Objects", "status_at_most_every") => {
-                manager
-            }
+            ("Manager" | "Controller", _)
+            | ("Index", "clone")
+            | ("Objects", "clone" | "optional" | "status_at_most_every") => manager,
             ("Objects", _) => {
                 let kind = parts.first().cloned().unwrap_or(Ty::Unknown);
                 let shown = format!("Objects<{{}}>::{name}");

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use futures::{FutureExt, Stream, StreamExt};
 
-use super::Controller;
+use super::queue::Cause;
+use super::{Controller, cause};
 use crate::caught;
 use crate::client::objects::Objects;
 use crate::object::{Object, ObjectKey};
@@ -63,14 +64,23 @@ impl<K: Object> Controller<'_, K> {
         map: impl Fn(&C) -> Keys + Send + Sync + 'static,
     ) -> Self {
         let queue = self.queue.clone();
-        objects.cache.listen(move |_, seen| {
-            if seen.after.is_some_and(|now| !predicate(seen.before, now)) {
+        objects.cache.listen(move |key, seen| {
+            let wanted = |now| caught::call(|| predicate(seen.before, now));
+            // What a predicate can't tell is looked at.
+            if seen.after.is_some_and(|now| matches!(wanted(now), Ok(false))) {
                 return;
             }
             let both = [seen.before, seen.after].into_iter().flatten();
-            let keys: BTreeSet<_> = both.flat_map(&map).collect();
-            for key in keys {
-                queue.add(key);
+            let keys = both.map(|object| caught::call(|| Vec::from_iter(map(object))));
+            // What one state says holds although the other is too much for `map`.
+            let keys = keys.filter_map(|keys| {
+                keys.inspect_err(|panic| {
+                    tracing::error!(kind = %C::kind(&()), %key, panic, "a map panicked: nobody looks at the change");
+                })
+                .ok()
+            });
+            for key in keys.flatten().collect::<BTreeSet<_>>() {
+                queue.add(key, cause(seen));
             }
         });
         self.synced.push(objects.cache.synced().boxed());
@@ -95,7 +105,7 @@ impl<K: Object> Controller<'_, K> {
         let (queue, name) = (self.queue.clone(), self.name.clone());
         let source = async move {
             let told = keys.for_each(|key| {
-                queue.add(key);
+                queue.add(key, Cause::Change);
                 std::future::ready(())
             });
             if let Err(panic) = caught::run(told).await {
