@@ -9,6 +9,7 @@ pub mod controller;
 pub mod delete_job;
 pub mod desired;
 pub mod job;
+pub mod measured;
 pub mod optional_child;
 pub mod periodic;
 pub mod secret;
