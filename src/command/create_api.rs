@@ -14,18 +14,27 @@ use crate::project::name::{ControllerName, Group, Kind, Plural, ShortName, Versi
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource, ResourceApi};
 use crate::scaffold::context::{BuiltinContext, ControllerContext, DeployImageContext, ResourceContext};
 use crate::scaffold::{self, Controller};
+use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
-    let mut found = plan(&mut draft, args, term)?;
+    let mut found = match plan(&mut draft, args, term) {
+        Ok(found) => found,
+        Err(error) => {
+            // A run that was interrupted after the last file has left it so.
+            if !args.write.dry_run && !args.write.check && CargoManifest::is_ahead_of_its_lock(&root) {
+                let found = init::fetch_dependencies(&root, term);
+                term.diagnostics(&found);
+            }
+            return Err(error);
+        }
+    };
     found.sort();
     let mut report = apply(draft, found, &args.write)?;
-    let manifest_differs =
-        report.changes.iter().any(|change| change.path.as_str() == "Cargo.toml" && change.kind.differs());
-    if report.is_written(&args.write) && manifest_differs && root.join("Cargo.lock").exists() {
-        // A lock file behind its manifest fails every build that is `--locked`, the container's among them.
+    // A lock file behind its manifest fails every build that is `--locked`, the container's among them.
+    if report.is_written(&args.write) && CargoManifest::is_ahead_of_its_lock(&root) {
         report.diagnostics.extend(init::fetch_dependencies(&root, term));
     }
     report.next = if args.make {
