@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use memcached_sdk::manifest::rbac;
+use memcached_sdk::rbac::marker;
 use memcached_sdk::source::SourceTree;
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ fn a_marker_is_warned_about_where_the_server_refuses_or_ignores_it() {
     let mut wrong = Vec::new();
     for (number, (marker, verdict)) in MARKERS.iter().enumerate() {
         let (roles, findings) =
-            rbac::roles(&load(&format!("// +kubebuilder:rbac:{marker}\n")), &format!("case-{number}"));
+            marker::roles(&load(&format!("// +kubebuilder:rbac:{marker}\n")), &format!("case-{number}"));
         assert!(!findings.has_errors(), "{marker}: {findings:?}");
         let mut all: Vec<Value> = roles.clone();
         all.extend(
@@ -196,7 +196,7 @@ fn names_reach_the_server_as_the_checks_assume() {
     let plane = ControlPlane::start();
     let marker = "// +kubebuilder:rbac:groups=core,resources=configmaps,resourceNames=one,verbs=create;get;list;patch,namespace=default\n\
                   // +kubebuilder:rbac:groups=core,resources=namespaces,verbs=get,namespace=default\n";
-    let (roles, findings) = rbac::roles(&load(marker), "role");
+    let (roles, findings) = marker::roles(&load(marker), "role");
     assert!(findings.is_empty(), "{findings:?}");
     plane.admin.run(&["create", "serviceaccount", "someone"]);
     let subject = json!({ "kind": "ServiceAccount", "name": "someone", "namespace": "default" });
@@ -355,7 +355,7 @@ fn review(somebody: &Cluster, namespace: &str) -> Permissions {
 /// What the markers of a project say, wherever that holds.
 fn declared(project: &Sandbox) -> Permissions {
     let (tree, _) = SourceTree::load(project.root()).unwrap();
-    let roles = rbac::roles(&tree, "role").0;
+    let roles = marker::roles(&tree, "role").0;
     assert_eq!(roles.len(), 1);
     allowed(&roles[0]["rules"])
 }

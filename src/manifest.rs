@@ -1,9 +1,0 @@
-//! Kubernetes objects → deterministic YAML text.
-
-pub mod crd;
-pub mod description;
-pub mod mend;
-pub mod rbac;
-pub mod schema;
-pub mod structural;
-pub mod yaml;
