@@ -2,6 +2,7 @@
 
 pub mod description;
 pub mod fix;
+pub mod sample;
 pub mod structural;
 pub mod walk;
 

@@ -81,10 +81,10 @@ fn every_code_about_types_has_a_file_with_its_message() {
         "src/api",
         "src/schema.rs",
         "src/schema",
-        "src/manifest/crd.rs",
-        "src/manifest/fix.rs",
-        "src/manifest/structural.rs",
-        "src/manifest/structural",
+        "src/crd.rs",
+        "src/crd/fix.rs",
+        "src/crd/structural.rs",
+        "src/crd/structural",
     ]);
     // No type gives this one: only a crdgen of the project itself prints what is no schema.
     let codes = Code::ALL.iter().filter(|code| **code != Code::UnknownSchemaKey);
@@ -280,13 +280,14 @@ fn golden(code: Code, text: &str) {
     Assert::new().action_env("SNAPSHOTS").eq(text, Data::read_from(&file, Some(DataFormat::Text)));
 }
 
-/// Of codes that need cargo, git or rustfmt the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 17] = [
+/// Of codes that need cargo, git, rustfmt or a whole project the messages are in the tests that run these.
+const ELSEWHERE: [(Code, &str); 18] = [
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),
     (Code::EnginesDiffer, "engine.rs"),
     (Code::FileConflict, "init.rs"),
+    (Code::InvalidSample, "generate.rs"),
     (Code::ManagerDiffers, "update.rs"),
     (Code::ManagerForeign, "update.rs"),
     (Code::ManagerMoved, "update.rs"),
