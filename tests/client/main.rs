@@ -86,7 +86,8 @@ async fn deletions(maps: &Objects<ConfigMap>) -> Result<()> {
 /// With foreground propagation an object stays until its dependents are gone.
 async fn propagation(maps: &Objects<ConfigMap>, deployments: &Objects<Deployment>) -> Result<()> {
     let labels = json!({ "app": "a" });
-    let template = json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "main", "image": "a" }] } });
+    let template =
+        json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "main", "image": "a" }] } });
     let spec = json!({ "replicas": 0, "selector": { "matchLabels": labels }, "template": template });
     let applied = deployments.apply(&object("a", json!({ "spec": spec })), OWNER).await?;
     let scale = Patch::Merge(json!({ "spec": { "replicas": 1 } }));
@@ -113,7 +114,7 @@ async fn propagation(maps: &Objects<ConfigMap>, deployments: &Objects<Deployment
         until("the end of the owner", || maps.get(NAMESPACE, "owner").is_none()).await?;
         until("the fate of the dependent", || {
             let dependent = maps.get(NAMESPACE, "dependent");
-            dependent.is_some_and(|dependent| dependent.owner_references().is_empty()) == stays
+            dependent.map_or(!stays, |dependent| stays && dependent.owner_references().is_empty())
         })
         .await?;
     }
@@ -122,7 +123,8 @@ async fn propagation(maps: &Objects<ConfigMap>, deployments: &Objects<Deployment
 
 /// An object with a finalizer is applied, and goes when it is cleaned up at the second call.
 async fn finalizers(maps: &Objects<ConfigMap>, [applied, cleaned]: [&AtomicUsize; 2]) -> Result<()> {
-    let map = maps.apply(&object("finalized", json!({ "metadata": { "labels": { "finalized": "yes" } } })), OWNER).await?;
+    let map =
+        maps.apply(&object("finalized", json!({ "metadata": { "labels": { "finalized": "yes" } } })), OWNER).await?;
     until("a finalizer", || {
         let map = maps.get(NAMESPACE, "finalized");
         map.is_some_and(|map| map.finalizers() == [FINALIZER])
@@ -156,7 +158,11 @@ async fn steps(
 }
 
 /// Comes back once before it is done.
-async fn reconcile(map: Arc<ConfigMap>, maps: Objects<ConfigMap>, calls: Arc<[AtomicUsize; 2]>) -> kube::Result<Action> {
+async fn reconcile(
+    map: Arc<ConfigMap>,
+    maps: Objects<ConfigMap>,
+    calls: Arc<[AtomicUsize; 2]>,
+) -> kube::Result<Action> {
     if !map.labels().contains_key("finalized") {
         return Ok(Action::Done);
     }

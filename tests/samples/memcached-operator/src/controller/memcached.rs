@@ -7,8 +7,7 @@ use k8s_openapi::api::apps::v1 as apps;
 use k8s_openapi::api::core::v1 as core;
 use kube::core::PartialObjectMeta;
 use kube::runtime::events::{self, EventType, Recorder};
-use kube::runtime::finalizer::Event;
-use kube::runtime::watcher;
+use kube::runtime::{finalizer, watcher};
 use kube::{Resource, ResourceExt};
 use manager::{Action, Change, Failure, Manager, Objects, StatusChange, condition};
 
@@ -79,8 +78,8 @@ pub async fn reconcile(object: Arc<Memcached>, context: Arc<Context>) -> Result<
     let reconciled = context
         .objects
         .finalizer(object, FINALIZER, async |event| match event {
-            Event::Apply(object) => apply(&object, &context).await,
-            Event::Cleanup(object) => cleanup(&object, &context).await,
+            finalizer::Event::Apply(object) => apply(&object, &context).await,
+            finalizer::Event::Cleanup(object) => cleanup(&object, &context).await,
         });
     let reconciled = reconciled.await;
     reconciled.map_err(Error::during("set the finalizer"))?
