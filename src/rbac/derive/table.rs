@@ -258,10 +258,9 @@ pub(super) mod manager {
             "create" => &[("create", None)],
             "delete" => &[("delete", None)],
             "get_live" => &[("get", None)],
-            // What a patch may need besides depends on its value.
-            "patch" => &[("patch", None)],
             "apply_status" => &[("patch", Some("status"))],
-            "add_finalizer" | "finalizer" | "remove_finalizer" => &[("patch", None)],
+            // What `patch` may need besides depends on its value.
+            "add_finalizer" | "finalizer" | "patch" | "remove_finalizer" => &[("patch", None)],
             _ => &[],
         }
     }
