@@ -12,6 +12,7 @@ mod answers;
 mod any_project;
 mod bad_input;
 mod chaos;
+mod client;
 mod cluster;
 mod control_plane;
 mod corpus;

@@ -148,6 +148,19 @@ fn the_sample_uses_what_its_roles_allow() {
     }
 }
 
+/// `tests/fixtures/rbac-manager/calls.rs` calls every method of the manager that requests something.
+#[test]
+fn calls_of_the_manager() {
+    let sample = crate::samples::whole("memcached-operator");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rbac-manager");
+    let text = std::fs::read_to_string(fixtures.join("calls.rs")).unwrap();
+    std::fs::remove_dir_all(sample.path("src")).unwrap();
+    sample.file("src/lib.rs", &text);
+    let (usages, diagnostics) = read(sample.root());
+    let expected = snapbox::Data::read_from(&fixtures.join("calls.txt"), None).raw();
+    snapbox::assert_data_eq!(show(&usages, &diagnostics), expected);
+}
+
 const LEASES: &str = "\
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Pod, Secret};

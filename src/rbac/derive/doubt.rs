@@ -117,7 +117,7 @@ impl Cause {
                 format!("`Api::{method}`: the name of the subresource is not spelled out in the source")
             }
             Self::Patch { method } => {
-                format!("`Api::{method}`: whether this is a server-side apply could not be followed")
+                format!("`{method}`: whether this is a server-side apply could not be followed")
             }
             Self::Path { method } => {
                 format!("`Client::{method}`: the path of the request is not spelled out in the source")

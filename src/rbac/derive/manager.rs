@@ -25,7 +25,9 @@ pub(super) fn is_inside(tree: &SourceTree, module: ModuleId) -> bool {
 /// The types of the manager by name.
 pub(super) fn types(tree: &SourceTree) -> BTreeMap<ItemRef, String> {
     let named = |item: ItemRef| match tree.item(item) {
-        Item::Struct(found) if matches!(found.ident.to_string().as_str(), "Manager" | "Controller" | "Objects") => {
+        Item::Struct(found)
+            if matches!(found.ident.to_string().as_str(), "Manager" | "Controller" | "Objects" | "Index") =>
+        {
             is_inside(tree, tree.module(item)).then(|| (item, found.ident.to_string()))
         }
         _ => None,

@@ -256,8 +256,11 @@ pub(super) mod manager {
             // Reads come from the cache.
             "apply" => &[("create", None), ("patch", None)],
             "create" => &[("create", None)],
+            "delete" => &[("delete", None)],
+            "get_live" => &[("get", None)],
             "apply_status" => &[("patch", Some("status"))],
-            "add_finalizer" | "remove_finalizer" => &[("patch", None)],
+            // What `patch` may need besides depends on its value.
+            "add_finalizer" | "finalizer" | "patch" | "remove_finalizer" => &[("patch", None)],
             _ => &[],
         }
     }

@@ -8,6 +8,7 @@
 pub(crate) mod digest;
 pub(crate) mod feed;
 mod guard;
+pub(crate) mod index;
 pub(crate) mod invalid;
 mod selector;
 
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use self::feed::{Feed, Progress};
+use self::index::Follow;
 use crate::caught;
 use crate::object::{Object, ObjectKey};
 
@@ -52,6 +54,7 @@ pub(crate) struct State<K> {
     found: BTreeMap<ObjectKey, Arc<K>>,
     /// One per watched namespace; the empty name watches all.
     pub(crate) feeds: BTreeMap<String, Feed<K>>,
+    indexes: Vec<Follow<K>>,
 }
 
 struct Entry<K> {
@@ -90,6 +93,7 @@ impl<K: Object> Cache<K> {
                 objects: BTreeMap::new(),
                 found: BTreeMap::new(),
                 feeds: BTreeMap::new(),
+                indexes: Vec::new(),
             }),
             listeners: RwLock::new(Vec::new()),
             synced: watch::Sender::new(true),
@@ -145,9 +149,16 @@ impl<K: Object> Cache<K> {
         (!warned).then_some(why)
     }
 
-    /// The objects of a namespace, sorted by name.
+    /// The objects of a namespace, or all; sorted by namespace and name.
     pub(crate) fn list(&self, namespace: Option<&str>) -> Vec<Arc<K>> {
-        let namespace = namespace.map(str::to_owned);
+        let Some(namespace) = namespace else {
+            let all = |state: &State<K>| {
+                let entries = state.objects.values();
+                entries.map(|entry| entry.object.clone()).collect()
+            };
+            return self.read(all);
+        };
+        let namespace = Some(namespace.to_owned());
         let first = ObjectKey {
             namespace: namespace.clone(),
             name: String::new(),
@@ -159,6 +170,25 @@ impl<K: Object> Cache<K> {
                 .map(|(_, entry)| entry.object.clone())
                 .collect()
         })
+    }
+
+    /// The objects with these keys, which are asked for while nothing changes.
+    pub(crate) fn some(&self, keys: impl FnOnce() -> Vec<ObjectKey>) -> Vec<Arc<K>> {
+        self.read(|state| {
+            let keys = keys().into_iter();
+            let entries = keys.filter_map(|key| state.objects.get(&key));
+            entries.map(|entry| entry.object.clone()).collect()
+        })
+    }
+
+    /// From now on `follow` hears of every object, as soon as it is in the cache.
+    pub(crate) fn tell_index(&self, follow: Follow<K>) {
+        self.write(|state| {
+            for (key, entry) in &state.objects {
+                follow(key, Some(&entry.object));
+            }
+            state.indexes.push(follow);
+        });
     }
 
     /// What has not been listed yet, for people; nothing once everything has been.
@@ -369,6 +399,17 @@ impl<K: Object> Cache<K> {
         self.tell_gone(&key, before);
     }
 
+    /// The server says that the object is no more. The watch will say so too, and nobody is told twice.
+    pub(crate) fn gone(&self, object: &K) {
+        let key = ObjectKey::of(object);
+        let before = self.write(|state| {
+            let entry = state.objects.get(&key)?;
+            let same = entry.object.meta().uid == object.meta().uid;
+            if same { state.take(&key) } else { None }
+        });
+        self.tell_gone(&key, before);
+    }
+
     /// A complete listing lacks the object.
     pub(crate) fn remove(&self, key: &ObjectKey) {
         let before = self.write(|state| state.take(key));
@@ -422,6 +463,9 @@ impl<K: Object> State<K> {
 
     fn put(&mut self, key: ObjectKey, object: Arc<K>, digest: Option<u64>) -> &mut Entry<K> {
         self.found.remove(&key);
+        for index in &self.indexes {
+            index(&key, Some(&object));
+        }
         let entry = self.objects.entry(key).or_insert_with(|| Entry {
             object: object.clone(),
             told: None,
@@ -443,6 +487,9 @@ impl<K: Object> State<K> {
     /// What the listeners should be told of as the state before.
     fn take(&mut self, key: &ObjectKey) -> Option<Arc<K>> {
         let entry = self.objects.remove(key)?;
+        for index in &self.indexes {
+            index(key, None);
+        }
         Some(entry.told.unwrap_or(entry.object))
     }
 

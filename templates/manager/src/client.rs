@@ -5,6 +5,7 @@
 pub(crate) mod apply;
 pub(crate) mod attempt;
 mod fence;
+mod live;
 pub(crate) mod objects;
 mod takeover;
 pub(crate) mod visit;

@@ -2,7 +2,10 @@
 
 //! A controller: what makes it look at an object, and what happens with the outcome.
 
+mod failure;
+mod finalizer;
 mod queue;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -200,6 +203,8 @@ pub struct Controller<'manager, K: Object> {
     queue: Arc<Queue>,
     filter: Filter<K>,
     synced: Vec<BoxFuture<'static, ()>>,
+    sources: Vec<BoxFuture<'static, ()>>,
+    leadership: Leadership,
     workers: NonZeroUsize,
     timeout: Duration,
 }
@@ -215,6 +220,8 @@ impl<'manager, K: Object> Controller<'manager, K> {
         }
         Self {
             workers: controllers.workers,
+            leadership: controllers.leadership.clone(),
+            sources: Vec::new(),
             queue: Arc::new(Queue::new(controllers.metrics.queue(name))),
             controllers,
             name: name.to_owned(),
@@ -491,27 +498,11 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// # });
     /// ```
     pub fn watches<C: Object, Keys: IntoIterator<Item = ObjectKey>>(
-        mut self,
+        self,
         objects: &Objects<C>,
         map: impl Fn(&C) -> Keys + Send + Sync + 'static,
     ) -> Self {
-        let queue = self.queue.clone();
-        objects.cache.listen(move |key, seen| {
-            let both = [seen.before, seen.after].into_iter().flatten();
-            let keys = both.map(|object| caught::call(|| Vec::from_iter(map(object))));
-            // What one state says holds although the other is too much for `map`.
-            let keys = keys.filter_map(|keys| {
-                keys.inspect_err(|panic| {
-                    tracing::error!(kind = %C::kind(&()), %key, panic, "a map panicked: nobody looks at the change");
-                })
-                .ok()
-            });
-            for key in keys.flatten().collect::<BTreeSet<_>>() {
-                queue.add(key, cause(seen));
-            }
-        });
-        self.synced.push(objects.cache.synced().boxed());
-        self
+        self.watches_when(objects, |_, _| true, map)
     }
 
     /// Calls `reconcile` for every object that needs a look, once [`Manager::run`] has filled the caches.
@@ -585,12 +576,20 @@ impl<'manager, K: Object> Controller<'manager, K> {
             workers,
             timeout: self.timeout,
             grace: controllers.grace,
-            leadership: controllers.leadership.clone(),
+            leadership: self.leadership,
             count: AtomicU64::new(0),
         };
         let shutdown = controllers.shutdown.clone();
-        let running = work.until(shutdown, self.synced).boxed();
-        controllers.running.push(running);
+        let (running, sources) = (work.until(shutdown, self.synced), self.sources);
+        let running = async move {
+            // What they say before the caches are filled waits in the queue.
+            let sources = join_all(sources).then(|_| std::future::pending::<()>());
+            tokio::select! {
+                () = running => {}
+                () = sources => {}
+            }
+        };
+        controllers.running.push(running.boxed());
     }
 }
 

@@ -15,6 +15,9 @@ pub enum Error {
     /// There is neither a kubeconfig nor a service account.
     #[error("no Kubernetes API server is configured: {0}")]
     Config(#[source] Box<kube::config::InferConfigError>),
+    /// The kubeconfig that was asked for can't be read, or lacks the context.
+    #[error("can't use the kubeconfig: {0}")]
+    Kubeconfig(#[source] Box<kube::config::KubeconfigError>),
     /// The configuration does not make a client.
     #[error("can't make a Kubernetes client: {0}")]
     Client(#[source] Box<kube::Error>),

@@ -67,8 +67,11 @@ mod manager;
 mod metrics;
 mod object;
 mod options;
+mod runs;
 mod signal;
+mod task;
 
+pub use self::cache::index::Index;
 pub use self::client::objects::{Applied, Change, Objects, StatusChange};
 pub use self::controller::{Action, Controller, Failure};
 pub use self::election::{ElectionMode, LeaderElection};
@@ -79,5 +82,6 @@ pub use self::manager::Manager;
 pub use self::object::name::{dns_label, short_dns_label};
 pub use self::object::{Object, ObjectKey, Reach};
 pub use self::options::Options;
+pub use self::runs::Runs;
 /// The metrics that [`Manager::metrics`] takes, of the same release.
 pub use prometheus_client;

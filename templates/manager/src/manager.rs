@@ -9,9 +9,9 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt, ready as ready_future};
 use hyper::Request;
 use hyper::body::Incoming;
+use kube::Client;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher;
-use kube::{Client, Config};
 use prometheus_client::registry::Registry;
 use tokio::task::JoinSet;
 
@@ -20,7 +20,7 @@ use crate::cache::invalid::Reporter;
 use crate::client::attempt::{self, AttemptLayer};
 use crate::client::objects::Objects;
 use crate::client::{self, identity};
-use crate::controller::{Controller, Controllers};
+use crate::controller::{Controller, Controllers, Failure};
 use crate::election::Candidate;
 use crate::election::gate::Gate;
 use crate::election::leadership::Leadership;
@@ -30,7 +30,9 @@ use crate::http::server;
 use crate::metrics::Metrics;
 use crate::object::{self, Object};
 use crate::options::{self, Options};
+use crate::runs::Runs;
 use crate::signal::{self, Shutdown};
+use crate::task;
 
 /// Owns what the controllers of one process share, and runs them.
 ///
@@ -73,7 +75,7 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// Connects to the cluster of the kubeconfig, or to the one this pod runs in.
+    /// Connects to the cluster of the kubeconfig, or to the one this pod runs in; `--kubeconfig` and `--context` choose another.
     ///
     /// # Examples
     ///
@@ -90,9 +92,7 @@ impl Manager {
     /// # }
     /// ```
     pub async fn new(name: &str, version: &str, options: Options) -> Result<Self, Error> {
-        let config = Config::infer()
-            .await
-            .map_err(|error| Error::Config(Box::new(error)))?;
+        let config = options.config().await?;
         let host = attempt::host(&config);
         let client = client::plain(config).map_err(|error| Error::Client(Box::new(error)))?;
         Ok(Self::around(name, version, options, client, host))
@@ -379,6 +379,24 @@ impl Manager {
         self.recorder.clone()
     }
 
+    /// kube's client, for what [`Objects`] has no method for: its writes pass the gate of the leader election, and every request
+    /// has a time limit, is tried again when the server is too busy, and is counted in the metrics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Node;
+    /// use kube::Api;
+    /// use manager::Manager;
+    ///
+    /// fn nodes(manager: &Manager) -> Api<Node> {
+    ///     Api::all(manager.client())
+    /// }
+    /// ```
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
     /// Starts to watch the objects of a kind, in the namespaces this operator is confined to.
     ///
     /// `PartialObjectMeta<K>` watches the metadata alone. Whoever asks for the same again gets the same watch.
@@ -473,6 +491,46 @@ impl Manager {
     /// ```
     pub fn controller<K: Object>(&mut self, name: &str, objects: &Objects<K>) -> Controller<'_, K> {
         Controller::new(&mut self.controllers, name, objects)
+    }
+
+    /// Runs something beside the controllers; `name` appears in logs.
+    ///
+    /// It runs once, on every replica, or each time that this one is elected. When it fails or panics it is run again, after a
+    /// pause that grows from one second to about a minute. At the shutdown, and when the leadership is lost, it is stopped where
+    /// it waits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use manager::{Manager, Objects, Runs};
+    ///
+    /// fn register(manager: &mut Manager, pods: Objects<Pod>) {
+    ///     manager.task("count", Runs::Always, move || count(pods.clone()));
+    /// }
+    ///
+    /// async fn count(pods: Objects<Pod>) -> kube::Result<()> {
+    ///     loop {
+    ///         tracing::info!(pods = pods.list(None).len(), "counted");
+    ///         tokio::time::sleep(Duration::from_secs(60)).await;
+    ///     }
+    /// }
+    /// ```
+    pub fn task<Running, Error>(
+        &mut self,
+        name: &str,
+        runs: Runs,
+        task: impl Fn() -> Running + Send + Sync + 'static,
+    ) where
+        Running: Future<Output = Result<(), Error>> + Send + 'static,
+        Error: Failure,
+    {
+        let leadership = runs.under(&self.controllers.leadership);
+        let shutdown = self.controllers.shutdown.clone();
+        let running = task::run(name.to_owned(), task, leadership, shutdown);
+        self.controllers.running.push(running.boxed());
     }
 
     /// Serves probes and metrics, fills the caches, reconciles; returns after SIGTERM or Ctrl-C, when the running

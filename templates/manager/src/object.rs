@@ -224,9 +224,31 @@ impl ObjectKey {
         }
     }
 
+    /// The owners of `object` that are of kind `K`, whether they control it or not. For
+    /// [`Controller::watches`](crate::Controller::watches), where several objects share what they own.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use manager::{Controller, ObjectKey, Objects};
+    ///
+    /// fn sharing<'m>(maps: Controller<'m, ConfigMap>, secrets: &Objects<Secret>) -> Controller<'m, ConfigMap> {
+    ///     maps.watches(secrets, |secret| ObjectKey::owners_of::<ConfigMap>(secret))
+    /// }
+    /// ```
+    pub fn owners_of<K: Object>(object: &impl ResourceExt) -> Vec<Self> {
+        let owners = object.owner_references().iter();
+        let keys = owners.filter_map(|owner| Self::of_owner::<K>(owner, object));
+        keys.collect()
+    }
+
     /// The controller of `object`, if it is of kind `K`.
     pub(crate) fn owner_of<K: Object>(object: &impl ResourceExt) -> Option<Self> {
-        let owner = controller(object)?;
+        Self::of_owner::<K>(controller(object)?, object)
+    }
+
+    fn of_owner<K: Object>(owner: &OwnerReference, object: &impl ResourceExt) -> Option<Self> {
         let group = owner
             .api_version
             .rsplit_once('/')

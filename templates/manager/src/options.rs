@@ -6,8 +6,12 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
 use crate::duration;
 use crate::election::LeaderElection;
+use crate::error::Error;
 use crate::http::address::BindAddress;
 use crate::http::endpoint::Endpoint;
 use crate::logging::LogOptions;
@@ -33,6 +37,14 @@ use crate::logging::LogOptions;
 // What the program is, is said where the program is.
 #[command(about = None, long_about = None)]
 pub struct Options {
+    /// The kubeconfig; else that of KUBECONFIG or ~/.kube/config, or the service account of the pod
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// The context of the kubeconfig; else its current one
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+
     /// Where to serve the probes /healthz and /readyz; 0 for nowhere
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub health_probe_bind_address: BindAddress,
@@ -95,6 +107,26 @@ impl Options {
         self.log.init();
     }
 
+    /// Which cluster, and who we are there.
+    pub(crate) async fn config(&self) -> Result<Config, Error> {
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let config = match &self.kubeconfig {
+            Some(file) => match Kubeconfig::read_from(file) {
+                Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
+                Err(error) => Err(error),
+            },
+            None if self.context.is_some() => Config::from_kubeconfig(&options).await,
+            None => {
+                let inferred = Config::infer().await;
+                return inferred.map_err(|error| Error::Config(Box::new(error)));
+            }
+        };
+        config.map_err(|error| Error::Kubeconfig(Box::new(error)))
+    }
+
     pub(crate) fn metrics_endpoint(&self) -> Endpoint<'_> {
         let files = [&self.metrics_cert_name, &self.metrics_cert_key];
         let folder = self.metrics_cert_path.as_ref();
@@ -130,5 +162,47 @@ mod tests {
     fn namespaces_are_a_list_and_none_means_all() {
         assert_eq!(namespaces(""), Vec::<String>::new());
         assert_eq!(namespaces(" b, a,,b"), ["a", "b"]);
+    }
+
+    #[derive(clap::Parser)]
+    struct Args {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[tokio::test]
+    async fn the_cluster_is_that_of_the_flags() {
+        use clap::Parser;
+
+        let file = std::env::temp_dir().join(format!("kubeconfig-{}", std::process::id()));
+        let both = |each: fn(&'static str) -> String| ["a", "b"].map(each).concat();
+        let text = format!(
+            "current-context: a\nclusters:\n{}contexts:\n{}users: [{{ name: me, user: {{}} }}]\n",
+            both(|name| format!(
+                "- {{ name: {name}, cluster: {{ server: 'https://{name}.example.com' }} }}\n"
+            )),
+            both(|name| format!(
+                "- {{ name: {name}, context: {{ cluster: {name}, user: me }} }}\n"
+            )),
+        );
+        std::fs::write(&file, text).unwrap();
+        let kubeconfig = format!("--kubeconfig={}", file.display());
+        for (flags, host) in [
+            (vec![], Some("a.example.com")),
+            (vec!["--context=b"], Some("b.example.com")),
+            (vec!["--context=c"], None),
+        ] {
+            let args = Args::parse_from(["test", &kubeconfig].into_iter().chain(flags));
+            let config = args.options.config().await;
+            let actual = config
+                .as_ref()
+                .ok()
+                .and_then(|config| config.cluster_url.host());
+            assert_eq!(actual, host, "{:?}", config.as_ref().err());
+        }
+        std::fs::remove_file(&file).unwrap();
+        let args = Args::parse_from(["test", &kubeconfig]);
+        let error = args.options.config().await.unwrap_err().to_string();
+        assert!(error.contains("kubeconfig"), "{error}");
     }
 }

@@ -325,7 +325,7 @@ impl Reader<'_> {
                 };
                 verbs.extend((apply && !existing).then_some("create"));
             } else {
-                self.doubt(place, Cause::Patch { method: name.to_string() });
+                self.doubt(place, Cause::Patch { method: format!("Api::{name}") });
             }
         }
         self.request(place, (kind, reach), &verbs, sub.as_deref(), &format!("Api<{{}}>::{name}"));

@@ -1,7 +1,9 @@
 //! Methods of the manager in generated projects: what they request is known, and its code is not read.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use super::super::doubt::Cause;
 use super::super::read::{Frame, Reader};
 use super::super::table;
 use super::super::types::{Reach, Ty};
@@ -39,6 +41,7 @@ impl Reader<'_> {
                 };
                 self.manager_type(item, "Controller", vec![kind])
             }
+            ("Manager", "client") => Ty::foreign("kube::Client"),
             ("Manager", "recorder") => Ty::foreign("kube::Recorder"),
             ("Manager", "leader_election_id") => {
                 let lease = Ty::foreign(table::LEASE);
@@ -53,15 +56,30 @@ impl Reader<'_> {
                 Ty::Tuple(Vec::new())
             }
             ("Controller", "run") => Ty::Tuple(Vec::new()),
-            ("Manager" | "Controller", _) | ("Objects", "clone" | "optional" | "status_at_most_every") => manager,
+            ("Index", "list") => Ty::many(parts.first().cloned().unwrap_or(Ty::Unknown)),
+            ("Manager" | "Controller", _)
+            | ("Index", "clone")
+            | ("Objects", "clone" | "optional" | "status_at_most_every") => manager,
             ("Objects", _) => {
                 let kind = parts.first().cloned().unwrap_or(Ty::Unknown);
+                let shown = format!("Objects<{{}}>::{name}");
                 for (verb, sub) in table::manager::objects(name) {
-                    self.request(place, (&kind, &all), &[verb], *sub, &format!("Objects<{{}}>::{name}"));
+                    self.request(place, (&kind, &all), &[verb], *sub, &shown);
+                }
+                match (name, call.get(2)) {
+                    ("patch", Ty::Patch { apply: false }) => self.clear(place),
+                    ("patch", Ty::Patch { apply: true }) => {
+                        self.clear(place);
+                        self.request(place, (&kind, &all), &["create"], None, &shown);
+                    }
+                    ("patch", _) => self.doubt(place, Cause::Patch { method: format!("Objects::{name}") }),
+                    _ => {}
                 }
                 match name {
-                    "get" => kind,
-                    "list" => Ty::many(kind),
+                    "api" => Ty::Api(Rc::new(kind), all),
+                    "get" | "get_live" | "patch" => kind,
+                    "list" | "list_matching" => Ty::many(kind),
+                    "index" => self.manager_type(item, "Index", vec![kind]),
                     _ => Ty::Unknown,
                 }
             }

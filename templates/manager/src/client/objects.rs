@@ -2,12 +2,13 @@
 
 //! The objects of one kind: reads come from the cache, writes go to the API server.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
-use kube::core::Status;
 use kube::core::object::HasStatus;
+use kube::core::{Selector, SelectorExt, Status};
 use kube::runtime::events::{Event, EventType, Recorder};
 use kube::{Client, ResourceExt};
 use serde::Serialize;
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::apply::{self, Precondition};
 use super::{takeover, visit};
+use crate::cache::index::Index;
 use crate::cache::{Cache, digest};
 use crate::object::{self, Object, ObjectKey};
 
@@ -54,7 +56,7 @@ const TRIES: u32 = 5;
 /// # });
 /// ```
 pub struct Objects<K> {
-    client: Client,
+    pub(super) client: Client,
     recorder: Option<Recorder>,
     status_pause: Option<Duration>,
     pub(crate) cache: Arc<Cache<K>>,
@@ -338,7 +340,7 @@ impl<K: Object> Objects<K> {
         self.cache.get(&key).or_else(|| self.cache.found(&key))
     }
 
-    /// The objects of a namespace, sorted by name.
+    /// The objects of a namespace, or of all if it is `None`; sorted by namespace and name.
     ///
     /// # Examples
     ///
@@ -370,6 +372,61 @@ impl<K: Object> Objects<K> {
     /// ```
     pub fn list<'a>(&self, namespace: impl Into<Option<&'a str>>) -> Vec<Arc<K>> {
         self.cache.list(namespace.into())
+    }
+
+    /// The objects of a namespace, or of all, whose labels a selector selects.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube::core::{Expression, Selector};
+    /// use manager::Objects;
+    ///
+    /// fn caches(pods: &Objects<Pod>) -> usize {
+    ///     let selector = Selector::from_iter([("app", "memcached")]);
+    ///     pods.list_matching("default", &selector).len()
+    /// }
+    ///
+    /// fn labeled(pods: &Objects<Pod>) -> usize {
+    ///     let selector = Selector::from_iter([Expression::Exists("app".to_owned())]);
+    ///     pods.list_matching(None, &selector).len()
+    /// }
+    /// ```
+    pub fn list_matching<'a>(
+        &self,
+        namespace: impl Into<Option<&'a str>>,
+        labels: &Selector,
+    ) -> Vec<Arc<K>> {
+        let mut objects = self.cache.list(namespace.into());
+        objects.retain(|object| labels.matches(object.labels()));
+        objects
+    }
+
+    /// Keeps the objects by what `of` says of each; it sees that object alone, and must not ask the cache. For finding them
+    /// without looking at all, such as those that name a Secret when it has changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use manager::{Index, Objects};
+    ///
+    /// fn images(pod: &Pod) -> Vec<String> {
+    ///     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    ///     containers.filter_map(|container| container.image.clone()).collect()
+    /// }
+    ///
+    /// fn by_image(pods: &Objects<Pod>) -> Index<Pod, String> {
+    ///     pods.index(images)
+    /// }
+    /// ```
+    pub fn index<V, Values>(&self, of: impl Fn(&K) -> Values + Send + Sync + 'static) -> Index<K, V>
+    where
+        V: Ord + Clone + Send + Sync + 'static,
+        Values: IntoIterator<Item = V>,
+    {
+        Index::new(self.cache.clone(), of)
     }
 
     /// Makes an object as `desired`, by server-side apply; nothing is sent if that is what was applied last, and nobody
@@ -580,7 +637,7 @@ impl<K: Object> Objects<K> {
         let params = PatchParams::apply(field_manager).force();
         let provided = apply::provided(manifest, precondition);
         let apply = Patch::Apply(&provided);
-        let refused = match self.patch(key, None, &params, &apply).await {
+        let refused = match self.send(key, None, &params, &apply).await {
             Err(kube::Error::Api(status)) if status.code == 422 => status,
             answer => return answer,
         };
@@ -590,7 +647,7 @@ impl<K: Object> Objects<K> {
         {
             return Err(kube::Error::Api(refused));
         }
-        self.patch(key, None, &params, &apply).await
+        self.send(key, None, &params, &apply).await
     }
 
     /// Whether there was something to take over.
@@ -623,7 +680,7 @@ impl<K: Object> Objects<K> {
                 field_manager: Some(field_manager.to_owned()),
                 ..PatchParams::default()
             };
-            match self.patch(key, None, &params, &Patch::Merge(&patch)).await {
+            match self.send(key, None, &params, &Patch::Merge(&patch)).await {
                 // Somebody has written it in between, its status perhaps.
                 Err(kube::Error::Api(status)) if status.code == 409 && tries > 0 => continue,
                 answer => drop(answer?),
@@ -728,7 +785,7 @@ impl<K: Object> Objects<K> {
         });
         let params = PatchParams::apply(field_manager).force();
         let patch = Patch::Apply(&manifest);
-        match self.patch(&key, Some("status"), &params, &patch).await {
+        match self.send(&key, Some("status"), &params, &patch).await {
             Err(kube::Error::Api(status)) if status.code == 409 && visit::again(OUTDATED) => {
                 Ok(StatusChange::Deferred)
             }
@@ -824,16 +881,16 @@ impl<K: Object> Objects<K> {
             "metadata": { "finalizers": finalizers, "resourceVersion": object.resource_version() },
         });
         let (key, params) = (ObjectKey::of(object), PatchParams::default());
-        let answer = self.patch(&key, None, &params, &Patch::Merge(&patch)).await;
+        let answer = self.send(&key, None, &params, &Patch::Merge(&patch)).await;
         answer.map(|(object, _)| object)
     }
 
-    async fn patch(
+    pub(super) async fn send<P: Serialize + Debug>(
         &self,
         key: &ObjectKey,
         subresource: Option<&str>,
         params: &PatchParams,
-        patch: &Patch<&Value>,
+        patch: &Patch<P>,
     ) -> kube::Result<Answer<K>> {
         let api = object::api::<K>(&self.client, key.namespace.as_deref());
         let ticket = self.cache.ticket(key.namespace.as_deref());

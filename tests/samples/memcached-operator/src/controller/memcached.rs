@@ -7,7 +7,7 @@ use k8s_openapi::api::apps::v1 as apps;
 use k8s_openapi::api::core::v1 as core;
 use kube::core::PartialObjectMeta;
 use kube::runtime::events::{self, EventType, Recorder};
-use kube::runtime::watcher;
+use kube::runtime::{finalizer, watcher};
 use kube::{Resource, ResourceExt};
 use manager::{Action, Change, Failure, Manager, Objects, StatusChange, condition};
 
@@ -75,20 +75,26 @@ pub fn register(manager: &mut Manager) {
 
 /// Brings the cluster to the state that the object asks for. Safe to call at any time, any number of times.
 pub async fn reconcile(object: Arc<Memcached>, context: Arc<Context>) -> Result<Action> {
-    if object.meta().deletion_timestamp.is_some() {
-        return finalize(&object, &context).await;
-    }
-    let added = context.objects.add_finalizer(object, FINALIZER).await;
-    let object = added.map_err(Error::during("add the finalizer"))?;
+    let reconciled = context
+        .objects
+        .finalizer(object, FINALIZER, async |event| match event {
+            finalizer::Event::Apply(object) => apply(&object, &context).await,
+            finalizer::Event::Cleanup(object) => cleanup(&object, &context).await,
+        });
+    let reconciled = reconciled.await;
+    reconciled.map_err(Error::during("set the finalizer"))?
+}
 
-    match converge(&object, &context).await {
+/// Makes what the object asks for, and tells in its status what came of it.
+async fn apply(object: &Memcached, context: &Context) -> Result<Action> {
+    match converge(object, context).await {
         Ok(status) => {
-            update_status(&object, status, &context).await?;
+            update_status(object, status, context).await?;
             Ok(Action::Done)
         }
         Err(error) => {
-            let status = status::degraded(&object, error.reason(), &error.to_string());
-            if let Err(error) = update_status(&object, status, &context).await {
+            let status = status::degraded(object, error.reason(), &error.to_string());
+            if let Err(error) = update_status(object, status, context).await {
                 tracing::warn!(%error, "the status does not tell of the failure");
             }
             Err(error)
@@ -150,29 +156,16 @@ async fn update_status(
     Ok(())
 }
 
-async fn finalize(object: &Memcached, context: &Context) -> Result<Action> {
-    if object
-        .finalizers()
-        .iter()
-        .any(|finalizer| finalizer == FINALIZER)
-    {
-        cleanup(object).await?;
-        let note = format!("Cleaned up after {}", object.name_any());
-        publish(object, context, EventType::Normal, "Deleting", note).await;
-        let removed = context.objects.remove_finalizer(object, FINALIZER).await;
-        removed.map_err(Error::during("remove the finalizer"))?;
-    }
-    Ok(Action::Done)
-}
-
 /// Undoes what owner references can't: whatever is outside the cluster, or in another namespace.
-/// Called again until it succeeds.
-async fn cleanup(object: &Memcached) -> Result<()> {
+/// Called again until it returns [`Action::Done`].
+async fn cleanup(object: &Memcached, context: &Context) -> Result<Action> {
     tracing::info!(
         uid = object.uid(),
         "nothing to clean up outside the namespace"
     );
-    Ok(())
+    let note = format!("Cleaned up after {}", object.name_any());
+    publish(object, context, EventType::Normal, "Deleting", note).await;
+    Ok(Action::Done)
 }
 
 /// An event helps people; that it can't be published is no reason to stop.

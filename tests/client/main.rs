@@ -1,0 +1,212 @@
+//! What authors ask of the server through the manager, on a real one: deletions, patches, subresources, finalizers. The cluster
+//! is that of `--kubeconfig`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::Selector;
+use kube::runtime::finalizer::Event;
+use kube::runtime::watcher;
+use kube::{Api, Resource, ResourceExt};
+use manager::{Action, Change, Manager, Object, Objects, Options, Runs};
+use serde_json::{Value, json};
+
+const NAMESPACE: &str = "client";
+const OWNER: &str = "test";
+const FINALIZER: &str = "example.com/finalizer";
+/// For what the watch has to tell, on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
+
+#[derive(Parser)]
+struct Args {
+    #[command(flatten)]
+    manager: Options,
+}
+
+fn object<K: Object>(name: &str, mut value: Value) -> K {
+    value["metadata"]["name"] = json!(name);
+    value["metadata"]["namespace"] = json!(NAMESPACE);
+    serde_json::from_value(value).expect("an object of the kind")
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) -> Result<()> {
+    let started = Instant::now();
+    while !holds() {
+        if started.elapsed() > LIMIT {
+            return Err(format!("never came: {what}").into());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Ok(())
+}
+
+fn check(what: &str, holds: bool) -> Result<()> {
+    if holds { Ok(()) } else { Err(what.to_owned().into()) }
+}
+
+fn is_conflict<T>(result: &kube::Result<T>) -> bool {
+    matches!(result, Err(kube::Error::Api(status)) if status.is_conflict())
+}
+
+/// What is deleted is gone, and made anew at once, although the watch has yet to tell.
+async fn deletions(maps: &Objects<ConfigMap>) -> Result<()> {
+    let desired: ConfigMap = object("a", json!({ "data": { "v": "1" } }));
+    let params = DeleteParams::default();
+    let mut before = maps.apply(&desired, OWNER).await?.object;
+    for round in 0..20 {
+        check("it goes", maps.delete(&before, &params).await?)?;
+        check("it is not in the cache", maps.get(NAMESPACE, "a").is_none())?;
+        check("it is gone", !maps.delete(&before, &params).await?)?;
+        let made = maps.apply(&desired, OWNER).await?;
+        check(&format!("it is made anew, round {round}"), made.change == Change::Created)?;
+        check("a successor stays", is_conflict(&maps.delete(&before, &params).await))?;
+        before = made.object;
+    }
+    let resource_version = before.resource_version();
+    let preconditions = Preconditions { resource_version, uid: None };
+    let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+    let patch = Patch::Merge(json!({ "data": { "v": "2" } }));
+    let patched = maps.patch(&before, &PatchParams::default(), &patch).await?;
+    check("another version stays", is_conflict(&maps.delete(&before, &params).await))?;
+    check("a patch is in the cache", maps.get(NAMESPACE, "a") == Some(patched.clone()))?;
+    let live = maps.get_live(NAMESPACE, "a").await?;
+    check("a patch is on the server", live.is_some_and(|live| live.data == patched.data))?;
+    let dry = DeleteParams { dry_run: true, ..DeleteParams::default() };
+    check("it would go", maps.delete(&patched, &dry).await?)?;
+    check("it is still there", maps.get(NAMESPACE, "a").is_some() && maps.get_live(NAMESPACE, "a").await?.is_some())
+}
+
+/// With foreground propagation an object stays until its dependents are gone.
+async fn propagation(maps: &Objects<ConfigMap>, deployments: &Objects<Deployment>) -> Result<()> {
+    let labels = json!({ "app": "a" });
+    let template =
+        json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "main", "image": "a" }] } });
+    let spec = json!({ "replicas": 0, "selector": { "matchLabels": labels }, "template": template });
+    let applied = deployments.apply(&object("a", json!({ "spec": spec })), OWNER).await?;
+    let scale = Patch::Merge(json!({ "spec": { "replicas": 1 } }));
+    deployments.api(NAMESPACE).patch_scale("a", &PatchParams::default(), &scale).await?;
+    until("the scale", || {
+        let spec = deployments.get(NAMESPACE, "a").and_then(|found| found.spec.clone());
+        spec.and_then(|spec| spec.replicas) == Some(1)
+    })
+    .await?;
+    let foreground = DeleteParams::foreground();
+    check("it is going", deployments.delete(&applied.object, &foreground).await?)?;
+    let going = deployments.get(NAMESPACE, "a");
+    check("it is on its way", going.is_none_or(|going| going.metadata.deletion_timestamp.is_some()))?;
+    until("its end", || deployments.get(NAMESPACE, "a").is_none()).await?;
+    // A dependent of an object that goes with its dependents, and one that stays as an orphan.
+    for (params, stays) in [(DeleteParams::background(), false), (DeleteParams::orphan(), true)] {
+        let owner = maps.apply(&object("owner", json!({})), OWNER).await?.object;
+        let reference = owner.owner_ref(&()).ok_or("it has a UID")?;
+        let mut dependent: ConfigMap = object("dependent", json!({}));
+        dependent.metadata.owner_references = Some(vec![reference]);
+        maps.apply(&dependent, OWNER).await?;
+        until("the dependent", || maps.get(NAMESPACE, "dependent").is_some()).await?;
+        maps.delete(&owner, &params).await?;
+        until("the end of the owner", || maps.get(NAMESPACE, "owner").is_none()).await?;
+        until("the fate of the dependent", || {
+            let dependent = maps.get(NAMESPACE, "dependent");
+            dependent.map_or(!stays, |dependent| stays && dependent.owner_references().is_empty())
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+/// An object with a finalizer is applied, and goes when it is cleaned up at the second call.
+async fn finalizers(maps: &Objects<ConfigMap>, [applied, cleaned]: [&AtomicUsize; 2]) -> Result<()> {
+    let map =
+        maps.apply(&object("finalized", json!({ "metadata": { "labels": { "finalized": "yes" } } })), OWNER).await?;
+    until("a finalizer", || {
+        let map = maps.get(NAMESPACE, "finalized");
+        map.is_some_and(|map| map.finalizers() == [FINALIZER])
+    })
+    .await?;
+    until("apply", || applied.load(Ordering::SeqCst) > 0).await?;
+    maps.delete(&map.object, &DeleteParams::default()).await?;
+    until("its end", || maps.get(NAMESPACE, "finalized").is_none()).await?;
+    check("cleaned up twice", cleaned.load(Ordering::SeqCst) == 2)
+}
+
+async fn steps(
+    maps: Objects<ConfigMap>,
+    deployments: Objects<Deployment>,
+    namespaces: Api<Namespace>,
+    calls: Arc<[AtomicUsize; 2]>,
+) -> Result<()> {
+    let namespace = json!({ "metadata": { "name": NAMESPACE } });
+    namespaces.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
+    let by_value = maps.index(|map| map.data.as_ref().and_then(|data| data.get("v").cloned()));
+    deletions(&maps).await?;
+    println!("deletions");
+    let indexed = by_value.list("2");
+    check("the index follows", indexed.len() == 1 && by_value.list("1").is_empty())?;
+    propagation(&maps, &deployments).await?;
+    println!("propagation");
+    finalizers(&maps, [&calls[0], &calls[1]]).await?;
+    println!("finalizers");
+    let selector = Selector::from_iter([("finalized", "yes")]);
+    check("no object is left", maps.list_matching(None, &selector).is_empty())
+}
+
+/// Comes back once before it is done.
+async fn reconcile(
+    map: Arc<ConfigMap>,
+    maps: Objects<ConfigMap>,
+    calls: Arc<[AtomicUsize; 2]>,
+) -> kube::Result<Action> {
+    if !map.labels().contains_key("finalized") {
+        return Ok(Action::Done);
+    }
+    let reconciled = maps.finalizer(map, FINALIZER, async |event| match event {
+        Event::Apply(_) => {
+            calls[0].fetch_add(1, Ordering::SeqCst);
+            Ok(Action::Done)
+        }
+        Event::Cleanup(_) if calls[1].fetch_add(1, Ordering::SeqCst) == 0 => Ok(Action::Requeue),
+        Event::Cleanup(_) => Ok(Action::Done),
+    });
+    reconciled.await?
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let args = Args::parse();
+    args.manager.init_logging();
+    let mut manager = Manager::new("client", "0.0.0", args.manager).await?;
+    let maps = manager.objects::<ConfigMap>(&watcher::Config::default());
+    let deployments = manager.objects::<Deployment>(&watcher::Config::default());
+    let namespaces = Api::all(manager.client());
+    let calls = Arc::<[AtomicUsize; 2]>::default();
+    manager.controller("map", &maps).run({
+        let (maps, calls) = (maps.clone(), calls.clone());
+        move |map| reconcile(map, maps.clone(), calls.clone())
+    });
+    let (told, ended) = tokio::sync::mpsc::channel(1);
+    manager.task("steps", Runs::Leader, move || {
+        let steps = steps(maps.clone(), deployments.clone(), namespaces.clone(), calls.clone());
+        let told = told.clone();
+        async move {
+            // The other end waits for the first.
+            let _ = told.send(steps.await).await;
+            Ok::<_, kube::Error>(())
+        }
+    });
+    let mut ended = ended;
+    let outcome = async { ended.recv().await.unwrap_or_else(|| Err("the task has ended".into())) };
+    let mut outcome = std::pin::pin!(outcome);
+    let mut said = Ok(());
+    manager.run_until(async { said = (&mut outcome).await }).await?;
+    if said.is_ok() {
+        println!("all is well");
+    }
+    said
+}
