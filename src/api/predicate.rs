@@ -127,7 +127,9 @@ impl Types<'_> {
                 self.part(scope, subject, &call.receiver).filter(|_| plain).and_then(|value| test(&name, &value))
             }
             Expr::Macro(call) => match self.resolve_in(scope, &call.mac.path, Namespace::Macros) {
-                Resolution::Foreign(path) if path.join("::") == "std::matches" => self.is_variant(scope, subject, &call.mac),
+                Resolution::Foreign(path) if path.join("::") == "std::matches" => {
+                    self.is_variant(scope, subject, &call.mac)
+                }
                 _ => None,
             },
             _ => None,

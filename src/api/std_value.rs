@@ -22,7 +22,9 @@ pub(super) fn called(path: &str, arguments: &[Val]) -> Option<Val> {
     match (path, arguments) {
         ("std::path::PathBuf::new", []) => Some(Val::Json("".into())),
         ("std::path::PathBuf::from", [Val::Str(path)]) => Some(written(path)),
-        ("std::time::Duration::from_secs", [Val::Int(value)]) => whole(value).map(Duration::from_secs).map(Val::Duration),
+        ("std::time::Duration::from_secs", [Val::Int(value)]) => {
+            whole(value).map(Duration::from_secs).map(Val::Duration)
+        }
         ("std::time::Duration::from_millis", [Val::Int(value)]) => {
             whole(value).map(Duration::from_millis).map(Val::Duration)
         }
