@@ -187,6 +187,7 @@ codes! {
     HiddenResource = "hidden-resource", Error, "A custom resource is declared where it can't be read";
     InvalidDefault = "invalid-default", Error, "A default is not a value that its schema allows";
     InvalidName = "invalid-name", Error, "A group, a name, a label or an annotation of a CRD that the API server refuses";
+    InvalidSample = "invalid-sample", Warning, "An object in `config/samples` that its CRD does not allow";
     InvalidSchema = "invalid-schema", Error, "A schema says what the API server does not allow in a CRD";
     KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is wrong or not supported";
     ListKind = "list-kind", Note, "A CRD without the name of its list kind, which the API server fills in";

@@ -61,9 +61,6 @@ pub(crate) fn api(
     let default = RelPath::new("config/default/kustomization.yaml")?;
     draft.edit(&default, |text| kustomization::uncomment(text, "- ../crd"))?;
     depend(draft, &API_DEPENDENCIES)?;
-    if body.is_some() {
-        depend(draft, &DEPLOY_IMAGE_DEPENDENCIES)?;
-    }
     Ok(found)
 }
 
@@ -75,9 +72,10 @@ const API_DEPENDENCIES: [(Section, Dependency); 4] = [
     (Section::DevDependencies, dependency("serde-saphyr", "2")),
 ];
 
-/// What the tests of a controller that runs an image use.
-const DEPLOY_IMAGE_DEPENDENCIES: [(Section, Dependency); 2] = [
+/// What the tests of a controller use.
+const TEST_DEPENDENCIES: [(Section, Dependency); 3] = [
     (Section::DevDependencies, dependency("http", "1")),
+    (Section::DevDependencies, dependency("serde_json", "1")),
     (
         Section::DevDependencies,
         Dependency { default_features: false, features: &["util"], ..dependency("tower", "0.5") },
@@ -116,6 +114,8 @@ pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool
         }
     };
     let mut found = put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?;
+    found.extend(put(draft, template::render("mock", context)?, IfExists::Skip)?);
+    depend(draft, &TEST_DEPENDENCIES)?;
     let ControllerContext { resource, controller_snake, controller_dir, controller_mod, .. } = context;
     if controller_dir.is_empty() {
         module(draft, "src/controller.rs", controller_snake)?;
@@ -151,7 +151,7 @@ fn image_env(draft: &mut Draft, context: &DeployImageContext) -> Result<()> {
 }
 
 fn is_controller(path: &str) -> bool {
-    path.starts_with("src/controller/")
+    path.starts_with("src/controller/") || path.starts_with("tests/")
 }
 
 fn only(files: Vec<Rendered>, wanted: impl Fn(&str) -> bool) -> Vec<Rendered> {

@@ -3,6 +3,7 @@
 mod output;
 mod record;
 mod refused;
+mod samples;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -155,6 +156,9 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         }
         found.extend(broken);
     }
+    if let (true, Some(_), Some(crds)) = (output.is_usual(), &project, &manifests.crds) {
+        found.extend(samples::update(crds, &mut draft)?);
+    }
     if args.write.check
         && args.what == GenerateWhat::All
         && output.is_usual()
@@ -252,6 +256,9 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     found = told.chain(new).collect();
     if Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)? {
         found.extend(read_all(&options, &pending)?);
+    }
+    if let Some(crds) = &manifests.crds {
+        found.extend(samples::update(crds, draft)?);
     }
     if engine::is_for_the_compiler(&found) {
         let problem = Problem::new("the CRDs of this project can't be written without compiling it");

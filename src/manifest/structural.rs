@@ -15,6 +15,8 @@ mod version;
 
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::default::accepts;
+
 use super::crd::Crd;
 use super::schema::{NESTED, Path, Step};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};

@@ -12,6 +12,7 @@ mod plain;
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 
@@ -29,6 +30,23 @@ pub fn file(header: Option<&str>, documents: &[Value]) -> String {
         out.push_str(&document(value));
     }
     out
+}
+
+/// The documents of a YAML file that are not empty.
+pub(crate) fn documents(text: &str) -> Vec<Range<usize>> {
+    let mut all = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        if line.trim_end() == "---" || line.starts_with("--- ") {
+            all.push(start..at);
+            start = at + line.len();
+        }
+        at += line.len();
+    }
+    all.push(start..at);
+    let says = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    all.retain(|range| text[range.clone()].lines().any(says));
+    all
 }
 
 /// One YAML document without a leading `---`, ending in a line feed.

@@ -19,6 +19,9 @@ const DEVICES: [&str; 6] = ["aux", "con", "nul", "prn", "conin", "conout"];
 /// The crate that the modules of controllers name.
 const MANAGER: &str = "manager";
 
+/// Files below `tests` that are there already, and crates that a crate of tests can't be called.
+const TAKEN_TESTS: [&str; 7] = ["alloc", "core", "crds", "mock", "proc_macro", "std", "test"];
+
 /// Type names that every Rust file uses without importing them, and those that scaffolded code imports or defines: a
 /// kind of this name would be in their way.
 const TAKEN_TYPES: [&str; 43] = [
@@ -117,6 +120,11 @@ pub fn module(name: &str) -> String {
 /// The module for a kind: `MemcachedCluster` → `memcached_cluster`, `Type` → `type_`.
 pub fn kind_module(kind: &str) -> String {
     usable(kind.to_snake_case())
+}
+
+/// The file of tests for a module: `memcached`, `test` → `test_controller`.
+pub fn test_module(module: &str) -> String {
+    if TAKEN_TESTS.contains(&module) { format!("{module}_controller") } else { module.to_owned() }
 }
 
 fn usable(ident: String) -> String {

@@ -186,6 +186,13 @@ impl Resource {
         ["controller".to_owned()].into_iter().chain(group).chain([last]).collect()
     }
 
+    /// The file of a controller's tests below `tests`, without `.rs`: `memcached`, or `cache_memcached` in a multi-group
+    /// project. Cargo makes a crate of this name.
+    pub fn test_module(&self, multigroup: bool, name: Option<&ControllerName>) -> String {
+        let modules = self.controller_modules(multigroup, name);
+        ident::test_module(&modules[1..].join("_"))
+    }
+
     /// The controller's name when none was chosen: `memcached`, with the group in front in a multi-group project. It
     /// is a DNS-1035 label also where the group has dots.
     pub fn default_controller_name(&self, multigroup: bool) -> String {

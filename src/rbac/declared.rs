@@ -13,6 +13,7 @@ use self::account::Account;
 use super::{Permission, PolicyRule, Scope, Target, Usage};
 use crate::diagnostic::{Origin, Problem};
 use crate::manifest::rbac::{self as manifest, RbacMarker};
+use crate::manifest::yaml;
 
 /// A rule that the operator has.
 #[derive(Debug, Clone)]
@@ -223,7 +224,7 @@ impl Manifests {
 
     fn add(&mut self, path: &str, text: &str) -> Result<(), Problem> {
         let whole: Arc<str> = text.into();
-        for range in documents(text) {
+        for range in yaml::documents(text) {
             let document: Value = match serde_yaml::from_str(&text[range.clone()]) {
                 Ok(value) => value,
                 Err(error) => return Err(invalid(path, &error, text[..range.start].matches('\n').count())),
@@ -475,23 +476,6 @@ fn of_every_cluster(role: &str) -> Vec<PolicyRule> {
         ],
         _ => Vec::new(),
     }
-}
-
-/// The documents of a YAML file that are not empty.
-fn documents(text: &str) -> Vec<Range<usize>> {
-    let mut all = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    for line in text.split_inclusive('\n') {
-        if line.trim_end() == "---" || line.starts_with("--- ") {
-            all.push(start..at);
-            start = at + line.len();
-        }
-        at += line.len();
-    }
-    all.push(start..at);
-    let says = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    all.retain(|range| text[range.clone()].lines().any(says));
-    all
 }
 
 /// The items below `rules:`, in a document that is written in block style.

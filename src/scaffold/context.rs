@@ -1,5 +1,6 @@
 //! What templates may name: one struct per template set. The fields are the contract between Rust and the templates.
 
+use heck::ToUpperCamelCase as _;
 use serde::Serialize;
 
 use crate::project::name::ControllerName;
@@ -149,6 +150,12 @@ pub(crate) struct ControllerContext {
     pub(crate) controller_dir: String,
     /// `crate::controller::memcached`
     pub(crate) controller_mod: String,
+    /// `memcached`: the file of its tests.
+    pub(crate) test_file: String,
+    /// `memcached-operator`, of a controller with a name of its own `memcached-operator-NAME`.
+    pub(crate) field_manager: String,
+    /// `Ready`, of a controller with a name of its own `NameReady`.
+    pub(crate) condition_type: String,
 }
 
 impl ControllerContext {
@@ -156,7 +163,16 @@ impl ControllerContext {
         let multigroup = resource.project.multigroup;
         let modules = of.controller_modules(multigroup, name);
         let controller_name = name.map_or_else(|| of.default_controller_name(multigroup), ToString::to_string);
+        let project = &resource.project.project_name;
+        // Several controllers may write the status of one kind.
+        let (field_manager, condition_type) = match name {
+            Some(name) => (format!("{project}-{name}"), format!("{}Ready", name.as_str().to_upper_camel_case())),
+            None => (project.clone(), "Ready".to_owned()),
+        };
         Self {
+            test_file: of.test_module(multigroup, name),
+            field_manager,
+            condition_type,
             controller_name,
             controller_snake: modules[modules.len() - 1].clone(),
             // `/` at the end, or nothing at all.

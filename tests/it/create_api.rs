@@ -209,9 +209,45 @@ fn a_kind_has_no_name_that_scaffolded_code_uses() {
     assert_eq!(names, BTreeSet::new());
 }
 
+/// Cargo makes a crate of each file in `tests`.
+#[test]
+fn files_of_tests_have_names_of_crates() {
+    let tests = |flags: &str, apis: &[&str]| {
+        let sandbox = Sandbox::project(flags);
+        for api in apis {
+            sandbox.run(&format!("create api {api}")).success();
+        }
+        let files = sandbox.files().into_keys();
+        files.filter_map(|path| path.strip_prefix("tests/").map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        tests(
+            "--multigroup",
+            &[
+                "--group example.com --version v1 --kind Memcached",
+                "--group example.com --version v1 --kind Memcached --resource=false --controller-name cache-warmer",
+                "--group apps --version v1 --kind ReplicaSet --resource=false",
+            ]
+        ),
+        ["apps_replica_set.rs", "crds.rs", "example_com_cache_warmer.rs", "example_com_memcached.rs", "mock/mod.rs"]
+    );
+    assert_eq!(
+        tests(
+            "",
+            &[
+                "--group a --version v1 --kind Mock",
+                "--group a --version v1 --kind Crds",
+                "--group a --version v1 --kind Type --image memcached",
+            ]
+        ),
+        ["crds.rs", "crds_controller.rs", "mock/mod.rs", "mock_controller.rs", "type_.rs"]
+    );
+}
+
 #[test]
 fn every_dependency_is_used() {
-    for create in ["version", CREATE, &format!("{CREATE} --image memcached")] {
+    let builtin = "create api --group apps --version v1 --kind ReplicaSet --resource=false";
+    for create in ["version", CREATE, &format!("{CREATE} --image memcached"), builtin] {
         let sandbox = Sandbox::project("");
         sandbox.run(create).success();
         let files = sandbox.files();

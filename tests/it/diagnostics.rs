@@ -281,13 +281,14 @@ fn golden(code: Code, text: &str) {
     Assert::new().action_env("SNAPSHOTS").eq(text, Data::read_from(&file, Some(DataFormat::Text)));
 }
 
-/// Of codes that need cargo, git or rustfmt the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 17] = [
+/// Of codes that need cargo, git, rustfmt or a whole project the messages are in the tests that run these.
+const ELSEWHERE: [(Code, &str); 18] = [
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),
     (Code::EnginesDiffer, "engine.rs"),
     (Code::FileConflict, "init.rs"),
+    (Code::InvalidSample, "generate.rs"),
     (Code::ManagerDiffers, "update.rs"),
     (Code::ManagerForeign, "update.rs"),
     (Code::ManagerMoved, "update.rs"),

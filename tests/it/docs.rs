@@ -4,6 +4,7 @@
 
 mod replay;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -153,6 +154,29 @@ pub(crate) fn runs(page: &str, dir: &Path, run: &[&str]) -> Vec<String> {
     let replay = replay::replay(&text, dir, run);
     in_sync(page, &replay.text);
     replay.not_run
+}
+
+/// Each block below a comment `<!-- tests/recipes/… -->` is that file, and none is left out.
+#[test]
+fn the_recipes_are_quoted() {
+    let page = "docs/controllers.md";
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let (mut in_page, mut quoted) = (String::new(), BTreeSet::new());
+    let mut lines = text.split_inclusive('\n');
+    while let Some(line) = lines.next() {
+        in_page += line;
+        let file = line.trim_end().strip_prefix("<!-- ").and_then(|line| line.strip_suffix(" -->"));
+        let Some(file) = file.filter(|file| file.starts_with("tests/recipes/")) else { continue };
+        assert_eq!(lines.next(), Some("```rust\n"), "{file}");
+        in_page += "```rust\n";
+        in_page += &std::fs::read_to_string(root().join(file)).unwrap();
+        in_page += lines.by_ref().find(|line| line.starts_with("```")).unwrap();
+        quoted.insert(file.to_owned());
+    }
+    in_sync(page, &in_page);
+    let files = crate::sandbox::files(&root().join("tests/recipes")).into_keys();
+    let recipes = files.filter(|file| file != "src/lib.rs").map(|file| format!("tests/recipes/{file}"));
+    assert_eq!(quoted, recipes.collect());
 }
 
 /// Every relative link of the documentation leads to a file.

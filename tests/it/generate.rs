@@ -108,3 +108,72 @@ fn a_folder_inside_the_crate_will_do() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("update    {CRD}\n"));
     assert!(!sandbox.path("src/controller/config").exists());
 }
+
+const SAMPLE: &str = "config/samples/cache_v1alpha1_memcached.yaml";
+
+/// Gives the type of `project()` two fields that are required, and one that is not.
+fn require(sandbox: &Sandbox) {
+    let types = "src/api/v1alpha1/memcached.rs";
+    let text = sandbox.read(types);
+    let (before, after) = text.split_once("    /// An example field").unwrap();
+    let (_, after) = after.split_once("pub foo: Option<String>,\n").unwrap();
+    let fields = "    pub from: String,\n    #[schemars(range(min = 1, max = 10))]\n    pub number: i32,\n    pub to: Option<String>,\n";
+    sandbox.file(types, &format!("{before}{fields}{after}"));
+}
+
+#[test]
+fn an_empty_sample_gets_what_its_type_requires() {
+    let sandbox = project();
+    let before = sandbox.read(SAMPLE);
+    assert!(before.ends_with("\nspec: {}\n"), "{before}");
+    sandbox.run("generate --check").success();
+    require(&sandbox);
+    assert!(sandbox.run("generate --check").code(3).out().contains(SAMPLE));
+    sandbox.run("generate").success().stderr("2 updated, 1 unchanged\n");
+    assert_eq!(sandbox.read(SAMPLE), before.replace("spec: {}", "spec:\n  from: example\n  number: 1"));
+    sandbox.run("generate").success().stderr("2 unchanged\n");
+}
+
+#[test]
+fn a_sample_that_does_not_fit_is_told_of() {
+    let sandbox = project();
+    require(&sandbox);
+    sandbox.run("generate").success();
+    for (from, to, expected) in [
+        (
+            "number: 1",
+            "number: 11",
+            "warning[invalid-sample]: a sample is not valid, it is out of range: `spec.number` of cache.example.com/v1alpha1 Memcached
+  --> config/samples/cache_v1alpha1_memcached.yaml:10:3
+   |
+10 |   number: 11
+   |   ^^^^^^^^^^
+   |
+   = help: change it; the least that is valid is
+           spec:
+             from: example
+             number: 1
+2 unchanged
+",
+        ),
+        (
+            "  from: example\n",
+            "",
+            "warning[invalid-sample]: a sample is not valid, it has no `from`: `spec` of cache.example.com/v1alpha1 Memcached
+",
+        ),
+        ("from: example", "from: 3", "it is no string: `spec.from`"),
+        ("from: example", "form: example", "it has no `from`: `spec`"),
+        ("spec:", "{{ template }}", "a sample is no YAML: "),
+    ] {
+        let fine = sandbox.read(SAMPLE);
+        sandbox.replace(SAMPLE, from, to);
+        let message = sandbox.run("generate --check").err();
+        assert!(message.contains(expected), "{to}:\n{message}");
+        sandbox.file(SAMPLE, &fine);
+    }
+    // What is of no kind of the project, or in another format, is not ours to judge.
+    sandbox.file("config/samples/other.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {}\n");
+    sandbox.file("config/samples/README.md", "{{");
+    sandbox.run("generate").success().stderr("2 unchanged\n");
+}

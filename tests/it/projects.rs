@@ -140,6 +140,48 @@ fn types_without_a_controller() {
 }
 
 #[test]
+fn types_as_the_page_of_markers_teaches_them() {
+    let sandbox = project("taught", "", &["--group cache --version v1 --kind Memcached --controller=false"]);
+    let types = std::fs::read_to_string(repository().join("tests/fixtures/lint/taught.rs")).unwrap();
+    sandbox.file("src/api/v1/memcached.rs", &types).lock().run("generate").success();
+    check("taught", sandbox.root());
+}
+
+/// The code of `docs/controllers.md`, which quotes it.
+#[test]
+fn recipes() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects/recipes");
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+    let write = |path: &str, text: &str| {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    for (path, text) in files(&repository().join("tests/recipes")) {
+        write(&path, &text);
+    }
+    for (from, to) in [
+        ("templates/init/src/controller.rs.tera", "src/controller.rs"),
+        ("tests/samples/memcached-operator/tests/mock/mod.rs", "tests/mock/mod.rs"),
+    ] {
+        write(to, &std::fs::read_to_string(repository().join(from)).unwrap());
+    }
+    write("Cargo.toml", &generated::manifest("recipes").to_string());
+    write("../rustfmt.toml", "");
+    with_the_lock_file(&folder, |cargo| {
+        cargo(&["fmt", "--check"]);
+        cargo(&["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"]);
+        cargo(&["test", "--quiet"]);
+    });
+}
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
 fn multi_group() {
     let sandbox = Sandbox::new();
     let [init, apis @ ..] = MULTI_GROUP;

@@ -29,7 +29,7 @@ const EXACT: [&str; 19] = [
 
 /// Whether a value is of a schema: its types, fields, bounds and enums, but not its patterns, formats of strings and rules. The
 /// error is where, and why not.
-pub(super) fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), (Path, String)> {
+pub(crate) fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), (Path, String)> {
     let fail = |why: &str| Err((path.clone(), why.to_owned()));
     if value.is_null() && flag(schema, "nullable") {
         return Ok(());

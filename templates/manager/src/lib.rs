@@ -76,6 +76,6 @@ pub use self::error::Error;
 pub use self::http::address::BindAddress;
 pub use self::logging::{LogFormat, LogOptions};
 pub use self::manager::Manager;
-pub use self::object::name::dns_label;
+pub use self::object::name::{dns_label, short_dns_label};
 pub use self::object::{Object, ObjectKey, Reach};
 pub use self::options::Options;

@@ -10,7 +10,8 @@
 //! A line of `...` stands for any lines and `[..]` for any text in a line. A further word after `console` is the reason
 //! why a block is not run here (`cluster`, `build`, …); the test has the list of those commands. An HTML comment
 //! `<!-- insert after "TEXT" in PATH -->` or `<!-- replace "TEXT" in PATH -->` before a code block does what the prose
-//! asks the reader to do: the block goes below the line with the text, or takes the place of that line.
+//! asks the reader to do: the block goes below the line with the text, or takes the place of that line. Below
+//! `<!-- write PATH -->` the block is the whole file.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -96,30 +97,37 @@ fn matches(actual: &str, expected: &str) -> bool {
 }
 
 /// What a comment asks to be done with the next block.
-struct Change<'a> {
-    keep_line: bool,
-    anchor: &'a str,
-    path: &'a str,
+enum Change<'a> {
+    /// Below the line with the text, or, if that is not kept, in its place.
+    Line { keep_line: bool, anchor: &'a str, path: &'a str },
+    /// The whole file.
+    Write(&'a str),
 }
 
 impl<'a> Change<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let comment = line.strip_prefix("<!-- ")?.strip_suffix(" -->")?;
+        if let Some(path) = comment.strip_prefix("write ") {
+            return Some(Self::Write(path));
+        }
         let (keep_line, rest) = match comment.strip_prefix("insert after \"") {
             Some(rest) => (true, rest),
             None => (false, comment.strip_prefix("replace \"")?),
         };
         let (anchor, path) = rest.split_once("\" in ")?;
-        Some(Self { keep_line, anchor, path })
+        Some(Self::Line { keep_line, anchor, path })
     }
 
     fn make(&self, dir: &Path, code: &str) {
-        let path = dir.join(self.path);
+        let (keep_line, anchor, path) = match *self {
+            Self::Line { keep_line, anchor, path } => (keep_line, anchor, dir.join(path)),
+            Self::Write(path) => return std::fs::write(dir.join(path), code).unwrap(),
+        };
         let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let at = lines.iter().position(|line| line.contains(self.anchor));
-        let at = at.unwrap_or_else(|| panic!("{} has no `{}`", self.path, self.anchor));
-        if self.keep_line {
+        let at = lines.iter().position(|line| line.contains(anchor));
+        let at = at.unwrap_or_else(|| panic!("{} has no `{anchor}`", path.display()));
+        if keep_line {
             lines.insert(at + 1, code);
         } else {
             lines[at] = code;

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use kube::Resource;
 use kube::runtime::watcher;
-use manager::{Action, Manager, Objects, condition};
+use manager::{Action, Manager, Objects};
 
 use crate::api::sea_creatures::v1alpha1::humpback_whale_migration_observation::HumpbackWhaleMigrationObservation;
 use crate::controller::{Error, Result};
+
+pub mod desired;
+pub mod status;
 
 /// Owns the fields that this controller writes.
 pub const FIELD_MANAGER: &str = "multi-group";
@@ -44,15 +46,8 @@ pub async fn reconcile(
     object: Arc<HumpbackWhaleMigrationObservation>,
     context: Arc<Context>,
 ) -> Result<Action> {
-    // TODO: apply the objects that `object.spec` asks for; what they are like belongs into the status below.
-    let mut status = object.status.clone().unwrap_or_default();
-    let ready = condition::Observed {
-        type_: "Ready",
-        status: Some(true),
-        reason: "Reconciled".to_owned(),
-        message: "everything is as the spec asks for".to_owned(),
-    };
-    condition::set(&mut status.conditions, ready, object.meta().generation);
+    // TODO: apply what `desired` makes of the object, and tell `status` what came of it.
+    let status = status::observed(&object);
     let written = context
         .objects
         .apply_status(&object, &status, FIELD_MANAGER)

@@ -1,0 +1,18 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use manager::Action;
+
+use crate::api::Site;
+use crate::controller::Result;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// `certificate_ends_in` is how long the certificate of the site is still valid.
+pub async fn reconcile(_site: Arc<Site>, certificate_ends_in: Duration) -> Result<Action> {
+    match certificate_ends_in.checked_sub(7 * DAY) {
+        Some(later) => Ok(Action::RequeueAfter(later)),
+        // It has to be renewed: look again soon, with growing pauses.
+        None => Ok(Action::Requeue),
+    }
+}

@@ -1,0 +1,66 @@
+//! From an object to those that it needs. Nothing here talks to a server.
+
+use std::collections::BTreeMap;
+
+use kube::api::ObjectMeta;
+use kube::{Resource, ResourceExt};
+use manager::dns_label;
+
+use crate::api::sea_creatures::v1alpha1::humpback_whale_migration_observation::HumpbackWhaleMigrationObservation;
+
+/// The labels that all objects of this controller have.
+pub const LABEL_SELECTOR: &str = "app.kubernetes.io/name=sea-creatures-humpbackwhalemigrationobservation,app.kubernetes.io/managed-by=multi-group";
+
+/// The metadata of an object that belongs to this one, and is deleted with it.
+///
+/// A HumpbackWhaleMigrationObservation is in no namespace: where the other one is in a namespace, set that.
+pub fn metadata(object: &HumpbackWhaleMigrationObservation) -> ObjectMeta {
+    ObjectMeta {
+        labels: Some(labels(object)),
+        name: Some(dns_label(&object.name_any())),
+        namespace: object.namespace(),
+        owner_references: object.controller_owner_ref(&()).map(|owner| vec![owner]),
+        ..ObjectMeta::default()
+    }
+}
+
+/// The labels by which what belongs to this object differs from everything else.
+pub fn labels(object: &HumpbackWhaleMigrationObservation) -> BTreeMap<String, String> {
+    let instance = dns_label(&object.name_any());
+    let labels = [
+        ("instance", &*instance),
+        ("managed-by", "multi-group"),
+        ("name", "sea-creatures-humpbackwhalemigrationobservation"),
+    ];
+    labels
+        .map(|(key, value)| (format!("app.kubernetes.io/{key}"), value.to_owned()))
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/config/samples/sea-creatures_v1alpha1_humpbackwhalemigrationobservation.yaml"
+    ));
+
+    #[test]
+    fn what_belongs_to_an_object_is_found_and_goes_with_it() {
+        let mut object: HumpbackWhaleMigrationObservation = serde_saphyr::from_str(SAMPLE).unwrap();
+        object.metadata.uid = Some("1".to_owned());
+        let metadata = metadata(&object);
+        let labels = metadata.labels.unwrap();
+        for label in LABEL_SELECTOR.split(',') {
+            let (key, value) = label.split_once('=').unwrap();
+            assert_eq!(labels.get(key).map(String::as_str), Some(value));
+        }
+        let owner = &metadata.owner_references.unwrap()[0];
+        assert_eq!(
+            (&*owner.name, &*owner.uid),
+            ("humpbackwhalemigrationobservation-sample", "1")
+        );
+        assert_eq!(owner.controller, Some(true));
+    }
+}
