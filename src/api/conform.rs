@@ -22,10 +22,9 @@ impl Types<'_> {
                     _ => false,
                 };
             }
-            Info::Outside(_) => return !of_user,
             Info::Const(_) | Info::Described => return true,
             // Of a trait object or a type that is `impl Trait` nothing is known but the trait.
-            Info::Refused(_) => return !of_user,
+            Info::Outside(_) | Info::Refused(_) => return !of_user,
             Info::Known(known, arguments) => (known, arguments),
         };
         let all = |values: &[Val]| values.iter().all(|value| self.conforms(value, arguments[0]));

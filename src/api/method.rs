@@ -38,6 +38,7 @@ impl Types<'_> {
         }
         let value = match (receiver, method.as_str(), call.args.len()) {
             (Val::Str(text), "to_string" | "to_owned" | "clone", 0) => Some(Val::Str(text)),
+            (Val::Str(text), "len", 0) => i128::try_from(text.len()).ok().map(Val::Int),
             // Into what, only the type says.
             (Val::Str(text), "into", 0) if self.is_text(ty) => Some(Val::Str(text)),
             (Val::Str(text), "into", 0) if self.primitive_name(ty) == Some("std::path::PathBuf") => {

@@ -53,13 +53,18 @@ impl Types<'_> {
         in_range(value, self.primitive_name(ty)?)
     }
 
-    /// `+`, `-` and `*` of integers, whose type is that of the place.
+    /// `+`, `-` and `*` of integers, whose type is that of the place, or `usize` beside the length of a text.
     pub(super) fn sum(&mut self, scope: &Scope, env: &Env, expr: &ExprBinary, ty: Option<TypeId>) -> Eval {
         let operate = match &expr.op {
             BinOp::Add(_) => i128::checked_add,
             BinOp::Sub(_) => i128::checked_sub,
             BinOp::Mul(_) => i128::checked_mul,
             _ => return self.no(scope, expr),
+        };
+        let ty = if ty.is_none() && (is_length(&expr.left) || is_length(&expr.right)) {
+            self.primitive("usize")
+        } else {
+            ty
         };
         if self.fits(0, ty).is_none() {
             return self.no(scope, expr);
@@ -79,6 +84,15 @@ fn is_float(expr: &Expr) -> bool {
     match unwrap(expr) {
         Expr::Lit(literal) => matches!(&literal.lit, Lit::Float(number) if number.suffix().is_empty()),
         Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_float(&unary.expr),
+        _ => false,
+    }
+}
+
+/// A length, or a sum with one.
+fn is_length(expr: &Expr) -> bool {
+    match unwrap(expr) {
+        Expr::MethodCall(call) => call.method == "len",
+        Expr::Binary(sum) => is_length(&sum.left) || is_length(&sum.right),
         _ => false,
     }
 }
