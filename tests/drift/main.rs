@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -66,6 +68,11 @@ struct Element {
     key: String,
     value: Option<String>,
 }
+
+/// What no CRD makes known.
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[kube(group = "example.com", version = "v1", kind = "Absent", namespaced)]
+struct AbsentSpec {}
 
 #[derive(Debug)]
 struct Failed(kube::Error);
@@ -434,6 +441,50 @@ async fn is_for_one_version(client: &Client, objects: &Objects<Drift>) -> Result
     Ok(refused && fresh.status.is_none() && written == StatusChange::Written)
 }
 
+/// What `/readyz` of a manager says that watches one kind, as soon as it has asked for it.
+async fn readiness<K: Object>(config: kube::Config, optional: bool) -> Result<String> {
+    let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let flag = format!("--health-probe-bind-address={address}");
+    let options = Args::try_parse_from(["drift", &flag])?.manager;
+    let mut manager = Manager::with_client("drift", "0.0.0", options, Client::try_from(config)?);
+    let objects = manager.objects::<K>(&watcher::Config::default());
+    if optional {
+        let _ = objects.optional();
+    }
+    let running = tokio::spawn(manager.run());
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let started = Instant::now();
+    let answer = loop {
+        match ask() {
+            Ok(answer) if !answer.contains("not listed yet") => break answer,
+            _ if started.elapsed() > LIMIT => return Err("nobody says whether it is ready".into()),
+            _ => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    };
+    running.abort();
+    Ok(answer)
+}
+
+/// Whether it is told why an operator is not ready, and only if somebody needs what is not there.
+async fn says_why_it_is_not_ready() -> Result<bool> {
+    let config = kube::Config::infer().await?;
+    let mut nobody = config.clone();
+    nobody.auth_info.impersonate = Some("nobody".to_owned());
+    let forbidden = readiness::<ConfigMap>(nobody, false).await?;
+    let missing = readiness::<Absent>(config.clone(), false).await?;
+    let optional = readiness::<Absent>(config, true).await?;
+    println!("{forbidden}\n{missing}\n{optional}");
+    Ok(forbidden.contains("ConfigMap (v1) is forbidden")
+        && missing.contains("Absent (example.com/v1) is not served by the cluster")
+        && optional.starts_with("HTTP/1.1 200 "))
+}
+
 async fn prepare(client: &Client) -> Result<()> {
     let crds = Api::<CustomResourceDefinition>::all(client.clone());
     crds.create(&PostParams::default(), &Drift::crd()).await?;
@@ -530,6 +581,8 @@ async fn main() -> Result<()> {
     let mut manager = manager.with(generate);
     let drifts = manager.objects::<Drift>(&watcher::Config::default());
     let running = tokio::spawn(manager.run());
+    let told = says_why_it_is_not_ready().await?;
+    println!("{}", if told { "readiness is told" } else { "readiness is not told" });
     let versioned = is_for_one_version(&client, &drifts).await?;
     println!("{}", if versioned { "status of one version" } else { "status of any version" });
     let once = is_generated_once(&client).await?;

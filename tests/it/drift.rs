@@ -43,7 +43,7 @@ fn what_others_change_is_what_an_apply_makes_of_it() {
     let said = said.unwrap();
     println!("{said}");
     assert!(said.contains("all is as it would be"), "{said}");
-    for wanted in ["generated once", "status of one version"] {
+    for wanted in ["generated once", "readiness is told", "status of one version"] {
         assert!(said.lines().any(|line| line == wanted), "{said}");
     }
     let summaries: Vec<Vec<&str>> = said

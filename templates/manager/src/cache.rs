@@ -28,6 +28,8 @@ use crate::object::{Object, ObjectKey};
 pub(crate) struct Seen<'a, K> {
     pub(crate) before: Option<&'a K>,
     pub(crate) after: Option<&'a K>,
+    /// Whether nothing has happened: it was there when the watch began.
+    pub(crate) listed: bool,
 }
 
 type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
@@ -38,6 +40,10 @@ pub(crate) struct Cache<K> {
     synced: watch::Sender<bool>,
     /// Whether anybody applies objects of this kind, so that it matters what they were after that.
     applied: AtomicBool,
+    /// Whether the server may lack the kind.
+    optional: AtomicBool,
+    /// Whether somebody was told of objects that no watch tells of.
+    warned: AtomicBool,
 }
 
 pub(crate) struct State<K> {
@@ -88,6 +94,8 @@ impl<K: Object> Cache<K> {
             listeners: RwLock::new(Vec::new()),
             synced: watch::Sender::new(true),
             applied: AtomicBool::new(false),
+            optional: AtomicBool::new(false),
+            warned: AtomicBool::new(false),
         }
     }
 
@@ -122,6 +130,21 @@ impl<K: Object> Cache<K> {
         })
     }
 
+    /// Why no watch will ever tell of an object with these labels, said once.
+    pub(crate) fn overlooks(
+        &self,
+        key: &ObjectKey,
+        labels: &BTreeMap<String, String>,
+    ) -> Option<String> {
+        let why = self.read(|state| match state.feed(key.namespace.as_deref()) {
+            Some(feed) => feed.selects.never(labels),
+            None if state.feeds.is_empty() => None,
+            None => Some("the namespace is not watched".to_owned()),
+        })?;
+        let warned = self.warned.swap(true, Ordering::Relaxed);
+        (!warned).then_some(why)
+    }
+
     /// The objects of a namespace, sorted by name.
     pub(crate) fn list(&self, namespace: Option<&str>) -> Vec<Arc<K>> {
         let namespace = namespace.map(str::to_owned);
@@ -143,9 +166,29 @@ impl<K: Object> Cache<K> {
         self.read(|state| {
             let feeds = state.feeds.iter();
             feeds
+                .filter(|(_, feed)| !self.is_filled(feed.progress))
                 .filter_map(|(namespace, feed)| feed.progress.missing::<K>(namespace))
                 .collect()
         })
+    }
+
+    /// From now on nobody waits for a kind that the server lacks.
+    pub(crate) fn optional(&self) {
+        self.optional.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_optional(&self) -> bool {
+        self.optional.load(Ordering::Relaxed)
+    }
+
+    /// Whether the server has the kind, as far as is known.
+    pub(crate) fn is_served(&self) -> bool {
+        let missing = |feed: &Feed<K>| feed.progress == Progress::Missing;
+        self.read(|state| !state.feeds.values().any(missing))
+    }
+
+    fn is_filled(&self, progress: Progress) -> bool {
+        progress == Progress::Synced || (progress == Progress::Missing && self.is_optional())
     }
 
     /// Returns once everything has been listed.
@@ -165,7 +208,7 @@ impl<K: Object> Cache<K> {
                 feed.progress = progress;
             }
             let mut feeds = state.feeds.values();
-            feeds.all(|feed| feed.progress == Progress::Synced)
+            feeds.all(|feed| self.is_filled(feed.progress))
         });
         self.synced.send_replace(all);
     }
@@ -275,8 +318,8 @@ impl<K: Object> Cache<K> {
         object
     }
 
-    /// The watch has seen the object in this state.
-    pub(crate) fn insert(&self, namespace: &str, arrived: Arrived<K>) {
+    /// The watch has seen the object in this state; in a listing, perhaps.
+    pub(crate) fn insert(&self, namespace: &str, arrived: Arrived<K>, listed: bool) {
         let object = Arc::new(arrived.object);
         let key = ObjectKey::of(&*object);
         let version = version_of(object.meta());
@@ -297,6 +340,7 @@ impl<K: Object> Cache<K> {
         });
         if let Some(before) = before {
             let seen = Seen {
+                listed: listed && before.is_none(),
                 before: before.as_deref(),
                 after: Some(&*object),
             };
@@ -336,6 +380,7 @@ impl<K: Object> Cache<K> {
             let seen = Seen {
                 before: Some(&*before),
                 after: None,
+                listed: false,
             };
             self.tell(key, &seen);
         }

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use self::queue::Queue;
+use self::queue::{Cause, Queue};
 use crate::cache::Seen;
 use crate::caught;
 use crate::client::objects::Objects;
@@ -57,7 +57,8 @@ pub enum Action {
     Done,
     /// Come back soon, later each time.
     Requeue,
-    /// Come back after this time, unless something changes before.
+    /// Come back after this time, unless something changes before. Less than 5 ms is [`Action::Requeue`], which does not
+    /// spin.
     RequeueAfter(Duration),
 }
 
@@ -214,10 +215,10 @@ impl<'manager, K: Object> Controller<'manager, K> {
         }
         Self {
             workers: controllers.workers,
+            queue: Arc::new(Queue::new(controllers.metrics.queue(name))),
             controllers,
             name: name.to_owned(),
             objects: objects.clone(),
-            queue: Arc::default(),
             filter: Box::new(|_| true),
             synced: vec![objects.cache.synced().boxed()],
             timeout: TIMEOUT,
@@ -495,11 +496,18 @@ impl<'manager, K: Object> Controller<'manager, K> {
         map: impl Fn(&C) -> Keys + Send + Sync + 'static,
     ) -> Self {
         let queue = self.queue.clone();
-        objects.cache.listen(move |_, seen| {
+        objects.cache.listen(move |key, seen| {
             let both = [seen.before, seen.after].into_iter().flatten();
-            let keys: BTreeSet<_> = both.flat_map(&map).collect();
-            for key in keys {
-                queue.add(key);
+            let keys = both.map(|object| caught::call(|| Vec::from_iter(map(object))));
+            // What one state says holds although the other is too much for `map`.
+            let keys = keys.filter_map(|keys| {
+                keys.inspect_err(|panic| {
+                    tracing::error!(kind = %C::kind(&()), %key, panic, "a map panicked: nobody looks at the change");
+                })
+                .ok()
+            });
+            for key in keys.flatten().collect::<BTreeSet<_>>() {
+                queue.add(key, cause(seen));
             }
         });
         self.synced.push(objects.cache.synced().boxed());
@@ -553,17 +561,21 @@ impl<'manager, K: Object> Controller<'manager, K> {
         let (queue, filter) = (self.queue.clone(), self.filter);
         self.objects.cache.listen(move |key, seen| {
             if seen.after.is_none() {
-                queue.forget(key);
-            } else if filter(seen) {
-                queue.add(key.clone());
+                return queue.forget(key);
+            }
+            let wanted = caught::call(|| filter(seen)).unwrap_or_else(|panic| {
+                tracing::error!(kind = %K::kind(&()), %key, panic, "a predicate panicked: the change is looked at");
+                true
+            });
+            if wanted {
+                queue.add(key.clone(), cause(seen));
             }
         });
         let workers = self.workers.get();
         let controllers = self.controllers;
         let queue = self.queue.clone();
-        let metrics = controllers
-            .metrics
-            .controller(&self.name, workers, move || queue.stats());
+        let metrics = controllers.metrics.controller(&self.name, workers);
+        controllers.metrics.ask(&self.name, move || queue.load());
         let work = Work {
             name: self.name,
             objects: self.objects,
@@ -586,22 +598,13 @@ struct Work<K, Reconcile> {
     name: String,
     objects: Objects<K>,
     queue: Arc<Queue>,
-    metrics: Arc<ControllerMetrics>,
+    metrics: ControllerMetrics,
     reconcile: Reconcile,
     workers: usize,
     timeout: Duration,
     grace: Duration,
     leadership: Leadership,
     count: AtomicU64,
-}
-
-/// How a reconcile ended.
-enum Ending<Error> {
-    Returned(Result<Action, Error>),
-    Panicked(String),
-    TimedOut,
-    /// Another replica may lead.
-    Deposed,
 }
 
 impl<K, Reconcile, Running, Error> Work<K, Reconcile>
@@ -634,7 +637,11 @@ where
             tokio::select! {
                 biased;
                 () = shutdown.requested() => break,
-                Some(_) = running.join_next() => {}
+                Some(ended) = running.join_next() => {
+                    if let Err(error) = ended {
+                        tracing::error!(%error, "a visit failed");
+                    }
+                }
                 (worker, key) = next => {
                     let work = work.clone();
                     running.spawn(async move {
@@ -658,77 +665,84 @@ where
     }
 
     async fn visit(&self, key: ObjectKey) {
+        let _work = Working(&self.queue, &key);
         let Some(_term) = self.leadership.enter() else {
             // The leadership was lost in between: the key waits for the next time.
-            self.queue.add(key.clone());
-            self.queue.done(&key);
+            self.queue.add(key.clone(), Cause::Change);
             return;
         };
-        if let Some(object) = self.objects.cache.get(&key) {
-            let id = self.count.fetch_add(1, Ordering::Relaxed);
-            let span = tracing::info_span!(
-                "reconcile",
-                controller = self.name,
-                namespace = key.namespace,
-                name = key.name,
-                id
-            );
-            let started = Instant::now();
-            self.metrics.started();
-            let outcome = self.reconcile(object, &key).instrument(span).await;
-            self.metrics.ended(outcome, started.elapsed());
-        } else {
+        let Some(object) = self.objects.cache.get(&key) else {
             // A retry that was planned after the deletion: its failures are not those of a successor.
             self.queue.forget(&key);
-        }
-        self.queue.done(&key);
+            return;
+        };
+        let id = self.count.fetch_add(1, Ordering::Relaxed);
+        let span = tracing::info_span!(
+            "reconcile",
+            controller = self.name,
+            namespace = key.namespace,
+            name = key.name,
+            id
+        );
+        let started = Instant::now();
+        self.metrics.started();
+        let reconcile = async {
+            // Whatever of the author's panics, here is where it ends.
+            let outcome = caught::run(self.reconcile(object, &key)).await;
+            outcome.unwrap_or_else(|panic| {
+                let retry = self.queue.retry(key.clone());
+                tracing::error!(panic, ?retry, "reconcile panicked");
+                Outcome::Panic
+            })
+        };
+        let outcome = reconcile.instrument(span).await;
+        self.metrics.ended(outcome, started.elapsed());
     }
 
     async fn reconcile(&self, object: Arc<K>, key: &ObjectKey) -> Outcome {
         tracing::debug!(resource_version = object.resource_version(), "reconciling");
         let (queue, again) = (self.queue.clone(), key.clone());
         let again = move |after| queue.add_after(again.clone(), after);
-        let reconcile = visit::during(again, async { (self.reconcile)(object).await });
+        let seen = object.clone();
+        let reconcile = visit::during(&*seen, again, async { (self.reconcile)(object).await });
         let ended = tokio::select! {
             biased;
-            ended = ending(reconcile, self.timeout) => ended,
-            () = self.leadership.lost() => Ending::Deposed,
+            // Nothing of a reconcile is left when it ends, so that the next one of the same object runs alone.
+            ended = tokio::time::timeout(self.timeout, reconcile) => ended,
+            () = self.leadership.lost() => {
+                tracing::warn!("reconcile was stopped: this replica does not lead any more");
+                self.queue.add(key.clone(), Cause::Change);
+                return Outcome::Requeue;
+            }
         };
         match ended {
-            Ending::Returned(Ok(Action::Done)) => {
+            Ok(Ok(Action::Done)) => {
                 self.queue.succeeded(key);
                 Outcome::Success
             }
-            Ending::Returned(Ok(Action::Requeue)) => {
-                self.queue.retry(key.clone());
-                Outcome::Requeue
-            }
-            Ending::Returned(Ok(Action::RequeueAfter(delay))) => {
+            Ok(Ok(Action::RequeueAfter(delay))) if delay >= queue::FIRST_DELAY => {
                 self.queue.succeeded(key);
                 self.queue.add_after(key.clone(), delay);
                 Outcome::RequeueAfter
             }
-            Ending::Returned(Err(error)) if error.is_permanent() => {
-                tracing::error!(reason = error.reason(), %error, "reconcile failed, waiting for a change");
-                self.queue.succeeded(key);
-                Outcome::PermanentError
-            }
-            Ending::Returned(Err(error)) => {
-                let retry = self.queue.retry(key.clone());
-                tracing::error!(reason = error.reason(), %error, ?retry, "reconcile failed");
-                Outcome::Error
-            }
-            Ending::Panicked(panic) => {
-                let retry = self.queue.retry(key.clone());
-                tracing::error!(panic, ?retry, "reconcile panicked");
-                Outcome::Panic
-            }
-            Ending::Deposed => {
-                tracing::warn!("reconcile was stopped: this replica does not lead any more");
-                self.queue.add(key.clone());
+            Ok(Ok(Action::Requeue | Action::RequeueAfter(_))) => {
+                self.queue.retry(key.clone());
                 Outcome::Requeue
             }
-            Ending::TimedOut => {
+            Ok(Err(error)) => {
+                // All that is the author's comes first: it may panic.
+                let (reason, permanent) = (error.reason(), error.is_permanent());
+                let error = error.to_string();
+                if permanent {
+                    tracing::error!(reason, error, "reconcile failed, waiting for a change");
+                    self.queue.succeeded(key);
+                    return Outcome::PermanentError;
+                }
+                let retry = self.queue.retry(key.clone());
+                tracing::error!(reason, error, ?retry, "reconcile failed");
+                Outcome::Error
+            }
+            Err(_) => {
                 let retry = self.queue.retry(key.clone());
                 tracing::error!(timeout = ?self.timeout, ?retry, "reconcile took too long and was stopped");
                 Outcome::Error
@@ -737,15 +751,19 @@ where
     }
 }
 
-/// Runs a reconcile; a panic ends it and no more. Nothing of it is left when this returns, so that the next one of
-/// the same object runs alone.
-async fn ending<Error>(
-    reconcile: impl Future<Output = Result<Action, Error>>,
-    timeout: Duration,
-) -> Ending<Error> {
-    match tokio::time::timeout(timeout, caught::run(reconcile)).await {
-        Ok(Ok(result)) => Ending::Returned(result),
-        Ok(Err(panic)) => Ending::Panicked(panic),
-        Err(_) => Ending::TimedOut,
+fn cause<K>(seen: &Seen<'_, K>) -> Cause {
+    if seen.listed {
+        Cause::Listing
+    } else {
+        Cause::Change
+    }
+}
+
+/// What is worked on until this is dropped.
+struct Working<'a>(&'a Queue, &'a ObjectKey);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.done(self.1);
     }
 }

@@ -79,3 +79,5 @@ pub use self::manager::Manager;
 pub use self::object::name::{dns_label, short_dns_label};
 pub use self::object::{Object, ObjectKey, Reach};
 pub use self::options::Options;
+/// The metrics that [`Manager::metrics`] takes, of the same release.
+pub use prometheus_client;

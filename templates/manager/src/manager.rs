@@ -12,9 +12,11 @@ use hyper::body::Incoming;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher;
 use kube::{Client, Config};
+use prometheus_client::registry::Registry;
 use tokio::task::JoinSet;
 
-use crate::cache::{feed, invalid};
+use crate::cache::feed;
+use crate::cache::invalid::Reporter;
 use crate::client::attempt::{self, AttemptLayer};
 use crate::client::objects::Objects;
 use crate::client::{self, identity};
@@ -25,6 +27,7 @@ use crate::election::leadership::Leadership;
 use crate::error::Error;
 use crate::http::probes::Probes;
 use crate::http::server;
+use crate::metrics::Metrics;
 use crate::object::{self, Object};
 use crate::options::{self, Options};
 use crate::signal::{self, Shutdown};
@@ -58,6 +61,7 @@ pub struct Manager {
     lease: Option<String>,
     gate: Arc<Gate>,
     probes: Probes,
+    registry: Registry,
     namespaces: Vec<String>,
     recorder: Recorder,
     /// The watches so far, by kind and selector.
@@ -126,7 +130,8 @@ impl Manager {
     fn around(name: &str, version: &str, options: Options, client: Client, host: String) -> Self {
         let elect = options.leader_election.leader_elect;
         let gate = Arc::new(if elect { Gate::shut() } else { Gate::open() });
-        let (identity, metrics) = (identity(), Arc::default());
+        let mut registry = Registry::default();
+        let (identity, metrics) = (identity(), Metrics::new(&mut registry));
         let agent = client::agent(name, version, &identity);
         let attempt = AttemptLayer::new(host, &metrics);
         let electing = client::single(client.clone(), &attempt, &agent);
@@ -140,6 +145,7 @@ impl Manager {
             lease: None,
             gate,
             probes: Probes::default(),
+            registry,
             namespaces: options::watched_namespaces(),
             watches: BTreeMap::new(),
             feeds: Vec::new(),
@@ -281,18 +287,16 @@ impl Manager {
     /// # use kube::client::Body;
     /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
     /// # let client = kube::Client::new(service, "default");
-    /// let manager = manager::Manager::with_client("example", "0.1.0", options, client);
-    /// let manager = manager.with_health_check("threads", || Ok(()));
+    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
+    /// manager.health_check("threads", || Ok(()));
     /// # });
     /// ```
-    #[must_use]
-    pub fn with_health_check(
-        mut self,
+    pub fn health_check(
+        &mut self,
         name: &str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
-    ) -> Self {
+    ) {
         self.probes.health.add(name, check);
-        self
     }
 
     /// Makes `/readyz` depend on a check, besides the one called `caches` that every operator has.
@@ -310,18 +314,46 @@ impl Manager {
     /// # use kube::client::Body;
     /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
     /// # let client = kube::Client::new(service, "default");
-    /// let manager = manager::Manager::with_client("example", "0.1.0", options, client);
-    /// let manager = manager.with_ready_check("database", || Err("not connected yet".to_owned()));
+    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
+    /// manager.ready_check("database", || Err("not connected yet".to_owned()));
     /// # });
     /// ```
-    #[must_use]
-    pub fn with_ready_check(
-        mut self,
+    pub fn ready_check(
+        &mut self,
         name: &str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
-    ) -> Self {
+    ) {
         self.probes.ready.add(name, check);
-        self
+    }
+
+    /// The metrics that `/metrics` serves: those that every operator has, and what is registered here. Counters are named
+    /// without `_total`, which is put after the name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[derive(clap::Parser)]
+    /// # struct Args {
+    /// #     #[command(flatten)]
+    /// #     manager: manager::Options,
+    /// # }
+    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// # use kube::client::Body;
+    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
+    /// # let client = kube::Client::new(service, "default");
+    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
+    /// use manager::prometheus_client::metrics::counter::Counter;
+    ///
+    /// let tickets = Counter::<u64>::default();
+    /// let metrics = manager.metrics();
+    /// metrics.register("example_tickets", "Tickets that were booked", tickets.clone());
+    /// // In a reconcile.
+    /// tickets.inc();
+    /// # });
+    /// ```
+    pub fn metrics(&mut self) -> &mut Registry {
+        &mut self.registry
     }
 
     /// Publishes events under the name of this operator.
@@ -388,7 +420,10 @@ impl Manager {
                 self.client.clone(),
                 namespace,
                 config.clone(),
-                invalid::reporter::<K>(self.recorder.clone()),
+                Reporter {
+                    recorder: self.recorder.clone(),
+                    leadership: self.controllers.leadership.clone(),
+                },
             );
             self.feeds.push(feed.boxed());
         }
@@ -501,12 +536,8 @@ impl Manager {
         let probes = self.options.health_probe_bind_address.listen().await;
         // Reviews do not wait for the leadership: a standby is scraped, too.
         let reviewing = self.electing.clone();
-        let metrics = self.controllers.metrics.clone();
-        let metrics = self
-            .options
-            .metrics_endpoint()
-            .bind(metrics, reviewing)
-            .await;
+        let endpoint = self.options.metrics_endpoint();
+        let metrics = endpoint.bind(self.registry, reviewing).await;
         let mut background = self.feeds;
         if let Some(listener) = probes.map_err(|source| Error::Bind {
             what: "probes",

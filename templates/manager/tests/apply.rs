@@ -12,7 +12,7 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::watcher;
-use kube::{CustomResource, ResourceExt};
+use kube::{CustomResource, Resource, ResourceExt};
 use manager::{Action, Change, Failure, Objects};
 use mock::Server;
 use schemars::JsonSchema;
@@ -312,6 +312,57 @@ async fn what_is_created_once_is_never_overwritten() {
         assert!(error.to_string().contains("that of Thing a (1)"), "{error}");
     }
     assert_eq!(server.count("PATCH"), 0);
+}
+
+/// A reconcile that writes something in another namespace.
+#[tokio::test(start_paused = true)]
+async fn what_is_owned_from_another_namespace_is_not_sent() {
+    let server = Server::default();
+    server.put(THING, json!({ "spec": { "size": 0 } }));
+    let mut manager = server.manager(&[], &[]);
+    let things = manager.objects::<Thing>(&watcher::Config::default());
+    let objects = manager.objects::<Deployment>(&watcher::Config::default());
+    let said = Arc::<Mutex<Vec<String>>>::default();
+    let log = said.clone();
+    manager
+        .controller("things", &things)
+        .run(move |thing: Arc<Thing>| {
+            let (log, objects) = (log.clone(), objects.clone());
+            async move {
+                for namespace in ["other", "default"] {
+                    let mut owned = desired(&json!({}));
+                    owned.metadata.namespace = Some(namespace.to_owned());
+                    owned.metadata.owner_references =
+                        thing.controller_owner_ref(&()).map(|owner| vec![owner]);
+                    let applied = objects.apply(&owned, "test.example.com").await;
+                    let created = objects.create(&owned, "test.example.com").await;
+                    for result in [applied, created] {
+                        let text = result
+                            .err()
+                            .map_or("fine".to_owned(), |error| error.to_string());
+                        log.lock().expect("no panic").push(text);
+                    }
+                }
+                Ok::<_, Failed>(Action::Done)
+            }
+        });
+    let running = tokio::spawn(manager.run_until(std::future::pending()));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while said.lock().expect("no panic").len() < 4 {
+        assert!(Instant::now() < deadline, "{said:?}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let said = said.lock().expect("no panic").clone();
+    let refused =
+        "other/a can't be owned by Thing default/a: an owner is in the same namespace, or in none";
+    assert!(
+        said[..2].iter().all(|text| text.contains(refused)),
+        "{said:#?}"
+    );
+    assert_eq!(said[2..], ["fine", "fine"]);
+    assert_eq!(server.count("PATCH apis/apps/v1/namespaces/other"), 0);
+    assert_eq!(server.count("POST apis/apps/v1/namespaces/other"), 0);
+    running.abort();
 }
 
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -478,8 +478,6 @@ async fn who_asks_why_it_is_not_ready_hears_of_the_kind_that_is_missing() {
     simple(&mut manager, "maps", |_, _| Ok(Action::Done));
     manager.objects::<Secret>(&watcher::Config::default());
     let running = start(manager);
-    let missing = "500 [-]caches failed: Secret (v1) is not served by the cluster: is its CRD installed?\n\
-        readyz check failed\n";
     let wait = async |expected: &str| {
         let mut answer = String::new();
         for _ in 0..4_000 {
@@ -491,9 +489,210 @@ async fn who_asks_why_it_is_not_ready_hears_of_the_kind_that_is_missing() {
         }
         panic!("not {expected:?}, but {answer:?}");
     };
-    wait(missing).await;
+    let unready =
+        |why: &str| format!("500 [-]caches failed: Secret (v1) is {why}\nreadyz check failed\n");
+    let forbidden = "forbidden: does a role of the operator allow to list and watch it?";
+    wait(&unready("not served by the cluster: is its CRD installed?")).await;
+    server.refuse("LIST api/v1/secrets", 403);
     server.serve("api/v1/secrets", true);
+    wait(&unready(forbidden)).await;
+    server.refuse("LIST api/v1/secrets", 200);
     wait("200 [+]caches ok\nreadyz check passed\n").await;
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_an_optional_kind() {
+    let server = Server::default();
+    server.serve("api/v1/secrets", false);
+    server.put(A, version(1));
+    let mut manager = server.manager(&[], &[]);
+    let (maps, secrets) = (
+        manager.objects::<ConfigMap>(&watcher::Config::default()),
+        manager.objects::<Secret>(&watcher::Config::default()),
+    );
+    let (log, secrets) = (Log::default(), secrets.optional());
+    let looks = log.clone();
+    manager
+        .controller("maps", &maps)
+        .watches(&secrets, |secret| [manager::ObjectKey::of(secret)])
+        .run(move |object: Arc<ConfigMap>| {
+            looks.add(&object);
+            async { Ok::<_, Failed>(Action::Done) }
+        });
+    let running = start(manager);
+    until("a look without the kind", || log.looks("a") == 1).await;
+    assert!(!secrets.is_served());
+    server.put("api/v1/namespaces/default/secrets/a", json!({}));
+    server.serve("api/v1/secrets", true);
+    until("a look because of the kind", || log.looks("a") == 2).await;
+    assert!(secrets.is_served());
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_changes_overtakes_what_was_there() {
+    let server = Server::default();
+    let path = |name: &str| format!("api/v1/namespaces/default/configmaps/{name}");
+    for name in ["m1", "m2", "m3", "m4"] {
+        server.put(&path(name), version(1));
+    }
+    let mut manager = server.manager(&[], &["--max-concurrent-reconciles=1"]);
+    let objects = manager.objects::<ConfigMap>(&watcher::Config::default());
+    let order = Arc::<Mutex<Vec<String>>>::default();
+    let gate = Arc::new(Semaphore::new(0));
+    let (looks, open) = (order.clone(), gate.clone());
+    manager
+        .controller("maps", &objects)
+        .run(move |object: Arc<ConfigMap>| {
+            looks.lock().unwrap().push(object.name_any());
+            let open = open.clone();
+            async move {
+                open.acquire().await.expect("it is open").forget();
+                Ok::<_, Failed>(Action::Done)
+            }
+        });
+    let running = start(manager);
+    until("the first", || order.lock().unwrap().len() == 1).await;
+    server.put(&path("m4"), version(2));
+    until("the change", || {
+        let map = objects.get("default", "m4");
+        map.is_some_and(|map| map.data.as_ref().is_some_and(|data| data["v"] == "2"))
+    })
+    .await;
+    gate.add_permits(4);
+    until("the last", || order.lock().unwrap().len() == 4).await;
+    assert_eq!(*order.lock().unwrap(), ["m1", "m4", "m2", "m3"]);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_before_the_caches_are_full_takes_no_second() {
+    for flags in [&[][..], &["--leader-elect", "--leader-election-id=test"]] {
+        let server = Server::default();
+        server.serve("api/v1/secrets", false);
+        let mut manager = server.manager(&[], flags);
+        simple(&mut manager, "maps", |_, _| Ok(Action::Done));
+        let secrets = manager.objects::<Secret>(&watcher::Config::default());
+        manager
+            .controller("secrets", &secrets)
+            .run(|_| async { Ok::<_, Failed>(Action::Done) });
+        let running = start(manager);
+        until("a list", || server.count("LIST api/v1/secrets") > 0).await;
+        let started = tokio::time::Instant::now();
+        running.stop().await;
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(1), "{flags:?}: {took:?}");
+    }
+}
+
+/// What an author may get wrong, besides the reconcile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Trap {
+    Display,
+    Reason,
+    Permanent,
+    Drop,
+    Map,
+    Predicate,
+}
+
+struct Trapped(Trap);
+
+impl fmt::Display for Trapped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        assert_ne!(self.0, Trap::Display, "on purpose");
+        formatter.write_str("failed")
+    }
+}
+
+impl Failure for Trapped {
+    fn reason(&self) -> &'static str {
+        assert_ne!(self.0, Trap::Reason, "on purpose");
+        "Failed"
+    }
+
+    fn is_permanent(&self) -> bool {
+        assert_ne!(self.0, Trap::Permanent, "on purpose");
+        false
+    }
+}
+
+impl Drop for Trapped {
+    fn drop(&mut self) {
+        assert!(
+            self.0 != Trap::Drop || std::thread::panicking(),
+            "on purpose"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_panics_an_object_is_looked_at_again() {
+    for trap in [
+        Trap::Display,
+        Trap::Reason,
+        Trap::Permanent,
+        Trap::Drop,
+        Trap::Map,
+        Trap::Predicate,
+    ] {
+        let server = Server::default();
+        server.put(A, version(1));
+        server.put("api/v1/namespaces/default/secrets/a", json!({}));
+        let mut manager = server.manager(&[], &[]);
+        let maps = manager.objects::<ConfigMap>(&watcher::Config::default());
+        let secrets = manager.objects::<Secret>(&watcher::Config::default());
+        let log = Log::default();
+        let looks = log.clone();
+        let is_new = |secret: &Secret| secret.metadata.labels.is_some();
+        manager
+            .controller("maps", &maps)
+            .when(move |before, _| {
+                assert!(trap != Trap::Predicate || before.is_none(), "on purpose");
+                true
+            })
+            .watches(&secrets, move |secret| {
+                assert!(trap != Trap::Map || is_new(secret), "on purpose");
+                [manager::ObjectKey::of(secret)]
+            })
+            .run(move |object: Arc<ConfigMap>| {
+                let look = looks.add(&object);
+                async move {
+                    match look {
+                        2 => Err(Trapped(trap)),
+                        _ => Ok(Action::Done),
+                    }
+                }
+            });
+        let running = start(manager);
+        until("a first look", || log.looks("a") >= 1).await;
+        server.put(A, version(2));
+        until(&format!("a retry after {trap:?}"), || log.looks("a") >= 3).await;
+        let before = log.looks("a");
+        let label = json!({ "metadata": { "labels": { "is": "new" } } });
+        server.put("api/v1/namespaces/default/secrets/a", label);
+        until(&format!("a look at what is watched after {trap:?}"), || {
+            log.looks("a") > before
+        })
+        .await;
+        running.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_back_at_once_does_not_spin() {
+    let server = Server::default();
+    server.put(A, version(1));
+    let mut manager = server.manager(&[], &[]);
+    let log = simple(&mut manager, "maps", |_, _| {
+        Ok(Action::RequeueAfter(Duration::ZERO))
+    });
+    let running = start(manager);
+    until("it comes back", || log.looks("a") >= 3).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let looks = log.looks("a");
+    assert!((10..=20).contains(&looks), "{looks} looks in a minute");
     running.stop().await;
 }
 

@@ -135,6 +135,46 @@ async fn without_its_feature_a_leader_for_life_is_refused() {
 
 /// What a reconcile calls outside of the cluster has no gate.
 #[tokio::test]
+async fn who_leads_tells_of_what_it_could_not_read_before() {
+    let server = Server::default();
+    let map = |name: &str| format!("api/v1/namespaces/default/configmaps/{name}");
+    let other = json!({ "spec": { "holderIdentity": "other", "leaseDurationSeconds": 60 } });
+    server.put(LEASE, other);
+    for name in ["a", "b"] {
+        server.put(&map(name), json!({ "data": "text" }));
+    }
+    let replica = replica(&server, &[]);
+    let wait = async |what: &str, condition: &dyn Fn() -> bool| {
+        let wait = async {
+            while !condition() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
+        assert!(waited.is_ok(), "never came: {what}");
+    };
+    let asked = || server.count(&format!("GET {LEASE}")) + server.count(&format!("LIST {LEASE}"));
+    let events = || server.count("POST apis/events.k8s.io/v1/namespaces/default/events");
+    // It can be read before anybody was told that it can't.
+    server.put(&map("b"), json!({ "data": null }));
+    wait("it is read", &|| {
+        replica.objects.get("default", "b").is_some()
+    })
+    .await;
+    let before = asked();
+    wait("it stands by", &|| asked() > before + 2).await;
+    assert_eq!(events(), 0);
+    server.put(LEASE, json!({ "spec": { "holderIdentity": "" } }));
+    wait("an event", &|| events() > 0).await;
+    drop(replica.stop);
+    soon(replica.task)
+        .await
+        .expect("no panic")
+        .expect("a clean end");
+    assert_eq!(events(), 1);
+}
+
+#[tokio::test]
 async fn a_reconcile_is_stopped_when_the_leadership_is_lost() {
     let server = Server::default();
     server.put(

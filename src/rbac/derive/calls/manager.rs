@@ -53,7 +53,7 @@ impl Reader<'_> {
                 Ty::Tuple(Vec::new())
             }
             ("Controller", "run") => Ty::Tuple(Vec::new()),
-            ("Manager" | "Controller", _) | ("Objects", "clone" | "status_at_most_every") => manager,
+            ("Manager" | "Controller", _) | ("Objects", "clone" | "optional" | "status_at_most_every") => manager,
             ("Objects", _) => {
                 let kind = parts.first().cloned().unwrap_or(Ty::Unknown);
                 for (verb, sub) in table::manager::objects(name) {

@@ -2,8 +2,8 @@
 
 //! What fills a cache: a watch of one kind, in one namespace or in all.
 //!
-//! It never ends. A kind that the server does not know, and a panic, stop it for a pause that grows; until it goes on the
-//! operator is not ready, and says why.
+//! It never ends. A kind that the server does not know or does not show, and a panic, stop it for a pause that grows; until
+//! it goes on the operator is not ready, and says why.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -11,12 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use kube::core::ObjectMeta;
+use futures::future::join;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client, Resource};
+use tokio::sync::Notify;
 
 use super::guard::{Guard, Invalid};
+use super::invalid::{self, Reporter};
 use super::selector::Selects;
 use super::{Arrived, Cache, State};
 use crate::caught;
@@ -49,6 +51,8 @@ pub(crate) enum Progress {
     Synced,
     /// The server does not know the kind.
     Missing,
+    /// The operator may not list or watch the kind.
+    Forbidden,
     /// The watch has panicked.
     Broken,
 }
@@ -56,10 +60,15 @@ pub(crate) enum Progress {
 /// The objects that could not be read and still exist: each is reported once in each state.
 #[derive(Default)]
 struct Unreadable {
-    /// With their resource versions.
-    reported: BTreeMap<ObjectKey, Option<String>>,
+    reported: BTreeMap<ObjectKey, Report>,
     /// Those of the listing that goes on.
     listed: BTreeSet<ObjectKey>,
+}
+
+struct Report {
+    resource_version: Option<String>,
+    /// What no event tells of yet.
+    unpublished: Option<Invalid>,
 }
 
 impl Progress {
@@ -69,6 +78,7 @@ impl Progress {
             Self::Synced => return None,
             Self::Listing => "not listed yet",
             Self::Missing => "not served by the cluster: is its CRD installed?",
+            Self::Forbidden => "forbidden: does a role of the operator allow to list and watch it?",
             Self::Broken => "not watched: the watch panicked, and begins again soon",
         };
         let (kind, version) = (K::kind(&()), K::api_version(&()));
@@ -93,11 +103,21 @@ impl<K: Object> Feed<K> {
 }
 
 impl Unreadable {
-    fn is_news(&mut self, metadata: &ObjectMeta) -> bool {
-        let key = ObjectKey::of_meta(metadata);
-        let version = metadata.resource_version.clone();
+    /// Whether it was not reported in this state before.
+    fn add(&mut self, invalid: &Invalid) -> bool {
+        let key = ObjectKey::of_meta(&invalid.metadata);
+        let resource_version = invalid.metadata.resource_version.clone();
         self.listed.insert(key.clone());
-        self.reported.insert(key, version.clone()) != Some(version)
+        let reported = self.reported.get(&key);
+        if reported.is_some_and(|reported| reported.resource_version == resource_version) {
+            return false;
+        }
+        let report = Report {
+            resource_version,
+            unpublished: Some(invalid.clone()),
+        };
+        self.reported.insert(key, report);
+        true
     }
 
     /// The listing is complete: what was not in it is gone, or can be read.
@@ -108,8 +128,8 @@ impl Unreadable {
 }
 
 impl<K: Object> Cache<K> {
-    /// Takes over what the watch says; returns an object that can't be read, if it was not returned before.
-    fn handle(&self, namespace: &str, event: Event<Guard<K>>) -> Option<Invalid> {
+    /// Takes over what the watch says; true if an object that can't be read is to be reported.
+    fn handle(&self, namespace: &str, event: Event<Guard<K>>) -> bool {
         match event {
             Event::Init => {
                 self.feed(namespace, |feed| {
@@ -125,13 +145,13 @@ impl<K: Object> Cache<K> {
             }
             // Not in the listing, and therefore gone when that is done.
             Event::InitApply(Guard::Invalid(invalid)) => {
-                return self.news(namespace, *invalid);
+                return self.news(namespace, &invalid);
             }
             Event::InitDone => {
                 let (listed, gone) = self.write(|state| take_listing(state, namespace));
                 gone.iter().for_each(|key| self.remove(key));
                 for object in listed {
-                    self.insert(namespace, object);
+                    self.insert(namespace, object, true);
                 }
                 self.feed(namespace, |feed| feed.epoch += 1);
                 self.set_progress(namespace, Progress::Synced);
@@ -139,12 +159,12 @@ impl<K: Object> Cache<K> {
             Event::Apply(Guard::Valid(object)) => {
                 let key = ObjectKey::of(&object);
                 self.feed(namespace, |feed| feed.unreadable.reported.remove(&key));
-                self.insert(namespace, self.arrived(object));
+                self.insert(namespace, self.arrived(object), false);
             }
             // Nobody should act on what it was before.
             Event::Apply(Guard::Invalid(invalid)) => {
                 self.delete(namespace, &invalid.metadata);
-                return self.news(namespace, *invalid);
+                return self.news(namespace, &invalid);
             }
             Event::Delete(object) => {
                 let key = ObjectKey::of_meta(object.meta());
@@ -152,13 +172,25 @@ impl<K: Object> Cache<K> {
                 self.delete(namespace, object.meta());
             }
         }
-        None
+        false
     }
 
-    fn news(&self, namespace: &str, invalid: Invalid) -> Option<Invalid> {
-        let is_news = |feed: &mut Feed<K>| feed.unreadable.is_news(&invalid.metadata);
-        let news = self.feed(namespace, is_news).unwrap_or_default();
-        news.then_some(invalid)
+    fn news(&self, namespace: &str, invalid: &Invalid) -> bool {
+        let news = self.feed(namespace, |feed| feed.unreadable.add(invalid));
+        let news = news.unwrap_or_default();
+        if news {
+            invalid::log::<K>(invalid);
+        }
+        news
+    }
+
+    /// An object that can't be read, and that no event tells of.
+    fn unpublished(&self, namespace: &str) -> Option<Invalid> {
+        let next = |feed: &mut Feed<K>| {
+            let mut reports = feed.unreadable.reported.values_mut();
+            reports.find_map(|report| report.unpublished.take())
+        };
+        self.feed(namespace, next).flatten()
     }
 
     fn feed<T>(&self, namespace: &str, change: impl FnOnce(&mut Feed<K>) -> T) -> Option<T> {
@@ -169,29 +201,42 @@ impl<K: Object> Cache<K> {
         self.read(|state| state.feeds.get(namespace).map(|feed| feed.progress))
     }
 
-    /// Follows the watch until it can't go on, and says why.
+    /// Follows the watch until it can't go on: how far it came, and why it ended.
     async fn follow(
         &self,
         namespace: &str,
         api: Api<Guard<K>>,
         config: watcher::Config,
-        report: &(impl Fn(Invalid) + Sync),
-    ) -> Progress {
+        news: &Notify,
+    ) -> (Progress, String) {
         let mut events = pin!(watcher(api, config.page_size(PAGE)).default_backoff());
         while let Some(event) = events.next().await {
             match event {
                 Ok(event) => {
-                    if let Some(invalid) = self.handle(namespace, event) {
-                        report(invalid);
+                    if self.handle(namespace, event) {
+                        news.notify_one();
                     }
                 }
-                Err(error) if is_missing(&error) => return Progress::Missing,
-                Err(error) => {
-                    tracing::warn!(kind = %K::kind(&()), namespace, %error, "watch failed, trying again");
-                }
+                Err(error) => match refusal(&error) {
+                    Some(progress) => return (progress, error.to_string()),
+                    None => {
+                        tracing::warn!(kind = %K::kind(&()), namespace, %error, "watch failed, trying again");
+                    }
+                },
             }
         }
-        Progress::Broken
+        (Progress::Broken, "the watch ended".to_owned())
+    }
+
+    /// Tells of objects that can't be read, by one replica: the one that leads.
+    async fn report(&self, namespace: &str, reporter: &Reporter, news: &Notify) {
+        loop {
+            news.notified().await;
+            reporter.leadership.held().await;
+            while let Some(invalid) = self.unpublished(namespace) {
+                reporter.publish::<K>(invalid).await;
+            }
+        }
     }
 }
 
@@ -211,13 +256,13 @@ fn take_listing<K: Object>(
     (listing.into_values().collect(), gone)
 }
 
-/// Keeps the cache up to date for as long as the process lives; `report` gets each object that can't be read.
+/// Keeps the cache up to date for as long as the process lives.
 pub(crate) fn run<K: Object>(
     cache: Arc<Cache<K>>,
     client: Client,
     namespace: Option<String>,
     config: watcher::Config,
-    report: impl Fn(Invalid) + Send + Sync,
+    reporter: Reporter,
 ) -> impl Future<Output = ()> + Send {
     let name = namespace.clone().unwrap_or_default();
     let feed = Feed::new(Selects::of(&config));
@@ -225,31 +270,44 @@ pub(crate) fn run<K: Object>(
     cache.set_progress(&name, Progress::Listing);
     async move {
         let api = object::api::<Guard<K>>(&client, namespace.as_deref());
+        let news = Notify::new();
         let mut pause = FIRST_PAUSE;
-        loop {
-            let following = cache.follow(&name, api.clone(), config.clone(), &report);
-            let (stopped, panic) = match caught::run(following).await {
-                Ok(progress) => (progress, None),
-                Err(panic) => (Progress::Broken, Some(panic)),
-            };
-            if cache.progress(&name) == Some(Progress::Synced) {
-                pause = FIRST_PAUSE;
+        let following = async {
+            loop {
+                let following = cache.follow(&name, api.clone(), config.clone(), &news);
+                let ended = caught::run(following).await;
+                let (stopped, error) = ended.unwrap_or_else(|panic| (Progress::Broken, panic));
+                let before = cache.progress(&name);
+                if before == Some(Progress::Synced) {
+                    pause = FIRST_PAUSE;
+                }
+                cache.set_progress(&name, stopped);
+                let why = stopped.missing::<K>(&name).unwrap_or_default();
+                if !cache.is_optional() || stopped != Progress::Missing {
+                    tracing::error!(error, again_in = ?pause, "{why}");
+                } else if before != Some(stopped) {
+                    tracing::info!("{why}");
+                }
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
             }
-            cache.set_progress(&name, stopped);
-            let why = stopped.missing::<K>(&name);
-            tracing::error!(panic, again_in = ?pause, "{}", why.unwrap_or_default());
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
+        };
+        join(following, cache.report(&name, &reporter, &news)).await;
     }
 }
 
-fn is_missing(error: &watcher::Error) -> bool {
-    match error {
+/// What an answer says that will not be another one soon.
+fn refusal(error: &watcher::Error) -> Option<Progress> {
+    let code = match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 404,
-        watcher::Error::WatchError(status) => status.code == 404,
-        _ => false,
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code,
+        watcher::Error::WatchError(status) => status.code,
+        _ => return None,
+    };
+    match code {
+        403 => Some(Progress::Forbidden),
+        404 => Some(Progress::Missing),
+        _ => None,
     }
 }
 
@@ -288,8 +346,10 @@ mod tests {
         cache: &Cache<ConfigMap>,
         events: impl IntoIterator<Item = Event<Guard<ConfigMap>>>,
     ) -> usize {
-        let told = events.into_iter().map(|event| cache.handle("", event));
-        told.flatten().count()
+        for event in events {
+            cache.handle("", event);
+        }
+        std::iter::from_fn(|| cache.unpublished("")).count()
     }
 
     fn wrote(cache: &Cache<ConfigMap>, object: ConfigMap) {
@@ -422,5 +482,32 @@ mod tests {
         assert_eq!(known(), ["b"]);
         tell(&cache, [Event::Delete(invalid("b", "4"))]);
         assert_eq!(known(), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_written_and_never_watched_is_told_once() {
+        let key = |namespace: &str| ObjectKey {
+            namespace: Some(namespace.to_owned()),
+            name: "a".to_owned(),
+        };
+        let labels = |value: &str| BTreeMap::from([("app".to_owned(), value.to_owned())]);
+        let all = cache("app=a");
+        assert_eq!(all.overlooks(&key("x"), &labels("a")), None);
+        let told = || all.overlooks(&key("x"), &labels("b"));
+        assert_eq!(
+            told().as_deref(),
+            Some("its labels are not those that are watched: `app=a`")
+        );
+        assert_eq!(told(), None);
+
+        let some = Cache::<ConfigMap>::new();
+        assert_eq!(some.overlooks(&key("x"), &labels("a")), None, "no watch");
+        let feed = Feed::new(Selects::of(&watcher::Config::default()));
+        some.write(|state| state.feeds.insert("here".to_owned(), feed));
+        assert_eq!(some.overlooks(&key("here"), &labels("a")), None);
+        assert_eq!(
+            some.overlooks(&key("there"), &labels("a")).as_deref(),
+            Some("the namespace is not watched")
+        );
     }
 }

@@ -7,22 +7,21 @@ use kube::core::ObjectMeta;
 use kube::runtime::events::{Event, EventType, Recorder};
 
 use super::guard::Invalid;
+use crate::election::leadership::Leadership;
 use crate::object::Object;
 
 /// The longest note that an event may have, in bytes.
 const LONGEST_NOTE: usize = 1024;
 
-/// Logs and publishes an event without holding up the watch.
-pub(crate) fn reporter<K: Object>(recorder: Recorder) -> impl Fn(Invalid) + Send {
-    move |invalid| {
+/// Who tells users, and when: as long as it leads.
+pub(crate) struct Reporter {
+    pub(crate) recorder: Recorder,
+    pub(crate) leadership: Leadership,
+}
+
+impl Reporter {
+    pub(super) async fn publish<K: Object>(&self, invalid: Invalid) {
         let object = reference::<K>(invalid.metadata);
-        tracing::error!(
-            kind = object.kind,
-            namespace = object.namespace,
-            name = object.name,
-            error = invalid.error,
-            "an object can't be read and is left alone"
-        );
         let event = Event {
             type_: EventType::Warning,
             reason: "Unreadable".to_owned(),
@@ -30,13 +29,20 @@ pub(crate) fn reporter<K: Object>(recorder: Recorder) -> impl Fn(Invalid) + Send
             action: "Watch".to_owned(),
             secondary: None,
         };
-        let recorder = recorder.clone();
-        tokio::spawn(async move {
-            if let Err(error) = recorder.publish(&event, &object).await {
-                tracing::warn!(%error, "can't publish an event");
-            }
-        });
+        if let Err(error) = self.recorder.publish(&event, &object).await {
+            tracing::warn!(%error, "can't publish an event");
+        }
     }
+}
+
+pub(super) fn log<K: Object>(invalid: &Invalid) {
+    tracing::error!(
+        kind = %K::kind(&()),
+        namespace = invalid.metadata.namespace,
+        name = invalid.metadata.name,
+        error = invalid.error,
+        "an object can't be read and is left alone"
+    );
 }
 
 fn reference<K: Object>(metadata: ObjectMeta) -> ObjectReference {

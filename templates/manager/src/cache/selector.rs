@@ -8,21 +8,36 @@ use kube::core::{Expression, Selector, SelectorExt};
 use kube::runtime::watcher;
 
 /// What a watch asks for, as far as that can be told from labels.
-pub(crate) struct Selects(Option<Selector>);
+pub(crate) struct Selects {
+    /// None where only the server can tell.
+    selector: Option<Selector>,
+    text: String,
+}
 
 impl Selects {
-    /// Nothing, where only the server can tell: by fields, or by labels in words that are not known here.
+    /// Only the server can tell by fields, or by labels in words that are not known here.
     pub(crate) fn of(config: &watcher::Config) -> Self {
         let labels = config.label_selector.as_deref().unwrap_or_default();
         let by_fields = config.field_selector.is_some();
-        Self(parse(labels).filter(|_| !by_fields))
+        Self {
+            selector: parse(labels).filter(|_| !by_fields),
+            text: labels.to_owned(),
+        }
     }
 
     /// Whether the watch is sure to deliver an object with these labels.
     pub(crate) fn surely(&self, labels: &BTreeMap<String, String>) -> bool {
-        self.0
+        self.selector
             .as_ref()
             .is_some_and(|selector| selector.matches(labels))
+    }
+
+    /// Why the watch is sure not to deliver an object with these labels.
+    pub(crate) fn never(&self, labels: &BTreeMap<String, String>) -> Option<String> {
+        let selector = self.selector.as_ref()?;
+        let text = &self.text;
+        (!selector.matches(labels))
+            .then(|| format!("its labels are not those that are watched: `{text}`"))
     }
 }
 
@@ -108,9 +123,17 @@ mod tests {
             (",", false),
         ] {
             let config = watcher::Config::default().labels(selector);
-            assert_eq!(Selects::of(&config).surely(&labels), expected, "{selector}");
+            let selects = Selects::of(&config);
+            assert_eq!(selects.surely(&labels), expected, "{selector}");
+            let known = selects.selector.is_some();
+            assert_eq!(
+                selects.never(&labels).is_some(),
+                known && !expected,
+                "{selector}"
+            );
         }
         let by_name = watcher::Config::default().fields("metadata.name=a");
-        assert!(!Selects::of(&by_name).surely(&labels));
+        let selects = Selects::of(&by_name);
+        assert!(!selects.surely(&labels) && selects.never(&labels).is_none());
     }
 }

@@ -210,11 +210,17 @@ mod tests {
     use kube::api::{ListParams, WatchParams};
     use kube::client::ClientBuilder;
     use kube::{Api, Client};
+    use prometheus_client::registry::Registry;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::client;
+    use crate::{client, metrics};
+
+    fn measured() -> (Arc<Metrics>, Registry) {
+        let mut registry = Registry::default();
+        (Metrics::new(&mut registry), registry)
+    }
 
     fn within(milliseconds: u64, config: Config, metrics: &Arc<Metrics>) -> Client {
         let attempt = AttemptLayer::new(host(&config), metrics);
@@ -248,9 +254,11 @@ mod tests {
         (Config::new(url), asked)
     }
 
-    fn counted(metrics: &Metrics) -> Vec<String> {
-        let text = metrics.text();
-        let lines = text.lines();
+    fn counted(registry: &Registry) -> Vec<String> {
+        let text = metrics::page(registry);
+        let mut lines: Vec<_> = text.lines().collect();
+        lines.sort_unstable();
+        let lines = lines.into_iter();
         let ours = lines.filter_map(|line| line.strip_prefix("rest_client_requests_total"));
         ours.map(|line| {
             let (before, after) = line.split_once("host=\"").unwrap();
@@ -264,7 +272,7 @@ mod tests {
         let half = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{";
         for (answer, code) in [("", "<error>"), (half, "200")] {
             let (config, _) = server([answer]).await;
-            let metrics = Arc::default();
+            let (metrics, registry) = measured();
             let client = within(50, config, &metrics);
             let error = Api::<Pod>::all(client)
                 .list(&ListParams::default())
@@ -275,7 +283,7 @@ mod tests {
                 "{error:?}"
             );
             assert_eq!(
-                counted(&metrics),
+                counted(&registry),
                 [format!("{{code=\"{code}\",method=\"GET\"}} 1")]
             );
         }
@@ -285,18 +293,18 @@ mod tests {
     async fn a_watch_may_go_on() {
         let headers = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
         let (config, _) = server([headers]).await;
-        let client = within(20, config, &Arc::default());
+        let client = within(1_000, config, &measured().0);
         let api = Api::<Pod>::all(client);
         let mut events = std::pin::pin!(api.watch(&WatchParams::default(), "0").await.unwrap());
         let event = futures::StreamExt::next(&mut events);
-        let waited = tokio::time::timeout(Duration::from_millis(100), event).await;
+        let waited = tokio::time::timeout(Duration::from_millis(1_500), event).await;
         assert!(waited.is_err(), "the watch ended");
     }
 
     #[tokio::test]
     async fn a_write_is_waited_for_until_the_gate_shuts_and_a_question_longer() {
         let (config, _) = server(["", "", ""]).await;
-        let attempt = AttemptLayer::new(host(&config), &Arc::default());
+        let attempt = AttemptLayer::new(host(&config), &measured().0);
         let attempt = attempt.within(Duration::from_secs(20));
         let gate = Arc::new(Gate::shut());
         let open = |milliseconds| gate.renew(clock::boot() + Duration::from_millis(milliseconds));
@@ -328,7 +336,7 @@ mod tests {
         let busy = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 0\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         let fine = "HTTP/1.1 200 OK\r\ncontent-length: 26\r\n\r\n{\"kind\":\"PodList\"}        ";
         let (config, asked) = server([busy, fine]).await;
-        let metrics = Arc::default();
+        let (metrics, registry) = measured();
         let agent = client::agent("memcached-operator", "0.1.0", "pod_1");
         let attempt = AttemptLayer::new(host(&config), &metrics);
         let client = client::plain(config).unwrap();
@@ -336,7 +344,7 @@ mod tests {
         let request = hyper::Request::get("/api").body(Vec::new()).unwrap();
         client.request_text(request).await.unwrap();
         assert_eq!(
-            counted(&metrics),
+            counted(&registry),
             [
                 "{code=\"200\",method=\"GET\"} 1",
                 "{code=\"429\",method=\"GET\"} 1"

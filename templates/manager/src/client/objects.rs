@@ -220,6 +220,44 @@ impl<K: Object> Objects<K> {
         }
     }
 
+    /// Does not wait for this kind, which the cluster may lack: without it the operator is ready and its controllers work, and
+    /// there are no objects of it. They come when the kind is there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use manager::Objects;
+    ///
+    /// fn if_there(maps: Objects<ConfigMap>) -> Objects<ConfigMap> {
+    ///     maps.optional()
+    /// }
+    /// ```
+    #[must_use]
+    pub fn optional(self) -> Self {
+        self.cache.optional();
+        self
+    }
+
+    /// Whether the cluster has this kind, as far as its watch knows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use manager::Objects;
+    ///
+    /// async fn apply(maps: &Objects<ConfigMap>, map: &ConfigMap) -> kube::Result<()> {
+    ///     if maps.is_served() {
+    ///         maps.apply(map, "example.example.com").await?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn is_served(&self) -> bool {
+        self.cache.is_served()
+    }
+
     /// Tells users by events what happens to their objects.
     pub(crate) fn telling(self, recorder: Recorder) -> Self {
         Self {
@@ -378,6 +416,7 @@ impl<K: Object> Objects<K> {
     /// # });
     /// ```
     pub async fn apply(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
+        visit::check_owner(desired)?;
         let key = ObjectKey::of(desired);
         let manifest = apply::manifest(desired).map_err(kube::Error::SerdeError)?;
         let hashes = (
@@ -396,6 +435,7 @@ impl<K: Object> Objects<K> {
             }
         }
         let send = |precondition| self.force(&key, &manifest, precondition, field_manager);
+        let known = cached.is_some();
         let (before, (object, digest)) = match cached {
             Some(cached) => {
                 let sent = send(Precondition::same_as(cached.as_ref())).await?;
@@ -417,6 +457,9 @@ impl<K: Object> Objects<K> {
                 created => (None, created?),
             },
         };
+        if !known {
+            self.warn_of(&key, &object);
+        }
         self.cache.settle(&object, hashes, digest);
         let change = match before {
             None => Change::Created,
@@ -460,6 +503,7 @@ impl<K: Object> Objects<K> {
     /// }
     /// ```
     pub async fn create(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
+        visit::check_owner(desired)?;
         let key = ObjectKey::of(desired);
         let there = |object: Arc<K>| Applied {
             object,
@@ -475,18 +519,32 @@ impl<K: Object> Objects<K> {
             ..PostParams::default()
         };
         let ticket = self.cache.ticket(key.namespace.as_deref());
-        match api.create(&params, desired).await {
-            Ok(answer) => Ok(Applied {
+        let made = match api.create(&params, desired).await {
+            Ok(answer) => Applied {
                 object: self.cache.wrote(self.cache.arrived(answer), &ticket),
                 change: Change::Created,
-            }),
+            },
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 let found = self.find(&key).await?.ok_or(kube::Error::Api(status))?;
                 let was_made = object::was_applied(&found, field_manager);
                 object::check_controller(desired, &found, was_made)?;
-                Ok(there(Arc::new(found)))
+                there(Arc::new(found))
             }
-            Err(error) => Err(error),
+            Err(error) => return Err(error),
+        };
+        self.warn_of(&key, &made.object);
+        Ok(made)
+    }
+
+    /// What no watch tells of is asked for at each reconcile: a mistake that nobody would see.
+    fn warn_of(&self, key: &ObjectKey, object: &K) {
+        if let Some(why) = self.cache.overlooks(key, object.labels()) {
+            tracing::warn!(
+                kind = %K::kind(&()),
+                %key,
+                why,
+                "an object that is written here is not watched, which costs requests at every reconcile"
+            );
         }
     }
 

@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::metrics::queue::Stats;
+use crate::metrics::{Load, QueueMetrics};
 use crate::object::ObjectKey;
 
-const FIRST_DELAY: Duration = Duration::from_millis(5);
+pub(super) const FIRST_DELAY: Duration = Duration::from_millis(5);
 const LONGEST_DELAY: Duration = Duration::from_secs(1000);
 
 #[derive(Default)]
@@ -23,31 +23,54 @@ pub(crate) struct Queue {
     changed: Notify,
 }
 
+/// Why an object is in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Something has changed, or its time has come.
+    Change,
+    /// It was there when the watch began: whatever changes overtakes it.
+    Listing,
+}
+
 #[derive(Default)]
 struct State {
     ready: VecDeque<ObjectKey>,
-    /// What `ready` holds, and what came again while it was worked on; since when.
-    waiting: BTreeMap<ObjectKey, Instant>,
+    /// What was listed, in the order of the listing; and what has changed since, which has its place in `ready`.
+    listed: VecDeque<ObjectKey>,
+    /// What these hold, and what came again while it was worked on.
+    waiting: BTreeMap<ObjectKey, Waiting>,
     /// Since when.
     working: BTreeMap<ObjectKey, Instant>,
     planned: BTreeMap<ObjectKey, Instant>,
     /// What is planned, by time.
     schedule: BTreeSet<(Instant, ObjectKey)>,
     failures: BTreeMap<ObjectKey, u32>,
-    stats: Stats,
+    metrics: QueueMetrics,
+}
+
+#[derive(Clone, Copy)]
+struct Waiting {
+    since: Instant,
+    cause: Cause,
 }
 
 impl Queue {
+    pub(crate) fn new(metrics: QueueMetrics) -> Self {
+        let queue = Self::default();
+        queue.lock().metrics = metrics;
+        queue
+    }
+
     /// Now, or as soon as the current work on it has ended.
-    pub(crate) fn add(&self, key: ObjectKey) {
-        self.change(|state| state.add(key));
+    pub(crate) fn add(&self, key: ObjectKey, cause: Cause) {
+        self.change(|state| state.add(key, cause));
     }
 
     /// After this time, unless it is wanted earlier.
     pub(crate) fn add_after(&self, key: ObjectKey, delay: Duration) {
         let due = Instant::now().checked_add(delay);
         self.change(|state| {
-            state.stats.retries += 1;
+            state.metrics.retries.inc();
             // What is due after the end of time never comes.
             if let Some(due) = due {
                 state.plan(key, due);
@@ -101,14 +124,13 @@ impl Queue {
         self.change(|state| state.done(key));
     }
 
-    pub(crate) fn stats(&self) -> Stats {
+    pub(crate) fn load(&self) -> Load {
         let state = self.lock();
         let working = || state.working.values().map(Instant::elapsed);
-        Stats {
+        Load {
             depth: state.waiting.len(),
             unfinished: working().sum(),
             longest: working().max().unwrap_or_default(),
-            ..state.stats.clone()
         }
     }
 
@@ -124,16 +146,38 @@ impl Queue {
 }
 
 impl State {
-    fn add(&mut self, key: ObjectKey) {
+    fn add(&mut self, key: ObjectKey, cause: Cause) {
         self.unplan(&key);
-        if self.waiting.contains_key(&key) {
+        let before = self.waiting.get(&key).copied();
+        if before.is_some_and(|before| cause == Cause::Listing || before.cause == cause) {
             return;
         }
-        self.waiting.insert(key.clone(), Instant::now());
-        self.stats.adds += 1;
-        if !self.working.contains_key(&key) {
-            self.ready.push_back(key);
+        let since = before.map_or_else(Instant::now, |before| before.since);
+        self.waiting.insert(key.clone(), Waiting { since, cause });
+        if before.is_none() {
+            self.metrics.adds.inc();
         }
+        if !self.working.contains_key(&key) {
+            self.line(cause).push_back(key);
+        }
+    }
+
+    fn line(&mut self, cause: Cause) -> &mut VecDeque<ObjectKey> {
+        match cause {
+            Cause::Change => &mut self.ready,
+            Cause::Listing => &mut self.listed,
+        }
+    }
+
+    fn next_listed(&mut self) -> Option<ObjectKey> {
+        while let Some(key) = self.listed.pop_front() {
+            let waiting = self.waiting.get(&key);
+            let listed = waiting.is_some_and(|waiting| waiting.cause == Cause::Listing);
+            if listed && !self.working.contains_key(&key) {
+                return Some(key);
+            }
+        }
+        None
     }
 
     fn plan(&mut self, key: ObjectKey, due: Instant) {
@@ -159,12 +203,13 @@ impl State {
         while let Some((due, key)) = self.schedule.first()
             && *due <= now
         {
-            self.add(key.clone());
+            self.add(key.clone(), Cause::Change);
         }
-        let key = self.ready.pop_front();
+        let key = self.ready.pop_front().or_else(|| self.next_listed());
         if let Some(key) = &key {
-            if let Some(since) = self.waiting.remove(key) {
-                self.stats.waited.observe(now - since);
+            if let Some(waiting) = self.waiting.remove(key) {
+                let waited = now.duration_since(waiting.since);
+                self.metrics.waited.observe(waited.as_secs_f64());
             }
             self.working.insert(key.clone(), now);
         }
@@ -173,9 +218,10 @@ impl State {
 
     fn done(&mut self, key: &ObjectKey) {
         if let Some(since) = self.working.remove(key) {
-            self.stats.worked.observe(since.elapsed());
-            if self.waiting.contains_key(key) {
-                self.ready.push_back(key.clone());
+            let worked = since.elapsed();
+            self.metrics.worked.observe(worked.as_secs_f64());
+            if let Some(waiting) = self.waiting.get(key) {
+                self.line(waiting.cause).push_back(key.clone());
             }
         }
     }
@@ -219,12 +265,12 @@ mod tests {
     async fn an_object_is_worked_on_once_and_never_twice_at_a_time() {
         let queue = Queue::default();
         for name in ["a", "b", "a"] {
-            queue.add(key(name));
+            queue.add(key(name), Cause::Change);
         }
         assert_eq!(queue.next().await, key("a"));
-        queue.add(key("a"));
+        queue.add(key("a"), Cause::Change);
         assert_eq!(queue.next().await, key("b"));
-        queue.add(key("c"));
+        queue.add(key("c"), Cause::Change);
         assert_eq!(queue.next().await, key("c"), "`a` is still being worked on");
         queue.done(&key("a"));
         assert_eq!(queue.next().await, key("a"));
@@ -256,12 +302,35 @@ mod tests {
         state.plan(key("a"), at(5));
         state.plan(key("a"), at(7));
         assert_eq!(state.take(at(4)), (None, Some(at(5))));
-        state.add(key("a"));
+        state.add(key("a"), Cause::Change);
         assert_eq!(state.take(at(4)), (Some(key("a")), None));
         state.plan(key("a"), at(5));
         assert_eq!(state.take(at(5)), (None, None), "still being worked on");
         state.done(&key("a"));
         assert_eq!(state.take(at(5)), (Some(key("a")), None));
+    }
+
+    #[test]
+    fn what_changes_overtakes_what_was_listed() {
+        let mut state = State::default();
+        let now = Instant::now();
+        let next = |state: &mut State| state.take(now).0.map(|key| key.name);
+        for name in ["a", "b", "c", "d"] {
+            state.add(key(name), Cause::Listing);
+        }
+        state.add(key("c"), Cause::Change);
+        state.add(key("c"), Cause::Listing);
+        state.add(key("x"), Cause::Change);
+        let mut taken = Vec::from_iter((0..3).map_while(|_| next(&mut state)));
+        // It comes again, from both sides, while it is being worked on.
+        state.add(key("c"), Cause::Listing);
+        state.add(key("a"), Cause::Listing);
+        state.add(key("a"), Cause::Change);
+        state.done(&key("c"));
+        state.done(&key("a"));
+        taken.extend((0..9).map_while(|_| next(&mut state)));
+        assert_eq!(taken, ["c", "x", "a", "a", "b", "c", "d"]);
+        assert!(state.listed.is_empty() && state.waiting.is_empty());
     }
 
     #[test]
@@ -298,7 +367,8 @@ mod tests {
                 let some = key(dice(5));
                 match dice(6) {
                     0 => {
-                        state.add(some.clone());
+                        let causes = [Cause::Change, Cause::Listing];
+                        state.add(some.clone(), causes[usize::from(dice(2) == 0)]);
                         wanted.insert(some, now);
                     }
                     1 => {
@@ -346,7 +416,7 @@ mod tests {
             tokio::spawn(async move {
                 for change in 1..=CHANGES {
                     newest[object].store(change, Ordering::SeqCst);
-                    queue.add(key(object));
+                    queue.add(key(object), Cause::Change);
                     if change % 7 == object {
                         tokio::task::yield_now().await;
                     }

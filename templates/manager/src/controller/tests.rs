@@ -5,8 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::queue::Queue;
-use crate::metrics::{Metrics, Outcome};
+use prometheus_client::registry::Registry;
+
+use super::queue::{Cause, Queue};
+use crate::metrics::{self, Metrics, Outcome};
 use crate::object::ObjectKey;
 
 /// What the dashboards of the Go tools ask for.
@@ -24,19 +26,21 @@ const ON_DASHBOARDS: [&str; 11] = [
     "workqueue_work_duration_seconds_bucket",
 ];
 
-async fn metrics() -> Metrics {
+async fn page() -> String {
     tokio::time::pause();
-    let metrics = Metrics::default();
-    let queue = Arc::new(Queue::default());
-    let stats = queue.clone();
-    let controller = metrics.controller("memcached", 8, move || stats.stats());
+    let mut registry = Registry::default();
+    let metrics = Metrics::new(&mut registry);
+    let queue = Arc::new(Queue::new(metrics.queue("memcached")));
+    let load = queue.clone();
+    metrics.ask("memcached", move || load.load());
+    let controller = metrics.controller("memcached", 8);
     let key = |name: &str| ObjectKey {
         namespace: Some("default".into()),
         name: name.into(),
     };
-    queue.add(key("a"));
-    queue.add(key("b"));
-    queue.add(key("b"));
+    queue.add(key("a"), Cause::Change);
+    queue.add(key("b"), Cause::Change);
+    queue.add(key("b"), Cause::Change);
     tokio::time::advance(Duration::from_millis(2)).await;
     let first = queue.next().await;
     controller.started();
@@ -47,18 +51,18 @@ async fn metrics() -> Metrics {
     queue.next().await;
     controller.started();
     tokio::time::advance(Duration::from_millis(3)).await;
-    queue.add(key("c"));
+    queue.add(key("c"), Cause::Listing);
     metrics.set_leader("0123abcd.example.com", true);
     metrics.requested("10.0.0.1:443", "GET", "200");
     metrics.requested("10.0.0.1:443", "GET", "200");
     metrics.requested("10.0.0.1:443", "PATCH", "<error>");
-    metrics
+    metrics::page(&registry)
 }
 
 #[tokio::test]
 async fn metrics_mean_what_they_mean_in_controller_runtime() {
-    let text = metrics().await.text();
-    let samples: Vec<_> = text
+    let text = page().await;
+    let mut samples: Vec<_> = text
         .lines()
         .filter(|line| !line.starts_with('#') && !line.starts_with("process_"))
         .filter(|line| {
@@ -79,35 +83,37 @@ controller_runtime_reconcile_total{controller="memcached",result="error"} 1
 controller_runtime_reconcile_total{controller="memcached",result="requeue"} 0
 controller_runtime_reconcile_total{controller="memcached",result="requeue_after"} 0
 controller_runtime_reconcile_total{controller="memcached",result="success"} 0
-controller_runtime_reconcile_time_seconds_bucket{controller="memcached",le="0.005"} 0
-controller_runtime_reconcile_time_seconds_bucket{controller="memcached",le="0.01"} 1
-controller_runtime_reconcile_time_seconds_bucket{controller="memcached",le="+Inf"} 1
+controller_runtime_reconcile_time_seconds_bucket{le="0.005",controller="memcached"} 0
+controller_runtime_reconcile_time_seconds_bucket{le="0.01",controller="memcached"} 1
+controller_runtime_reconcile_time_seconds_bucket{le="+Inf",controller="memcached"} 1
 controller_runtime_reconcile_time_seconds_sum{controller="memcached"} 0.007
 controller_runtime_reconcile_time_seconds_count{controller="memcached"} 1
 workqueue_adds_total{controller="memcached",name="memcached"} 3
-workqueue_depth{controller="memcached",name="memcached"} 1
+workqueue_depth{controller="memcached",name="memcached"} 1.0
 workqueue_longest_running_processor_seconds{controller="memcached",name="memcached"} 0.003
-workqueue_queue_duration_seconds_bucket{controller="memcached",name="memcached",le="0.01"} 2
-workqueue_queue_duration_seconds_bucket{controller="memcached",name="memcached",le="+Inf"} 2
+workqueue_queue_duration_seconds_bucket{le="0.01",controller="memcached",name="memcached"} 2
+workqueue_queue_duration_seconds_bucket{le="+Inf",controller="memcached",name="memcached"} 2
 workqueue_queue_duration_seconds_sum{controller="memcached",name="memcached"} 0.011
 workqueue_queue_duration_seconds_count{controller="memcached",name="memcached"} 2
 workqueue_retries_total{controller="memcached",name="memcached"} 1
 workqueue_unfinished_work_seconds{controller="memcached",name="memcached"} 0.003
-workqueue_work_duration_seconds_bucket{controller="memcached",name="memcached",le="0.01"} 1
-workqueue_work_duration_seconds_bucket{controller="memcached",name="memcached",le="+Inf"} 1
+workqueue_work_duration_seconds_bucket{le="0.01",controller="memcached",name="memcached"} 1
+workqueue_work_duration_seconds_bucket{le="+Inf",controller="memcached",name="memcached"} 1
 workqueue_work_duration_seconds_sum{controller="memcached",name="memcached"} 0.007
 workqueue_work_duration_seconds_count{controller="memcached",name="memcached"} 1
 leader_election_master_status{name="0123abcd.example.com"} 1
 rest_client_requests_total{code="200",host="10.0.0.1:443",method="GET"} 2
 rest_client_requests_total{code="<error>",host="10.0.0.1:443",method="PATCH"} 1
 "#;
-    let expected: Vec<_> = expected.trim().lines().collect();
+    samples.sort_unstable();
+    let mut expected: Vec<_> = expected.trim().lines().collect();
+    expected.sort_unstable();
     assert_eq!(samples, expected);
 }
 
 #[tokio::test]
 async fn dashboards_find_what_they_ask_for() {
-    let text = metrics().await.text();
+    let text = page().await;
     for name in ON_DASHBOARDS {
         // The kernel tells nothing about processes elsewhere.
         if name.starts_with("process_") && !cfg!(target_os = "linux") {

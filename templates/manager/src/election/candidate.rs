@@ -21,6 +21,9 @@ use super::server::Server;
 use super::{life, lock};
 use crate::error::Error;
 
+/// How long a replica that does not lead may take to leave the election.
+const LEAVE: Duration = Duration::from_millis(500);
+
 /// This process as a contender for a Lease, or for the ConfigMap of a leader for life.
 pub(crate) struct Candidate {
     pub(crate) client: Client,
@@ -41,24 +44,30 @@ impl Candidate {
         work: impl Future<Output = ()> + Send,
         ready: impl Fn() -> bool + Send,
     ) -> Result<(), Error> {
-        let timing = self.timing;
+        let (timing, gate) = (self.timing, self.gate.clone());
         let (done, ended) = tokio::sync::oneshot::channel::<()>();
         let mut election = pin!(async {
+            let mut ended = pin!(ended.map(drop));
             // Who leads should know what there is; a kind that never comes keeps nobody from leading the others.
             let filled = async {
                 while !ready() {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
             };
-            let _ = tokio::time::timeout(timing.lease_duration, filled).await;
-            self.run(ended.map(drop)).await
+            tokio::select! {
+                _ = tokio::time::timeout(timing.lease_duration, filled) => {}
+                () = &mut ended => return Ok(()),
+            }
+            self.run(ended).await
         });
         tokio::select! {
             outcome = &mut election => return outcome,
             () = work => drop(done),
         }
         // Without an answer the others wait until the lease is over, which does no harm.
-        let released = tokio::time::timeout(timing.renew_deadline, election);
+        let leads = gate.lets_pass(clock::boot());
+        let limit = if leads { timing.renew_deadline } else { LEAVE };
+        let released = tokio::time::timeout(limit, election);
         released.await.unwrap_or(Ok(()))
     }
 

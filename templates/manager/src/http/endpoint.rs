@@ -11,12 +11,13 @@ use futures::future::{BoxFuture, FutureExt};
 use hyper::Request;
 use hyper::body::Incoming;
 use kube::Client;
+use prometheus_client::registry::Registry;
 
 use super::address::BindAddress;
 use super::authorization::Authorization;
 use super::certificate::Certificate;
 use super::server::{self, Answer};
-use crate::metrics::Metrics;
+use crate::metrics;
 
 const PATH: &str = "/metrics";
 
@@ -32,13 +33,13 @@ impl Endpoint<'_> {
     /// Binds the address; the future serves until it is dropped. `None` when metrics are off.
     pub(crate) async fn bind(
         self,
-        metrics: Arc<Metrics>,
+        registry: Registry,
         client: Client,
     ) -> Result<Option<BoxFuture<'static, ()>>> {
         let Some(listener) = self.address.listen().await? else {
             return Ok(None);
         };
-        let secure = self.secure;
+        let (registry, secure) = (Arc::new(registry), self.secure);
         let certificate = match self.certificate {
             _ if !secure => None,
             None => Some(Certificate::own(SystemTime::now())?),
@@ -46,7 +47,7 @@ impl Endpoint<'_> {
         };
         let authorization = secure.then(|| Arc::new(Authorization::new(client, PATH)));
         let answer = move |request: Request<Incoming>| {
-            let (metrics, authorization) = (metrics.clone(), authorization.clone());
+            let (registry, authorization) = (registry.clone(), authorization.clone());
             async move {
                 let (request, _) = request.into_parts();
                 if request.uri.path() != PATH {
@@ -56,7 +57,7 @@ impl Endpoint<'_> {
                     Some(authorization) => authorization.refusal(&request).await,
                     None => None,
                 };
-                refusal.unwrap_or_else(|| Answer::metrics(metrics.text()))
+                refusal.unwrap_or_else(|| Answer::metrics(metrics::page(&registry)))
             }
         };
         let address = listener.local_addr()?;

@@ -2,6 +2,7 @@
 
 //! HTTP for probes and metrics, plain or by TLS.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,20 +12,23 @@ use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tower::BoxError;
 
 use super::certificate::Certificate;
-use crate::metrics::exposition;
+use crate::metrics;
 
 /// How long a connection may take, from the first byte to the last: it is for one request.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// How many connections there may be at the same time; others wait.
+/// How long a request may take to come.
+const HEADER_TIME_LIMIT: Duration = Duration::from_secs(5);
+/// How many connections there may be at the same time: one more ends the oldest, so that nobody keeps the others out by
+/// saying nothing.
 const CONNECTIONS: usize = 256;
 
 /// What a request gets: a status code and a text.
@@ -53,7 +57,7 @@ impl Answer {
 
     pub(crate) fn metrics(text: String) -> Self {
         Self {
-            content_type: exposition::CONTENT_TYPE,
+            content_type: metrics::CONTENT_TYPE,
             ..Self::ok(text)
         }
     }
@@ -81,10 +85,14 @@ pub(crate) async fn serve<Answering>(
 {
     let certificate = certificate.map(Arc::new);
     let answer = Arc::new(answer);
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
-    // The semaphore is never closed.
-    while let Ok(place) = places.clone().acquire_owned().await {
-        let stream = match listener.accept().await {
+    let mut connections = JoinSet::new();
+    let mut oldest_first = VecDeque::<AbortHandle>::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+        };
+        let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
                 // Out of file descriptors, most likely: others may close theirs.
@@ -93,6 +101,12 @@ pub(crate) async fn serve<Answering>(
                 continue;
             }
         };
+        oldest_first.retain(|connection| !connection.is_finished());
+        if oldest_first.len() >= CONNECTIONS
+            && let Some(oldest) = oldest_first.pop_front()
+        {
+            oldest.abort();
+        }
         let (certificate, answer) = (certificate.clone(), answer.clone());
         let connection = async move {
             match certificate {
@@ -103,14 +117,13 @@ pub(crate) async fn serve<Answering>(
                 None => converse(stream, &*answer).await,
             }
         };
-        tokio::spawn(async move {
+        oldest_first.push_back(connections.spawn(async move {
             let ended = tokio::time::timeout(TIME_LIMIT, connection).await;
             let error = ended.map_or_else(|late| Some(late.into()), Result::err);
             if let Some(error) = error {
                 tracing::debug!(error, "connection ended");
             }
-            drop(place);
-        });
+        }));
     }
 }
 
@@ -135,6 +148,8 @@ where
         async { Ok::<_, Infallible>(answer.await.into_response()) }
     });
     let mut http = http1::Builder::new();
-    http.keep_alive(false);
+    http.keep_alive(false)
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME_LIMIT);
     Ok(http.serve_connection(TokioIo::new(stream), service).await?)
 }

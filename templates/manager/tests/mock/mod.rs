@@ -388,6 +388,7 @@ fn merge(target: &mut Value, patch: &Value) {
 
 fn failure(code: u16, message: &str) -> Response<Body> {
     let reason = match code {
+        403 => "Forbidden",
         404 => "NotFound",
         409 if message == EXISTS => "AlreadyExists",
         _ => "Conflict",

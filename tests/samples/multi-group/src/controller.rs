@@ -68,9 +68,8 @@ impl Failure for Error {
         }
     }
 
-    /// What the server calls invalid stays invalid until somebody changes it.
     fn is_permanent(&self) -> bool {
-        matches!(self.code(), Some(400 | 422)) || self.in_terminating_namespace()
+        self.in_terminating_namespace()
     }
 }
 
