@@ -120,8 +120,7 @@ impl World {
         let value = self.pick(&["5", "7 * 3", "(100 - 1) - 2"]);
         let keyword = if self.chance(80) { "const" } else { "static" };
         self.item(module, Node::part(format!("pub {keyword} {name}: {} = {value};\n", leaf.text)));
-        let path = self.path(from, module, &name);
-        path
+        self.path(from, module, &name)
     }
 
     /// The same, where the place has the type of the constant.
