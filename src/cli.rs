@@ -4,10 +4,13 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::manifest::rbac;
+use crate::crd::fix::Fixable;
+use crate::engine::Engine;
+use crate::rbac::marker;
 
 /// What `--help` says about exit codes; scripts rely on them.
 const EXIT_CODES: &str = "\
@@ -266,7 +269,7 @@ pub struct GenerateArgs {
     #[arg(value_enum, default_value_t)]
     pub what: GenerateWhat,
     /// The name of the generated role
-    #[arg(long, value_name = "NAME", default_value = rbac::ROLE)]
+    #[arg(long, value_name = "NAME", default_value = marker::ROLE)]
     pub role_name: String,
     /// Leave out rules that allow nothing but what another rule of the same role allows
     #[arg(long)]
@@ -279,7 +282,7 @@ pub struct GenerateArgs {
     pub verify: bool,
     /// Change in the CRDs what Kubernetes would like otherwise; without it they say exactly what the types say
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
-    pub mend: Vec<Mendable>,
+    pub fix: Vec<Fix>,
     /// The features of the crate.
     #[command(flatten)]
     pub features: FeatureArgs,
@@ -354,21 +357,24 @@ pub struct LayoutArgs {
     pub year: Option<String>,
 }
 
-/// Who says what the CRDs are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
-    /// The source, or the compiler when the source can't tell.
-    #[default]
-    Auto,
-    /// The source alone, which takes milliseconds; what it can't tell is an error.
-    Static,
-    /// The compiler alone: cargo builds the types, and each is asked for its CRD.
-    Compiled,
+impl ValueEnum for Engine {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Auto, Self::Static, Self::Compiled]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, help) = match self {
+            Self::Auto => ("auto", "The source, or the compiler when the source can't tell"),
+            Self::Static => ("static", "The source alone, which takes milliseconds; what it can't tell is an error"),
+            Self::Compiled => ("compiled", "The compiler alone: cargo builds the types, and each is asked for its CRD"),
+        };
+        Some(PossibleValue::new(name).help(help))
+    }
 }
 
-/// What `--mend` can change.
+/// What `--fix` can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mendable {
+pub enum Fix {
     /// All of these.
     All,
     /// Formats that the API server warns about: `uint32` becomes `int64`, one that has no counterpart is left out.
@@ -377,6 +383,18 @@ pub enum Mendable {
     ListKind,
     /// The scale subresource is written although the kind has no status.
     Scale,
+}
+
+impl Fix {
+    /// The sorts of changes that it names.
+    pub fn sorts(self) -> &'static [Fixable] {
+        match self {
+            Self::All => &Fixable::ALL,
+            Self::Formats => &[Fixable::Formats],
+            Self::ListKind => &[Fixable::ListKind],
+            Self::Scale => &[Fixable::Scale],
+        }
+    }
 }
 
 /// The features of the crate, as cargo has them.
@@ -443,7 +461,7 @@ pub struct DeriveArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with = "output")]
     pub format: DeriveFormat,
     /// The name of the role
-    #[arg(long, value_name = "NAME", default_value = rbac::ROLE)]
+    #[arg(long, value_name = "NAME", default_value = marker::ROLE)]
     pub role_name: String,
     /// The code to read.
     #[command(flatten)]

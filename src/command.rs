@@ -1,10 +1,12 @@
 //! One file per subcommand: options in, [`crate::plan::Plan`] and diagnostics out; here the two meet the disk.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::Parser as _;
 
 use crate::cli::{
     Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, OutputFormat, RbacCommand, WriteArgs,
@@ -23,10 +25,25 @@ mod new;
 mod rbac;
 mod toolchain;
 mod update;
+mod usage;
 mod version;
 
-/// Runs a command to its end and says how it went; see `--help` for the codes.
-pub fn run(cli: Cli) -> ExitCode {
+/// Runs the command of a command line, of which the first argument is the program, to its end and says how it went; see
+/// `--help` for the codes.
+pub fn run(arguments: &[OsString]) -> ExitCode {
+    let done = match Cli::try_parse_from(arguments) {
+        Ok(cli) => run_parsed(cli),
+        Err(error) => Ok(usage::refuse(&error, arguments)),
+    };
+    ExitCode::from(match done {
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::Failed | Outcome::Partly | Outcome::Found) | Err(_) => 1,
+        Ok(Outcome::Misused) => 2,
+        Ok(Outcome::Differs) => 3,
+    })
+}
+
+fn run_parsed(cli: Cli) -> Result<Outcome> {
     let write = match &cli.command {
         Command::Init(args) => args.write.clone(),
         Command::New(args) => args.write.clone(),
@@ -65,13 +82,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Completion(args) => print(&completion::script(&args), &mut term),
         Command::Version(args) => print(&version::text(&args), &mut term),
     };
-    let done = done.or_else(|error| fail(error, &write, &mut term));
-    ExitCode::from(match done {
-        Ok(Outcome::Done) => 0,
-        Ok(Outcome::Failed | Outcome::Partly | Outcome::Found) | Err(_) => 1,
-        Ok(Outcome::Misused) => 2,
-        Ok(Outcome::Differs) => 3,
-    })
+    done.or_else(|error| fail(error, &write, &mut term))
 }
 
 /// Reports why a command could not be carried out.
@@ -170,14 +181,15 @@ impl Report {
         }
         term.diagnostics(&self.diagnostics);
         if write.diff {
-            term.data(&report::diff(&self.changes))?;
+            term.diff(&report::diff(&self.changes))?;
         }
         if term.verbosity() > Verbosity::Quiet && !matches!(self.outcome, Outcome::Failed | Outcome::Misused) {
             if !write.diff {
                 let all = term.verbosity() == Verbosity::Verbose;
                 let shown: Vec<Change> =
                     self.changes.iter().filter(|change| all || change.kind != ChangeKind::Unchanged).cloned().collect();
-                term.data(&report::text(&shown))?;
+                let all = all || !term.is_for_people();
+                term.changes(&if all { report::text(&shown) } else { report::brief(&shown) })?;
             }
             let summary = report::summary(&self.changes);
             term.status(&match self.outcome {

@@ -194,7 +194,7 @@ codes! {
     ListType = "list-type", Error, "A merge strategy of a list or a map that the API server refuses";
     LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service longer than Kubernetes allows";
     MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
-    Mended = "mended", Note, "`--mend` has changed a CRD";
+    Fixed = "fixed", Note, "`--fix` has changed a CRD";
     MissingCrd = "missing-crd", Error, "The project's own crdgen leaves out a custom resource of the source";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
     MissingType = "missing-type", Error, "A schema has no type, which the API server refuses";

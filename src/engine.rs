@@ -25,10 +25,21 @@ use self::dump::Answer as Printed;
 use self::kinds::{Kind, Metadata};
 pub use self::reason::{is_for_the_compiler, listed};
 use crate::api;
-use crate::cli::Engine;
+use crate::crd::{self, Crd, Definition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::manifest::crd::{self, Crd, Definition};
 use crate::source::{CargoManifest, FeatureSelection, SourceTree};
+
+/// Who says what the CRDs are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The source, or the compiler when the source can't tell.
+    #[default]
+    Auto,
+    /// The source alone.
+    Static,
+    /// The compiler alone.
+    Compiled,
+}
 
 /// Which engine to ask, and how.
 #[derive(Debug, Clone, Default)]

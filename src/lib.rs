@@ -13,8 +13,8 @@ pub mod project;
 pub mod scaffold;
 
 pub mod api;
+pub mod crd;
 pub mod engine;
-pub mod manifest;
 pub mod rbac;
 pub mod schema;
 pub mod source;
@@ -23,3 +23,4 @@ pub mod diagnostic;
 pub mod parallel;
 pub mod plan;
 pub mod term;
+pub mod yaml;

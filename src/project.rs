@@ -9,8 +9,8 @@ use anyhow::Context as _;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Problem;
-use crate::manifest::yaml;
 use crate::plan::RECORD;
+use crate::yaml;
 
 pub mod builtin;
 mod comments;

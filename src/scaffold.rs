@@ -10,7 +10,7 @@ use self::rustfmt::Formatted;
 use self::template::Rendered;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml::{self, Dependency, Section};
-use crate::edit::{kustomization, scaffold_marker};
+use crate::edit::{container, kustomization, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
 
 pub(crate) mod context;
@@ -127,7 +127,7 @@ pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool
     let path = controller_mod.replacen("crate", &resource.project.crate_name, 1);
     marker(draft, "src/main.rs", "controllers", &registration(&format!("{path}::register")))?;
     if let Controller::DeployImage(context) = controller {
-        image_env(draft, context)?;
+        image_env(draft, context, force)?;
     }
     Ok(found)
 }
@@ -137,13 +137,13 @@ fn registration(function: &str) -> String {
     if function.len() > 85 { format!(".with(\n    {function},\n)") } else { format!(".with({function})") }
 }
 
-/// Tells the manager's container which image to run.
-fn image_env(draft: &mut Draft, context: &DeployImageContext) -> Result<()> {
+/// Tells the manager's container which image to run. An entry that is there stays, unless `force`.
+fn image_env(draft: &mut Draft, context: &DeployImageContext, force: bool) -> Result<()> {
     let DeployImageContext { image, image_env, .. } = context;
     let entry = format!("- name: {image_env}\n  value: {image}");
     draft.edit(&RelPath::new("config/manager/manager.yaml")?, |text| {
         if text.lines().any(|line| line.trim() == format!("- name: {image_env}")) {
-            return Ok(text.to_owned());
+            return Ok(if force { container::set_env(text, image_env, image) } else { text.to_owned() });
         }
         let key = if text.lines().any(|line| line.trim() == "env:") { "" } else { "env:\n" };
         scaffold_marker::insert(text, "env", &format!("{key}{entry}"))

@@ -122,6 +122,26 @@ struct ItemData {
     item: Item,
 }
 
+/// What becomes of a package that is asked for.
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// It is read next; the answer that depends on it is worth nothing, and [`SourceTree::settle`] asks again.
+    Read,
+    /// It can't be read, for this reason.
+    Never(String),
+}
+
+impl Wanted {
+    /// Why it can't be read.
+    pub fn never(self) -> Option<String> {
+        match self {
+            Self::Read => None,
+            Self::Never(why) => Some(why),
+        }
+    }
+}
+
 /// A package as source code: its own targets and the libraries of its path dependencies.
 #[derive(Debug)]
 pub struct SourceTree {
@@ -263,30 +283,31 @@ impl SourceTree {
         self.read_wanted()
     }
 
-    /// Says that an answer depends on the source of a package that code in a module names, by its name in Rust code.
-    /// `Err` says why it can't be read; after `Ok` the answer is worth nothing, and [`Self::settle`] asks again.
-    pub fn seek_package(&self, module: ModuleId, name: &str) -> Result<(), String> {
+    /// Asks for the source of a package that code in a module names, by its name in Rust code, since an answer depends on it.
+    pub fn want_package(&self, module: ModuleId, name: &str) -> Wanted {
         let here = self.manifest_of(module).dependencies.values();
         let anywhere = self.manifests().flat_map(|manifest| manifest.dependencies.values());
         let mut found = here.chain(anywhere).filter(|dependency| crate_name(&dependency.package) == name);
-        let Some(dependency) = found.next() else { return Err("no dependency has this name".to_owned()) };
+        let Some(dependency) = found.next() else { return Wanted::Never("no dependency has this name".to_owned()) };
         let Some(version) = dependency.locked.clone() else {
-            return Err("its version is not in `Cargo.lock`".to_owned());
+            return Wanted::Never("its version is not in `Cargo.lock`".to_owned());
         };
         if found.any(|other| other.locked.as_ref().is_some_and(|other| *other != version)) {
-            return Err("several versions of it are used".to_owned());
+            return Wanted::Never("several versions of it are used".to_owned());
         }
         if !dependency.registry {
-            return Err("it does not come from a registry".to_owned());
+            return Wanted::Never("it does not come from a registry".to_owned());
         }
         let key = (dependency.package.clone(), version);
         match self.sources.sought.get(&key) {
             None => {
                 self.sources.wanted_packages.borrow_mut().insert(key);
-                Ok(())
+                Wanted::Read
             }
-            Some(true) => Err("it is re-exported in a way that is not read".to_owned()),
-            Some(false) => Err(format!("the sources of {} {} are not there, run `cargo fetch`", key.0, key.1)),
+            Some(true) => Wanted::Never("it is re-exported in a way that is not read".to_owned()),
+            Some(false) => {
+                Wanted::Never(format!("the sources of {} {} are not there, run `cargo fetch`", key.0, key.1))
+            }
         }
     }
 

@@ -16,6 +16,17 @@ pub enum Verbosity {
     Verbose,
 }
 
+/// Who reads stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// A file or a pipe.
+    Program,
+    /// A terminal without colours.
+    Person,
+    /// A terminal with colours.
+    PersonWithColors,
+}
+
 /// The terminal, or what stands in for it.
 pub struct Term {
     out: Box<dyn Write>,
@@ -23,6 +34,7 @@ pub struct Term {
     input: Box<dyn BufRead>,
     verbosity: Verbosity,
     color: bool,
+    reader: Reader,
     interactive: bool,
 }
 
@@ -32,12 +44,18 @@ impl Term {
     pub fn stdio(verbosity: Verbosity) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        let colors = !no_color && !dumb;
         Self {
             out: Box::new(io::stdout()),
             err: Box::new(io::stderr()),
             input: Box::new(io::stdin().lock()),
             verbosity,
-            color: io::stderr().is_terminal() && !no_color && !dumb,
+            color: io::stderr().is_terminal() && colors,
+            reader: match io::stdout().is_terminal() {
+                true if colors => Reader::PersonWithColors,
+                true => Reader::Person,
+                false => Reader::Program,
+            },
             interactive: io::stdin().is_terminal() && io::stderr().is_terminal(),
         }
     }
@@ -50,7 +68,15 @@ impl Term {
         verbosity: Verbosity,
         interactive: bool,
     ) -> Self {
-        Self { out: Box::new(out), err: Box::new(err), input: Box::new(input), verbosity, color: false, interactive }
+        Self {
+            out: Box::new(out),
+            err: Box::new(err),
+            input: Box::new(input),
+            verbosity,
+            color: false,
+            reader: Reader::Program,
+            interactive,
+        }
     }
 
     /// Whether questions can be asked.
@@ -69,6 +95,49 @@ impl Term {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             result => result,
         }
+    }
+
+    /// Whether data is read by people: stdout is a terminal.
+    pub fn is_for_people(&self) -> bool {
+        self.reader != Reader::Program
+    }
+
+    /// As [`Term::data`]: a line per change, which begins with its kind.
+    pub fn changes(&mut self, text: &str) -> io::Result<()> {
+        self.lines(text, |line| match line.split_whitespace().next() {
+            Some("create") => Some("32"),
+            Some("update") => Some("33"),
+            Some("remove") => Some("31"),
+            _ => None,
+        })
+    }
+
+    /// As [`Term::data`]: a unified diff.
+    pub fn diff(&mut self, text: &str) -> io::Result<()> {
+        self.lines(text, |line| match line.as_bytes() {
+            [b'd', b'i', b'f', b'f', ..] | [b'-', b'-', b'-', ..] | [b'+', b'+', b'+', ..] => Some("1"),
+            [b'@', ..] => Some("36"),
+            [b'+', ..] => Some("32"),
+            [b'-', ..] => Some("31"),
+            _ => None,
+        })
+    }
+
+    /// Data of which lines have a style.
+    fn lines(&mut self, text: &str, style: impl Fn(&str) -> Option<&'static str>) -> io::Result<()> {
+        if self.reader != Reader::PersonWithColors {
+            return self.data(text);
+        }
+        let painted = text
+            .lines()
+            .flat_map(|line| [style(line).map_or(line.to_owned(), |style| styled(style, line)), "\n".to_owned()]);
+        self.data(&painted.collect::<String>())
+    }
+
+    /// What to do about an error.
+    pub fn help(&mut self, text: &str) {
+        let label = self.paint("1;36", "help");
+        self.message(&format!("{label}: {text}"));
     }
 
     /// A message about what is done; not with `-q`.
@@ -97,8 +166,7 @@ impl Term {
         let label = self.paint("1;31", "error");
         self.message(&format!("{label}: {message}"));
         if let Some(help) = help {
-            let label = self.paint("1;36", "help");
-            self.message(&format!("{label}: {help}"));
+            self.help(&help);
         }
     }
 
@@ -145,8 +213,12 @@ impl Term {
     }
 
     fn paint(&self, style: &str, text: &str) -> String {
-        if self.color { format!("\u{1b}[{style}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if self.color { styled(style, text) } else { text.to_owned() }
     }
+}
+
+fn styled(style: &str, text: &str) -> String {
+    format!("\u{1b}[{style}m{text}\u{1b}[0m")
 }
 
 #[cfg(test)]
@@ -226,6 +298,24 @@ mod tests {
             assert_eq!(text.matches("[unknown-format]: format").count(), shown, "{text}");
             assert_eq!(text.ends_with("warning: 2 more of [unknown-format]: `-v` shows all\n"), more, "{text}");
             assert!(text.contains("[crd-size]: big"), "{text}");
+        }
+    }
+
+    #[test]
+    fn changes_and_diffs_have_colours_on_a_terminal() {
+        let diff = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n three\n";
+        let colored = "\u{1b}[1mdiff --git a/a b/a\u{1b}[0m\n\u{1b}[1m--- a/a\u{1b}[0m\n\u{1b}[1m+++ b/a\u{1b}[0m\n\
+                       \u{1b}[36m@@ -1 +1 @@\u{1b}[0m\n\u{1b}[31m-one\u{1b}[0m\n\u{1b}[32m+two\u{1b}[0m\n three\n";
+        let (changes, colored_changes) =
+            ("create    a\nskip      b\n", "\u{1b}[32mcreate    a\u{1b}[0m\nskip      b\n");
+        for (reader, expected) in
+            [(Reader::Person, [changes, diff]), (Reader::PersonWithColors, [colored_changes, colored])]
+        {
+            let (mut term, out, _) = term("", Verbosity::Normal, false);
+            term.reader = reader;
+            term.changes(changes).unwrap();
+            term.diff(diff).unwrap();
+            assert_eq!(out.text(), expected.concat());
         }
     }
 

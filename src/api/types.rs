@@ -366,7 +366,7 @@ impl<'t> Types<'t> {
                     // A glob import from a package that can be read may bring the name in.
                     for found in self.tree.through_foreign_globs(scope.module, path, Namespace::Types) {
                         if dependency::is_readable(&found[0]) {
-                            let _ = self.tree.seek_package(scope.module, &found[0]);
+                            let _ = self.tree.want_package(scope.module, &found[0]);
                         }
                     }
                 }
@@ -459,9 +459,8 @@ impl<'t> Types<'t> {
         }
         let Some(known) = known::lookup(&path) else {
             let krate = canonical.first().map_or("", String::as_str);
-            // After `Ok` its source is read, and everything is asked for once more.
             let why =
-                dependency::is_readable(krate).then(|| self.tree.seek_package(scope.module, krate).err()).flatten();
+                dependency::is_readable(krate).then(|| self.tree.want_package(scope.module, krate).never()).flatten();
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             let message = format!("type `{path}` of the crate `{krate}` is not known{why}");
             return self.refused(

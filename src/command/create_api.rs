@@ -14,18 +14,26 @@ use crate::project::name::{ControllerName, Group, Kind, Plural, ShortName, Versi
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource, ResourceApi};
 use crate::scaffold::context::{BuiltinContext, ControllerContext, DeployImageContext, ResourceContext};
 use crate::scaffold::{self, Controller};
+use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
-    let mut found = plan(&mut draft, args, term)?;
+    let planned: Result<Diagnostics> = plan(&mut draft, args, term).or_else(|error| {
+        let Recorded(problem) = error.downcast()?;
+        if CargoManifest::is_ahead_of_its_lock(&root) {
+            // A run that was interrupted after the last file has left it so.
+            let found = init::fetch_dependencies(&root, term);
+            term.diagnostics(&found);
+        }
+        Err(problem.into())
+    });
+    let mut found = planned?;
     found.sort();
     let mut report = apply(draft, found, &args.write)?;
-    let manifest_differs =
-        report.changes.iter().any(|change| change.path.as_str() == "Cargo.toml" && change.kind.differs());
-    if report.is_written(&args.write) && manifest_differs && root.join("Cargo.lock").exists() {
-        // A lock file behind its manifest fails every build that is `--locked`, the container's among them.
+    // A lock file behind its manifest fails every build that is `--locked`, the container's among them.
+    if report.is_written(&args.write) && CargoManifest::is_ahead_of_its_lock(&root) {
         report.diagnostics.extend(init::fetch_dependencies(&root, term));
     }
     report.next = if args.make {
@@ -35,6 +43,11 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     };
     report.show(&args.write, term)
 }
+
+/// PROJECT has it already.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct Recorded(#[from] Problem);
 
 /// Adds the API to the project of the draft.
 pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> Result<Diagnostics> {
@@ -58,7 +71,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
             controller_name.clone().map_or(Controllers::Default, |name| Controllers::Named(vec![name]));
     }
     let storage = !earlier_versions(&project, &resource).any(|other| other.api.is_some());
-    project.add(resource.clone(), args.write.force)?;
+    project.add(resource.clone(), args.write.force).map_err(Recorded)?;
     // What is scaffolded is what the record says, also where this command adds to an entry.
     let recorded = project.find(&resource).and_then(|entry| entry.api.clone());
     let shape = recorded.unwrap_or_else(|| ResourceApi::new(builtin.as_ref().is_none_or(|builtin| builtin.namespaced)));

@@ -16,17 +16,17 @@ use self::record::Record;
 use self::refused::Refused;
 use super::{Outcome, Usage, apply, apply_anyway, update};
 use crate::api;
-use crate::cli::{Engine, FeatureArgs, GenerateArgs, GenerateWhat, Mendable, OutputFormat, PackageArgs};
+use crate::cli::{FeatureArgs, GenerateArgs, GenerateWhat, OutputFormat, PackageArgs};
+use crate::crd::fix::{self, Fix, Fixable};
+use crate::crd::{self, Crd, Declaration};
+use crate::crd::{description, structural};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
-use crate::engine;
-use crate::manifest::crd::{self, Crd, Declaration};
-use crate::manifest::mend::{self, Mend};
-use crate::manifest::rbac::scope::Scope;
-use crate::manifest::rbac::{self, Roles};
-use crate::manifest::{description, structural};
+use crate::engine::{self, Engine};
 use crate::parallel;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
+use crate::rbac::marker::{self, Roles};
+use crate::rbac::scope::Scope;
 use crate::source::{
     Choice, CustomResource, FeatureSelection, Member, PackageSelection, Packages, Pending, SourceTree,
 };
@@ -44,7 +44,7 @@ struct Options {
     paths: Vec<PathBuf>,
     engine: engine::Request,
     max_desc_len: Option<usize>,
-    mend: Vec<Mendable>,
+    fix: Vec<Fixable>,
     choice: Choice,
     /// An error costs only what it is about.
     keep_going: bool,
@@ -88,7 +88,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     if args.layout.stdout && args.write.output != OutputFormat::Text {
         return Err(Usage(Problem::new("`--stdout` prints manifests, so it allows no other `--output`")).into());
     }
-    if let Some(why) = rbac::wrong_role_name(&args.role_name) {
+    if let Some(why) = marker::wrong_role_name(&args.role_name) {
         let problem = Problem::new(format!("`{}` can't be the name of a role: {why}", args.role_name));
         return Err(Usage(problem.help("choose another `--role-name`")).into());
     }
@@ -117,7 +117,7 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
             quiet: term.verbosity() == Verbosity::Quiet,
         },
         max_desc_len: args.layout.max_desc_len,
-        mend: args.mend.clone(),
+        fix: args.fix.iter().flat_map(|fix| fix.sorts()).copied().collect(),
         choice,
         keep_going: args.kinds.keep_going,
     };
@@ -225,14 +225,14 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     let member = Member { name: project.name.to_string(), dir: root.clone(), features: [].into() };
     let options = Options {
         what: GenerateWhat::All,
-        role_name: rbac::ROLE.to_owned(),
+        role_name: marker::ROLE.to_owned(),
         fold: false,
         packages: Packages { root: root.clone(), members: vec![member], all: true },
         features: vec![FeatureSelection::default()],
         paths: Vec::new(),
         engine: engine::Request { engine: Engine::Static, ..engine::Request::default() },
         max_desc_len: None,
-        mend: Vec::new(),
+        fix: Vec::new(),
         choice: Choice::default(),
         keep_going: false,
     };
@@ -324,7 +324,7 @@ fn generate(
             }
         }
         if options.what.rbac() {
-            let ((of_package, diagnostics), read) = tree.settle(rbac::markers);
+            let ((of_package, diagnostics), read) = tree.settle(marker::markers);
             markers.extend(of_package);
             kinds.doubtful_roles |= diagnostics.has_errors() || read.has_errors();
             here.extend(diagnostics);
@@ -362,7 +362,7 @@ fn generate(
             manifests.scope = Some(scope);
         }
         manifests.roles =
-            Some(rbac::documents(&markers, &Roles { default_name: &options.role_name, fold: options.fold }));
+            Some(marker::documents(&markers, &Roles { default_name: &options.role_name, fold: options.fold }));
         manifests.role_name.clone_from(&options.role_name);
     }
     Ok(manifests)
@@ -385,9 +385,9 @@ fn finish(mut crd: Crd, options: &Options) -> (Crd, Diagnostics) {
     if let Some(limit) = options.max_desc_len {
         description::limit(&mut crd.value, limit);
     }
-    let (crd, mends) = mend::mend(crd, &options.mend);
-    let mut found: Diagnostics = mends.iter().map(Mend::done).collect();
-    found.extend(mend::advice(&crd));
+    let (crd, fixes) = fix::fix(crd, &options.fix);
+    let mut found: Diagnostics = fixes.iter().map(Fix::done).collect();
+    found.extend(fix::advice(&crd));
     found.extend(structural::check(&crd));
     let found = found.about(&crd.name());
     (crd, found)

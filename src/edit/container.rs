@@ -1,4 +1,5 @@
-//! Edits of the files that an image is built by, line by line; `None` where the line is not as it was scaffolded.
+//! Edits, line by line, of what an image is built by and a container runs with; `None` where a line is not as it was
+//! scaffolded.
 
 /// Lets the crate `manager` into the context of a build that gets only what is named.
 pub fn admit_manager(text: &str) -> Option<String> {
@@ -14,6 +15,18 @@ pub fn copy_manager(text: &str) -> Option<String> {
         return Some(text.to_owned());
     }
     inserted(text, "COPY manager manager", |line| line == "COPY Cargo.toml Cargo.lock ./", true)
+}
+
+/// Sets the variable `name` where an entry has it with a plain `value`.
+pub fn set_env(text: &str, name: &str, value: &str) -> String {
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    for at in 1..lines.len() {
+        let old = lines[at].trim();
+        if lines[at - 1].trim() == format!("- name: {name}") && old.starts_with("value: ") {
+            lines[at] = lines[at].replacen(old, &format!("value: {value}"), 1);
+        }
+    }
+    lines.concat()
 }
 
 /// The line before or behind the only one that `is_place`.
@@ -38,6 +51,16 @@ fn inserted(text: &str, new: &str, is_place: impl Fn(&str) -> bool, behind: bool
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_variable_is_set_where_it_is_plain() {
+        let text = |image: &str| {
+            format!(
+                "env:\r\n- name: OTHER\n  value: b\n- name: IMAGE\r\n  value: {image}\r\n- name: IMAGE\n  valueFrom: {{}}\n"
+            )
+        };
+        assert_eq!(set_env(&text("a"), "IMAGE", "b:2"), text("b:2"));
+    }
 
     #[test]
     fn the_manager_gets_into_the_image() {

@@ -8,10 +8,10 @@ use similar::TextDiff;
 use super::reason::{self, is_for_the_compiler};
 use super::{Answer, Compiled, Question, Request, merge};
 use crate::api;
+use crate::crd::{self, Definition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::manifest::crd::{self, Definition};
-use crate::manifest::yaml;
 use crate::source::SourceTree;
+use crate::yaml;
 
 /// Asks both engines; only answers of the source are compared, what it refuses is the compiler's to say.
 pub(super) fn verify(

@@ -8,8 +8,8 @@ use syn::{Attribute, Item, Visibility};
 use toml_edit::Document;
 
 use crate::api::{self, Api, Declared};
+use crate::crd::{self, Declaration};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::manifest::crd::{self, Declaration};
 use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get, kind_name};
 
 /// The table of `Cargo.toml` that is ours.

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::cargo::Cargo;
 use super::kinds::Kind;
+use crate::crd::{Declaration, Definition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::manifest::crd::{Declaration, Definition};
 use crate::source::FeatureSelection;
 
 /// Runs `crdgen`, a binary and its arguments: the CRDs that it prints.

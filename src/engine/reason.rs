@@ -47,11 +47,11 @@ pub(super) fn errors(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
     found.iter().filter(|diagnostic| diagnostic.code.severity() == Severity::Error)
 }
 
-/// What has to be mended before the compiler is asked for the rest.
+/// What has to be fixed before the compiler is asked for the rest.
 pub(super) fn why_nothing_is_compiled(refused: &Diagnostics, package: &str) -> Option<String> {
     let wrong = surely_wrong(refused).next()?;
     let more = surely_wrong(refused).count() < errors(refused).count();
-    let text = || format!("`{package}` is not compiled before this is mended: {}", line(wrong));
+    let text = || format!("`{package}` is not compiled before this is fixed: {}", line(wrong));
     more.then(text)
 }
 

@@ -1,5 +1,7 @@
 //! Changes as text, as a diff, and as JSON.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use similar::TextDiff;
 
@@ -8,8 +10,34 @@ use crate::diagnostic::{Diagnostics, JsonDiagnostic};
 
 /// One line per file: `create    src/main.rs`.
 pub fn text(changes: &[Change]) -> String {
-    let lines = changes.iter().map(|change| format!("{:<9} {}", change.kind.as_str(), change.path));
-    lines.flat_map(|line| [line, "\n".to_owned()]).collect()
+    changes.iter().map(line).collect()
+}
+
+fn line(change: &Change) -> String {
+    format!("{:<9} {}\n", change.kind.as_str(), change.path)
+}
+
+/// As [`text`], with a line per folder for what is created, when that is more than a screen holds.
+pub fn brief(changes: &[Change]) -> String {
+    const SCREEN: usize = 20;
+    let created = |change: &&Change| change.kind == ChangeKind::Create;
+    if changes.iter().filter(created).count() <= SCREEN {
+        return text(changes);
+    }
+    let mut folders: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+    for change in changes.iter().filter(created) {
+        let folder = change.path.as_str().split_once('/').map_or("", |(folder, _)| folder);
+        folders.entry(folder).or_default().push(change);
+    }
+    let of_folder = |(folder, files): (&str, Vec<&Change>)| {
+        if folder.is_empty() || files.len() == 1 {
+            files.into_iter().map(line).collect()
+        } else {
+            format!("{:<9} {folder}/ ({} files)\n", ChangeKind::Create.as_str(), files.len())
+        }
+    };
+    let others = changes.iter().filter(|change| !created(change)).map(line);
+    folders.into_iter().map(of_folder).chain(others).collect()
 }
 
 /// How many files there are of each kind: `2 created, 1 unchanged`.
@@ -130,6 +158,31 @@ skip      e.txt
         );
         assert_eq!(summary(&changes()), "1 created, 1 updated, 1 removed, 1 skipped, 1 unchanged");
         assert_eq!(summary(&[]), "no files");
+    }
+
+    #[test]
+    fn more_files_than_a_screen_holds_are_a_line_per_folder() {
+        let create = |path: String| Change {
+            path: RelPath::new(path).unwrap(),
+            kind: ChangeKind::Create,
+            before: None,
+            after: Some(String::new()),
+        };
+        let mut created: Vec<Change> = (10..29).map(|n| create(format!("config/{n}/a.yaml"))).collect();
+        created.push(create("PROJECT".to_owned()));
+        assert_eq!(brief(&created), text(&created));
+        created.push(create("src/main.rs".to_owned()));
+        created.extend(changes().into_iter().filter(|change| change.kind == ChangeKind::Update));
+        assert_data_eq!(
+            brief(&created),
+            str![[r#"
+create    PROJECT
+create    config/ (19 files)
+create    src/main.rs
+update    b.txt
+
+"#]]
+        );
     }
 
     #[test]

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::account::Account;
-use super::{Permission, PolicyRule, Scope, Target, Usage};
+use super::{Permission, PolicyRule, Scope, Target, Usage, check};
 use crate::diagnostic::{Origin, Problem};
-use crate::manifest::rbac::{self as manifest, RbacMarker};
-use crate::manifest::yaml;
+use crate::rbac::marker::{self, RbacMarker};
+use crate::yaml;
 
 /// A rule that the operator has.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl Home {
     pub fn is_cluster_wide(&self, group: &str, resource: &str) -> bool {
         let plural = resource.split('/').next().unwrap_or_default().to_owned();
         let group = group.to_owned();
-        manifest::is_cluster_wide(std::slice::from_ref(&group), &plural) || self.cluster_wide.contains(&(group, plural))
+        check::is_cluster_wide(std::slice::from_ref(&group), &plural) || self.cluster_wide.contains(&(group, plural))
     }
 }
 
@@ -390,7 +390,7 @@ impl Manifests {
             if !marker.role_name.is_empty() && !self.bindings.is_empty() && !self.binds(&marker.role_name) {
                 continue;
             }
-            let name = if marker.role_name.is_empty() { manifest::ROLE } else { &marker.role_name };
+            let name = if marker.role_name.is_empty() { marker::ROLE } else { &marker.role_name };
             let reaches = match marker.namespace.as_str() {
                 "" => Some(self.reaches(("ClusterRole", name), home)).filter(|reaches| !reaches.is_empty()),
                 namespace => Some(vec![home.reach(namespace)]),

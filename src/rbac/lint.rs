@@ -9,7 +9,7 @@ use super::declared::{Grant, Home, Reach, by_place};
 use super::derive::Doubt;
 use super::{Permission, PolicyRule, REQUEST_VERBS, Scope, Target, URL_VERBS, Usage};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::manifest::rbac::RbacMarker;
+use crate::rbac::marker::RbacMarker;
 
 pub mod fix;
 

@@ -240,6 +240,15 @@ impl CargoManifest {
         Ok(manifest)
     }
 
+    /// Whether `Cargo.lock` lacks a dependency of the package in `dir`; not when there is no lock, or nothing to read.
+    pub fn is_ahead_of_its_lock(dir: &Path) -> bool {
+        let read = Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None);
+        read.is_ok_and(|own| {
+            let mut dependencies = own.dependencies.values().chain(own.other_dependencies.values());
+            own.has_lock && dependencies.any(|dependency| dependency.locked.is_none())
+        })
+    }
+
     /// The dependency on `package`, whatever its local name, from any table.
     pub fn dependency_on<'a>(&'a self, package: &'a str) -> impl Iterator<Item = &'a Dependency> {
         let all = self.dependencies.values().chain(self.other_dependencies.values());

@@ -8,6 +8,7 @@ mod scan;
 
 use std::collections::BTreeMap;
 
+use self::scan::Wrong;
 use super::{Comment, CommentKind, SourceTree};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
@@ -231,18 +232,17 @@ fn read(comment: &Comment, diagnostics: &mut Diagnostics) -> Option<Marker> {
     if let Some(error) = errors.first() {
         let rest = &text[error.offset..];
         let length = rest.find([',', '=', ' ']).unwrap_or(rest.len());
-        let mut diagnostic = Diagnostic::new(Code::MarkerSyntax, error.message.clone());
-        diagnostic = match error.message.strip_prefix("unknown argument ") {
-            Some(argument) => diagnostic.help(argument_help(definition, argument.trim_matches('"'))),
+        let help = match &error.what {
+            Wrong::UnknownArgument(argument) => argument_help(definition, argument),
             // `verbs=get,list`: what follows the comma is read as the next argument.
-            None if error.message.starts_with("expected equals") => {
-                diagnostic.help("separate the items of a list with `;`, and arguments with `,`")
+            Wrong::Expected { wanted: parse::EQUALS, .. } => {
+                "separate the items of a list with `;`, and arguments with `,`".to_owned()
             }
-            None => diagnostic.help(format!("the form is `{}`", form(definition))),
+            _ => format!("the form is `{}`", form(definition)),
         };
-        let origin =
-            if error.message.starts_with("missing argument") { whole.clone() } else { at(error.offset, length) };
-        diagnostics.push(diagnostic.at(origin));
+        let is_missing = matches!(error.what, Wrong::MissingArgument(_));
+        let origin = if is_missing { whole.clone() } else { at(error.offset, length) };
+        diagnostics.push(Diagnostic::new(Code::MarkerSyntax, error.what.to_string()).at(origin).help(help));
     }
     errors.is_empty().then_some(Marker { name: definition.name, arguments, origin: whole })
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use memcached_sdk::manifest::yaml;
+use memcached_sdk::yaml;
 use serde_json::Value;
 
 const OURS: &str = env!("CARGO_BIN_EXE_memcached-sdk");

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use memcached_sdk::manifest::yaml;
+use memcached_sdk::yaml;
 use semver::Version;
 use serde_json::Value;
 use similar::TextDiff;

@@ -122,7 +122,7 @@ note[list-kind]: the CRD has no `listKind`, which the API server fills in: `Pear
 4 | pub struct PearSpec {
   |            ^^^^^^^^
   |
-  = help: pass `--mend list-kind` if the file is compared with what the server has stored
+  = help: pass `--fix list-kind` if the file is compared with what the server has stored
 
 note[list-kind]: the CRD has no `listKind`, which the API server fills in: `Apple`
  --> crates/types/src/lib.rs:4:12
@@ -130,7 +130,7 @@ note[list-kind]: the CRD has no `listKind`, which the API server fills in: `Appl
 4 | pub struct AppleSpec {
   |            ^^^^^^^^^
   |
-  = help: pass `--mend list-kind` if the file is compared with what the server has stored
+  = help: pass `--fix list-kind` if the file is compared with what the server has stored
 2 created: nothing was written
 
 "#]]);
@@ -220,7 +220,7 @@ fn what_is_wrong_goes_to_stderr_when_stdout_has_manifests() {
 
 /// Off unless asked for; what was done is told on request.
 #[test]
-fn what_is_mended() {
+fn what_is_fixed() {
     let sandbox = workspace();
     sandbox.replace("crates/types/src/lib.rs", "i32", "u32");
     sandbox.replace(
@@ -235,7 +235,7 @@ warning[dropped-scale]: kube leaves out the scale subresource of a kind without 
 4 | pub struct AppleSpec {
   |            ^^^^^^^^^
   |
-  = help: give it a status that has the field of `status_replicas_path`, and name that by `status = "…"`; or pass `--mend scale`
+  = help: give it a status that has the field of `status_replicas_path`, and name that by `status = "…"`; or pass `--fix scale`
 
 warning[unknown-format]: the API server knows no format `uint32`: `spec.size` in `Apple`, version `v1`
  --> crates/types/src/lib.rs:7:9
@@ -243,27 +243,27 @@ warning[unknown-format]: the API server knows no format `uint32`: `spec.size` in
 7 |     pub size: u32,
   |         ^^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 1 created
 
 "#]]);
     let exact = sandbox.read(APPLE);
-    sandbox.run("generate crds -p types --check --mend all").code(3);
-    sandbox.run("generate crds -p types --mend formats,list-kind,scale -v").success().stderr(str![[r#"
+    sandbox.run("generate crds -p types --check --fix all").code(3);
+    sandbox.run("generate crds -p types --fix formats,list-kind,scale -v").success().stderr(str![[r#"
 example.com/v1 Apple: crates/types/src/lib.rs:4:12
-note[mended]: `listKind` is `AppleList` now: `Apple`
+note[fixed]: `listKind` is `AppleList` now: `Apple`
  --> crates/types/src/lib.rs:4:12
   |
 4 | pub struct AppleSpec {
   |            ^^^^^^^^^
 
-note[mended]: the scale subresource is written: `Apple`, version `v1`
+note[fixed]: the scale subresource is written: `Apple`, version `v1`
  --> crates/types/src/lib.rs:4:12
   |
 4 | pub struct AppleSpec {
   |            ^^^^^^^^^
 
-note[mended]: the format `uint32` is `int64` now: `spec.size` in `Apple`, version `v1`
+note[fixed]: the format `uint32` is `int64` now: `spec.size` in `Apple`, version `v1`
  --> crates/types/src/lib.rs:7:9
   |
 7 |     pub size: u32,
@@ -271,8 +271,8 @@ note[mended]: the format `uint32` is `int64` now: `spec.size` in `Apple`, versio
 1 updated
 
 "#]]);
-    let mended = sandbox.read(APPLE);
-    let diff = similar::TextDiff::from_lines(&exact, &mended).unified_diff().context_radius(1).to_string();
+    let fixed = sandbox.read(APPLE);
+    let diff = similar::TextDiff::from_lines(&exact, &fixed).unified_diff().context_radius(1).to_string();
     snapbox::assert_data_eq!(
         diff,
         str![[r#"
@@ -294,14 +294,14 @@ note[mended]: the format `uint32` is `int64` now: `spec.size` in `Apple`, versio
 
 "#]]
     );
-    sandbox.run("generate crds -p types --check --mend all").success().stderr(str![[r#"
+    sandbox.run("generate crds -p types --check --fix all").success().stderr(str![[r#"
 1 unchanged
 
 "#]]);
     let report: serde_json::Value =
-        serde_json::from_str(&sandbox.run("generate crds -p types --mend formats -o json").success().out()).unwrap();
+        serde_json::from_str(&sandbox.run("generate crds -p types --fix formats -o json").success().out()).unwrap();
     let told: Vec<_> = report["diagnostics"].as_array().unwrap().iter().map(|found| found["code"].clone()).collect();
-    assert_eq!(told, ["dropped-scale", "list-kind", "mended"]);
+    assert_eq!(told, ["dropped-scale", "list-kind", "fixed"]);
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use snapbox::{assert_data_eq, str};
+
 use crate::sandbox::{OFFLINE, Sandbox};
 
 /// Runs every command in the same project, expects the exit code and a part of the message, and that
@@ -82,7 +84,96 @@ fn flags() {
         ("init --owner a\"b", 2, "invalid `--owner`"),
         ("init", 1, "is a project already"),
         ("completion tcsh", 2, "invalid value 'tcsh'"),
+        ("add api --kind Memcached", 2, "help: `create api` adds an API"),
+        ("init --plugins go/v4", 2, "help: there is one kind of project"),
+        ("create api --plugins go/v4", 2, "help: there is one kind of project"),
     ]);
+}
+
+#[test]
+fn flags_in_a_format_for_programs() {
+    let project = Sandbox::project("");
+    for (arguments, expected) in [
+        (
+            "create api --group cache --kind M -o json",
+            str![[r#"
+{
+  "changes": [],
+  "diagnostics": [
+    {
+      "code": "command-failed",
+      "severity": "error",
+      "message": "the following required arguments were not provided: --version <VERSION>"
+    }
+  ]
+}
+
+"#]],
+        ),
+        (
+            "init --pluginz go/v4 --output=json",
+            str![[r#"
+{
+  "changes": [],
+  "diagnostics": [
+    {
+      "code": "command-failed",
+      "severity": "error",
+      "message": "unexpected argument '--pluginz' found",
+      "help": "to pass '--pluginz' as a value, use '-- --pluginz'"
+    }
+  ]
+}
+
+"#]],
+        ),
+        (
+            "build --output sarif",
+            str![[r#"
+{
+  "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+  "runs": [
+    {
+      "columnKind": "unicodeCodePoints",
+      "results": [
+        {
+          "level": "error",
+          "message": {
+            "text": "unrecognized subcommand 'build'/nhelp: `make docker-build` builds the image"
+          },
+          "ruleId": "command-failed",
+          "ruleIndex": 0
+        }
+      ],
+      "tool": {
+        "driver": {
+          "name": "memcached-sdk",
+          "rules": [
+            {
+              "defaultConfiguration": {
+                "level": "error"
+              },
+              "id": "command-failed",
+              "shortDescription": {
+                "text": "The command could not be carried out, for a reason that is not in a source file"
+              }
+            }
+          ],
+          "version": "0.1.0"
+        }
+      }
+    }
+  ],
+  "version": "2.1.0"
+}
+
+"#]],
+        ),
+    ] {
+        let run = project.run(arguments).code(2);
+        assert_eq!(run.err(), "", "{arguments}");
+        assert_data_eq!(run.out(), expected);
+    }
 }
 
 #[test]

@@ -22,6 +22,11 @@ mod process;
 /// Ten times what a start takes on two cores.
 const START: Duration = Duration::from_secs(120);
 
+/// The program, for what needs no server.
+pub(crate) fn kubectl() -> PathBuf {
+    Assets::find().kubectl
+}
+
 pub(crate) struct ControlPlane {
     pub(crate) admin: Cluster,
     server: String,

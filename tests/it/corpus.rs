@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use memcached_sdk::api;
+use memcached_sdk::crd;
 use memcached_sdk::diagnostic::{Code, Diagnostic};
-use memcached_sdk::manifest::crd;
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use proc_macro2::{TokenStream, TokenTree};
 use serde_json::Value;

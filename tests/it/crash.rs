@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::sandbox::{OFFLINE, Sandbox, files};
@@ -66,6 +66,28 @@ fn create_api_aborted_at_every_file_operation() {
     // A file is staged and renamed, so there are at least two operations for each that is new.
     let new = after.len() - before.len();
     assert!(interrupted >= 2 * new, "{interrupted} operations for {new} new files");
+}
+
+#[test]
+fn a_lock_file_that_was_left_behind_is_brought_up_to_date() {
+    let sandbox = Sandbox::project("");
+    let cargo = |arguments: &str| {
+        let mut command = Command::new("cargo");
+        command.args(arguments.split(' ')).current_dir(sandbox.root()).stdin(Stdio::null());
+        command.output().unwrap()
+    };
+    let locked = || cargo("metadata --locked --format-version=1").status.success();
+    assert!(cargo("generate-lockfile").status.success());
+    assert!(locked());
+    // As if it had been killed before cargo was done.
+    let mut command = sandbox.command(CREATE);
+    assert!(command.env("CARGO", "/nonexistent/cargo").output().unwrap().status.success());
+    assert!(!locked());
+    let message = sandbox.run(CREATE).code(1).err();
+    assert!(message.contains("API resource already exists"), "{message}");
+    assert!(locked(), "{message}");
+    let message = sandbox.run(CREATE).code(1).err();
+    assert!(!message.contains("fetching"), "{message}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use memcached_sdk::manifest::crd;
+use memcached_sdk::crd;
 use memcached_sdk::source::SourceTree;
 use serde_json::json;
 

@@ -5,11 +5,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use memcached_sdk::cli::Mendable;
+use memcached_sdk::crd::fix::{self, Fixable};
+use memcached_sdk::crd::structural;
+use memcached_sdk::crd::{self, Crd};
 use memcached_sdk::diagnostic::Code;
-use memcached_sdk::manifest::crd::{self, Crd};
-use memcached_sdk::manifest::mend;
-use memcached_sdk::manifest::structural;
 use memcached_sdk::source::SourceTree;
 use serde_json::{Value, json};
 
@@ -506,13 +505,13 @@ fn what_passes_the_checks_is_created_and_what_does_not_is_refused() {
     let port = address.port();
     wait::until(Duration::from_secs(60), || http::get(port, "/readyz")).unwrap();
     let (mut passed, mut refused, mut wrong) = (0, 0, String::new());
-    let mut mended = 0;
+    let mut fixed = 0;
     for (name, crd) in fixtures().into_iter().chain(formats()).chain(schemas()).chain(patterns()).chain(others()) {
-        let (better, mends) = mend::mend(crd.clone(), &[Mendable::All]);
+        let (better, fixes) = fix::fix(crd.clone(), &Fixable::ALL);
         if structural::check(&better).is_empty() {
-            mended += mends.len();
+            fixed += fixes.len();
             if let Err(said) = ask(port, &better.value) {
-                writeln!(wrong, "== {name} is mended, but the server says {said}").unwrap();
+                writeln!(wrong, "== {name} is fixed, but the server says {said}").unwrap();
             }
         }
         let found = structural::check(&crd);
@@ -537,7 +536,7 @@ fn what_passes_the_checks_is_created_and_what_does_not_is_refused() {
         }
     }
     println!(
-        "{mended} mends, {passed} CRDs created without a warning, {refused} refused or warned about, as the checks say"
+        "{fixed} fixes, {passed} CRDs created without a warning, {refused} refused or warned about, as the checks say"
     );
     assert!(wrong.is_empty(), "{wrong}");
     assert!(passed >= 40 && refused >= 20, "{passed} passed, {refused} refused");

@@ -41,6 +41,17 @@ fn an_api_that_exists_is_refused_unless_forced() {
 }
 
 #[test]
+fn the_image_of_a_kind_that_is_made_anew_is_the_new_one() {
+    let sandbox = Sandbox::project("");
+    sandbox.run(CREATE).success();
+    sandbox.run(&format!("{CREATE} --image memcached:1 --force")).success();
+    let before = sandbox.read("config/manager/manager.yaml");
+    assert!(before.contains("- name: MEMCACHED_IMAGE\n          value: memcached:1\n"), "{before}");
+    sandbox.run(&format!("{CREATE} --image memcached:2 --force")).success();
+    assert_eq!(sandbox.read("config/manager/manager.yaml"), before.replace("memcached:1\n", "memcached:2\n"));
+}
+
+#[test]
 fn a_second_group_needs_multigroup() {
     let sandbox = Sandbox::project("");
     sandbox.run(CREATE).success();

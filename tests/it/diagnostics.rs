@@ -1,14 +1,13 @@
 //! What is said about types that have no CRD: one file per code in `fixtures/diagnostics`, named after it, with the
-//! whole text beside it. A line `//! dependency: …` adds or replaces a line of its `Cargo.toml`; with `//! mend: all`
-//! everything is mended first.
+//! whole text beside it. A line `//! dependency: …` adds or replaces a line of its `Cargo.toml`; with `//! fix: all`
+//! everything is fixed first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use memcached_sdk::cli::Mendable;
+use memcached_sdk::crd::fix::{self, Fix, Fixable};
+use memcached_sdk::crd::{self, structural};
 use memcached_sdk::diagnostic::{Code, Severity};
-use memcached_sdk::manifest::mend::{self, Mend};
-use memcached_sdk::manifest::{crd, structural};
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use snapbox::data::DataFormat;
 use snapbox::{Assert, Data};
@@ -44,11 +43,11 @@ fn check(file: &Path) {
     let (tree, found) = SourceTree::load(folder.path()).unwrap();
     assert!(found.is_empty(), "{name}: {}", found.render(false));
     let (crds, mut found) = crd::crds(&tree);
-    let wanted = if text.starts_with("//! mend: all\n") { vec![Mendable::All] } else { Vec::new() };
+    let wanted = if text.starts_with("//! fix: all\n") { Fixable::ALL.to_vec() } else { Vec::new() };
     for crd in crds {
-        let (crd, mends) = mend::mend(crd, &wanted);
-        found.extend(mends.iter().map(Mend::done).collect());
-        found.extend(mend::advice(&crd));
+        let (crd, fixes) = fix::fix(crd, &wanted);
+        found.extend(fixes.iter().map(Fix::done).collect());
+        found.extend(fix::advice(&crd));
         found.extend(structural::check(&crd));
     }
     // It is about every CRD that kube makes.
@@ -82,10 +81,10 @@ fn every_code_about_types_has_a_file_with_its_message() {
         "src/api",
         "src/schema.rs",
         "src/schema",
-        "src/manifest/crd.rs",
-        "src/manifest/mend.rs",
-        "src/manifest/structural.rs",
-        "src/manifest/structural",
+        "src/crd.rs",
+        "src/crd/fix.rs",
+        "src/crd/structural.rs",
+        "src/crd/structural",
     ]);
     // No type gives this one: only a crdgen of the project itself prints what is no schema.
     let codes = Code::ALL.iter().filter(|code| **code != Code::UnknownSchemaKey);

@@ -145,7 +145,7 @@ fn the_tutorial_runs() {
     let (build, cluster): (Vec<_>, Vec<_>) = not_run.iter().partition(|command| command.starts_with("build: "));
     assert_eq!(build.len(), 3, "{build:?}");
     assert!(cluster.iter().all(|command| command.starts_with("cluster: ")), "{cluster:?}");
-    assert_eq!(cluster.len(), 13, "{cluster:?}");
+    assert_eq!(cluster.len(), 15, "{cluster:?}");
 }
 
 /// Replays a page and compares its outputs; what is not run.

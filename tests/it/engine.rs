@@ -411,7 +411,7 @@ fn the_crdgen_of_the_project() {
       "file": "src/lib.rs",
       "line": 4,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "help": "pass `--fix list-kind` if the file is compared with what the server has stored",
       "kinds": [
         "Thing.example.com"
       ]
@@ -423,7 +423,7 @@ fn the_crdgen_of_the_project() {
       "file": "src/lib.rs",
       "line": 5,
       "column": 9,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`",
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--fix formats`",
       "kinds": [
         "Thing.example.com"
       ]
@@ -475,7 +475,7 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 3,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "help": "pass `--fix list-kind` if the file is compared with what the server has stored",
       "kinds": [
         "Bare.example.com"
       ]
@@ -487,7 +487,7 @@ fn types_that_can_not_answer() {
       "file": "src/lib.rs",
       "line": 4,
       "column": 9,
-      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--mend formats`",
+      "help": "use `i32` or `i64`, or describe the field with `#[schemars(with = /"i64/", range(min = 0))]`; or pass `--fix formats`",
       "kinds": [
         "Bare.example.com"
       ]
@@ -578,7 +578,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 4 |     pub size: u8,
   |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 
 "#]]
     );
@@ -623,7 +623,7 @@ fn cargo_is_not_asked_when_it_would_only_say_the_same() {
     let lib = resource("Thing", TRANSFORMED) + &resource("Other", "    #[serde(renam = \"x\")]\n    size: i32,\n");
     let (sandbox, command) = with_cargo("exit 1", &lib);
     sandbox.finish("", &mut command("")).code(1).stderr(str![[r#"
-`op` is not compiled before this is mended: src/lib.rs:10:13: unknown serde field attribute `renam`, in `Other.spec` [serde-attribute]
+`op` is not compiled before this is fixed: src/lib.rs:10:13: unknown serde field attribute `renam`, in `Other.spec` [serde-attribute]
 error[schema-code]: `transform = …` runs code, in `Thing.spec.size`
  --> src/lib.rs:4:28
   |

@@ -65,7 +65,7 @@ error[file-conflict]: `Makefile` exists with other content
 diff --git a/Makefile b/Makefile
 --- a/Makefile
 +++ b/Makefile
-@@ -23,7 +23,7 @@
+@@ -48,7 +48,7 @@
  .PHONY: all
  all: build
  

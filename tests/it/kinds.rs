@@ -170,7 +170,7 @@ not written: `Pear.example.com`
       "file": "src/lib.rs",
       "line": 3,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "help": "pass `--fix list-kind` if the file is compared with what the server has stored",
       "kinds": [
         "Apple.example.com"
       ]
@@ -182,7 +182,7 @@ not written: `Pear.example.com`
       "file": "src/lib.rs",
       "line": 14,
       "column": 12,
-      "help": "pass `--mend list-kind` if the file is compared with what the server has stored",
+      "help": "pass `--fix list-kind` if the file is compared with what the server has stored",
       "kinds": [
         "Route.gateway.io"
       ]

@@ -48,6 +48,7 @@ mod rbac_lint;
 mod rbac_server;
 mod reading;
 mod resolve;
+mod rooms;
 mod samples;
 mod sandbox;
 mod scope;

@@ -229,7 +229,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 4 |     pub size: u8,
   |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 
 "#]]);
     let before = sandbox.files();
@@ -250,7 +250,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 4 |     pub size: u8,
   |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 1 created, 1 updated: nothing was written
 
 "#]]
@@ -272,7 +272,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 4 |     pub size: u8,
   |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 1 created: run the command without `--check` to write them
 
 "#]]
@@ -294,7 +294,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 4 |     pub size: u8,
   |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 
 "#]]
     );
@@ -316,7 +316,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 4 |     pub size: u8,
   |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 1 created
 
 "#]]
@@ -340,7 +340,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 4 |     pub size: u8,
   |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 
 warning[unknown-format]: the API server knows no format `uint`: `spec.size` in `Hard`, version `v1`
  --> src/lib.rs:8:12
@@ -348,7 +348,7 @@ warning[unknown-format]: the API server knows no format `uint`: `spec.size` in `
 8 | pub struct HardSpec {
   |            ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 1 created, 1 unchanged
 
 "#]]
@@ -370,7 +370,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 4 |     pub size: u8,
   |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 1 updated, 1 removed, 1 unchanged
 `Cargo.toml` records as verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`; from now on the source answers
 
@@ -448,7 +448,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
 4 |     pub size: u8,
   |         ^^^^^^^^
   |
-  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--mend formats`
+  = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 1 updated
 
 "#]]

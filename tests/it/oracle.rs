@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use memcached_sdk::api;
+use memcached_sdk::crd;
 use memcached_sdk::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use memcached_sdk::manifest::crd;
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use serde_json::Value;
 

@@ -5,11 +5,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use memcached_sdk::manifest::rbac::{self, Roles};
-use memcached_sdk::manifest::yaml;
+use memcached_sdk::rbac::marker::{self, Roles};
 use memcached_sdk::rbac::{Permission, PolicyRule, Target};
 use memcached_sdk::source::SourceTree;
 use memcached_sdk::source::marker::Value as Argument;
+use memcached_sdk::yaml;
 use serde_json::{Value, json};
 
 /// Each `tests/fixtures/rbac/<case>.rs` gives `<case>.yaml`, and findings in `<case>.stderr` if there are some.
@@ -203,9 +203,9 @@ fn roles_of_files(texts: &[&str], fold: bool) -> Vec<Value> {
     }
     let (tree, wrong) = SourceTree::load(dir.path()).unwrap();
     assert!(wrong.is_empty(), "{wrong:?}");
-    let (markers, findings) = rbac::markers(&tree);
+    let (markers, findings) = marker::markers(&tree);
     assert!(!findings.has_errors(), "{findings:?}");
-    rbac::documents(&markers, &Roles { default_name: "manager-role", fold })
+    marker::documents(&markers, &Roles { default_name: "manager-role", fold })
 }
 
 fn cases() -> Vec<PathBuf> {
@@ -228,7 +228,7 @@ pub(crate) fn load(source: &str) -> SourceTree {
 
 /// The roles of a source text, and the findings as `severity line:column: message`.
 fn generate(source: &str) -> (Vec<Value>, String) {
-    let (roles, diagnostics) = rbac::roles(&load(source), "manager-role");
+    let (roles, diagnostics) = marker::roles(&load(source), "manager-role");
     let finding = |diagnostic: &memcached_sdk::diagnostic::Diagnostic| {
         let (line, column) = diagnostic.origin.as_ref().unwrap().line_column();
         let help = diagnostic.help.as_deref().unwrap_or_default();

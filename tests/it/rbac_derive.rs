@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use memcached_sdk::diagnostic::{Diagnostic, Diagnostics};
-use memcached_sdk::manifest::rbac::scope::Scope as Home;
-use memcached_sdk::manifest::yaml;
 use memcached_sdk::rbac::derive::{self, propose};
+use memcached_sdk::rbac::scope::Scope as Home;
 use memcached_sdk::rbac::{Scope, Target, Usage};
 use memcached_sdk::source::SourceTree;
+use memcached_sdk::yaml;
 
 use crate::sandbox::Sandbox;
 

@@ -1,15 +1,16 @@
 //! The API server judges roles: what the checks of markers say about rules, and what the written roles allow.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use memcached_sdk::manifest::rbac;
+use memcached_sdk::rbac::marker;
 use memcached_sdk::source::SourceTree;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
-use crate::control_plane::ControlPlane;
+use crate::control_plane::{self, ControlPlane};
 use crate::rbac::{allowed, load};
 use crate::sandbox::{OFFLINE, Sandbox};
 
@@ -133,7 +134,7 @@ fn a_marker_is_warned_about_where_the_server_refuses_or_ignores_it() {
     let mut wrong = Vec::new();
     for (number, (marker, verdict)) in MARKERS.iter().enumerate() {
         let (roles, findings) =
-            rbac::roles(&load(&format!("// +kubebuilder:rbac:{marker}\n")), &format!("case-{number}"));
+            marker::roles(&load(&format!("// +kubebuilder:rbac:{marker}\n")), &format!("case-{number}"));
         assert!(!findings.has_errors(), "{marker}: {findings:?}");
         let mut all: Vec<Value> = roles.clone();
         all.extend(
@@ -195,7 +196,7 @@ fn names_reach_the_server_as_the_checks_assume() {
     let plane = ControlPlane::start();
     let marker = "// +kubebuilder:rbac:groups=core,resources=configmaps,resourceNames=one,verbs=create;get;list;patch,namespace=default\n\
                   // +kubebuilder:rbac:groups=core,resources=namespaces,verbs=get,namespace=default\n";
-    let (roles, findings) = rbac::roles(&load(marker), "role");
+    let (roles, findings) = marker::roles(&load(marker), "role");
     assert!(findings.is_empty(), "{findings:?}");
     plane.admin.run(&["create", "serviceaccount", "someone"]);
     let subject = json!({ "kind": "ServiceAccount", "name": "someone", "namespace": "default" });
@@ -234,7 +235,7 @@ fn an_operator_may_do_what_its_markers_say_where_its_scope_says() {
         ("home-too", "--namespaces two,home-too-system", Some(vec!["two", "home-too-system"])),
     ] {
         let project = operator(name, flags);
-        let installer = installer(&project, &plane.admin);
+        let installer = installer(&project, plane.admin.kubectl(), None);
         plane.admin.send(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &installer);
         let (own, account) = (format!("{name}-system"), format!("{name}-controller-manager"));
         let operator = plane.service_account(&own, &account);
@@ -295,10 +296,11 @@ fn operator(name: &str, flags: &str) -> Sandbox {
 }
 
 /// What `make build-installer` writes; kustomize has nothing to say about it, and `generate` nothing to do.
-fn installer(project: &Sandbox, cluster: &Cluster) -> String {
+fn installer(project: &Sandbox, kubectl: &Path, image: Option<&str>) -> String {
     let output = Command::new("make")
         .args(["--silent", "build-installer"])
-        .arg(format!("KUBECTL={}", cluster.kubectl().display()))
+        .args(image.map(|image| format!("IMG={image}")))
+        .arg(format!("KUBECTL={}", kubectl.display()))
         .arg(format!("MEMCACHED_SDK={}", env!("CARGO_BIN_EXE_memcached-sdk")))
         .current_dir(project.root())
         .output()
@@ -306,6 +308,32 @@ fn installer(project: &Sandbox, cluster: &Cluster) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.lines().count() == 1 && said.trim_end().ends_with(" unchanged"), "{said}");
     project.read("dist/install.yaml")
+}
+
+#[test]
+fn the_image_is_that_of_the_kustomization_or_of_make() {
+    for flags in ["", "--namespaces one"] {
+        let project = operator("demo", flags);
+        let installed = |image: Option<&str>| {
+            let text = installer(&project, &control_plane::kubectl(), image);
+            let images = text.lines().filter_map(|line| line.trim().strip_prefix("image: ")).map(str::to_owned);
+            (images.collect::<Vec<_>>(), text)
+        };
+        assert_eq!(installed(None).0, ["controller:latest"]);
+        // As `kustomize edit set image controller=example.com/demo:v1` does.
+        let entry = ("newName: controller\n  newTag: latest", "newName: example.com/demo\n  newTag: v1");
+        project.replace("config/manager/kustomization.yaml", entry.0, entry.1);
+        let (images, text) = installed(None);
+        assert_eq!(images, ["example.com/demo:v1"]);
+        let before = project.files();
+        let other = "localhost:5000/other@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+        let (images, other_text) = installed(Some(other));
+        assert_eq!(images, [other]);
+        assert_eq!(other_text.replace(other, "example.com/demo:v1"), text);
+        let mut after = project.files();
+        after.insert("dist/install.yaml".to_owned(), text);
+        assert_eq!(after, before);
+    }
 }
 
 /// Single permissions, as [`allowed`] makes them.
@@ -327,7 +355,7 @@ fn review(somebody: &Cluster, namespace: &str) -> Permissions {
 /// What the markers of a project say, wherever that holds.
 fn declared(project: &Sandbox) -> Permissions {
     let (tree, _) = SourceTree::load(project.root()).unwrap();
-    let roles = rbac::roles(&tree, "role").0;
+    let roles = marker::roles(&tree, "role").0;
     assert_eq!(roles.len(), 1);
     allowed(&roles[0]["rules"])
 }

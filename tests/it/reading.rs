@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use memcached_sdk::manifest::{crd, rbac};
+use memcached_sdk::crd;
+use memcached_sdk::rbac::marker;
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 
 use crate::lock;
@@ -29,11 +30,11 @@ fn write(folder: &Path, text: &str) {
 fn read(folder: &Path) -> [(BTreeMap<String, String>, String); 2] {
     let (mut lazy, found) = SourceTree::load_with(folder, &FeatureSelection::default(), &Pending::default()).unwrap();
     let ((crds, crd_findings), while_crds) = crd::read_crds(&mut lazy);
-    let ((roles, role_findings), while_roles) = lazy.settle(|tree| rbac::roles(tree, "role"));
+    let ((roles, role_findings), while_roles) = lazy.settle(|tree| marker::roles(tree, "role"));
     let lazy = (crds, roles, vec![found, crd_findings, while_crds, role_findings, while_roles]);
     let (eager, found) = SourceTree::load(folder).unwrap();
     let (crds, crd_findings) = crd::crds(&eager);
-    let (roles, role_findings) = rbac::roles(&eager, "role");
+    let (roles, role_findings) = marker::roles(&eager, "role");
     [lazy, (crds, roles, vec![found, crd_findings, role_findings])].map(|(crds, roles, findings)| {
         let mut documents: BTreeMap<_, _> =
             crds.into_iter().map(|crd| (crd.file_name, crd.value.to_string())).collect();

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use memcached_sdk::manifest::yaml::{document, file};
+use memcached_sdk::yaml::{document, file};
 use serde_json::{Map, Value, json};
 
 #[test]

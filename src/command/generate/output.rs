@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use super::Manifests;
 use crate::cli::LayoutArgs;
+use crate::crd;
 use crate::diagnostic::Problem;
-use crate::manifest::rbac::scope;
-use crate::manifest::{crd, yaml};
 use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
+use crate::rbac::scope;
 use crate::source::kind_name;
+use crate::yaml;
 
 /// Where manifests go. Paths are relative to [`Self::base`].
 #[derive(Debug)]

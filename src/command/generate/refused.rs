@@ -64,7 +64,7 @@ impl Refused {
         let mut kinds: BTreeSet<String> = errors.flat_map(|error| &error.kinds).chain(doubtful).cloned().collect();
         let chosen = |name: &String| options.choice.takes(name);
         kinds.retain(chosen);
-        let written = manifests.crds.iter().flatten().map(crate::manifest::crd::Crd::name);
+        let written = manifests.crds.iter().flatten().map(crate::crd::Crd::name);
         let existing: BTreeSet<String> = all.iter().filter(|name| chosen(name)).cloned().chain(written).collect();
         let roles = *doubtful_roles && manifests.roles.is_some();
         Self { of: existing.len(), kinds, roles }

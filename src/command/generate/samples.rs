@@ -7,11 +7,12 @@ use std::ops::Range;
 use anyhow::Result;
 use serde_json::{Map, Value};
 
+use crate::crd::sample;
+use crate::crd::walk::Path;
+use crate::crd::{self, Crd};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::manifest::crd::{self, Crd};
-use crate::manifest::schema::Path;
-use crate::manifest::{sample, yaml};
 use crate::plan::{Draft, RelPath};
+use crate::yaml;
 
 const FOLDER: &str = "config/samples";
 

@@ -9,12 +9,12 @@ use super::super::{Outcome, Report, Usage as Misuse, apply};
 use super::{Asked, Code};
 use crate::cli::{LintArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::{self, Diagnostics, Origin, Problem, Severity};
-use crate::manifest::rbac::ROLE;
 use crate::plan::{Draft, RelPath};
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::declared::{Grant, Home, Manifests};
 use crate::rbac::derive::Doubt;
 use crate::rbac::lint::{Comparison, Missing, fix};
+use crate::rbac::marker::ROLE;
 use crate::rbac::{Permission, Scope, Target};
 use crate::term::{Term, Verbosity};
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostics;
-use crate::manifest::rbac::scope::Scope as Home;
-use crate::manifest::rbac::{self, RbacMarker, Roles};
+use crate::rbac::marker::{self, RbacMarker, Roles};
+use crate::rbac::scope::Scope as Home;
 use crate::rbac::{Permission, PolicyRule, Scope, Target, Usage};
 
 /// The roles that allow what is used, by namespace and name, in the form of `role.yaml`; and what no Role can allow to an
@@ -16,7 +16,7 @@ use crate::rbac::{Permission, PolicyRule, Scope, Target, Usage};
 /// that the operator is confined to. What it does in its own namespace alone is in a `Role` there.
 pub fn roles(usages: &[Usage], role_name: &str, home: &Home) -> (Vec<Value>, Diagnostics) {
     let (declared, found) = home.confine(declarations(usages, home), role_name);
-    (rbac::documents(&declared, &Roles { default_name: role_name, fold: false }), found)
+    (marker::documents(&declared, &Roles { default_name: role_name, fold: false }), found)
 }
 
 /// The same as `+kubebuilder:rbac` markers, one a rule, without what generated projects have roles of their own for.
@@ -24,7 +24,7 @@ pub fn roles(usages: &[Usage], role_name: &str, home: &Home) -> (Vec<Value>, Dia
 pub fn markers(usages: &[Usage], home: &Home) -> Vec<String> {
     let usages: Vec<Usage> = usages.iter().filter(|usage| usage.role.is_none()).cloned().collect();
     let mut lines = Vec::new();
-    for role in rbac::documents(&declarations(&usages, home), &Roles { default_name: "", fold: false }) {
+    for role in marker::documents(&declarations(&usages, home), &Roles { default_name: "", fold: false }) {
         let namespace = role["metadata"]["namespace"].as_str().unwrap_or_default();
         for rule in role["rules"].as_array().into_iter().flatten() {
             lines.push(format!("// {}", PolicyRule::from_json(rule).to_marker(namespace)));

@@ -661,10 +661,8 @@ impl<'a> Reader<'a> {
             Ty::Foreign(path, _) if path.starts_with("kube::") => format!("what resource `{path}` is is not known"),
             Ty::Foreign(path, _) => {
                 let krate = path.split("::").next().unwrap_or_default();
-                let why = match self.tree.seek_package(module, krate) {
-                    Ok(()) => String::new(),
-                    Err(why) => format!(": {why}"),
-                };
+                let why = self.tree.want_package(module, krate).never();
+                let why = why.map_or(String::new(), |why| format!(": {why}"));
                 format!("what resource `{path}` is is not known{why}")
             }
             _ => "the kind could not be inferred".to_owned(),

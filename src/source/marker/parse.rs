@@ -5,8 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::scan::{ScanError, Scanner, Token};
+use super::scan::{ScanError, Scanner, Token, Wrong};
 use super::{Argument, ArgumentType, MarkerDefinition, Value};
+
+/// What stands behind the name of an argument.
+pub(super) const EQUALS: &str = "equals";
 
 /// A marker text cut at its first `=`.
 pub(super) struct Split<'a> {
@@ -43,7 +46,7 @@ pub(super) fn arguments(definition: &MarkerDefinition, text: &str) -> (BTreeMap<
         }
         for argument in definition.arguments.iter().filter(|argument| !argument.optional) {
             if !values.contains_key(argument.name) {
-                scanner.error(format!("missing argument {:?}", argument.name));
+                scanner.wrong(Wrong::MissingArgument(argument.name));
             }
         }
     }
@@ -57,12 +60,12 @@ pub(super) fn arguments(definition: &MarkerDefinition, text: &str) -> (BTreeMap<
 fn named(definition: &MarkerDefinition, scanner: &mut Scanner<'_>, values: &mut BTreeMap<&'static str, Value>) {
     while scanner.expect(Token::Ident, "argument name") {
         let (name, offset) = (scanner.token_text(), scanner.offset);
-        if !scanner.expect(Token::Char('='), "equals") {
+        if !scanner.expect(Token::Char('='), EQUALS) {
             return;
         }
         let Some(Argument { name, kind, .. }) = definition.arguments.iter().find(|argument| argument.name == name)
         else {
-            scanner.errors.push(ScanError { message: format!("unknown argument {name:?}"), offset });
+            scanner.errors.push(ScanError { what: Wrong::UnknownArgument(name.to_owned()), offset });
             return;
         };
         // What can't be read counts as given: there is an error already.

@@ -12,11 +12,24 @@ pub(super) enum Token {
     End,
 }
 
-/// A message and the offset of the token that it is about.
+/// What is wrong, and the offset of the token that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScanError {
-    pub(super) message: String,
+    pub(super) what: Wrong,
     pub(super) offset: usize,
+}
+
+/// What is wrong, in controller-gen's words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Wrong {
+    #[error("expected {wanted}, got {found:?}")]
+    Expected { wanted: &'static str, found: String },
+    #[error("unknown argument {0:?}")]
+    UnknownArgument(String),
+    #[error("missing argument {0:?}")]
+    MissingArgument(&'static str),
+    #[error("{0}")]
+    Other(String),
 }
 
 pub(super) struct Scanner<'a> {
@@ -72,15 +85,19 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn error(&mut self, message: impl Into<String>) {
-        self.errors.push(ScanError { message: message.into(), offset: self.offset });
+        self.wrong(Wrong::Other(message.into()));
+    }
+
+    pub(super) fn wrong(&mut self, what: Wrong) {
+        self.errors.push(ScanError { what, offset: self.offset });
     }
 
     /// Reads a token of this kind, or says what was wanted.
-    pub(super) fn expect(&mut self, wanted: Token, name: &str) -> bool {
+    pub(super) fn expect(&mut self, wanted: Token, name: &'static str) -> bool {
         let token = self.scan();
         if token != wanted {
-            let text = self.token_text();
-            self.error(format!("expected {name}, got {text:?}"));
+            let found = self.token_text().to_owned();
+            self.wrong(Wrong::Expected { wanted: name, found });
         }
         token == wanted
     }

@@ -302,25 +302,28 @@ impl Collector for Loads {
             .iter()
             .map(|(name, load)| (queue_labels(name), load()));
         let loads = Vec::from_iter(loads);
-        let mut gauge = |name, help, value: fn(&Load) -> f64| {
+        let (name, help) = ("workqueue_depth", "Objects in the queue.");
+        let mut depth = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (labels, load) in &loads {
+            depth.encode_family(labels)?.encode_gauge(&load.depth)?;
+        }
+        let mut seconds = |name, help, value: fn(&Load) -> Duration| {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for (labels, load) in &loads {
-                family.encode_family(labels)?.encode_gauge(&value(load))?;
+                let seconds = value(load).as_secs_f64();
+                family.encode_family(labels)?.encode_gauge(&seconds)?;
             }
             Ok(())
         };
-        gauge("workqueue_depth", "Objects in the queue.", |load| {
-            f64::from(u32::try_from(load.depth).unwrap_or(u32::MAX))
-        })?;
-        gauge(
+        seconds(
             "workqueue_longest_running_processor_seconds",
             "For how long the oldest work has been going on.",
-            |load| load.longest.as_secs_f64(),
+            |load| load.longest,
         )?;
-        gauge(
+        seconds(
             "workqueue_unfinished_work_seconds",
             "For how long the work that is going on has been going on, all of it added up.",
-            |load| load.unfinished.as_secs_f64(),
+            |load| load.unfinished,
         )
     }
 }

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use memcached_sdk::cli::Engine;
+use memcached_sdk::crd::{self, Crd, description, structural};
 use memcached_sdk::diagnostic::{Code, Diagnostic, Diagnostics, sarif};
-use memcached_sdk::engine;
-use memcached_sdk::manifest::crd::{self, Crd};
-use memcached_sdk::manifest::rbac::scope::Scope;
-use memcached_sdk::manifest::rbac::{RbacMarker, Roles};
-use memcached_sdk::manifest::{description, rbac, structural, yaml};
+use memcached_sdk::engine::{self, Engine};
 use memcached_sdk::rbac::PolicyRule;
 use memcached_sdk::rbac::derive::{self, propose};
+use memcached_sdk::rbac::marker::{self as rbac, RbacMarker, Roles};
+use memcached_sdk::rbac::scope::Scope;
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree, marker};
+use memcached_sdk::yaml;
 use serde_json::Value;
 
 /// A folder that does not exist: everything is in memory.

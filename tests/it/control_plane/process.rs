@@ -2,6 +2,7 @@
 //! which the kernel does however the test ends.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
@@ -134,6 +135,8 @@ fn spawn(program: &Path, args: &[String], env: &[(String, String)], log: &Path) 
         .stdout(Stdio::piped())
         // The shell's own remarks on processes it sees killed.
         .stderr(Stdio::null())
+        // A signal to the group of the tests (Ctrl-C, `timeout`) would end the shell, and leave whatever ignores it.
+        .process_group(0)
         .spawn()
         .unwrap();
     let mut pid = String::new();
@@ -145,4 +148,41 @@ fn spawn(program: &Path, args: &[String], env: &[(String, String)], log: &Path) 
 /// Whether a process of this id runs.
 pub(crate) fn alive(pid: u32) -> bool {
     Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status().unwrap().success()
+}
+
+#[test]
+fn a_signal_to_the_group_of_the_tests_leaves_no_process() {
+    const ROLE: &str = "PROCESS_OF_A_GROUP";
+    if let Some(dir) = std::env::var_os(ROLE) {
+        let args = ["-c", "trap '' TERM; exec sleep 600"].map(str::to_owned);
+        let process = Process::start(Path::new(&dir), Path::new("sh"), &args, &[]);
+        println!("process {}", process.pid());
+        wait::until(Duration::from_secs(600), || -> Result<(), String> { Err("no signal".to_owned()) }).unwrap();
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let name = "control_plane::process::a_signal_to_the_group_of_the_tests_leaves_no_process";
+    let mut tests = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(ROLE, dir.path())
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(tests.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let pid = lines.find_map(|line| line.split_once("process ").map(|(_, pid)| pid.parse::<u32>().unwrap())).unwrap();
+    assert!(alive(pid));
+    let status = Command::new("kill").args(["-TERM", "--", &format!("-{}", tests.id())]).status().unwrap();
+    assert!(status.success());
+    assert!(!tests.wait().unwrap().success());
+    let ended =
+        wait::until(
+            Duration::from_secs(30),
+            || {
+                if alive(pid) { Err(format!("process {pid} is left")) } else { Ok(()) }
+            },
+        );
+    if ended.is_err() {
+        Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+    }
+    ended.unwrap();
 }

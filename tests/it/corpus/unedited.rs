@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use memcached_sdk::api;
-use memcached_sdk::manifest::crd;
+use memcached_sdk::crd;
 use memcached_sdk::source::SourceTree;
 use serde_json::Value;
 use toml_edit::{DocumentMut, TableLike};

@@ -147,6 +147,10 @@ impl Shell {
         let lock = self.dir.join("Cargo.lock");
         if self.dir.join("Cargo.toml").exists() && !lock.exists() {
             std::fs::copy(generated::lock(), lock).unwrap();
+            // Without what this project does not depend on yet.
+            let mut cargo = Command::new("cargo");
+            let arguments = ["update", "--workspace", "--offline", "--quiet"];
+            assert!(cargo.args(arguments).current_dir(&self.dir).status().unwrap().success());
         }
     }
 

@@ -6,6 +6,7 @@ pub mod config_map;
 pub mod controller;
 pub mod desired;
 pub mod job;
+pub mod measured;
 pub mod periodic;
 pub mod secret;
 pub mod told;

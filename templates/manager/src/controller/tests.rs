@@ -89,7 +89,7 @@ controller_runtime_reconcile_time_seconds_bucket{le="+Inf",controller="memcached
 controller_runtime_reconcile_time_seconds_sum{controller="memcached"} 0.007
 controller_runtime_reconcile_time_seconds_count{controller="memcached"} 1
 workqueue_adds_total{controller="memcached",name="memcached"} 3
-workqueue_depth{controller="memcached",name="memcached"} 1.0
+workqueue_depth{controller="memcached",name="memcached"} 1
 workqueue_longest_running_processor_seconds{controller="memcached",name="memcached"} 0.003
 workqueue_queue_duration_seconds_bucket{le="0.01",controller="memcached",name="memcached"} 2
 workqueue_queue_duration_seconds_bucket{le="+Inf",controller="memcached",name="memcached"} 2

@@ -15,7 +15,7 @@ fn derived() -> Vec<CustomResourceDefinition> {
     ]
 }
 
-/// Differences that are wanted, such as those of `generate --mend`, as the test prints them: CRD, version, JSON pointer.
+/// Differences that are wanted, such as those of `generate --fix`, as the test prints them: CRD, version, JSON pointer.
 const PERMITTED: &[&str] = &[];
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::RbacMarker;
+use super::marker::{self, RbacMarker};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::project::builtin::{self, Builtin};
 use crate::project::name;
@@ -122,7 +122,7 @@ impl<'a> Check<'a> {
         }
         if !role_name.is_empty()
             && !swallowed(role_name)
-            && let Some(why) = super::wrong_role_name(role_name)
+            && let Some(why) = marker::wrong_role_name(role_name)
         {
             self.warn(format!("`{role_name}` can't be the name of a role: {why}"), "choose another `roleName`");
         }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{Check, field_path};
+use crate::crd::walk::Path;
 use crate::diagnostic::Code;
-use crate::manifest::schema::Path;
 
 /// Types of the columns of `kubectl get`.
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::manifest::schema::{Path, Step};
+use crate::crd::walk::{Path, Step};
 
 /// Keys whose meaning is known exactly here, so that what they refuse is refused.
 const EXACT: [&str; 19] = [

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::crd::{self, Crd};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
-use crate::manifest::crd::{self, Crd};
 use crate::project::name::{dns_1035_label, dns_1123_subdomain};
 
 /// Groups of the Kubernetes project, and what they need.

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{RbacMarker, Rules, check, document};
+use super::check;
+use super::marker::{RbacMarker, Rules, document};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
 /// Where an operator works, and what its objects are called there.

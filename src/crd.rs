@@ -1,5 +1,11 @@
 //! Custom resources → `CustomResourceDefinition`s, one per kind with all its versions.
 
+pub mod description;
+pub mod fix;
+pub mod sample;
+pub mod structural;
+pub mod walk;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::Version;
 use serde_json::{Value, json};
 
-use super::schema::Path;
+use self::walk::Path;
 use crate::api::{self, Api, Scale};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::parallel;

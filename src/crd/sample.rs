@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schema::Path;
 use super::structural;
+use super::walk::Path;
 
 type Object = Map<String, Value>;
 

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use crate::crd::Crd;
+use crate::crd::walk::{Path, Step};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::manifest::crd::Crd;
-use crate::manifest::schema::{Path, Step};
 
 /// The annotation in which `kubectl apply` keeps the last object it applied is an annotation like others: all of an object
 /// together have at most this many bytes.

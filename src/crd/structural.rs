@@ -17,8 +17,8 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use self::default::accepts;
 
-use super::crd::Crd;
-use super::schema::{NESTED, Path, Step};
+use super::Crd;
+use super::walk::{NESTED, Path, Step};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// Formats of strings that the API server knows. It also knows `date-time`, which it reads as `datetime`.
@@ -462,11 +462,11 @@ impl Check<'_> {
             let help = match text("type") {
                 Some("integer") => {
                     "use `i32` or `i64`, or describe the field with `#[schemars(with = \"i64\", range(min = 0))]`; or pass \
-                     `--mend formats`"
+                     `--fix formats`"
                 }
                 _ => {
                     "describe the field with `#[schemars(with = \"String\")]`, or use a format that Kubernetes checks; or pass \
-                     `--mend formats`"
+                     `--fix formats`"
                 }
             };
             self.say(Code::UnknownFormat, path, &format!("the API server knows no format `{format}`"), help);

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{Check, Context, field_path};
+use crate::crd::walk::Path;
 use crate::diagnostic::Code;
-use crate::manifest::schema::Path;
 
 /// Reasons that a rule may give.
 const REASONS: [&str; 4] = ["FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"];

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{Check, flag};
+use crate::crd::walk::{Path, Step};
 use crate::diagnostic::Code;
-use crate::manifest::schema::{Path, Step};
 
 impl Check<'_> {
     pub(super) fn merge_types(&mut self, schema: &Map<String, Value>, path: &Path) {

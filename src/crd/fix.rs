@@ -2,17 +2,32 @@
 
 use serde_json::{Map, Value, json};
 
-use super::crd::Crd;
-use super::{schema, structural};
+use super::Crd;
+use super::{structural, walk};
 use crate::api::Scale;
-use crate::cli::Mendable;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+
+/// A sort of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fixable {
+    /// Formats that the API server warns about.
+    Formats,
+    /// The name of the list kind.
+    ListKind,
+    /// The scale subresource of a kind without a status.
+    Scale,
+}
+
+impl Fixable {
+    /// All sorts.
+    pub const ALL: [Self; 3] = [Self::Formats, Self::ListKind, Self::Scale];
+}
 
 /// One change of a CRD.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mend {
+pub struct Fix {
     /// Of which sort it is.
-    pub what: Mendable,
+    pub what: Fixable,
     /// What is changed, such as ``the format `uint32` is `int64` now``.
     pub change: String,
     /// What is changed in: a kind, a version, a field.
@@ -22,49 +37,49 @@ pub struct Mend {
 }
 
 /// Changes what is asked for.
-pub fn mend(mut crd: Crd, wanted: &[Mendable]) -> (Crd, Vec<Mend>) {
-    let wants = |what| wanted.contains(&what) || wanted.contains(&Mendable::All);
-    let mut mends = Vec::new();
-    if wants(Mendable::Formats) {
-        mends.extend(formats(&mut crd));
+pub fn fix(mut crd: Crd, wanted: &[Fixable]) -> (Crd, Vec<Fix>) {
+    let wants = |what| wanted.contains(&what);
+    let mut fixes = Vec::new();
+    if wants(Fixable::Formats) {
+        fixes.extend(formats(&mut crd));
     }
-    if wants(Mendable::ListKind) {
-        mends.extend(list_kind(&mut crd));
+    if wants(Fixable::ListKind) {
+        fixes.extend(list_kind(&mut crd));
     }
-    if wants(Mendable::Scale) {
-        mends.extend(scale(&mut crd));
+    if wants(Fixable::Scale) {
+        fixes.extend(scale(&mut crd));
     }
-    (crd, mends)
+    (crd, fixes)
 }
 
-/// What else a mend would change, and what to write in the types instead; of formats, [`structural::check`] warns.
+/// What else a fix would change, and what to write in the types instead; of formats, [`structural::check`] warns.
 pub fn advice(crd: &Crd) -> Diagnostics {
-    let (_, mends) = mend(crd.clone(), &[Mendable::ListKind, Mendable::Scale]);
-    mends.iter().filter_map(Mend::advice).collect()
+    let (_, fixes) = fix(crd.clone(), &[Fixable::ListKind, Fixable::Scale]);
+    fixes.iter().filter_map(Fix::advice).collect()
 }
 
-impl Mend {
+impl Fix {
     /// Tells of a change that was made.
     pub fn done(&self) -> Diagnostic {
-        Diagnostic::new(Code::Mended, format!("{}: {}", self.change, self.subject)).at(self.origin.clone())
+        Diagnostic::new(Code::Fixed, format!("{}: {}", self.change, self.subject)).at(self.origin.clone())
     }
 
     /// Tells of a change that was not asked for.
     fn advice(&self) -> Option<Diagnostic> {
         let subject = &self.subject;
         let (code, message, help) = match self.what {
-            Mendable::ListKind => (
+            Fixable::ListKind => (
                 Code::ListKind,
                 format!("the CRD has no `listKind`, which the API server fills in: {subject}"),
-                "pass `--mend list-kind` if the file is compared with what the server has stored",
+                "pass `--fix list-kind` if the file is compared with what the server has stored",
             ),
-            Mendable::Scale => (
+            Fixable::Scale => (
                 Code::DroppedScale,
                 format!("kube leaves out the scale subresource of a kind without a status: {subject}"),
                 "give it a status that has the field of `status_replicas_path`, and name that by `status = \"…\"`; or pass \
-                 `--mend scale`",
+                 `--fix scale`",
             ),
-            Mendable::All | Mendable::Formats => return None,
+            Fixable::Formats => return None,
         };
         Some(Diagnostic::new(code, message).at(self.origin.clone()).help(help))
     }
@@ -72,9 +87,9 @@ impl Mend {
 
 /// Formats that the API server does not know: it warns of them, and ignores them otherwise. One that it knows takes the place
 /// of one of integers, if all values are of that too.
-fn formats(crd: &mut Crd) -> Vec<Mend> {
+fn formats(crd: &mut Crd) -> Vec<Fix> {
     let mut changed = Vec::new();
-    schema::edit(&mut crd.value, &mut |version, path, schema| {
+    walk::edit(&mut crd.value, &mut |version, path, schema| {
         let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !structural::knows(format))
         else {
             return;
@@ -90,13 +105,13 @@ fn formats(crd: &mut Crd) -> Vec<Mend> {
         };
         changed.push((version.to_owned(), path.clone(), change));
     });
-    let mend = |(version, path, change): (String, schema::Path, String)| Mend {
-        what: Mendable::Formats,
+    let fix = |(version, path, change): (String, walk::Path, String)| Fix {
+        what: Fixable::Formats,
         change,
         subject: format!("`{path}` in `{}`, version `{version}`", crd.kind()),
         origin: crd.place(&version, &path).cloned(),
     };
-    changed.into_iter().map(mend).collect()
+    changed.into_iter().map(fix).collect()
 }
 
 /// The format of Kubernetes that holds all integers of a format of schemars.
@@ -109,7 +124,7 @@ fn wider(format: &str) -> Option<&'static str> {
 }
 
 /// What the API server fills in.
-fn list_kind(crd: &mut Crd) -> Option<Mend> {
+fn list_kind(crd: &mut Crd) -> Option<Fix> {
     let list_kind = format!("{}List", crd.kind());
     let names = crd.value.pointer_mut("/spec/names").and_then(Value::as_object_mut)?;
     if names.get("listKind").is_some_and(|kind| *kind != "") {
@@ -117,8 +132,8 @@ fn list_kind(crd: &mut Crd) -> Option<Mend> {
     }
     names.insert("listKind".to_owned(), list_kind.as_str().into());
     let subject = format!("`{}`", crd.kind());
-    Some(Mend {
-        what: Mendable::ListKind,
+    Some(Fix {
+        what: Fixable::ListKind,
         change: format!("`listKind` is `{list_kind}` now"),
         subject,
         origin: crd.origin().cloned(),
@@ -126,9 +141,9 @@ fn list_kind(crd: &mut Crd) -> Option<Mend> {
 }
 
 /// kube writes a scale subresource only beside a status.
-fn scale(crd: &mut Crd) -> Vec<Mend> {
+fn scale(crd: &mut Crd) -> Vec<Fix> {
     let kind = crd.kind().to_owned();
-    let mut mends = Vec::new();
+    let mut fixes = Vec::new();
     let versions = crd.value.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
     for version in versions.into_iter().flatten() {
         let name = version["name"].as_str().unwrap_or_default().to_owned();
@@ -137,14 +152,14 @@ fn scale(crd: &mut Crd) -> Vec<Mend> {
             continue;
         };
         version["subresources"]["scale"] = subresource(scale);
-        mends.push(Mend {
-            what: Mendable::Scale,
+        fixes.push(Fix {
+            what: Fixable::Scale,
             change: "the scale subresource is written".to_owned(),
             subject: format!("`{kind}`, version `{name}`"),
             origin: Some(declared.origin.clone()),
         });
     }
-    mends
+    fixes
 }
 
 fn subresource(scale: &Scale) -> Value {
@@ -162,7 +177,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::manifest::crd::Declaration;
+    use crate::crd::Declaration;
 
     fn crd(spec: &Value) -> Crd {
         let schema = json!({ "type": "object", "properties": { "spec": spec } });
@@ -182,7 +197,7 @@ mod tests {
     #[test]
     fn nothing_changes_that_is_not_asked_for() {
         let before = crd(&json!({ "type": "integer", "format": "uint32" }));
-        assert_eq!(mend(before.clone(), &[]), (before, Vec::new()));
+        assert_eq!(fix(before.clone(), &[]), (before, Vec::new()));
     }
 
     #[test]
@@ -201,17 +216,17 @@ mod tests {
             ("string", "cron", Value::Null),
         ] {
             let list = json!({ "type": "array", "items": { "type": kind, "format": format } });
-            let (mended, mends) = mend(crd(&list), &[Mendable::Formats]);
+            let (after, fixes) = fix(crd(&list), &[Fixable::Formats]);
             let pointer = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/items/format";
-            assert_eq!(mended.value.pointer(pointer).cloned().unwrap_or_default(), expected, "{kind} {format}");
-            assert_eq!(mends.is_empty(), expected == format, "{mends:?}");
+            assert_eq!(after.value.pointer(pointer).cloned().unwrap_or_default(), expected, "{kind} {format}");
+            assert_eq!(fixes.is_empty(), expected == format, "{fixes:?}");
         }
     }
 
     #[test]
-    fn the_second_time_nothing_is_left_to_mend() {
-        let (once, mends) = mend(crd(&json!({ "type": "integer", "format": "uint8" })), &[Mendable::All]);
-        let said: Vec<String> = mends.iter().map(|mend| mend.done().message).collect();
+    fn the_second_time_nothing_is_left_to_fix() {
+        let (once, fixes) = fix(crd(&json!({ "type": "integer", "format": "uint8" })), &Fixable::ALL);
+        let said: Vec<String> = fixes.iter().map(|fix| fix.done().message).collect();
         assert_eq!(
             said,
             [
@@ -222,14 +237,14 @@ mod tests {
         );
         let scale = json!({ "specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size" });
         assert_eq!(once.value.pointer("/spec/versions/0/subresources"), Some(&json!({ "scale": scale })));
-        assert_eq!(mend(once.clone(), &[Mendable::All]), (once, Vec::new()));
+        assert_eq!(fix(once.clone(), &Fixable::ALL), (once, Vec::new()));
     }
 
     #[test]
-    fn advice_is_what_a_mend_would_change() {
+    fn advice_is_what_a_fix_would_change() {
         let before = crd(&json!({ "type": "integer", "format": "uint8" }));
         let codes: Vec<Code> = advice(&before).iter().map(|advice| advice.code).collect();
         assert_eq!(codes, [Code::ListKind, Code::DroppedScale]);
-        assert!(advice(&mend(before, &[Mendable::All]).0).is_empty());
+        assert!(advice(&fix(before, &Fixable::ALL).0).is_empty());
     }
 }

@@ -12,10 +12,6 @@ use crate::rbac::{PolicyRule, needed};
 use crate::source::SourceTree;
 use crate::source::marker::Marker;
 
-mod check;
-pub(crate) use self::check::is_cluster_wide;
-pub mod scope;
-
 /// The name of the role of the operator, unless a marker or a flag says another one.
 pub const ROLE: &str = "manager-role";
 
@@ -39,7 +35,7 @@ pub fn markers(tree: &SourceTree) -> (Vec<RbacMarker>, Diagnostics) {
     let (markers, mut diagnostics) = tree.markers();
     let markers: Vec<_> =
         markers.iter().filter(|marker| marker.name == "kubebuilder:rbac").map(RbacMarker::from).collect();
-    diagnostics.extend(check::check(&markers));
+    diagnostics.extend(super::check::check(&markers));
     (markers, diagnostics)
 }
 
@@ -105,7 +101,7 @@ fn order(rule: &PolicyRule) -> String {
 
 /// Rules by key; verbs of equal keys are united.
 #[derive(Default)]
-struct Rules(BTreeMap<Key, PolicyRule>);
+pub(super) struct Rules(BTreeMap<Key, PolicyRule>);
 
 impl Rules {
     fn add(&mut self, rule: PolicyRule) {
@@ -201,7 +197,7 @@ pub fn documents(markers: &[RbacMarker], how: &Roles<'_>) -> Vec<Value> {
     documents.collect()
 }
 
-fn document(namespace: &str, name: &str, rules: Rules) -> Value {
+pub(super) fn document(namespace: &str, name: &str, rules: Rules) -> Value {
     let mut rules = rules.into_vec();
     rules.sort_by_key(order);
     let mut metadata = json!({ "name": name });

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::schema;
+use super::walk;
 
 /// Cuts the descriptions in all schemas of a CRD to `limit` bytes; 0 removes them.
 ///
 /// A description that is too long ends after its last whole sentence in the limit, else at a blank and with `...`, which
 /// are not counted.
 pub fn limit(crd: &mut Value, limit: usize) {
-    schema::edit(crd, &mut |_, _, schema| match schema.get_mut("description") {
+    walk::edit(crd, &mut |_, _, schema| match schema.get_mut("description") {
         Some(_) if limit == 0 => {
             schema.remove("description");
         }

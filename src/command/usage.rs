@@ -1,0 +1,80 @@
+//! Command lines that clap refuses: in the format that they ask for, with the way on for who knows the peers' verbs.
+
+use std::ffi::OsString;
+
+use clap::ValueEnum as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::{Outcome, fail};
+use crate::cli::{OutputFormat, WriteArgs};
+use crate::diagnostic::Problem;
+use crate::term::Term;
+
+/// Verbs and flags of kubebuilder and operator-sdk that have another name here.
+const PEERS: &[(&str, &str)] = &[
+    ("--component-config", "flags of the manager are in `config/manager/manager.yaml`"),
+    ("--plugins", "there is one kind of project, without plugins"),
+    ("--project-version", "there is one version of the `PROJECT` file"),
+    ("--skip-go-version-check", "`rust-version` in `Cargo.toml` is what cargo checks"),
+    ("add", "`create api` adds an API"),
+    ("alpha", "`update` brings a project to this version"),
+    ("build", "`make docker-build` builds the image"),
+    ("cleanup", "`make undeploy` removes the operator from the cluster"),
+    ("delete", "remove the kind's files, its lines at the scaffold markers, and its entry in `PROJECT`"),
+    ("migrate", "`update` brings a project to this version"),
+    ("run", "`make run` runs the operator on this machine, `make deploy` in the cluster"),
+    ("scorecard", "`make test` and `make test-e2e` test the operator"),
+    ("test", "`make test` and `make test-e2e` test the operator"),
+];
+
+/// Shows what clap says.
+pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
+    let output = output(arguments);
+    if !error.use_stderr()
+        || output == OutputFormat::Text
+        || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    {
+        // A terminal that is gone has no one to tell.
+        let _ = error.print();
+        if let Some(hint) = hint(error) {
+            Term::stdio(crate::term::Verbosity::Normal).help(hint);
+        }
+        return if error.use_stderr() { Outcome::Misused } else { Outcome::Done };
+    }
+    let write = WriteArgs { output, quiet: true, ..WriteArgs::default() };
+    let mut term = Term::stdio(crate::term::Verbosity::Quiet);
+    fail(super::Usage(problem(error)).into(), &write, &mut term).unwrap_or(Outcome::Misused)
+}
+
+/// The format that the arguments ask for, as far as can be said of arguments that are wrong.
+fn output(arguments: &[OsString]) -> OutputFormat {
+    let arguments: Vec<&str> = arguments.iter().skip(1).map_while(|argument| argument.to_str()).collect();
+    let value = arguments.iter().enumerate().find_map(|(at, argument)| {
+        let value = argument.strip_prefix("--output").or_else(|| argument.strip_prefix("-o"))?;
+        if value.is_empty() { arguments.get(at + 1).copied() } else { Some(value.trim_start_matches('=')) }
+    });
+    value.and_then(|value| OutputFormat::from_str(value, false).ok()).unwrap_or_default()
+}
+
+/// The first paragraph of clap's text is what is wrong; its tips, and ours, are what to do.
+fn problem(error: &clap::Error) -> Problem {
+    let text = error.render().to_string();
+    let mut paragraphs =
+        text.split("\n\n").map(|paragraph| paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" "));
+    let message = paragraphs.next().unwrap_or_default();
+    let tips = paragraphs.filter_map(|paragraph| paragraph.strip_prefix("tip: ").map(str::to_owned));
+    let help: Vec<String> = tips.chain(hint(error).map(str::to_owned)).collect();
+    let problem = Problem::new(message.trim_start_matches("error: "));
+    if help.is_empty() { problem } else { problem.help(help.join("; ")) }
+}
+
+/// What a verb or flag of a peer is called here.
+fn hint(error: &clap::Error) -> Option<&'static str> {
+    let unknown = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].into_iter().find_map(|kind| {
+        match (error.kind(), error.get(kind)?) {
+            (ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument, ContextValue::String(word)) => Some(word),
+            _ => None,
+        }
+    })?;
+    PEERS.iter().find(|(word, _)| word == unknown).map(|(_, hint)| *hint)
+}

@@ -1,0 +1,211 @@
+//! Which room of `src` uses which, and which crate is known to which room.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens as _;
+
+use crate::sandbox::files;
+
+/// The rooms, each with those that it uses. A room uses only those above it in this list: no arrow goes up, and there is no circle.
+const ROOMS: &[(&str, &[&str])] = &[
+    ("diagnostic", &[]),
+    ("parallel", &[]),
+    ("yaml", &[]),
+    ("term", &["diagnostic"]),
+    ("edit", &["diagnostic"]),
+    ("plan", &["diagnostic", "edit"]),
+    ("project", &["diagnostic", "plan", "yaml"]),
+    ("schema", &["diagnostic"]),
+    ("source", &["diagnostic", "parallel", "schema"]),
+    ("scaffold", &["diagnostic", "edit", "plan", "project", "source"]),
+    ("api", &["diagnostic", "schema", "source"]),
+    ("crd", &["api", "diagnostic", "parallel", "project", "schema", "source"]),
+    ("rbac", &["api", "diagnostic", "edit", "project", "source", "yaml"]),
+    ("engine", &["api", "crd", "diagnostic", "project", "source", "yaml"]),
+    ("cli", &["crd", "engine", "rbac"]),
+    (
+        "command",
+        &[
+            "api",
+            "cli",
+            "crd",
+            "diagnostic",
+            "edit",
+            "engine",
+            "parallel",
+            "plan",
+            "project",
+            "rbac",
+            "scaffold",
+            "schema",
+            "source",
+            "term",
+            "yaml",
+        ],
+    ),
+    ("main", &[]),
+];
+
+/// What any room may use.
+const EVERYWHERE: [&str; 4] = ["anyhow", "serde", "serde_json", "thiserror"];
+
+/// The crates, each with the rooms that know it; see `docs/decisions/0003-dependencies.md`.
+const CRATES: &[(&str, &[&str])] = &[
+    ("annotate_snippets", &["diagnostic"]),
+    ("arrayvec", &["schema"]),
+    ("bigdecimal", &["schema"]),
+    ("bytes", &["schema"]),
+    ("chrono", &["schema"]),
+    ("clap", &["cli", "command"]),
+    ("clap_complete", &["cli", "command"]),
+    ("darling", &["api"]),
+    ("either", &["schema"]),
+    ("glob", &["source"]),
+    ("heck", &["project", "scaffold"]),
+    ("icu_normalizer", &["source"]),
+    ("include_dir", &["scaffold"]),
+    ("indexmap", &["schema"]),
+    ("jiff", &["schema"]),
+    ("k8s_openapi", &["api", "crd", "project", "schema"]),
+    ("kube", &["api", "crd", "schema"]),
+    ("mimalloc", &["main"]),
+    ("proc_macro2", &["api", "engine", "rbac", "source"]),
+    ("quote", &["api", "engine", "rbac", "source"]),
+    ("rust_decimal", &["schema"]),
+    ("rustix", &["plan"]),
+    ("schemars", &["api", "schema"]),
+    ("semver", &["api", "engine", "schema", "source"]),
+    ("serde_derive_internals", &["api"]),
+    ("serde_yaml", &["command", "engine", "project", "rbac"]),
+    ("similar", &["engine", "plan"]),
+    ("smallvec", &["schema"]),
+    ("smol_str", &["schema"]),
+    ("strsim", &["rbac", "source"]),
+    ("syn", &["api", "command", "engine", "rbac", "source"]),
+    ("tera", &["scaffold"]),
+    ("toml_edit", &["edit", "engine", "source"]),
+    ("url", &["schema"]),
+    ("uuid", &["api", "schema"]),
+];
+
+/// What the code of a room says, without its tests.
+fn rooms() -> BTreeMap<String, Vec<TokenTree>> {
+    let mut rooms: BTreeMap<String, Vec<TokenTree>> = BTreeMap::new();
+    for (path, text) in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        let room = path.split('/').next().unwrap().trim_end_matches(".rs").to_owned();
+        if room == "lib" {
+            continue;
+        }
+        let mut file = syn::parse_file(&text).unwrap();
+        file.attrs.clear();
+        file.items.retain(|item| !is_test(item));
+        flatten(file.into_token_stream(), rooms.entry(room).or_default());
+    }
+    rooms
+}
+
+fn is_test(item: &syn::Item) -> bool {
+    let attributes = match item {
+        syn::Item::Mod(item) => &item.attrs,
+        syn::Item::Fn(item) => &item.attrs,
+        _ => return false,
+    };
+    attributes.iter().any(|attribute| attribute.to_token_stream().to_string().contains("cfg (test)"))
+}
+
+/// All tokens in a row; a group stands between its delimiters, of which only the opening one is kept.
+fn flatten(tokens: TokenStream, flat: &mut Vec<TokenTree>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => {
+                flat.push(TokenTree::Group(proc_macro2::Group::new(group.delimiter(), TokenStream::new())));
+                flatten(group.stream(), flat);
+            }
+            token => flat.push(token),
+        }
+    }
+}
+
+fn is_colon(token: Option<&TokenTree>) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == ':')
+}
+
+/// The names behind `crate::`.
+fn used_rooms(tokens: &[TokenTree]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let is_crate = matches!(token, TokenTree::Ident(name) if name == "crate");
+        if is_crate && is_colon(tokens.get(at + 1)) {
+            match tokens.get(at + 3) {
+                Some(TokenTree::Ident(name)) => names.extend([name.to_string()]),
+                found => panic!("`crate::` is followed by {found:?}: import each room by itself"),
+            }
+        }
+    }
+    names
+}
+
+/// The first names of paths, and of imports.
+fn first_names(tokens: &[TokenTree]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let TokenTree::Ident(name) = token else { continue };
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+        let is_path = is_colon(tokens.get(at + 1)) && is_colon(tokens.get(at + 2)) && !is_colon(before);
+        let is_import = matches!(before, Some(TokenTree::Ident(before)) if before == "use");
+        if is_path || is_import {
+            names.insert(name.to_string());
+        }
+    }
+    names
+}
+
+#[test]
+fn no_room_uses_one_below_it_and_the_list_is_true() {
+    let rooms = rooms();
+    let mut wrong = String::new();
+    let listed: Vec<&str> = ROOMS.iter().map(|(room, _)| *room).collect();
+    assert_eq!(rooms.keys().map(String::as_str).collect::<BTreeSet<_>>(), listed.iter().copied().collect());
+    for (at, (room, uses)) in ROOMS.iter().enumerate() {
+        for used in *uses {
+            assert!(listed[..at].contains(used), "{room} uses {used}, which stands below it");
+        }
+        let mut found = used_rooms(&rooms[*room]);
+        found.remove(*room);
+        let found: Vec<&str> = found.iter().map(String::as_str).collect();
+        if found != *uses {
+            writeln!(wrong, "{room} uses {found:?}, the list says {uses:?}").unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_crate_is_known_to_its_rooms_alone() {
+    let manifest: toml_edit::DocumentMut = include_str!("../../Cargo.toml").parse().unwrap();
+    let tables = [manifest["dependencies"].as_table(), manifest["target"]["cfg(unix)"]["dependencies"].as_table()];
+    let names = tables.into_iter().flatten().flat_map(|table| table.iter().map(|(name, _)| name.replace('-', "_")));
+    let mut found: BTreeMap<String, Vec<String>> =
+        names.filter(|name| !EVERYWHERE.contains(&name.as_str())).map(|name| (name, Vec::new())).collect();
+    for (room, tokens) in rooms() {
+        for name in first_names(&tokens) {
+            if let Some(rooms) = found.get_mut(&name) {
+                rooms.push(room.clone());
+            }
+        }
+    }
+    let listed: BTreeMap<String, Vec<String>> = CRATES
+        .iter()
+        .map(|(name, rooms)| ((*name).to_owned(), rooms.iter().map(|room| (*room).to_owned()).collect()))
+        .collect();
+    let mut wrong = String::new();
+    for (name, rooms) in &found {
+        if listed.get(name) != Some(rooms) {
+            writeln!(wrong, "    (\"{name}\", &{rooms:?}),").unwrap();
+        }
+    }
+    assert!(wrong.is_empty() && listed.len() == found.len(), "not so in the list:\n{wrong}");
+}
