@@ -31,7 +31,7 @@ use serde_json::Value;
 use crate::diagnostic::Origin;
 use known::Known;
 pub use place::Places;
-pub use recipe::{Change, Edit, Recipe, Step};
+pub use recipe::{Change, Edit, Recipe};
 use release::Releases;
 
 /// A type of a [`Graph`].

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::TokenStream;
 use quote::ToTokens;
 use serde_derive_internals::Derive as SerdeDerive;
 use serde_derive_internals::ast::{self, Data};
-use syn::punctuated::Punctuated;
 use syn::visit::Visit;
-use syn::{FnArg, Item, Token, Type as SynType, WherePredicate};
+use syn::{Item, Type as SynType, WherePredicate};
 
 use crate::source::{ItemRef, Resolution};
 
@@ -49,45 +47,17 @@ impl Types<'_> {
         }
     }
 
-    /// Whether code uses no method that only a trait of the user gives to its parameters. It may be called like one of
-    /// std, and comes first where only the bounds say what a value can do.
-    pub(super) fn has_plain_bounds(
-        &self,
-        scope: &Scope,
-        generics: &syn::Generics,
-        inputs: &Punctuated<FnArg, Token![,]>,
-        code: &impl ToTokens,
-    ) -> bool {
-        // `impl Trait` and `dyn Trait`
-        let mut opaque = Bounds::default();
-        inputs.iter().for_each(|input| opaque.visit_fn_arg(input));
-        let predicates = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
-        let of_clause = predicates.filter_map(|predicate| match predicate {
-            syn::WherePredicate::Type(predicate) => Some(&predicate.bounds),
-            _ => None,
-        });
-        let bounds = generics.type_params().map(|param| &param.bounds).chain(of_clause);
-        let code = code.to_token_stream();
-        bounds.flatten().chain(opaque.0).all(|bound| self.is_plain_bound(scope, bound, &code, 0))
-    }
-
-    fn is_plain_bound(&self, scope: &Scope, bound: &syn::TypeParamBound, code: &TokenStream, depth: usize) -> bool {
-        let syn::TypeParamBound::Trait(bound) = bound else { return true };
-        match self.resolve(scope, &bound.path) {
-            Resolution::Foreign(path) => PLAIN_TRAITS.contains(&path[0].as_str()),
-            Resolution::Local(item) if depth < 8 => {
-                let Item::Trait(declared) = self.tree.item(item) else { return false };
-                let named = |item: &syn::TraitItem| match item {
-                    syn::TraitItem::Fn(function) => mentions(code.clone(), &function.sig.ident.to_string()),
-                    syn::TraitItem::Macro(_) => true,
-                    _ => false,
-                };
-                let inner = Scope::module(self.tree.module(item));
-                !declared.items.iter().any(named)
-                    && declared.supertraits.iter().all(|bound| self.is_plain_bound(&inner, bound, code, depth + 1))
+    /// Whether no bound of a function is a trait of the user's, which may bring a method that is called like one of std and
+    /// comes first where only the bounds say what a value can do.
+    pub(super) fn has_plain_bounds(&self, scope: &Scope, sig: &syn::Signature) -> bool {
+        let mut bounds = Bounds::default();
+        bounds.visit_signature(sig);
+        bounds.0.iter().all(|bound| match bound {
+            syn::TypeParamBound::Trait(bound) => {
+                matches!(self.resolve(scope, &bound.path), Resolution::Foreign(path) if PLAIN_TRAITS.contains(&path[0].as_str()))
             }
-            _ => false,
-        }
+            _ => true,
+        })
     }
 
     /// Whether a type parameter has the bound `Serialize`; `None` when a bound may imply it.
@@ -227,7 +197,7 @@ impl Types<'_> {
     }
 }
 
-/// The bounds inside types.
+/// The bounds inside of a signature.
 #[derive(Default)]
 struct Bounds<'t>(Vec<&'t syn::TypeParamBound>);
 
@@ -248,7 +218,7 @@ pub(super) enum Provable {
 type Parameters = BTreeMap<String, Option<bool>>;
 
 /// Crates of which no trait has a method that is called like an inherent one of std.
-pub(super) const PLAIN_TRAITS: [&str; 7] = ["std", "serde", "schemars", "kube", "kube_core", "k8s_openapi", "strum"];
+const PLAIN_TRAITS: [&str; 7] = ["std", "serde", "schemars", "kube", "kube_core", "k8s_openapi", "strum"];
 
 /// Types that can be written exactly when their arguments can.
 const FOLLOW_ARGUMENTS: [&str; 11] = [

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use quote::ToTokens;
 use serde_json::{Map, Value};
-use syn::{Block, Expr, ExprCall, Fields, FnArg, GenericArgument, Item, Pat, Path};
+use syn::{Block, Expr, ExprCall, Fields, FnArg, GenericArgument, Item, Pat, Path, Signature};
 
 use crate::schema::TypeId;
 use crate::source::{CfgSet, Resolution};
@@ -12,7 +12,7 @@ use crate::source::{CfgSet, Resolution};
 use super::item_impl::parameter;
 use super::json;
 use super::maker::rewrites;
-use super::schema_code::{Own, is_json_function};
+use super::schema_code::is_json_function;
 use super::std_value;
 use super::types::{Info, Refusal, Scope, Types};
 use super::value::{Env, Target, Val, owner_type};
@@ -60,18 +60,12 @@ impl Types<'_> {
                 match self.own_function(scope, id, &name) {
                     Some((sig, block, inner)) => {
                         let inner = self.turbofish(scope, &function.path, &sig, inner);
-                        self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
+                        self.function(scope, env, call, (&sig, &block, &inner), &arguments)
                     }
                     None if name == "default" && arguments.is_empty() && !self.has_own(id, "default") => {
                         self.default_of(scope, call, id)
                     }
-                    None => match *arguments {
-                        [value] if name == "from" && !self.has_own(id, "from") => {
-                            let made = self.conversion(scope, env, call, value, id)?;
-                            made.map_or_else(|| self.no(scope, call), Ok)
-                        }
-                        _ => self.no(scope, call),
-                    },
+                    None => self.no(scope, call),
                 }
             }
             Some(Target::Item(item)) => match self.tree.item(item) {
@@ -79,16 +73,9 @@ impl Types<'_> {
                     let (sig, block) = (found.sig.clone(), found.block.clone());
                     let inner = Scope::module(self.tree.module(item));
                     let inner = self.turbofish(scope, &function.path, &sig, inner);
-                    self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
+                    self.function(scope, env, call, (&sig, &block, &inner), &arguments)
                 }
                 _ => self.no(scope, call),
-            },
-            Some(Target::Generated(item, name)) => match self.root_function(item, &name) {
-                Some((sig, block, inner)) => {
-                    let inner = self.turbofish(scope, &function.path, &sig, inner);
-                    self.function(scope, env, call, (&sig, &block, &inner), None, &arguments)
-                }
-                None => self.no(scope, call),
             },
             None => self.unknown(scope, call, &function.path),
         }
@@ -157,26 +144,22 @@ impl Types<'_> {
         arguments.iter().zip(types).map(|(argument, ty)| self.eval(scope, env, argument, Some(ty))).collect()
     }
 
-    pub(super) fn function(
+    fn function(
         &mut self,
         scope: &Scope,
         env: &Env,
         call: &impl ToTokens,
-        (sig, block, inner): (&syn::Signature, &Block, &Scope),
-        receiver: Option<Val>,
+        (sig, block, inner): (&Signature, &Block, &Scope),
         arguments: &[&Expr],
     ) -> Eval {
-        let taken = usize::from(receiver.is_some());
-        let mut values: Vec<Val> = receiver.into_iter().collect();
-        if !is_bound(sig, inner) || sig.asyncness.is_some() || sig.inputs.len() != arguments.len() + taken {
+        if !self.is_bound(sig, inner) || sig.inputs.len() != arguments.len() {
             return self.no(scope, call);
         }
-        for (input, argument) in sig.inputs.iter().skip(taken).zip(arguments) {
-            let ty = match input {
-                FnArg::Typed(input) => Some(self.ty(inner, &input.ty)),
-                FnArg::Receiver(_) => None,
-            };
-            values.push(self.eval(scope, env, argument, ty)?);
+        let mut values = Vec::new();
+        for (input, argument) in sig.inputs.iter().zip(arguments) {
+            let FnArg::Typed(input) = input else { return self.no(scope, call) };
+            let ty = self.ty(inner, &input.ty);
+            values.push(self.eval(scope, env, argument, Some(ty))?);
         }
         self.invoke(scope, call, (sig, block, inner), values)
     }
@@ -186,46 +169,25 @@ impl Types<'_> {
         &mut self,
         scope: &Scope,
         call: &impl ToTokens,
-        (sig, block, inner): (&syn::Signature, &Block, &Scope),
+        (sig, block, inner): (&Signature, &Block, &Scope),
         values: Vec<Val>,
     ) -> Eval {
-        if !is_bound(sig, inner)
-            || !self.has_plain_bounds(inner, &sig.generics, &sig.inputs, block)
-            || sig.inputs.len() != values.len()
-            || sig.asyncness.is_some()
-        {
+        if !self.is_bound(sig, inner) || sig.inputs.len() != values.len() {
             return self.no(scope, call);
         }
         let mut env = Env::new();
-        let mut own = Own::new();
         for (input, value) in sig.inputs.iter().zip(values) {
-            let name = match input {
-                FnArg::Receiver(_) if inner.this.is_none_or(|this| !self.conforms(&value, this)) => {
-                    return self.no(scope, call);
+            let FnArg::Typed(input) = input else { return self.no(scope, call) };
+            if !self.is_of(inner, &input.ty, &value) {
+                return self.no(scope, call);
+            }
+            match &*input.pat {
+                Pat::Wild(_) => {}
+                Pat::Ident(name) if name.mutability.is_none() && name.subpat.is_none() => {
+                    env.insert(name.ident.to_string(), value);
                 }
-                FnArg::Receiver(receiver) => {
-                    if matches!(receiver.kind, syn::ReceiverKind::Value) {
-                        own.insert("self".to_owned(), inner.this);
-                    }
-                    "self".to_owned()
-                }
-                FnArg::Typed(input) if !self.is_of(inner, &input.ty, &value) => return self.no(scope, call),
-                FnArg::Typed(input) => match &*input.pat {
-                    Pat::Wild(_) => continue,
-                    Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
-                    Pat::Ident(name) if !matches!(*input.ty, syn::Type::Reference(_)) => {
-                        let ty = self.ty(inner, &input.ty);
-                        own.insert(name.ident.to_string(), Some(ty));
-                        name.ident.to_string()
-                    }
-                    Pat::Reference(inner) => match &*inner.pat {
-                        Pat::Ident(name) if name.mutability.is_none() => name.ident.to_string(),
-                        _ => return self.no(scope, call),
-                    },
-                    _ => return self.no(scope, call),
-                },
-            };
-            env.insert(name, value);
+                _ => return self.no(scope, call),
+            }
         }
         let Some(block) = self.of_build(inner, block, CfgSet::apply_to_block) else { return self.no(scope, call) };
         let output = match &sig.output {
@@ -233,13 +195,17 @@ impl Types<'_> {
             syn::ReturnType::Type(_, ty) if matches!(**ty, syn::Type::ImplTrait(_)) => return self.no(scope, call),
             syn::ReturnType::Type(_, ty) => Some(self.ty(inner, ty)),
         };
-        self.deeper(scope, call, |types| {
-            types.tail = true;
-            types.block_with(inner, &env, own, &block, output)
-        })
+        self.deeper(scope, call, |types| types.block(inner, &env, &block, output))
     }
 
-    fn is_of(&mut self, scope: &Scope, ty: &syn::Type, value: &Val) -> bool {
+    /// The parameters of a function stand for known types and constants, whose bounds bring no methods of the user's.
+    pub(super) fn is_bound(&self, sig: &Signature, inner: &Scope) -> bool {
+        sig.asyncness.is_none()
+            && sig.generics.params.iter().filter_map(parameter).all(|name| inner.generics.contains_key(&name))
+            && self.has_plain_bounds(inner, sig)
+    }
+
+    pub(super) fn is_of(&mut self, scope: &Scope, ty: &syn::Type, value: &Val) -> bool {
         let ty = self.ty(scope, ty);
         self.conforms(value, ty)
     }
@@ -275,10 +241,6 @@ impl Types<'_> {
             },
             (_, _, [value]) if is_json_function(&path) => self.json_function(scope, env, call, &path, value, ty),
             ("serde_json::Map" | "schemars::Schema", "new" | "default", []) => Ok(Val::Json(Value::Object(Map::new()))),
-            ("std::borrow::Cow", "Owned", [value]) if self.is_text(ty) && !self.is_json(ty) => {
-                let text = self.primitive("std::string::String");
-                self.eval(scope, env, value, text)
-            }
             ("std::borrow::Cow", "Borrowed" | "Owned", [value]) => {
                 let inner = self.argument(ty, &["std::borrow::Cow"]);
                 self.eval(scope, env, value, inner)
@@ -344,12 +306,8 @@ impl Types<'_> {
                 }
             }
             _ => {
-                let float = self.primitive(function.strip_prefix("from_secs_").unwrap_or_default());
-                let given = self.list(scope, env, arguments.iter().copied(), float);
-                match std_value::called(&path, &given?) {
-                    Some(value) => Ok(value),
-                    None => self.no(scope, call),
-                }
+                let given = self.list(scope, env, arguments.iter().copied(), None)?;
+                std_value::called(&path, &given).map_or_else(|| self.no(scope, call), Ok)
             }
         }
     }
@@ -369,22 +327,6 @@ impl Types<'_> {
             entries.push((key, value));
         }
         Ok(Val::Map(entries))
-    }
-
-    /// `start..end` where a `Range` is asked for.
-    pub(super) fn range(&mut self, scope: &Scope, env: &Env, range: &syn::ExprRange, ty: Option<TypeId>) -> Eval {
-        let of = match range.limits {
-            syn::RangeLimits::HalfOpen(_) => "std::ops::Range",
-            syn::RangeLimits::Closed(_) => "std::ops::RangeInclusive",
-        };
-        let element = self.argument(ty, &[of]);
-        let (Some(start), Some(end), Some(_)) = (&range.start, &range.end, element) else {
-            return self.no(scope, range);
-        };
-        let start = self.eval(scope, env, start, element)?;
-        let end = self.eval(scope, env, end, element)?;
-        let (start, end) = (self.json(scope, range, &start)?, self.json(scope, range, &end)?);
-        Ok(Val::Json(serde_json::json!({ "start": start, "end": end })))
     }
 
     pub(super) fn list<'e>(
@@ -426,11 +368,6 @@ pub(super) const SETS: [&str; 3] = ["std::collections::BTreeSet", "std::collecti
 pub(super) const MAPS: [&str; 3] = ["std::collections::BTreeMap", "std::collections::HashMap", "indexmap::IndexMap"];
 
 pub(super) const POINTERS: [&str; 3] = ["std::boxed::Box", "std::rc::Rc", "std::sync::Arc"];
-
-/// The parameters of a function stand for known types and constants.
-fn is_bound(sig: &syn::Signature, inner: &Scope) -> bool {
-    sig.generics.params.iter().filter_map(parameter).all(|name| inner.generics.contains_key(&name))
-}
 
 /// The type that a path names before its last segment has its arguments written down.
 fn has_arguments(path: &Path) -> bool {

@@ -1,5 +1,5 @@
-//! What the types of values decide: whether a value is of the type that its place asks for, whether that type can be
-//! written by serde, and whether a copy is what was copied.
+//! What the types of values decide: whether a value is of the type that its place asks for, and whether that type can be
+//! written by serde.
 
 use crate::schema::TypeId;
 
@@ -22,10 +22,9 @@ impl Types<'_> {
                     _ => false,
                 };
             }
-            Info::Outside(_) => return !of_user,
             Info::Const(_) | Info::Described => return true,
             // Of a trait object or a type that is `impl Trait` nothing is known but the trait.
-            Info::Refused(_) => return !of_user || self.inferred == Some(ty),
+            Info::Outside(_) | Info::Refused(_) => return !of_user,
             Info::Known(known, arguments) => (known, arguments),
         };
         let all = |values: &[Val]| values.iter().all(|value| self.conforms(value, arguments[0]));
@@ -77,22 +76,6 @@ impl Types<'_> {
             }
             Val::Some(inner) => self.is_plain_key(inner),
             Val::Seq(values) => values.iter().all(|value| self.is_plain_key(value)),
-            _ => true,
-        }
-    }
-
-    /// Whether `Clone` makes the same value again: that of the language, of std or derived.
-    pub(super) fn clones(&self, value: &Val) -> bool {
-        let all = |values: &[Val]| values.iter().all(|value| self.clones(value));
-        match value {
-            Val::Struct(id, values) | Val::Variant(id, _, values) => {
-                let derives = |item| self.derives_trait(item, "std::clone::Clone");
-                self.user(*id).is_some_and(|user| derives(user.item)) && all(values)
-            }
-            Val::Some(inner) => self.clones(inner),
-            Val::Seq(values) => all(values),
-            Val::Map(entries) => entries.iter().all(|(key, value)| self.clones(key) && self.clones(value)),
-            Val::Recipe(_) | Val::Rule(_) | Val::Generator | Val::Place(_) => false,
             _ => true,
         }
     }

@@ -92,7 +92,7 @@ impl Types<'_> {
             if types.derives_trait(user.item, "std::default::Default") {
                 return types.derived_default(scope, at, id, user.item);
             }
-            match types.trait_function(id, ("std::default::Default", None), "default") {
+            match types.trait_function(id, "std::default::Default", "default") {
                 Some((function, inner)) => {
                     types.invoke(scope, at, (&function.sig, &function.block, &inner), Vec::new())
                 }

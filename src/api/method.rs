@@ -1,10 +1,11 @@
-//! Method calls, and which method is meant.
+//! Method calls on texts, numbers, JSON, schemas and rules. What a type of the user has is not called by a method: which
+//! one is meant may depend on traits, bounds and `Deref`.
 
-use syn::{Expr, ExprMethodCall, FnArg, ReceiverKind, Signature};
+use syn::{Expr, ExprMethodCall};
 
 use crate::schema::TypeId;
 
-use super::call::MAPS;
+use super::call::{LISTS, MAPS};
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Val};
 
@@ -14,30 +15,12 @@ impl Types<'_> {
     pub(super) fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
         let method = call.method.to_string();
         // One of a trait may take a value of std in an earlier step of the search for a method than that of std.
-        let of_trait = self.tree.may_be_of_trait(scope.module, &method);
-        if method == "into"
-            && !of_trait
-            && let Some(of_user) = ty.filter(|ty| self.user(*ty).is_some())
-            && let Some(value) = self.conversion(scope, env, call, &call.receiver, of_user)?
-        {
-            return Ok(value);
+        if self.tree.may_be_of_trait(scope.module, &method) {
+            return self.no(scope, call);
         }
         let receiver = match &*call.receiver {
-            receiver if of_trait => self.eval(scope, env, receiver, None)?,
             // The `Ok` of a call has the type that the place asks for.
-            Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => {
-                match self.number_tried(scope, env, inner)? {
-                    Some(number) => return Ok(number),
-                    None => self.call(scope, env, inner, ty)?,
-                }
-            }
-            Expr::MethodCall(inner)
-                if inner.method == "parse"
-                    && matches!(method.as_str(), "unwrap" | "expect")
-                    && !self.tree.may_be_of_trait(scope.module, "parse") =>
-            {
-                return self.parsed(scope, env, inner, ty);
-            }
+            Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => self.call(scope, env, inner, ty)?,
             Expr::Array(pairs)
                 if method == "into"
                     && pairs.elems.iter().all(|pair| matches!(pair, Expr::Tuple(_)))
@@ -47,80 +30,28 @@ impl Types<'_> {
             }
             receiver => self.eval(scope, env, receiver, None)?,
         };
-        let arguments: Vec<&Expr> = call.args.iter().collect();
-        if let Val::Struct(id, _) | Val::Variant(id, ..) = receiver {
-            return self.own_method(scope, env, call, (id, receiver, &arguments), of_trait);
-        }
-        if of_trait {
-            return self.no(scope, call);
-        }
         if let Val::Rule(rule) = receiver {
             return self.modified_rule(scope, env, *rule, call);
         }
         if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
             return Ok(value);
         }
-        match self.std_method(scope, env, call, (receiver, &method, &arguments), ty)? {
-            Some(value) => Ok(value),
-            None => self.no(scope, call),
-        }
-    }
-
-    /// A method of a type of the user.
-    fn own_method(
-        &mut self,
-        scope: &Scope,
-        env: &Env,
-        call: &ExprMethodCall,
-        (id, receiver, arguments): (TypeId, Val, &[&Expr]),
-        of_trait: bool,
-    ) -> Eval {
-        let method = call.method.to_string();
-        let clones = method == "clone" && arguments.is_empty() && self.clones(&receiver);
-        // One of a trait may come first.
-        let of_trait =
-            of_trait || self.in_trait(id, &method) || OF_TRAITS.contains(&(method.as_str(), arguments.len()));
-        let own = self.own_function(scope, id, &method);
-        let by_reference = own.as_ref().is_some_and(|(sig, ..)| !takes_value(sig));
-        match own {
-            Some(_) if of_trait || by_reference && self.has_provided_methods(id) => self.no(scope, call),
-            Some((sig, block, inner)) => {
-                self.function(scope, env, call, (&sig, &block, &inner), Some(receiver), arguments)
+        let value = match (receiver, method.as_str(), call.args.len()) {
+            (Val::Str(text), "to_string" | "to_owned" | "clone", 0) => Some(Val::Str(text)),
+            (Val::Str(text), "len", 0) => i128::try_from(text.len()).ok().map(Val::Int),
+            // Into what, only the type says.
+            (Val::Str(text), "into", 0) if self.is_text(ty) => Some(Val::Str(text)),
+            (Val::Str(text), "into", 0) if self.primitive_name(ty) == Some("std::path::PathBuf") => {
+                Some(Val::Json(text.into()))
             }
-            None if clones && !self.has_own(id, "clone") => Ok(receiver),
-            None => self.no(scope, call),
-        }
+            (value, "into", 0) if self.is_json(ty) && value.is_simple() => Some(value),
+            (value @ Val::Int(number), "into", 0) if self.fits(number, ty) == Some(true) => Some(value),
+            (Val::Seq(items), "into", 0) if self.primitive_name(ty) == Some(LISTS[0]) => Some(Val::Seq(items)),
+            (Val::Int(value), "to_string", 0) => Some(Val::Str(value.to_string())),
+            (Val::Bool(value), "to_string", 0) => Some(Val::Str(value.to_string())),
+            (Val::Char(value), "to_string", 0) => Some(Val::Str(value.to_string())),
+            _ => None,
+        };
+        value.map_or_else(|| self.no(scope, call), Ok)
     }
 }
-
-/// `self`, and no reference to it.
-fn takes_value(sig: &Signature) -> bool {
-    matches!(sig.inputs.first(), Some(FnArg::Receiver(this)) if matches!(this.kind, ReceiverKind::Value))
-}
-
-/// Methods of traits of std, with the number of their arguments. They come before one of the type itself where only a bound
-/// says what a value has, where the value is behind a pointer that has them, and where they take the value itself.
-const OF_TRAITS: [(&str, usize); 22] = [
-    ("as_mut", 0),
-    ("as_ref", 0),
-    ("borrow", 0),
-    ("borrow_mut", 0),
-    ("clamp", 2),
-    ("clone", 0),
-    ("cmp", 1),
-    ("eq", 1),
-    ("fmt", 1),
-    ("ge", 1),
-    ("gt", 1),
-    ("hash", 1),
-    ("into", 0),
-    ("le", 1),
-    ("lt", 1),
-    ("max", 1),
-    ("min", 1),
-    ("ne", 1),
-    ("partial_cmp", 1),
-    ("to_owned", 0),
-    ("to_string", 0),
-    ("try_into", 0),
-];

@@ -1,34 +1,29 @@
 //! Functions that build a schema by hand (`schema_with`, an `impl JsonSchema`), evaluated to a [`Recipe`].
 //!
-//! They are straight lines: locals, JSON with schemas inside, `insert` and `remove`. A loop, a `match` or a look into
-//! the schema of another type is refused, as everything is that the evaluator of values does not know.
+//! They are straight lines: locals, JSON with schemas inside, `insert` and `remove`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, ImplItem, Item, Lit, Pat, Stmt};
+use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, ImplItem, Item, Lit};
 
 use crate::diagnostic::Code;
-use crate::schema::{Change, Container, Edit, Meta, Recipe, Shape, Step, Type, TypeId};
+use crate::schema::{Change, Container, Edit, Meta, Recipe, Shape, Type, TypeId};
 use crate::source::{ItemRef, Resolution};
 
-use super::call::call_of;
+use super::call::{call_of, unwrap};
 use super::types::{Refusal, Scope, Types};
 use super::value::{Env, Target, Val, owner_type};
 
 type Eval<T = Val> = Result<T, Refusal>;
 
-/// The variables that a block declares itself, with their types where they are known; a change of any other variable
-/// would be lost at its end.
-pub(super) type Own = BTreeMap<String, Option<TypeId>>;
+/// The variables that a block declares itself; a change of any other variable would be lost at its end.
+pub(super) type Own = BTreeSet<String>;
 
-/// An object inside the schema that a variable holds.
+/// The object that is the schema which a variable holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Place {
     variable: String,
-    steps: Vec<Step>,
-    /// It may not be there, and then nothing changes.
-    lenient: bool,
 }
 
 impl Place {
@@ -302,7 +297,7 @@ impl Types<'_> {
             }
             Some(qself) => (*qself.ty).clone(),
             None => match self.value_path(scope, path) {
-                Some(Target::Item(_) | Target::Generated(..)) => return None,
+                Some(Target::Item(_)) => return None,
                 _ => owner_type(path)?,
             },
         };
@@ -379,173 +374,38 @@ impl Types<'_> {
         })
     }
 
-    /// The object that an expression refers to, when it is one inside a schema that a variable holds.
+    /// `schema.ensure_object()` of a schema that a variable holds.
     pub(super) fn place(&self, env: &Env, expr: &Expr) -> Option<Place> {
-        match expr {
-            Expr::Paren(inner) => self.place(env, &inner.expr),
-            Expr::Group(inner) => self.place(env, &inner.expr),
-            Expr::MethodCall(call) => {
-                let base = || self.object(env, &call.receiver);
-                match (call.method.to_string().as_str(), call.args.first(), call.args.len()) {
-                    ("ensure_object", None, 0) => {
-                        let mut place = base()?;
-                        place.steps.push(Step::Ensure);
-                        Some(place)
-                    }
-                    ("unwrap", None, 0) | ("expect", Some(_), 1) => self.optional_place(env, &call.receiver),
-                    _ => None,
-                }
-            }
-            _ => None,
+        let Expr::MethodCall(call) = unwrap(expr) else { return None };
+        if call.method != "ensure_object" || !call.args.is_empty() {
+            return None;
         }
+        self.object(env, &call.receiver)
     }
 
-    /// A variable that holds a schema, or a place in one.
+    /// A variable that holds a schema, or the object of one.
     fn object(&self, env: &Env, expr: &Expr) -> Option<Place> {
-        match expr {
-            Expr::Path(path) => {
-                let name = path.path.get_ident()?.to_string();
-                match env.get(&name)? {
-                    Val::Json(_) | Val::Recipe(_) => Some(Place { variable: name, steps: Vec::new(), lenient: false }),
-                    Val::Place(place) => Some(place.clone()),
-                    _ => None,
-                }
-            }
-            Expr::Paren(inner) => self.object(env, &inner.expr),
-            expr => self.place(env, expr),
-        }
-    }
-
-    /// The place behind an expression that gives an `Option` of it.
-    fn optional_place(&self, env: &Env, expr: &Expr) -> Option<Place> {
-        let Expr::MethodCall(call) = expr else { return None };
-        match (call.method.to_string().as_str(), call.args.first(), call.args.len()) {
-            ("as_object_mut", None, 0) => self.object(env, &call.receiver),
-            ("get_mut", Some(key), 1) => {
-                let mut place = self.object(env, &call.receiver)?;
-                place.steps.push(Step::Key(text_literal(key)?));
-                Some(place)
-            }
-            ("and_then", Some(then), 1) => {
-                let place = self.optional_place(env, &call.receiver)?;
-                is_as_object_mut(then).then_some(place)
-            }
+        let Expr::Path(path) = unwrap(expr) else { return self.place(env, expr) };
+        let name = path.path.get_ident()?.to_string();
+        match env.get(&name)? {
+            Val::Json(_) | Val::Recipe(_) => Some(Place { variable: name }),
+            Val::Place(place) => Some(place.clone()),
             _ => None,
         }
     }
 
-    /// A statement that changes a variable of the block.
-    pub(super) fn statement(&mut self, scope: &Scope, env: &mut Env, own: &Own, expr: &Expr) -> Eval<()> {
-        match expr {
-            Expr::MethodCall(call) => self.edit(scope, env, own, call),
-            Expr::If(branch) if branch.else_branch.is_none() && self.looks_into_schema(env, &branch.cond) => {
-                let Expr::Let(condition) = &*branch.cond else { return self.no(scope, expr) };
-                let name = some(&condition.pat).map(|inner| self.of_object(scope, inner).unwrap_or(inner));
-                let (Some(Pat::Ident(name)), Some(place)) = (name, self.optional_place(env, &condition.expr)) else {
-                    return self.no(scope, expr);
-                };
-                let name = name.ident.to_string();
-                if !own.contains_key(&place.variable) {
-                    return self.no(scope, expr);
-                }
-                let mut inner = env.clone();
-                let variable = place.variable.clone();
-                inner.insert(name.clone(), Val::Place(Place { lenient: true, ..place }));
-                for stmt in &branch.then_branch.stmts {
-                    // What happens only sometimes may change nothing but the place that is there.
-                    match stmt {
-                        Stmt::Expr(Expr::MethodCall(call), _) if receiver_is(&call.receiver, &name) => {
-                            self.edit(scope, &mut inner, own, call)?;
-                        }
-                        stmt => return self.no(scope, stmt),
-                    }
-                }
-                if let Some(value) = inner.remove(&variable) {
-                    env.insert(variable, value);
-                }
-                Ok(())
-            }
-            Expr::If(branch) => {
-                let bound = self.condition(scope, env, &branch.cond)?;
-                match (bound, &branch.else_branch) {
-                    (Some(bound), _) => {
-                        let body = syn::ExprBlock { attrs: Vec::new(), label: None, block: branch.then_branch.clone() };
-                        self.run_with(scope, env, own, bound, &Expr::Block(body))
-                    }
-                    (None, Some((_, other))) => self.run_with(scope, env, own, Env::new(), other),
-                    (None, None) => Ok(()),
-                }
-            }
-            Expr::Match(choice) => {
-                let (bound, body) = self.arm(scope, env, choice)?;
-                self.run_with(scope, env, own, bound, body)
-            }
-            Expr::ForLoop(each) => self.each(scope, env, own, each),
-            Expr::Block(block) if block.label.is_none() => self.run(scope, env, own, &block.block.stmts),
-            Expr::Assign(assign) => self.assign(scope, env, own, assign),
-            expr => self.no(scope, expr),
-        }
-    }
-
-    /// What is inside of the pattern `Value::Object(…)`.
-    fn of_object<'p>(&mut self, scope: &Scope, pat: &'p Pat) -> Option<&'p Pat> {
-        let Pat::TupleStruct(pat) = pat else { return None };
-        let Some(Target::Foreign(path)) = self.value_path(scope, &pat.path) else { return None };
-        let object =
-            path.join("::").rsplit_once("::").is_some_and(|(of, name)| VALUES.contains(&of) && name == "Object");
-        pat.elems.first().filter(|_| object && pat.elems.len() == 1)
-    }
-
-    /// Whether an expression changes a schema that a variable holds; what it returns is another thing.
-    pub(super) fn is_edit(&self, env: &Env, expr: &Expr) -> bool {
-        matches!(expr, Expr::MethodCall(call) if ["insert", "remove"].iter().any(|name| call.method == name)
-            && self.object(env, &call.receiver).is_some())
-    }
-
-    /// `if let Some(name) = …` of a place in a schema that a variable holds.
-    fn looks_into_schema(&self, env: &Env, condition: &Expr) -> bool {
-        matches!(condition, Expr::Let(condition) if self.optional_place(env, &condition.expr).is_some())
-    }
-
-    fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Own, call: &ExprMethodCall) -> Eval<()> {
-        let arguments: Vec<&Expr> = call.args.iter().collect();
-        let method = call.method.to_string();
-        if let Expr::Path(path) = &*call.receiver
-            && let Some(name) = path.path.get_ident().map(ToString::to_string)
-            && let Some(collection @ (Val::Map(_) | Val::Seq(_))) = env.get(&name)
-            && own.contains_key(&name)
-        {
-            let of = own.get(&name).copied().flatten().and_then(|ty| self.known(ty));
-            let vec = of.as_ref().is_some_and(|(known, _)| known.path == "std::vec::Vec");
-            let types = of.map(|(_, arguments)| arguments).unwrap_or_default();
-            let changed = match (method.as_str(), arguments.as_slice(), collection.clone()) {
-                ("insert", [key, value], Val::Map(mut entries)) => {
-                    let (key, value) =
-                        (self.part(scope, env, key, types.first())?, self.part(scope, env, value, types.get(1))?);
-                    entries.retain(|(other, _)| *other != key);
-                    entries.push((key, value));
-                    Val::Map(entries)
-                }
-                ("push", [item], Val::Seq(mut items)) if vec || types.is_empty() => {
-                    items.push(self.part(scope, env, item, types.first())?);
-                    Val::Seq(items)
-                }
-                ("extend", [Expr::Array(more)], Val::Seq(mut items)) if vec => {
-                    for item in &more.elems {
-                        items.push(self.part(scope, env, item, types.first())?);
-                    }
-                    Val::Seq(items)
-                }
-                _ => return self.no(scope, call),
-            };
-            env.insert(name, changed);
-            return Ok(());
-        }
-        let Some(place) = self.object(env, &call.receiver).filter(|place| own.contains_key(&place.variable)) else {
+    /// A statement that changes a schema or an object which a variable of the block holds.
+    pub(super) fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Own, call: &ExprMethodCall) -> Eval<()> {
+        let Some(Place { variable }) = self.object(env, &call.receiver).filter(|place| own.contains(&place.variable))
+        else {
             return self.no(scope, call);
         };
+        let method = call.method.to_string();
+        if self.tree.may_be_of_trait(scope.module, &method) {
+            return self.no(scope, call);
+        }
         let string = self.primitive("std::string::String");
-        let change = match (method.as_str(), arguments.as_slice()) {
+        let change = match (method.as_str(), call.args.iter().collect::<Vec<_>>().as_slice()) {
             ("insert", [key, value]) => {
                 let Val::Str(key) = self.eval(scope, env, key, string)? else { return self.no(scope, key) };
                 let json = self.primitive(VALUES[0]);
@@ -558,39 +418,16 @@ impl Types<'_> {
             },
             _ => return self.no(scope, call),
         };
-        // `insert` and `remove` of a schema itself accept a boolean, too.
-        let mut steps = place.steps;
-        let mut lenient = place.lenient;
-        let own_method = receiver_is(&call.receiver, &place.variable);
-        match &change {
-            Change::Insert(..) if own_method && steps.is_empty() => steps.push(Step::Ensure),
-            Change::Remove(_) if own_method && steps.is_empty() => lenient = true,
-            _ => {}
-        }
-        let base = match env.remove(&place.variable) {
+        // `Schema::remove` leaves a boolean as it is.
+        let of_schema = matches!(unwrap(&call.receiver), Expr::Path(path) if path.path.is_ident(&variable));
+        let ensure = !(of_schema && matches!(change, Change::Remove(_)));
+        let base = match env.remove(&variable) {
             Some(Val::Json(value)) => Recipe::Json(value),
             Some(Val::Recipe(recipe)) => recipe,
             _ => return self.no(scope, call),
         };
-        env.insert(place.variable, Val::Recipe(base.edited(Edit { place: steps, lenient, change })));
+        env.insert(variable, Val::Recipe(base.edited(Edit { ensure, change })));
         Ok(())
-    }
-
-    /// A value that a collection takes; without the type that it holds, one whose type is not left to inference.
-    fn part(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<&TypeId>) -> Eval {
-        if let Some(ty) = ty {
-            return self.eval(scope, env, expr, Some(*ty));
-        }
-        match self.eval(scope, env, expr, None)? {
-            value @ (Val::Str(_)
-            | Val::Bool(_)
-            | Val::Char(_)
-            | Val::Json(_)
-            | Val::Recipe(_)
-            | Val::Struct(..)
-            | Val::Variant(..)) => Ok(value),
-            _ => self.no(scope, expr),
-        }
     }
 }
 
@@ -630,19 +467,6 @@ fn parameters_match(item: &syn::ItemImpl, declared: &[String]) -> bool {
     arguments == declared && bound.len() == arguments.len() && arguments.iter().all(|name| bound.contains(name))
 }
 
-/// What is inside of the pattern `Some(…)`.
-fn some(pat: &Pat) -> Option<&Pat> {
-    match pat {
-        Pat::TupleStruct(some) if some.path.is_ident("Some") && some.elems.len() == 1 => some.elems.first(),
-        _ => None,
-    }
-}
-
-/// The expression is this variable.
-fn receiver_is(expr: &Expr, name: &str) -> bool {
-    matches!(expr, Expr::Path(path) if path.path.is_ident(name))
-}
-
 pub(super) fn text_literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(lit) => match &lit.lit {
@@ -650,21 +474,5 @@ pub(super) fn text_literal(expr: &Expr) -> Option<String> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// `|value| value.as_object_mut()` or `Value::as_object_mut`.
-fn is_as_object_mut(expr: &Expr) -> bool {
-    match expr {
-        Expr::Closure(closure) => {
-            let (Some(Pat::Ident(name)), 1) = (closure.inputs.first(), closure.inputs.len()) else { return false };
-            matches!(&*closure.body, Expr::MethodCall(call) if call.method == "as_object_mut"
-                && call.args.is_empty() && receiver_is(&call.receiver, &name.ident.to_string()))
-        }
-        Expr::Path(path) => {
-            let segments: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-            matches!(segments.as_slice(), [.., owner, last] if owner == "Value" && last == "as_object_mut")
-        }
-        _ => false,
     }
 }

@@ -120,14 +120,8 @@ pub(super) struct Types<'t> {
     pub(super) instances: usize,
     /// Aliases that are being followed.
     aliases: Vec<ItemRef>,
-    /// `_`, which only the compiler finds.
-    pub(super) inferred: Option<TypeId>,
     /// Nested calls of the evaluator.
     pub(super) depth: usize,
-    /// The value of the expression that is evaluated next is that of the function, so it may `return`.
-    pub(super) tail: bool,
-    /// Only literals are evaluated, see [`Types::untyped`].
-    pub(super) alone: bool,
     /// Nested expressions of the evaluator.
     pub(super) nested: usize,
     /// What the evaluator may still do for this resource, see [`Types::spend`].
@@ -152,10 +146,7 @@ impl<'t> Types<'t> {
             bounds: Vec::new(),
             instances: 0,
             aliases: Vec::new(),
-            inferred: None,
             depth: 0,
-            tail: false,
-            alone: false,
             nested: 0,
             budget: value::BUDGET,
             derived: RefCell::default(),
@@ -310,10 +301,6 @@ impl<'t> Types<'t> {
                 self.known_type(known::slice(), vec![inner])
             }
             syn::Type::Path(path) => self.path_type(scope, path),
-            syn::Type::Infer(_) => {
-                let inferred = self.inferred.unwrap_or_else(|| self.unsupported(scope, ty, "a type of this form"));
-                *self.inferred.insert(inferred)
-            }
             _ => self.unsupported(scope, ty, "a type of this form"),
         }
     }

@@ -1,4 +1,5 @@
-//! A closed-world evaluator: literals, constants, constructors and functions that are made of them.
+//! A closed-world evaluator of the language that `docs/reference/evaluated-code.md` states: literals, constants, constructors
+//! and functions that are made of them.
 //!
 //! What is not positively known is refused; nothing here guesses. The code is taken to compile, so a wrong type needs
 //! no answer, but every number is checked against the type that it has.
@@ -9,15 +10,13 @@ use std::time::Duration;
 use quote::ToTokens;
 use serde_json::Value;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprGroup, ExprParen, ExprStruct, Fields, GenericParam, Item, Lit, Member, Path};
+use syn::{Expr, ExprGroup, ExprParen, ExprStruct, Fields, GenericParam, Item, Member, Path, UnOp};
 
 use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId, recipe};
 use crate::source::{CfgSet, ItemRef, Namespace, Resolution};
 
-use super::flow::with;
 use super::maker::rewrites;
-use super::number::cast_to;
 use super::rule::CelRule;
 use super::schema_code::Place;
 use super::std_value;
@@ -127,13 +126,12 @@ impl Types<'_> {
 
     /// The value of an expression; `ty` is the type that the place asks for.
     pub(super) fn eval(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
-        let tail = std::mem::take(&mut self.tail);
         self.spend(scope, expr, 1)?;
         if self.nested >= NESTED {
             return self.no(scope, expr);
         }
         self.nested += 1;
-        let value = self.expression(scope, env, expr, ty, tail);
+        let value = self.expression(scope, env, expr, ty);
         self.nested -= 1;
         let value = value?;
         if ty.is_some_and(|ty| !self.conforms(&value, ty)) {
@@ -153,20 +151,17 @@ impl Types<'_> {
         if left.is_some() { Ok(()) } else { self.no(scope, what) }
     }
 
-    fn expression(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>, tail: bool) -> Eval {
+    fn expression(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
         match expr {
-            Expr::Lit(lit) => match self.literal(&lit.lit, ty, false) {
-                Some(value) => Ok(value),
-                None if ty.is_none() && matches!(lit.lit, Lit::Float(_)) => {
-                    let text = self.text(scope, expr);
-                    let message = format!("whether `{text}` is an `f32` depends on what the compiler finds around it");
-                    Err(Refusal::new(Code::Expression, scope, expr.span(), message)
-                        .help(format!("write its type: `{text}_f64` or `{text}_f32`")))
+            Expr::Lit(lit) => self.literal(&lit.lit, ty, false).map_or_else(|| self.no(scope, expr), Ok),
+            Expr::Unary(unary) => match (&unary.op, &*unary.expr) {
+                (UnOp::Neg(_), Expr::Lit(lit)) => {
+                    self.literal(&lit.lit, ty, true).map_or_else(|| self.no(scope, expr), Ok)
                 }
-                None => self.no(scope, expr),
+                _ => self.no(scope, expr),
             },
+            Expr::Binary(binary) => self.sum(scope, env, binary, ty),
             Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
-                self.tail = tail;
                 self.eval(scope, env, expr, ty)
             }
             Expr::Reference(inner) if inner.mutability.is_some() => match self.eval(scope, env, &inner.expr, None)? {
@@ -178,40 +173,14 @@ impl Types<'_> {
                     ty.and_then(|ty| self.known(ty)).filter(|(known, _)| known.path == "&").map(|(_, args)| args[0]);
                 self.eval(scope, env, &inner.expr, ty)
             }
-            Expr::Block(block) if block.label.is_none() => {
-                self.tail = tail;
-                self.block(scope, env, &block.block, ty)
-            }
-            Expr::Unary(unary) => self.unary(scope, env, expr, &unary.op, &unary.expr, ty),
-            Expr::Binary(binary) => self.binary(scope, env, expr, (&binary.left, &binary.op, &binary.right), ty),
-            Expr::Cast(cast) => {
-                let target = match (&*cast.ty, ty) {
-                    (syn::Type::Infer(_), Some(asked)) => asked,
-                    (written, _) => self.ty(scope, written),
-                };
-                let value = if self.is_literal_of(&cast.expr, target) {
-                    self.eval(scope, env, &cast.expr, Some(target))?
-                } else {
-                    self.untyped(scope, env, &cast.expr)?
-                };
-                match self.primitive_name(Some(target)).and_then(|target| cast_to(&value, target)) {
-                    Some(value) => Ok(value),
-                    None => self.no(scope, expr),
-                }
-            }
-            Expr::Range(range) => self.range(scope, env, range, ty),
+            Expr::Block(block) if block.label.is_none() => self.block(scope, env, &block.block, ty),
             Expr::Path(path) if path.qself.is_none() => self.path(scope, env, expr, &path.path, ty),
             Expr::Struct(literal) if literal.qself.is_none() => self.struct_literal(scope, env, literal, ty),
             Expr::Call(call) => self.call(scope, env, call, ty),
             Expr::MethodCall(call) => self.method(scope, env, call, ty),
             Expr::Array(array) => {
                 let elem = self.argument(ty, &ARRAYS);
-                let values: Eval<Vec<Val>> = array.elems.iter().map(|item| self.eval(scope, env, item, elem)).collect();
-                Ok(Val::Seq(values?))
-            }
-            Expr::Repeat(list) => {
-                let element = self.argument(ty, &ARRAYS);
-                self.repeated(scope, env, &list.expr, &list.len, element)
+                self.list(scope, env, array.elems.iter(), elem).map(Val::Seq)
             }
             Expr::Tuple(tuple) => {
                 let types = ty.and_then(|ty| self.known(ty)).filter(|(known, _)| known.path == "()");
@@ -226,25 +195,6 @@ impl Types<'_> {
                 Ok(if values.is_empty() { Val::Unit } else { Val::Seq(values) })
             }
             Expr::Macro(call) => self.macro_call(scope, env, expr, &call.mac, ty),
-            Expr::If(branch) => {
-                let Some((_, other)) = &branch.else_branch else { return self.no(scope, expr) };
-                let bound = self.condition(scope, env, &branch.cond)?;
-                self.tail = tail;
-                match bound {
-                    Some(bound) => self.block(scope, &with(env, &bound), &branch.then_branch, ty),
-                    None => self.eval(scope, env, other, ty),
-                }
-            }
-            Expr::Match(choice) => {
-                let (bound, body) = self.arm(scope, env, choice)?;
-                self.tail = tail;
-                self.eval(scope, &with(env, &bound), body, ty)
-            }
-            Expr::Return(ret) if tail => match &ret.expr {
-                Some(value) => self.eval(scope, env, value, ty),
-                None => Ok(Val::Unit),
-            },
-            Expr::Field(access) => self.member_value(scope, env, access),
             _ => self.no(scope, expr),
         }
     }
@@ -298,7 +248,6 @@ impl Types<'_> {
                 Some(Fields::Unit) => Ok(Val::Struct(id, Vec::new())),
                 _ => self.no(scope, expr),
             },
-            Some(Target::Generated(..)) => self.no(scope, expr),
             None => self.unknown(scope, expr, path),
         }
     }
@@ -335,8 +284,7 @@ impl Types<'_> {
                 self.item_type(scope, item).map(|id| Target::Member(id, name))
             }
             Resolution::Foreign(path) => Some(Target::Foreign(path)),
-            Resolution::Unresolved(_) => self.of_root(scope, path),
-            Resolution::Primitive(_) => None,
+            Resolution::Unresolved(_) | Resolution::Primitive(_) => None,
         }
     }
 
@@ -388,9 +336,7 @@ impl Types<'_> {
             return self.no(scope, expr);
         }
         self.depth += 1;
-        let alone = std::mem::take(&mut self.alone);
         let result = run(self);
-        self.alone = alone;
         self.depth -= 1;
         result
     }
@@ -482,8 +428,6 @@ pub(super) enum Target {
     Itself(TypeId),
     /// A variant or associated item of a type.
     Member(TypeId, String),
-    /// An associated item of the type that a custom resource's derive makes of this spec.
-    Generated(ItemRef, String),
     /// Something of another crate.
     Foreign(Vec<String>),
 }

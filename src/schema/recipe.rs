@@ -27,21 +27,10 @@ pub enum Recipe {
 /// One change of a schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edit {
-    /// The way to the object that changes.
-    pub place: Vec<Step>,
-    /// Without such an object nothing happens; else the code panics.
-    pub lenient: bool,
+    /// A boolean becomes the object that means the same, as `Schema::ensure_object` does it; else nothing happens to it.
+    pub ensure: bool,
     /// What is done to the object.
     pub change: Change,
-}
-
-/// One step on the way into a schema.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    /// `Schema::ensure_object`: a boolean becomes the object that means the same.
-    Ensure,
-    /// `get_mut("key")`
-    Key(String),
 }
 
 /// A change of a JSON object.
@@ -158,27 +147,17 @@ impl Edit {
             Change::Insert(key, value) => (key, Some(value.run(graph, generator))),
             Change::Remove(key) => (key, None),
         };
-        let object = self.place.iter().try_fold(value, |value, step| step.follow(value)).and_then(Value::as_object_mut);
-        match (object, change) {
+        if self.ensure
+            && let Value::Bool(all) = value
+        {
+            let mut schema = Schema::from(*all);
+            schema.ensure_object();
+            *value = schema.to_value();
+        }
+        match (value.as_object_mut(), change) {
             (Some(object), (key, Some(value))) => drop(object.insert(key.clone(), value)),
             (Some(object), (key, None)) => drop(object.remove(key)),
-            (None, _) => assert!(self.lenient, "the schema has no object at the place that its code changes"),
-        }
-    }
-}
-
-impl Step {
-    fn follow<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
-        match self {
-            Step::Key(key) => value.get_mut(key),
-            Step::Ensure => {
-                if let Value::Bool(all) = value {
-                    let mut schema = Schema::from(*all);
-                    schema.ensure_object();
-                    *value = schema.to_value();
-                }
-                Some(value)
-            }
+            (None, _) => assert!(!self.ensure, "the schema has no object that its code changes"),
         }
     }
 }

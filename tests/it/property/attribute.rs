@@ -117,10 +117,15 @@ impl World {
     pub(super) fn constant(&mut self, from: usize, leaf: &'static Leaf) -> String {
         let module = self.any_module();
         let name = format!("LIMIT_{}", self.number());
-        let value = self.pick(&["5", "1 << 4", "7 * 3", "(100 - 1) / 2", "19 % 10"]);
+        let value = self.pick(&["5", "7 * 3", "(100 - 1) - 2"]);
         let keyword = if self.chance(80) { "const" } else { "static" };
         self.item(module, Node::part(format!("pub {keyword} {name}: {} = {value};\n", leaf.text)));
-        let path = self.path(from, module, &name);
+        self.path(from, module, &name)
+    }
+
+    /// The same, where the place has the type of the constant.
+    pub(super) fn sum(&mut self, from: usize, leaf: &'static Leaf) -> String {
+        let path = self.constant(from, leaf);
         match self.below(4) {
             0 => format!("{path} + 1"),
             1 => format!("({path} - 1)"),
@@ -373,12 +378,10 @@ impl World {
         }
         let module = self.any_module();
         let (text, value) = (self.text(module, ty), self.value(module, ty, 3)?);
-        let body = match self.below(12) {
+        let body = match self.below(8) {
             0 => format!("let value: {text} = {value};\n    value"),
-            1 => format!("return {value};"),
-            2 => format!("if 1 < 2 {{ {value} }} else {{ unreachable!() }}"),
-            3 => format!("{{ {value} }}"),
-            4..=7 => self.longer_body(module, ty, &text, value)?,
+            1 => format!("{{ {value} }}"),
+            2..=3 => self.made(module, ty, value)?,
             _ => value,
         };
         let constant = if body == "true" || body == "false" { "const " } else { "" };
@@ -386,43 +389,18 @@ impl World {
         Some(self.path(from, module, &name))
     }
 
-    /// Statements that make a value: early returns, builders, and what is filled.
-    fn longer_body(&mut self, module: usize, ty: &Ty, text: &str, value: String) -> Option<String> {
+    /// A value that a function of its type makes, given some fields, or one of the module.
+    fn made(&mut self, module: usize, ty: &Ty, value: String) -> Option<String> {
         if let Some(built) = self.built(module, ty) {
             return Some(built);
         }
-        let other = self.value(module, ty, 2)?;
-        if let Some(item) = ty.vec_item()
-            && let Some(item) = self.value(module, item, 1)
-            && self.chance(60)
-        {
-            return Some(match self.below(2) {
-                0 => format!("let mut list: {text} = {value};\n    list.push({item});\n    list"),
-                // Nothing else says the type of the item: a list of `Copy` items takes references, too.
-                _ if ["default()", "parse()", "into()"].iter().any(|end| item.contains(end)) => {
-                    format!("let mut list: {text} = Vec::new();\n    list.push({item});\n    list")
-                }
-                _ => format!("let mut list: {text} = Vec::with_capacity(2);\n    list.extend([{item}]);\n    list"),
-            });
-        }
-        if let Some((key, item)) = ty.map_entry()
-            && let Some((key, item)) = self.value(module, key, 1).zip(self.value(module, item, 1))
-            && self.chance(80)
-        {
-            return Some(match self.below(2) {
-                0 => format!("let mut map: {text} = {value};\n    map.insert({key}, {item});\n    map"),
-                _ => format!("[({key}, {item})].into()"),
-            });
-        }
-        let limit = self.constant(module, &super::ty::LEAVES[6]);
-        Some(match self.below(3) {
-            0 => format!("if {limit} > {} {{\n        return {value};\n    }}\n    {other}", self.below(30)),
-            1 => format!("match {limit} {{\n        0..=9 => {value},\n        _ => return {other},\n    }}"),
-            _ => format!("if let Some(limit) = Some({limit}) {{\n        return {value};\n    }}\n    {other}"),
-        })
+        let (name, text) = (format!("made_{}", self.number()), self.text(module, ty));
+        let function = format!("pub fn {name}(value: {text}) -> {text} {{\n    value\n}}\n\n");
+        self.item(module, Node::part(function));
+        Some(format!("{name}({value})"))
     }
 
-    /// A value of a declared struct that its own builder makes.
+    /// A value of a declared struct that its own function makes.
     fn built(&mut self, from: usize, ty: &Ty) -> Option<String> {
         let Ty::Decl(decl, arguments) = ty else { return None };
         let Decl { module, name, shape: Shape::Struct(fields), params, alias: None, .. } = self.decls[*decl].clone()
@@ -433,30 +411,20 @@ impl World {
             return None;
         }
         let number = self.number();
-        let (mut values, mut given) = (Vec::new(), Vec::new());
-        let mut declared = Vec::new();
+        let (mut values, mut given, mut declared) = (Vec::new(), Vec::new(), Vec::new());
         for (field, ty) in &fields {
             if self.chance(30) {
-                let argument = self.value(from, ty, 2)?;
-                let text = self.text(module, ty);
-                let converted = *ty == Ty::leaf("String") && self.chance(50);
-                declared.push(format!("{field}: {}", if converted { "impl Into<String>" } else { &text }));
-                values.push(if converted { format!("{field}: {field}.into()") } else { field.clone() });
-                given.push(if converted { "\"given\"".to_owned() } else { argument });
+                given.push(self.value(from, ty, 2)?);
+                declared.push(format!("{field}: {}", self.text(module, ty)));
+                values.push(field.clone());
             } else {
                 values.push(format!("{field}: {}", self.value(module, ty, 1)?));
             }
         }
-        let (field, ty) = fields[self.below(fields.len())].clone();
-        let (text, value) = (self.text(module, &ty), self.value(from, &ty, 2)?);
         let (declared, values, given) = (declared.join(", "), values.join(", "), given.join(", "));
-        let item = format!(
-            "impl {name} {{\n    pub fn new_{number}({declared}) -> Self {{\n        Self {{ {values} }}\n    }}\n\n    \
-             pub fn with_{number}(mut self, value: {text}) -> Self {{\n        self.{field} = value;\n        self\n    }}\n}}\n\n"
-        );
-        self.item(module, Node::part(item));
-        let path = self.path(from, module, &name);
-        Some(format!("{path}::new_{number}({given}).with_{number}({value})"))
+        let function = format!("pub fn new_{number}({declared}) -> Self {{\n        Self {{ {values} }}\n    }}");
+        self.item(module, Node::part(format!("impl {name} {{\n    {function}\n}}\n\n")));
+        Some(format!("{}::new_{number}({given})", self.path(from, module, &name)))
     }
 
     /// The path of a function that says when a value is left out.
@@ -493,10 +461,10 @@ impl World {
                 self.pick(&["!*value", "!value", "*value == false"]).to_owned()
             }
             Some(Kind::Integer(..)) if matches!(ty, Ty::Leaf(_)) => {
-                self.pick(&["*value == 0", "*value < 7", "*value != 3 || 1 == 2"]).to_owned()
+                self.pick(&["*value == 0", "*value == 7 || *value == 8", "*value != 3 && *value != 4"]).to_owned()
             }
             Some(Kind::Text) if matches!(ty, Ty::Leaf(_)) => {
-                self.pick(&["value.is_empty()", "value == \"a\"", "value.len() > 3"]).to_owned()
+                self.pick(&["value.is_empty()", "value == \"a\"", "!value.is_empty()"]).to_owned()
             }
             _ if facts.default && facts.ord && facts.written => {
                 let generic = format!(
