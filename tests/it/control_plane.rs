@@ -16,8 +16,16 @@ pub(crate) use process::Process;
 
 mod assets;
 pub(crate) mod audit;
+mod chaos;
+mod client;
+mod crd_server;
+mod drift;
+mod e2e;
+mod load;
 mod pki;
 mod process;
+mod rbac_server;
+mod walkthroughs;
 
 /// Ten times what a start takes on two cores.
 const START: Duration = Duration::from_secs(120);

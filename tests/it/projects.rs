@@ -1,13 +1,21 @@
 //! Generated projects, as their owners build them: format, clippy without warnings, no dependency without a use, their
 //! own tests. This takes minutes, so `make test-fast` leaves it out.
 
+mod crash;
+mod engine;
+mod manager;
+mod new_release;
+pub(crate) mod oracle;
+mod property;
+mod tutorial;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::generated;
-use crate::samples::MULTI_GROUP;
+use crate::golden::samples::MULTI_GROUP;
 use crate::sandbox::{OFFLINE, Sandbox, files};
 
 /// What is unused is warned of, whatever else is an error.
@@ -201,4 +209,37 @@ fn memcached_operator() {
     let sandbox = Sandbox::new();
     sandbox.run(&format!("new memcached-operator --sample memcached --skip-git-init {OFFLINE}")).success();
     check("memcached-operator", &sandbox.path("memcached-operator"));
+}
+
+/// The counter-check of the `tests/crds.rs` that every project gets.
+#[test]
+fn a_changed_byte_of_a_crd_is_found() {
+    let project = generated::Project::generate("changed-crd");
+    let _building = generated::building();
+    let test = || project.cargo(&["test", "--locked", "--test", "crds"]).output().unwrap();
+    let output = test();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let path = project.path("config/crd/bases/cache.example.com_memcacheds.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let changed = text.replacen("maximum: 65535", "maximum: 65534", 1);
+    assert_ne!(changed, text);
+    std::fs::write(&path, changed).unwrap();
+    let output = test();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("test result: FAILED"), "{said}");
+    let place = "memcacheds.cache.example.com v1alpha1 \
+                 /spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/containerPort/maximum";
+    assert!(said.contains(&format!("{place}: types say 65535.0, files say 65534.0\n")), "{said}");
+
+    // A difference that is wanted passes, but not once it is gone.
+    let file = project.path("tests/crds.rs");
+    let source = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, source.replace("PERMITTED: &[&str] = &[]", &format!("PERMITTED: &[&str] = &[{place:?}]")))
+        .unwrap();
+    let output = test();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    std::fs::write(&path, text).unwrap();
+    assert!(!test().status.success());
 }

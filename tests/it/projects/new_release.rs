@@ -10,7 +10,7 @@ use snapbox::str;
 use crate::generated;
 use crate::sandbox::{OFFLINE, Run, Sandbox};
 
-const LOCK: &str = include_str!("../samples/memcached-operator/Cargo.lock");
+const LOCK: &str = include_str!("../../samples/memcached-operator/Cargo.lock");
 
 /// The lock file of the sample, as `cargo update` might leave it.
 fn updated(name: &str) -> String {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use snapbox::data::DataFormat;
 use snapbox::{Assert, Data};
 
-use crate::rbac_derive::{LOCK, MANIFEST, programs};
+use crate::golden::rbac_derive::{LOCK, MANIFEST, programs};
 use crate::sandbox::Sandbox;
 
 fn fixtures() -> Vec<PathBuf> {
@@ -89,7 +89,7 @@ fn scaffolds_have_no_finding() {
     }
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples");
     for sample in std::fs::read_dir(samples).unwrap().map(|entry| entry.unwrap().path()) {
-        let sandbox = crate::samples::whole(sample.file_name().unwrap().to_str().unwrap());
+        let sandbox = crate::golden::samples::whole(sample.file_name().unwrap().to_str().unwrap());
         sandbox.run("rbac lint").success().stderr("the declared permissions are those that the code uses\n");
     }
 }

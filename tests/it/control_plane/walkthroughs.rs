@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::control_plane::audit::{self, Request};
 use crate::control_plane::{ControlPlane, Process, free_ports};
-use crate::{docs, generated, http};
+use crate::golden::docs;
+use crate::{generated, http};
 
 /// Ten times what a step takes on two busy cores.
 const LIMIT: Duration = Duration::from_secs(60);

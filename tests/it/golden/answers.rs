@@ -18,7 +18,7 @@ use snapbox::data::DataFormat;
 use snapbox::{Assert, Data};
 
 use crate::generated;
-use crate::oracle::{self, Crds, Module};
+use crate::projects::oracle::{self, Crds, Module};
 
 /// Kind → its CRD as text.
 type Answer = BTreeMap<String, String>;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use self::declare::resource;
 use self::tree::Node;
-use crate::oracle::{self, Module};
+use crate::projects::oracle::{self, Module};
 
 mod attribute;
 mod declare;

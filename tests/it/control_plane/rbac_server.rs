@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::control_plane::{self, ControlPlane};
-use crate::rbac::{allowed, load};
+use crate::golden::rbac::{allowed, load};
 use crate::sandbox::{OFFLINE, Sandbox};
 
 /// What the server does with the rule of a marker, all of which is real: roles, bindings and reviews of access.

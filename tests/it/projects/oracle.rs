@@ -19,7 +19,8 @@ use memcached_sdk::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use serde_json::Value;
 
-use crate::{answers, generated};
+use crate::generated;
+use crate::golden::answers;
 
 const SEED: u64 = 0x006d_656d_6361_6368;
 const EDITS: usize = 48;

@@ -120,7 +120,7 @@ fn show(usages: &[Usage], diagnostics: &Diagnostics) -> String {
 /// the manager.
 #[test]
 fn the_sample_uses_what_its_roles_allow() {
-    let sample = crate::samples::whole("memcached-operator");
+    let sample = crate::golden::samples::whole("memcached-operator");
     let dir = sample.root();
     let (usages, diagnostics) = read(dir);
     assert!(diagnostics.is_empty(), "{}", diagnostics.render(false));
@@ -151,7 +151,7 @@ fn the_sample_uses_what_its_roles_allow() {
 /// `tests/fixtures/rbac-manager/calls.rs` calls every method of the manager that requests something.
 #[test]
 fn calls_of_the_manager() {
-    let sample = crate::samples::whole("memcached-operator");
+    let sample = crate::golden::samples::whole("memcached-operator");
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rbac-manager");
     let text = std::fs::read_to_string(fixtures.join("calls.rs")).unwrap();
     std::fs::remove_dir_all(sample.path("src")).unwrap();

@@ -7,7 +7,8 @@ use std::process::Command;
 use quote::ToTokens as _;
 use syn::visit::Visit;
 
-use crate::{generated, samples};
+use crate::generated;
+use crate::golden::samples;
 
 /// The crate leaves it to the operator's own.
 const VERSION: &str = "--features=k8s-openapi/v1_36";

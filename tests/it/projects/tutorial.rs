@@ -1,6 +1,6 @@
 //! The tutorial with its builds: the operator that a reader ends with compiles, passes its tests and has no warnings.
 
-use crate::docs::runs;
+use crate::golden::docs::runs;
 
 #[test]
 fn builds_and_tests() {

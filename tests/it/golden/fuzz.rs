@@ -2,7 +2,7 @@
 //! holds for every text holds for them.
 
 #[allow(unreachable_pub, reason = "it is a public module of the package `fuzz`")]
-#[path = "../fuzz/src/properties.rs"]
+#[path = "../../fuzz/src/properties.rs"]
 mod properties;
 
 use std::path::Path;

@@ -5,11 +5,11 @@
 
 // The shipped files, which are formatted as generated projects are.
 #[rustfmt::skip]
-#[path = "../../templates/manager/src/election/gate.rs"]
+#[path = "../../../templates/manager/src/election/gate.rs"]
 #[allow(dead_code)]
 mod gate;
 #[rustfmt::skip]
-#[path = "../../templates/manager/src/election/lease.rs"]
+#[path = "../../../templates/manager/src/election/lease.rs"]
 #[allow(dead_code)]
 mod lease;
 mod server;

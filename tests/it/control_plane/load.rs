@@ -12,7 +12,7 @@ use crate::wait;
 
 mod bench;
 // Drawn at random, and therefore tested here, where all tests are.
-#[path = "../load/src/fate.rs"]
+#[path = "../../load/src/fate.rs"]
 #[allow(dead_code)]
 mod fate;
 mod programs;

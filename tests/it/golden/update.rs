@@ -116,7 +116,7 @@ fn a_project_with_the_module_is_led_to_the_crate() {
     assert_eq!(left, ["src/manager/mine.rs"]);
     let crate_files: BTreeMap<String, String> =
         after.clone().into_iter().filter(|(path, _)| path.starts_with("manager/")).collect();
-    assert_eq!(differing(&crate_files, &crate::samples::manager()), [""; 0]);
+    assert_eq!(differing(&crate_files, &crate::golden::samples::manager()), [""; 0]);
     let manifest = &after["Cargo.toml"];
     assert!(manifest.starts_with("[workspace]\nmembers = [\"manager\"]\n\n[package]\n"), "{manifest}");
     assert!(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::{Crds, Module, compile, difference, oracle, write_locked};
-use crate::answers::{self, Compiled, Pair};
+use crate::golden::answers::{self, Compiled, Pair};
 
 /// The answers of an older pair, and where what is read differs from them. What does not compile is left out, as often as the compiler finds more of it.
 fn ask(pair: &Pair) -> (Compiled, String) {
