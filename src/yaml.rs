@@ -5,7 +5,7 @@
 //! quotes round every string that YAML 1.1 would read as something else.
 //!
 //! Where the peer's bytes would not be read back as the same value by every YAML reader (U+0085, U+2028 and U+2029, the
-//! key `<<`, `70e2024`) the string is quoted and escaped instead; `tests/it/yaml.rs` holds the whole list.
+//! key `<<`, `70e2024`) the string is quoted and escaped instead; `tests/it/golden/yaml.rs` holds the whole list.
 
 mod number;
 mod plain;

@@ -112,11 +112,11 @@ fn only_what_is_gone_is_removed() {
 fn what_is_exact_is_written_on_request() {
     let sandbox = mixed();
     sandbox.run("generate crds --engine static").code(1).stdout("").stderr(str![[r#"
-error[default-value]: default value: cannot evaluate `std::env::args()` without running code, in `Pear.spec.size`
+error[default-value]: default value: cannot evaluate `std::env::args().count() as i32` without running code, in `Pear.spec.size`
   --> src/lib.rs:18:5
    |
 18 |     std::env::args().count() as i32
-   |     ^^^^^^^^^^^^^^^^
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
    = help: use literals, constants, or functions that only return them
 1 of 3 kinds can't be written: `--exclude Pear.example.com` leaves them out, `--keep-going` writes the others
@@ -136,11 +136,11 @@ create    config/crd/bases/gateway.io_routes.yaml
 
 "#]])
         .stderr(str![[r#"
-error[default-value]: default value: cannot evaluate `std::env::args()` without running code, in `Pear.spec.size`
+error[default-value]: default value: cannot evaluate `std::env::args().count() as i32` without running code, in `Pear.spec.size`
   --> src/lib.rs:18:5
    |
 18 |     std::env::args().count() as i32
-   |     ^^^^^^^^^^^^^^^^
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
    = help: use literals, constants, or functions that only return them
 2 created
@@ -190,7 +190,7 @@ not written: `Pear.example.com`
     {
       "code": "default-value",
       "severity": "error",
-      "message": "default value: cannot evaluate `std::env::args()` without running code, in `Pear.spec.size`",
+      "message": "default value: cannot evaluate `std::env::args().count() as i32` without running code, in `Pear.spec.size`",
       "file": "src/lib.rs",
       "line": 18,
       "column": 5,
@@ -296,11 +296,11 @@ fn a_kind_whose_crd_nobody_asks_for() {
 warning[only-read]: nothing calls `crd()` of `Pear.example.com`, as is done for other kinds: it may be an API of others that is only read
 help: leave out what is only read: `--exclude Pear.example.com`
 
-error[default-value]: default value: cannot evaluate `std::env::args()` without running code, in `Pear.spec.size`
+error[default-value]: default value: cannot evaluate `std::env::args().count() as i32` without running code, in `Pear.spec.size`
   --> src/lib.rs:18:5
    |
 18 |     std::env::args().count() as i32
-   |     ^^^^^^^^^^^^^^^^
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
    = help: use literals, constants, or functions that only return them
 1 of 3 kinds can't be written: `--exclude Pear.example.com` leaves them out, `--keep-going` writes the others

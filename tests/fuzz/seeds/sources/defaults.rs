@@ -16,7 +16,8 @@ struct Spec {
 const SIZE: i32 = 3;
 
 fn size() -> i32 {
-    if SIZE > 2 { SIZE * 2 } else { 1 }
+    let twice: i32 = SIZE * 2;
+    twice - 1
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
@@ -27,8 +28,7 @@ struct Item {
 
 impl Item {
     fn new() -> Self {
-        let mut item = Self::default();
-        item.name = format!("n{}", SIZE);
-        Self { ready: true, ..item }
+        let name = format!("n{}", SIZE);
+        Self { name, ..Self::default() }
     }
 }
