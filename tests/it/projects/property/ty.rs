@@ -438,7 +438,7 @@ impl World {
         let mut arguments = Vec::new();
         for param in params {
             arguments.push(match param {
-                Param::Length => Arg::Const(self.pick(&["3", "{ 2 + 2 }", "7", "{ 1 << 4 }"]).to_owned()),
+                Param::Length => Arg::Const(self.pick(&["3", "{ 2 + 2 }", "7", "{ 4 * 4 }"]).to_owned()),
                 Param::Flag => Arg::Const(self.pick(&["true", "false"]).to_owned()),
                 Param::Type { default, written } => {
                     let ty = self.any_type(depth.saturating_sub(1));
