@@ -183,6 +183,7 @@ codes! {
     EnginesDiffer = "engines-differ", Error, "The source and the compiler give different CRDs";
     Expression = "expression", Error, "An expression in an attribute can't be evaluated without running code";
     FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
+    Fixed = "fixed", Note, "`--fix` has changed a CRD";
     ForeignType = "foreign-type", Error, "The schema of a type of another crate is not known";
     HiddenResource = "hidden-resource", Error, "A custom resource is declared where it can't be read";
     InvalidDefault = "invalid-default", Error, "A default is not a value that its schema allows";
@@ -194,7 +195,6 @@ codes! {
     ListType = "list-type", Error, "A merge strategy of a list or a map that the API server refuses";
     LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service longer than Kubernetes allows";
     MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
-    Fixed = "fixed", Note, "`--fix` has changed a CRD";
     MissingCrd = "missing-crd", Error, "The project's own crdgen leaves out a custom resource of the source";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
     MissingType = "missing-type", Error, "A schema has no type, which the API server refuses";
