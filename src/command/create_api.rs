@@ -22,7 +22,8 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     let mut draft = Draft::open(&root);
     let planned: Result<Diagnostics> = plan(&mut draft, args, term).or_else(|error| {
         let Recorded(problem) = error.downcast()?;
-        if CargoManifest::is_ahead_of_its_lock(&root) {
+        let writes = !args.write.dry_run && !args.write.check;
+        if writes && CargoManifest::is_ahead_of_its_lock(&root) {
             // A run that was interrupted after the last file has left it so.
             let found = init::fetch_dependencies(&root, term);
             term.diagnostics(&found);

@@ -83,6 +83,10 @@ fn a_lock_file_that_was_left_behind_is_brought_up_to_date() {
     let mut command = sandbox.command(CREATE);
     assert!(command.env("CARGO", "/nonexistent/cargo").output().unwrap().status.success());
     assert!(!locked());
+    for mode in ["--dry-run", "--check"] {
+        sandbox.run(&format!("{CREATE} {mode}")).code(1);
+        assert!(!locked(), "{mode}");
+    }
     let message = sandbox.run(CREATE).code(1).err();
     assert!(message.contains("API resource already exists"), "{message}");
     assert!(locked(), "{message}");
