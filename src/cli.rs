@@ -10,7 +10,9 @@ use clap_complete::Shell;
 
 use crate::crd::fix::Fixable;
 use crate::engine::Engine;
-use crate::rbac::marker;
+use crate::project::parts::LeaderElection;
+use crate::project::webhook::CertMode;
+use crate::rbac::role;
 
 /// What `--help` says about exit codes; scripts rely on them.
 const EXIT_CODES: &str = "\
@@ -36,16 +38,21 @@ pub enum Command {
     Init(InitArgs),
     /// Make a project in a new folder, with git, and on request with a whole sample operator
     New(NewArgs),
-    /// Add an API to the project
+    /// Add an API or a webhook to the project
     #[command(subcommand)]
     Create(CreateCommand),
-    /// Write the CRDs and the RBAC role from the source
+    /// Make a choice of the scaffold later, or another one
+    Edit(EditArgs),
+    /// Write the CRDs, the RBAC role and the webhook configurations from the source
     ///
     /// With --check, in a project and without naming what to write, the crate manager is compared too: `update` writes it.
     Generate(GenerateArgs),
     /// Find out which permissions the code uses
     #[command(subcommand)]
     Rbac(RbacCommand),
+    /// Change how a cluster stores the objects of a kind
+    #[command(subcommand)]
+    Migrate(MigrateCommand),
     /// Bring the crate manager of the project to this version
     Update(UpdateArgs),
     /// Print a completion script for a shell
@@ -57,8 +64,10 @@ pub enum Command {
 /// What can be created in a project.
 #[derive(Debug, Subcommand)]
 pub enum CreateCommand {
-    /// Add a custom resource type and its controller, or a controller for a built-in kind
+    /// Add a custom resource type and its controller, or a controller for a kind of Kubernetes or of another crate
     Api(CreateApiArgs),
+    /// Add webhooks to a kind of the project, of Kubernetes, or of another crate
+    Webhook(CreateWebhookArgs),
 }
 
 /// How a command writes and reports: the same for all commands that write.
@@ -136,10 +145,10 @@ pub struct ProjectArgs {
     /// The URL of the project's repository
     #[arg(long, value_name = "URL")]
     pub repo: Option<String>,
-    /// The copyright holder
+    /// The copyright holder, named in LICENSE (MIT) and at the top of every scaffolded Rust file
     #[arg(long, value_name = "NAME")]
     pub owner: Option<String>,
-    /// The license
+    /// The license, written to LICENSE
     #[arg(long, value_enum, default_value_t)]
     pub license: License,
     /// Lay out the project for several API groups
@@ -151,6 +160,9 @@ pub struct ProjectArgs {
     /// Grant a Role in each of these namespaces, and watch only there; implies --namespaced. They are not created
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub namespaces: Vec<String>,
+    /// What is switched on.
+    #[command(flatten)]
+    pub parts: PartArgs,
     /// Write Cargo.lock and download the dependencies
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
     pub fetch_deps: bool,
@@ -159,7 +171,28 @@ pub struct ProjectArgs {
     pub skip_toolchain_check: bool,
 }
 
-/// The license of a new project.
+/// The switches of a project.
+#[derive(Debug, Clone, Default, Args)]
+pub struct PartArgs {
+    /// Who makes the certificates of webhooks, once there are some [default: self]
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub webhook_cert_mode: Option<CertMode>,
+    /// How the leader is elected [default: lease]
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub leader_election: Option<LeaderElection>,
+    /// Let a Prometheus operator scrape the metrics [default: false]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub prometheus: Option<bool>,
+    /// Let only namespaces with the label `metrics: enabled` reach the metrics [default: false]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub network_policy: Option<bool>,
+    /// Serve the metrics with the certificate of the Secret metrics-server-cert, not with one that the operator makes
+    /// [default: false]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub metrics_cert: Option<bool>,
+}
+
+/// The license of a project.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum License {
     /// Apache License 2.0.
@@ -239,6 +272,9 @@ pub struct CreateApiArgs {
     /// A short name for kubectl; may be given several times
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub short_name: Vec<String>,
+    /// Where the type is; with --resource=false.
+    #[command(flatten)]
+    pub external: ExternalArgs,
     /// The name of the controller, when one kind has several [default: the kind in lower case]
     #[arg(long, value_name = "NAME")]
     pub controller_name: Option<String>,
@@ -262,6 +298,130 @@ pub struct CreateApiArgs {
     pub write: WriteArgs,
 }
 
+/// A type of another crate.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ExternalArgs {
+    /// The Rust module of a type of another crate, such as cert_manager::v1
+    #[arg(long, value_name = "MODULE")]
+    pub external_api_path: Option<String>,
+    /// The domain of the API group of that type
+    #[arg(long, value_name = "DOMAIN", requires = "external_api_path")]
+    pub external_api_domain: Option<String>,
+    /// The crate that has it, as NAME@VERSION: it becomes a dependency
+    #[arg(long, value_name = "CRATE", requires = "external_api_path")]
+    pub external_api_module: Option<String>,
+}
+
+/// `create webhook`
+#[derive(Debug, Clone, Default, Args)]
+pub struct CreateWebhookArgs {
+    /// The API group without the project's domain; of a type of Kubernetes, such as apps, or core
+    #[arg(long, default_value = "", hide_default_value = true)]
+    pub group: String,
+    /// The API version, such as v1alpha1
+    #[arg(long)]
+    pub version: String,
+    /// The kind, in PascalCase
+    #[arg(long)]
+    pub kind: String,
+    /// The plural of the kind in lower case [default: that of the API, or by the rules of English]
+    #[arg(long)]
+    pub plural: Option<String>,
+    /// Set defaults in objects that are created or updated
+    #[arg(long)]
+    pub defaulting: bool,
+    /// Allow or deny that objects are created, updated or deleted
+    #[arg(long)]
+    pub programmatic_validation: bool,
+    /// Convert objects between versions; --version is the one that is stored
+    #[arg(long)]
+    pub conversion: bool,
+    /// The versions that are converted to the stored one, separated by commas
+    #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
+    pub spoke: Vec<String>,
+    /// Where defaults are set [default: /mutate-GROUP-VERSION-KIND]
+    #[arg(long, value_name = "PATH")]
+    pub defaulting_path: Option<String>,
+    /// Where objects are validated [default: /validate-GROUP-VERSION-KIND]
+    #[arg(long, value_name = "PATH")]
+    pub validation_path: Option<String>,
+    /// Where the type is.
+    #[command(flatten)]
+    pub external: ExternalArgs,
+    /// Who makes the certificates of the webhook server [default: self]
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub webhook_cert_mode: Option<CertMode>,
+    /// Write the webhook configurations, the CRDs and the RBAC role too, as `generate` does
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
+    pub make: bool,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// `edit`
+///
+/// What the scaffold has written for the project as PROJECT records it is compared with what it would write with the other
+/// choice. A file that only the old choice has goes, if it is as it was scaffolded; one that only the new choice has is
+/// written; in the others the difference is made, and what you have changed stays. Where you have changed the same lines, nothing
+/// is written at all, and the lines are told. With a choice that PROJECT has already, files that say another one are put right.
+#[derive(Debug, Clone, Default, Args)]
+#[command(about = "Make a choice of the scaffold later, or another one")]
+pub struct EditArgs {
+    /// Grant a Role in the manager's own namespace and watch only there; false: a ClusterRole, and all namespaces
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", conflicts_with = "namespaces")]
+    pub namespaced: Option<bool>,
+    /// Grant a Role in each of these namespaces, and watch only there. They are not created
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub namespaces: Vec<String>,
+    /// The copyright holder, named in LICENSE (MIT) and at the top of every scaffolded Rust file; empty for none
+    #[arg(long, value_name = "NAME")]
+    pub owner: Option<String>,
+    /// The license, written to LICENSE
+    #[arg(long, value_enum)]
+    pub license: Option<License>,
+    /// What is switched on.
+    #[command(flatten)]
+    pub parts: PartArgs,
+    /// Write the CRDs, the RBAC role and the webhook configurations too, as `generate` does
+    #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
+    pub make: bool,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+impl ValueEnum for LeaderElection {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Lease => "The leader renews a Lease, and another one follows when it does not",
+            Self::Life => "The leader stays until its pod is gone",
+        };
+        Some(PossibleValue::new(self.as_str()).help(help))
+    }
+}
+
+impl ValueEnum for CertMode {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::Own => {
+                "The operator: it makes a CA, keeps it in a Secret, and tells the API server; nothing else is needed"
+            }
+            Self::CertManager => "cert-manager, which has to be in the cluster",
+            Self::Files => "You: the files are in the folder that `--webhook-cert-path` of the operator names",
+        };
+        Some(PossibleValue::new(self.as_str()).help(help))
+    }
+}
+
 /// `generate`
 #[derive(Debug, Clone, Args)]
 pub struct GenerateArgs {
@@ -269,7 +429,7 @@ pub struct GenerateArgs {
     #[arg(value_enum, default_value_t)]
     pub what: GenerateWhat,
     /// The name of the generated role
-    #[arg(long, value_name = "NAME", default_value = marker::ROLE)]
+    #[arg(long, value_name = "NAME", default_value = role::ROLE)]
     pub role_name: String,
     /// Leave out rules that allow nothing but what another rule of the same role allows
     #[arg(long)]
@@ -337,7 +497,7 @@ pub struct PackageArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Manifests")]
 pub struct LayoutArgs {
-    /// Put all files into this folder [default: config/crd/bases for CRDs, config/rbac for the role]
+    /// Put all files into this folder [default: config/crd/bases for CRDs, config/rbac for the role, config/webhook for webhooks]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["single_file", "stdout"])]
     pub output_dir: Option<PathBuf>,
     /// Write all of it into one file
@@ -423,18 +583,61 @@ pub enum GenerateWhat {
     Crds,
     /// rbac/role.yaml.
     Rbac,
+    /// webhook/manifests.yaml.
+    #[value(alias = "webhook")]
+    Webhooks,
 }
 
 impl GenerateWhat {
     /// Whether the CRDs are wanted.
     pub fn crds(self) -> bool {
-        self != Self::Rbac
+        matches!(self, Self::All | Self::Crds)
     }
 
     /// Whether the role is wanted.
     pub fn rbac(self) -> bool {
-        self != Self::Crds
+        matches!(self, Self::All | Self::Rbac)
     }
+
+    /// Whether the webhooks are wanted.
+    pub fn webhooks(self) -> bool {
+        matches!(self, Self::All | Self::Webhooks)
+    }
+}
+
+/// What can be migrated.
+#[derive(Debug, Subcommand)]
+pub enum MigrateCommand {
+    /// Store all objects in the version that is stored now, and forget the versions before
+    Storage(MigrateStorageArgs),
+}
+
+/// `migrate storage`
+///
+/// Rewrites the objects of a CRD one by one, without a change, so that the API server stores them in the version that its CRD
+/// names. When there is none left, that is the only one in status.storedVersions, and the others can be removed from the CRD.
+/// Works with kubectl, which has to be in PATH.
+#[derive(Debug, Clone, Args)]
+#[command(about = "Store all objects in the version that is stored now, and forget the versions before")]
+pub struct MigrateStorageArgs {
+    /// Kinds of the project, or CRDs by their name; else all kinds of the project
+    #[arg(value_name = "KIND|PLURAL.GROUP")]
+    pub kinds: Vec<String>,
+    /// Only ask the API server whether each object can be rewritten
+    #[arg(long)]
+    pub dry_run: bool,
+    /// How many objects are read at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..))]
+    pub page_size: u32,
+    /// The kubeconfig; else that of kubectl
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig; else its current one
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Report errors only
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 /// What can be found out about permissions.
@@ -461,7 +664,7 @@ pub struct DeriveArgs {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with = "output")]
     pub format: DeriveFormat,
     /// The name of the role
-    #[arg(long, value_name = "NAME", default_value = marker::ROLE)]
+    #[arg(long, value_name = "NAME", default_value = role::ROLE)]
     pub role_name: String,
     /// The code to read.
     #[command(flatten)]

@@ -9,20 +9,29 @@ use anyhow::Result;
 use clap::Parser as _;
 
 use crate::cli::{
-    Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, OutputFormat, RbacCommand, WriteArgs,
+    Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, MigrateCommand, OutputFormat, RbacCommand,
+    WriteArgs,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, sarif};
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
 use crate::plan::{Draft, RECORD, RelPath, report};
 use crate::project::Project;
+use crate::scaffold;
 use crate::term::{Term, Verbosity};
 
+mod choice;
 mod completion;
 mod create_api;
+mod create_webhook;
+mod edit;
+mod external;
 mod generate;
 mod init;
+mod manifests;
+mod migrate;
 mod new;
 mod rbac;
+mod replay;
 mod toolchain;
 mod update;
 mod usage;
@@ -48,6 +57,8 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Init(args) => args.write.clone(),
         Command::New(args) => args.write.clone(),
         Command::Create(CreateCommand::Api(args)) => args.write.clone(),
+        Command::Create(CreateCommand::Webhook(args)) => args.write.clone(),
+        Command::Edit(args) => args.write.clone(),
         Command::Generate(args) => args.write.clone(),
         Command::Update(args) => args.write.clone(),
         Command::Rbac(RbacCommand::Lint(args)) => args.write.clone(),
@@ -59,6 +70,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
             let output = if json { OutputFormat::Json } else { OutputFormat::Text };
             WriteArgs { output, ..WriteArgs::default() }
         }
+        Command::Migrate(MigrateCommand::Storage(args)) => WriteArgs { quiet: args.quiet, ..WriteArgs::default() },
         Command::Completion(_) | Command::Version(_) => WriteArgs::default(),
     };
     let mut term = Term::stdio(match write {
@@ -73,11 +85,14 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Init(args) => init::run(&args, &mut term),
         Command::New(args) => new::run(&args, &mut term),
         Command::Create(CreateCommand::Api(args)) => create_api::run(&args, &mut term),
+        Command::Create(CreateCommand::Webhook(args)) => create_webhook::run(&args, &mut term),
+        Command::Edit(args) => edit::run(&args, &mut term),
         Command::Generate(args) => generate::run(&args, &mut term),
         Command::Rbac(RbacCommand::Derive(args)) => rbac::derive(&args, &mut term),
         Command::Rbac(RbacCommand::Lint(args)) => rbac::lint(&args, &mut term),
         Command::Rbac(RbacCommand::Verify(args)) => rbac::verify(&args, &mut term),
         Command::Rbac(RbacCommand::Explain(args)) => rbac::explain(&args, &mut term),
+        Command::Migrate(MigrateCommand::Storage(args)) => migrate::storage(&args, &mut term),
         Command::Update(args) => update::run(&args, &mut term),
         Command::Completion(args) => print(&completion::script(&args), &mut term),
         Command::Version(args) => print(&version::text(&args), &mut term),
@@ -194,7 +209,14 @@ impl Report {
             let summary = report::summary(&self.changes);
             term.status(&match self.outcome {
                 // What to do is in the finding.
-                Outcome::Differs if self.diagnostics.iter().any(|found| found.code == Code::ManagerDiffers) => summary,
+                Outcome::Differs
+                    if self
+                        .diagnostics
+                        .iter()
+                        .any(|found| matches!(found.code, Code::ManagerDiffers | Code::ProjectDiffers)) =>
+                {
+                    summary
+                }
                 Outcome::Differs => format!("{summary}: run the command without `--check` to write them"),
                 Outcome::Partly if write.check => summary,
                 _ if write.dry_run => format!("{summary}: nothing was written"),
@@ -228,6 +250,16 @@ fn recorded(draft: &Draft) -> Result<Project> {
     let text = draft.read(&RelPath::new(RECORD)?)?;
     let text = text.ok_or_else(|| Problem::new("not in a project: there is no `PROJECT` file"))?;
     Ok(Project::parse(&text)?)
+}
+
+/// What is scaffolded uses the manager as a crate.
+fn refuse_module(root: &Path) -> Result<()> {
+    if scaffold::manager::is_module(root)? {
+        let problem =
+            Problem::new("the project has its manager as the module `src/manager`, and new code needs the crate");
+        return Err(problem.help("run `memcached-sdk update` first").into());
+    }
+    Ok(())
 }
 
 /// A folder for people: `.` has no name of its own.

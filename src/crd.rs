@@ -1,5 +1,6 @@
 //! Custom resources → `CustomResourceDefinition`s, one per kind with all its versions.
 
+pub mod conversion;
 pub mod description;
 pub mod fix;
 pub mod sample;
@@ -23,10 +24,11 @@ use serde_json::{Value, json};
 use self::walk::Path;
 use crate::api::{self, Api, Scale};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::k8s::kind_name;
 use crate::parallel;
 use crate::schema::release::Change;
 use crate::schema::{self, Failure, Places};
-use crate::source::{SourceTree, kind_name};
+use crate::source::SourceTree;
 
 /// A CRD and the name of its file.
 #[derive(Debug, Clone, PartialEq)]
@@ -416,8 +418,8 @@ fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefiniti
     });
     CustomResourceDefinitionVersion {
         additional_printer_columns: some(api, &columns.collect::<Vec<_>>()),
-        deprecated: api.deprecated.is_some().then_some(true),
-        deprecation_warning: api.deprecated.clone().flatten(),
+        deprecated: api.deprecated.then_some(true),
+        deprecation_warning: api.deprecation_warning.clone(),
         name: api.version.clone(),
         schema: Some(CustomResourceValidation { open_api_v3_schema: schema }),
         selectable_fields: (!selectable.is_empty()).then_some(selectable),

@@ -173,6 +173,8 @@ codes! {
     AuditLine = "audit-line", Warning, "A line of an audit log that is no event";
     CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
     CompileFailed = "compile-failed", Error, "The compiler could not be asked for a CRD";
+    ConversionNone = "conversion-none", Error, "Versions of a custom resource are served whose schemas differ, and nothing converts them";
+    ConversionUnknown = "conversion-unknown", Warning, "Versions of a custom resource are served whose schemas differ, and what converts them is not known";
     CrdPanic = "crd-panic", Error, "`crd()` of a compiled type panics";
     CrdSize = "crd-size", Warning, "A CRD is too big for `kubectl apply` without `--server-side`";
     DefaultValue = "default-value", Error, "The default of a field can't be evaluated without running code";
@@ -180,6 +182,9 @@ codes! {
     DeprecationWarning = "deprecation-warning", Error, "A warning of a deprecated version that the API server refuses";
     DroppedScale = "dropped-scale", Warning, "A scale subresource that kube leaves out, because the kind has no status";
     DuplicateResource = "duplicate-resource", Error, "Two types declare the same version of a custom resource";
+    DuplicateWebhook = "duplicate-webhook", Error, "Two webhooks of one configuration have the same name, or two markers name the configuration";
+    EditConflict = "edit-conflict", Error, "You have changed the lines that another choice of the scaffold would change";
+    EditKept = "edit-kept", Warning, "A file of a choice that is no longer made stays, since you have changed it";
     EnginesDiffer = "engines-differ", Error, "The source and the compiler give different CRDs";
     Expression = "expression", Error, "An expression in an attribute can't be evaluated without running code";
     FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
@@ -205,6 +210,7 @@ codes! {
     OnlyRead = "only-read", Warning, "A kind that can't be written may be an API of others that is only read";
     Pattern = "pattern", Error, "A regular expression that Go, and so the API server, can't compile";
     PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
+    ProjectDiffers = "project-differs", Warning, "A file of the scaffold says another choice than `PROJECT`";
     RbacAllow = "rbac-allow", Warning, "A comment that allows a finding says no reason, or there is no such finding";
     RbacElsewhere = "rbac-elsewhere", Warning, "A request that goes to another cluster, or perhaps to another namespace than the operator's";
     RbacEscalation = "rbac-escalation", Warning, "A permission to get other permissions: `bind`, `escalate` or `impersonate`";
@@ -246,6 +252,11 @@ codes! {
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";
     ValidationRule = "validation-rule", Error, "A validation rule that the API server refuses";
     VersionConflict = "version-conflict", Error, "Versions of a custom resource contradict each other";
+    WebhookDeadlock = "webhook-deadlock", Warning, "A webhook that is asked about the objects of its own operator";
+    WebhookMarker = "webhook-marker", Error, "The arguments of a webhook's marker make no webhook";
+    WebhookRule = "webhook-rule", Warning, "A webhook that the API server refuses, or asks about nothing";
+    WebhookUnmarked = "webhook-unmarked", Warning, "A handler of a webhook that no marker names, so nothing asks it";
+    WebhookUnserved = "webhook-unserved", Warning, "The marker of a webhook that no handler serves";
 }
 
 impl fmt::Display for Code {

@@ -5,6 +5,7 @@ use crate::diagnostic::Problem;
 pub mod cargo_toml;
 pub mod container;
 pub mod kustomization;
+pub mod merge;
 pub mod rust;
 pub mod scaffold_marker;
 

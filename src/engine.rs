@@ -5,6 +5,7 @@
 
 mod cargo;
 mod compare;
+mod crd_calls;
 mod dump;
 mod helper;
 mod kinds;
@@ -21,6 +22,7 @@ use std::process::ExitStatus;
 use serde_json::Value;
 
 use self::cargo::Cargo;
+pub use self::crd_calls::crd_calls;
 use self::dump::Answer as Printed;
 use self::kinds::{Kind, Metadata};
 pub use self::reason::{is_for_the_compiler, listed};

@@ -15,9 +15,11 @@ pub mod scaffold;
 pub mod api;
 pub mod crd;
 pub mod engine;
+pub mod k8s;
 pub mod rbac;
 pub mod schema;
 pub mod source;
+pub mod webhook;
 
 pub mod diagnostic;
 pub mod parallel;

@@ -69,20 +69,6 @@ impl Plan {
     pub fn ops(&self) -> &BTreeMap<RelPath, FileOp> {
         &self.ops
     }
-
-    /// Whether it says nothing about any file.
-    pub fn is_empty(&self) -> bool {
-        self.ops.is_empty()
-    }
-
-    /// Everything but [`RECORD`], and the record alone: for a command that has to do something between the two.
-    pub fn split_record(mut self) -> (Plan, Plan) {
-        let record = self.ops.split_off(&RelPath(RECORD.to_owned()));
-        let (record, rest): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            record.into_iter().partition(|(path, _)| path.as_str() == RECORD);
-        self.ops.extend(rest);
-        (self, Plan { ops: record })
-    }
 }
 
 /// The virtual tree that a command writes to: reads fall through to the disk, every change is only recorded,
@@ -91,12 +77,24 @@ impl Plan {
 pub struct Draft {
     root: PathBuf,
     ops: BTreeMap<RelPath, FileOp>,
+    /// There is no disk below it.
+    imagined: bool,
 }
 
 impl Draft {
     /// A draft of changes below `root`, which need not exist yet.
     pub fn open(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), ops: BTreeMap::new() }
+        Self { root: root.to_path_buf(), ops: BTreeMap::new(), imagined: false }
+    }
+
+    /// A draft of files that nobody writes, below which there is nothing.
+    pub fn imagined() -> Self {
+        Self { root: PathBuf::new(), ops: BTreeMap::new(), imagined: true }
+    }
+
+    /// Whether nobody writes it.
+    pub fn is_imagined(&self) -> bool {
+        self.imagined
     }
 
     /// The folder that paths are relative to.
@@ -180,6 +178,9 @@ impl Draft {
     }
 
     fn disk(&self, path: &RelPath) -> anyhow::Result<Option<String>> {
+        if self.imagined {
+            return Ok(None);
+        }
         match std::fs::read(path.below(&self.root)) {
             Ok(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text)),

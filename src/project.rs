@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Problem;
@@ -17,12 +16,15 @@ mod comments;
 pub mod ident;
 pub mod name;
 mod parse;
+pub mod parts;
 mod plural;
 pub mod resource;
+pub mod webhook;
 
 pub use resource::{Controllers, Resource, ResourceApi};
 
 use name::{ControllerName, Domain, Namespace, ProjectName};
+use parts::Parts;
 
 /// The layout of the projects that we write.
 pub const LAYOUT: &str = "rust.memcached-sdk.dev/v1";
@@ -57,6 +59,8 @@ pub struct Project {
     pub owner: Option<String>,
     /// The SPDX expression of the licence, kept below `plugins`.
     pub license: Option<String>,
+    /// What is switched on of what every project has, kept below `plugins`.
+    pub parts: Parts,
     /// The resources in the order in which they were made.
     pub resources: Vec<Resource>,
     /// Fields that we don't know, kept.
@@ -77,6 +81,7 @@ impl Project {
             repo: None,
             owner: None,
             license: None,
+            parts: Parts::default(),
             resources: Vec::new(),
             unknown: Map::new(),
         }
@@ -89,12 +94,6 @@ impl Project {
             Problem::new("not in a project: there is no `PROJECT` file here or in a folder above")
                 .help("change to the project's folder, or make a project with `memcached-sdk init`")
         })
-    }
-
-    /// Reads the PROJECT file in `root`.
-    pub fn load(root: &Path) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(root.join(RECORD)).context("cannot read `PROJECT`")?;
-        Ok(Self::parse(&text)?)
     }
 
     /// Whether a PROJECT file is one of kubebuilder, operator-sdk or the like.
@@ -134,7 +133,7 @@ impl Project {
 
     /// The name of the Cargo package.
     pub fn package(&self) -> String {
-        ident::package(&self.name)
+        ident::package(self.name.as_str())
     }
 
     /// The resource with the same group, version and kind.
@@ -167,9 +166,11 @@ impl Project {
             external: _,
             module,
             path,
+            namespaced,
             webhooks,
             unknown,
         } = resource;
+        entry.namespaced = namespaced;
         entry.plural = plural;
         entry.api = api.or(entry.api.take());
         let default_name = entry.default_controller_name(self.multigroup);
@@ -179,6 +180,14 @@ impl Project {
         entry.webhooks = webhooks.or(entry.webhooks.take());
         entry.unknown.extend(unknown);
         Ok(())
+    }
+
+    /// Records the webhooks of a resource, which need not have types or controllers here.
+    pub fn add_webhooks(&mut self, resource: Resource) {
+        match self.resources.iter_mut().find(|other| other.same_gvk(&resource)) {
+            Some(entry) => entry.webhooks = resource.webhooks,
+            None => self.resources.push(resource),
+        }
     }
 
     fn check(&self, new: &Resource, force: bool) -> Result<(), Problem> {

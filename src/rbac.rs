@@ -3,7 +3,7 @@
 //! Markers are what is declared (see [`crate::rbac::marker`]); the rooms below say what the code uses and what an
 //! operator has requested, and compare.
 
-pub mod allow;
+pub(crate) mod allow;
 pub mod audit;
 mod check;
 pub mod declared;
@@ -11,10 +11,12 @@ pub mod derive;
 pub mod environment;
 pub mod lint;
 pub mod marker;
+pub mod role;
 mod rule;
 pub mod scope;
 mod usage;
 
-pub(crate) use self::rule::needed;
-pub use self::rule::{Permission, PolicyRule, REQUEST_VERBS, Target, URL_VERBS};
-pub use self::usage::{Scope, Usage};
+pub use self::check::markers;
+pub use self::rule::{Permission, PolicyRule, Target};
+pub(crate) use self::rule::{REQUEST_VERBS, REVIEWS, URL_VERBS, is_discovery, needed};
+pub use self::usage::{RequestScope, Usage};

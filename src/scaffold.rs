@@ -1,7 +1,6 @@
 //! Project + resource → files and edits; the only room that knows the templates.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::Result;
 
@@ -12,17 +11,69 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml::{self, Dependency, Section};
 use crate::edit::{container, kustomization, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
+use crate::project::parts::{LeaderElection, Parts};
 
 pub(crate) mod context;
 pub(crate) mod manager;
 mod rustfmt;
 mod template;
+pub(crate) mod webhook;
 
-/// Everything of a project but its PROJECT file, and without any API.
+/// Everything of a project but its PROJECT file and the manager, and without any API.
 pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("init", context)?, if_exists)?;
-    found.extend(manager::files(draft, if_exists == IfExists::Overwrite)?);
+    found.extend(put(draft, licenses(context)?, IfExists::Skip)?);
     Ok(found)
+}
+
+/// Switches on what the project has chosen of what the scaffold leaves commented out.
+pub(crate) fn parts(draft: &mut Draft, parts: Parts) -> Result<()> {
+    let default = "config/default/kustomization.yaml";
+    let mut uncomment =
+        |path: &str, block: &str| draft.edit(&RelPath::new(path)?, |text| kustomization::uncomment(text, block));
+    if parts.prometheus {
+        uncomment(default, "- ../prometheus")?;
+    }
+    if parts.network_policy {
+        uncomment(default, "- ../network-policy")?;
+    }
+    if parts.metrics_cert {
+        uncomment(default, "- path: cert_metrics_manager_patch.yaml\n  target:\n    kind: Deployment")?;
+        let check = "patches:\n- path: monitor_tls_patch.yaml\n  target:\n    kind: ServiceMonitor";
+        uncomment("config/prometheus/kustomization.yaml", check)?;
+    }
+    if parts.leader_election == LeaderElection::Life {
+        uncomment(default, "components:\n- ../components/leader-for-life")?;
+        draft.edit(&RelPath::new("Cargo.toml")?, |text| {
+            cargo_toml::add_feature(text, Section::Dependencies, "manager", "leader-for-life")
+        })?;
+    }
+    Ok(())
+}
+
+/// A Rust file as it is written, where rustfmt can be run.
+pub(crate) fn formatted(path: &RelPath, text: &str) -> String {
+    match template::is_rust(path.as_str()).then(|| rustfmt::format(text)) {
+        Some(Formatted::Yes(text)) => text,
+        Some(Formatted::No) | None => text.to_owned(),
+    }
+}
+
+/// The text of the license, or of both that the user may choose from.
+fn licenses(context: &ProjectContext) -> Result<Vec<Rendered>> {
+    let files = match context.license.as_str() {
+        "Apache-2.0" => &[("LICENSE-APACHE", "LICENSE")] as &[_],
+        "MIT" => &[("LICENSE-MIT", "LICENSE")],
+        "MIT OR Apache-2.0" => &[("LICENSE-APACHE", "LICENSE-APACHE"), ("LICENSE-MIT", "LICENSE-MIT")],
+        _ => &[],
+    };
+    let texts = template::render("license", context)?.into_iter();
+    Ok(texts
+        .filter_map(|text| {
+            let (_, path) = files.iter().find(|(name, _)| *name == text.path)?;
+            Some(Rendered { path: (*path).to_owned(), ..text })
+        })
+        .collect())
 }
 
 /// The type of a resource, or of one further version of it, with what belongs to it in config/.
@@ -82,6 +133,10 @@ const TEST_DEPENDENCIES: [(Section, Dependency); 3] = [
     ),
 ];
 
+/// What the tests on a real API server use besides.
+const SERVER_TEST_DEPENDENCIES: [(Section, Dependency); 1] =
+    [(Section::DevDependencies, Dependency { features: &["macros", "time"], ..dependency("tokio", "1") })];
+
 const fn dependency(name: &'static str, version: &'static str) -> Dependency<'static> {
     Dependency { name, version, default_features: true, features: &[] }
 }
@@ -94,11 +149,18 @@ fn depend(draft: &mut Draft, dependencies: &[(Section, Dependency)]) -> Result<(
     Ok(())
 }
 
+/// The crate of a type from elsewhere.
+pub(crate) fn depend_on(draft: &mut Draft, name: &str, version: &str) -> Result<()> {
+    let dependency = Dependency { name, version, default_features: true, features: &[] };
+    let manifest = RelPath::new("Cargo.toml")?;
+    draft.edit(&manifest, |text| cargo_toml::add_dependency(text, Section::Dependencies, &dependency))
+}
+
 /// What a new controller does.
 pub(crate) enum Controller<'a> {
     /// Watches an API of the project; the user writes the rest.
     Plain(&'a ControllerContext),
-    /// Watches a type of Kubernetes; the user writes the rest.
+    /// Watches a type of Kubernetes or of another crate; the user writes the rest.
     Builtin(&'a BuiltinContext),
     /// Runs an image.
     DeployImage(&'a DeployImageContext),
@@ -116,6 +178,10 @@ pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool
     let mut found = put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?;
     found.extend(put(draft, template::render("mock", context)?, IfExists::Skip)?);
     depend(draft, &TEST_DEPENDENCIES)?;
+    if !matches!(controller, Controller::Builtin(_)) {
+        found.extend(put(draft, template::render("control-plane", context)?, IfExists::Skip)?);
+        depend(draft, &SERVER_TEST_DEPENDENCIES)?;
+    }
     let ControllerContext { resource, controller_snake, controller_dir, controller_mod, .. } = context;
     if controller_dir.is_empty() {
         module(draft, "src/controller.rs", controller_snake)?;
@@ -167,9 +233,9 @@ fn overlay(lower: Vec<Rendered>, upper: Vec<Rendered>) -> Vec<Rendered> {
 fn put(draft: &mut Draft, files: Vec<Rendered>, if_exists: IfExists) -> Result<Diagnostics> {
     let mut unformatted = Vec::new();
     for Rendered { path, text } in files {
-        let is_rust = Path::new(&path).extension().is_some_and(|extension| extension == "rs");
+        let formatted = (template::is_rust(&path) && !draft.is_imagined()).then(|| rustfmt::format(&text));
         let path = RelPath::new(path)?;
-        let text = match is_rust.then(|| rustfmt::format(&text)) {
+        let text = match formatted {
             Some(Formatted::Yes(text)) => text,
             Some(Formatted::No) => {
                 unformatted.push(format!("`{path}`"));

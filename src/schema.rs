@@ -10,7 +10,8 @@ pub mod release;
 
 pub(crate) mod k8s;
 
-mod eval;
+mod derived;
+mod linked;
 mod place;
 pub(crate) mod recipe;
 mod slot;

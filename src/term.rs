@@ -61,7 +61,8 @@ impl Term {
     }
 
     /// A terminal of a test: writes go to `out` and `err`, answers come from `input`.
-    pub fn with(
+    #[cfg(test)]
+    fn with(
         out: impl Write + 'static,
         err: impl Write + 'static,
         input: impl BufRead + 'static,
@@ -77,11 +78,6 @@ impl Term {
             reader: Reader::Program,
             interactive,
         }
-    }
-
-    /// Whether questions can be asked.
-    pub fn is_interactive(&self) -> bool {
-        self.interactive
     }
 
     /// How much is said.

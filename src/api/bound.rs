@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 
 use quote::ToTokens;
-use serde_derive_internals::Derive as SerdeDerive;
-use serde_derive_internals::ast::{self, Data};
+use serde_derive_internals::ast::Data;
+use serde_derive_internals::{Derive as SerdeDerive, ast};
 use syn::visit::Visit;
 use syn::{Item, Type as SynType, WherePredicate};
 
+use crate::schema::known;
+use crate::schema::known::Kind;
 use crate::source::{ItemRef, Resolution};
 
-use super::container::generics;
+use super::items::generics;
 use super::serde_type::serde_type;
 use super::types::{Scope, Types};
 
@@ -18,8 +20,8 @@ impl Types<'_> {
     /// Whether the impl that schemars derives can prove that a field implements `Serialize`: only then it writes the
     /// default, whatever the type arguments turn out to be.
     ///
-    /// `said` are bounds that attributes add.
-    pub(super) fn provable(&self, scope: &Scope, field: &ast::Field<'_>, said: &[WherePredicate]) -> Provable {
+    /// `added` are bounds that attributes add.
+    pub(super) fn provable(&self, scope: &Scope, field: &ast::Field<'_>, added: &[WherePredicate]) -> Provable {
         if scope.generics.is_empty() {
             return Provable::Yes;
         }
@@ -32,7 +34,7 @@ impl Types<'_> {
             let (name, bound) = match param {
                 syn::GenericParam::Type(param) => {
                     let name = param.ident.to_string();
-                    let bound = self.bound_by_serialize(scope, generics, &name, said);
+                    let bound = self.bound_by_serialize(scope, generics, &name, added);
                     (name, bound)
                 }
                 syn::GenericParam::Const(param) => (param.ident.to_string(), Some(true)),
@@ -66,12 +68,12 @@ impl Types<'_> {
         scope: &Scope,
         generics: &syn::Generics,
         name: &str,
-        said: &[WherePredicate],
+        added: &[WherePredicate],
     ) -> Option<bool> {
         let mut bounds = Vec::new();
         let param = generics.type_params().find(|param| param.ident == name)?;
         bounds.extend(&param.bounds);
-        for predicate in generics.where_clause.iter().flat_map(|clause| &clause.predicates).chain(said) {
+        for predicate in generics.where_clause.iter().flat_map(|clause| &clause.predicates).chain(added) {
             match predicate {
                 syn::WherePredicate::Type(predicate) => match &predicate.bounded_ty {
                     SynType::Path(path) if path.path.is_ident(name) => bounds.extend(&predicate.bounds),
@@ -133,10 +135,21 @@ impl Types<'_> {
             }
         }
         match self.resolve(scope, path) {
-            Resolution::Foreign(path) if path.join("::") == "std::marker::PhantomData" => Some(true),
-            Resolution::Foreign(path) if FOLLOW_ARGUMENTS.contains(&path.join("::").as_str()) => {
-                all(&mut arguments.into_iter())
-            }
+            Resolution::Foreign(path) => match known::lookup(&path.join("::"))?.kind {
+                Kind::Phantom => Some(true),
+                // They can be written exactly when their arguments can.
+                Kind::Option
+                | Kind::Result
+                | Kind::Vec
+                | Kind::List
+                | Kind::TreeSet
+                | Kind::HashSet
+                | Kind::TreeMap
+                | Kind::HashMap
+                | Kind::Box
+                | Kind::Reverse => all(&mut arguments.into_iter()),
+                _ => None,
+            },
             Resolution::Local(item) => {
                 let found = arguments.into_iter().map(|ty| self.is_written(scope, parameters, ty)).collect();
                 self.is_item_written(item, found)
@@ -219,21 +232,6 @@ type Parameters = BTreeMap<String, Option<bool>>;
 
 /// Crates of which no trait has a method that is called like an inherent one of std.
 const PLAIN_TRAITS: [&str; 7] = ["std", "serde", "schemars", "kube", "kube_core", "k8s_openapi", "strum"];
-
-/// Types that can be written exactly when their arguments can.
-const FOLLOW_ARGUMENTS: [&str; 11] = [
-    "std::option::Option",
-    "std::boxed::Box",
-    "std::vec::Vec",
-    "std::collections::VecDeque",
-    "std::collections::LinkedList",
-    "std::collections::BTreeSet",
-    "std::collections::HashSet",
-    "std::collections::BTreeMap",
-    "std::collections::HashMap",
-    "std::cmp::Reverse",
-    "std::result::Result",
-];
 
 fn all_written(parts: &[Option<bool>]) -> Option<bool> {
     if parts.contains(&Some(false)) {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use semver::Version;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::k8s;
 use crate::schema::k8s::{FEATURE, VERSION};
 use crate::schema::known;
 use crate::schema::release::{NEWEST, OLDEST, Package, Releases};
@@ -23,7 +24,7 @@ pub(super) enum K8s {
 
 /// The k8s-openapi that code in a module uses: its version there, and the feature that the project chooses.
 pub(super) fn k8s(tree: &SourceTree, module: ModuleId) -> K8s {
-    let (first, feature) = match tree.k8s_openapi(module) {
+    let (first, feature) = match k8s::openapi(tree, module) {
         Ok((_, _, true)) => return K8s::Linked,
         Ok((first, feature, false)) => (first, feature),
         Err(why) => return K8s::Unknown(why),
@@ -36,7 +37,7 @@ pub(super) fn k8s(tree: &SourceTree, module: ModuleId) -> K8s {
     if !first.registry {
         return K8s::Unknown("k8s-openapi does not come from a registry".to_owned());
     }
-    match tree.generated_modules("k8s-openapi", locked, feature) {
+    match k8s::modules(tree, locked, feature) {
         Some(dir) => K8s::Source(Rc::new(dir)),
         None => K8s::Unknown(format!("the sources of k8s-openapi {locked} with the feature `{feature}` are not there")),
     }

@@ -12,9 +12,12 @@ use syn::{Attribute, Item};
 use crate::diagnostic::{Code, Diagnostic, Origin};
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree, clean, relative};
 
-use super::LIST;
-use super::maker::INERT;
-use super::types::attributes;
+use super::item_attrs::INERT;
+use super::items::attributes;
+
+/// What to do about a type that can't be found.
+pub(super) const LIST: &str =
+    "declare the type in a module, or list its path in `crds` of `[package.metadata.memcached-sdk]`";
 
 /// Looks for them.
 pub(super) struct Hidden<'a> {
@@ -31,7 +34,7 @@ impl<'a> Hidden<'a> {
         let mut hidden = Self { tree, names: tree.names("CustomResource"), makers: BTreeSet::new() };
         let makers = tree.proc_macros(|text| hidden.derives(text));
         hidden.makers = makers.iter().flat_map(|name| tree.names(name)).collect();
-        tree.seek_words(&hidden.makers);
+        tree.request_words(&hidden.makers);
         hidden
     }
 
@@ -40,7 +43,7 @@ impl<'a> Hidden<'a> {
         let mut files = self.tree.unlinked_files();
         files.retain(|(_, text)| self.derives(text));
         if !files.is_empty() {
-            self.tree.seek_all();
+            self.tree.request_all();
         }
         let of_file = |(path, _): &(PathBuf, String)| {
             let item = self.tree.items().find(|item| self.may_declare(*item, path))?;
@@ -109,7 +112,7 @@ impl<'a> Hidden<'a> {
     fn unread(&self, module: ModuleId, item: &Item) -> Option<Diagnostic> {
         let of_kube = |path: &syn::Path| match self.tree.resolve_in(module, path, Namespace::Macros) {
             Resolution::Foreign(path) => {
-                path.len() > 1 && !["kube", "kube_core"].contains(&path[0].as_str()) && self.tree.knows_kube(&path[0])
+                path.len() > 1 && !["kube", "kube_core"].contains(&path[0].as_str()) && self.tree.may_derive(&path[0])
             }
             _ => false,
         };
@@ -188,7 +191,7 @@ impl<'a> Hidden<'a> {
                     error(format!("the macro `{name}!` derives `CustomResource`, and what it declares is not read"))
                 })
             }
-            Resolution::Foreign(path) if self.tree.knows_kube(&path[0]) => {
+            Resolution::Foreign(path) if self.tree.may_derive(&path[0]) => {
                 unread(format!("the macro `{name}!` is of a crate that uses kube, and may declare custom resources"))
             }
             _ => None,

@@ -5,12 +5,13 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Outcome, Usage, apply, generate, init, recorded};
+use super::{Outcome, Usage, apply, external, init, manifests, recorded, refuse_module};
 use crate::cli::CreateApiArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::builtin::{self, Builtin};
 use crate::project::name::{ControllerName, Group, Kind, Plural, ShortName, Version};
+use crate::project::resource::check_group;
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource, ResourceApi};
 use crate::scaffold::context::{BuiltinContext, ControllerContext, DeployImageContext, ResourceContext};
 use crate::scaffold::{self, Controller};
@@ -20,6 +21,7 @@ use crate::term::Term;
 pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
+    refuse_module(&root)?;
     let planned: Result<Diagnostics> = plan(&mut draft, args, term).or_else(|error| {
         let Recorded(problem) = error.downcast()?;
         let writes = !args.write.dry_run && !args.write.check;
@@ -53,11 +55,6 @@ struct Recorded(#[from] Problem);
 /// Adds the API to the project of the draft.
 pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> Result<Diagnostics> {
     let mut project = recorded(draft)?;
-    if scaffold::manager::is_module(draft.root())? {
-        let problem =
-            Problem::new("the project has its manager as the module `src/manager`, and new code needs the crate");
-        return Err(problem.help("run `memcached-sdk update` first").into());
-    }
     let mut found = Diagnostics::default();
 
     let Wanted { mut resource, builtin, api, controller } = wanted(&project, args, term)?;
@@ -75,7 +72,8 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
     project.add(resource.clone(), args.write.force).map_err(Recorded)?;
     // What is scaffolded is what the record says, also where this command adds to an entry.
     let recorded = project.find(&resource).and_then(|entry| entry.api.clone());
-    let shape = recorded.unwrap_or_else(|| ResourceApi::new(builtin.as_ref().is_none_or(|builtin| builtin.namespaced)));
+    let namespaced = builtin.as_ref().map_or(resource.namespaced, |builtin| builtin.namespaced);
+    let shape = recorded.unwrap_or_else(|| ResourceApi::new(namespaced));
 
     let context = ResourceContext::new(&project, &resource, &shape, storage);
     let control = ControllerContext::new(context.clone(), &resource, controller_name.as_ref());
@@ -87,11 +85,10 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
         found.extend(scaffold::api(draft, &context, deploy_image.as_ref(), args.write.force)?);
     }
     if controller {
-        let builtin = builtin.map(|builtin| BuiltinContext {
-            controller: control.clone(),
-            rust_type: builtin.rust_type(),
-            rust_module: builtin.module.to_owned(),
-        });
+        let builtin = builtin
+            .map(|builtin| BuiltinContext::new(&control, builtin.module, false))
+            .or_else(|| resource.path.as_ref().map(|path| BuiltinContext::new(&control, path, true)));
+        external::depend(draft, &resource)?;
         let controller = match (&deploy_image, &builtin) {
             (Some(context), _) => Controller::DeployImage(context),
             (None, Some(context)) => Controller::Builtin(context),
@@ -101,7 +98,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> 
     }
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
     if args.make {
-        found.extend(generate::manifests(draft, &project)?);
+        found.extend(manifests::manifests(draft, &project)?);
     }
     Ok(found)
 }
@@ -119,20 +116,38 @@ struct Wanted {
 
 fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wanted> {
     let group = Group::parse(&args.group).map_err(Usage)?;
+    if let Some(domain) = &project.domain {
+        check_group(&group, domain).map_err(Usage)?;
+    }
     let version = Version::parse(&args.version).map_err(Usage)?;
     let kind = Kind::parse(&args.kind).map_err(Usage)?;
-    let mut resource = Resource::new(group, project.domain.clone(), version, kind).map_err(Usage)?;
+    let mut resource =
+        Resource::new(group, external::domain(&args.external, project)?, version, kind).map_err(Usage)?;
+    external::name(&args.external, &mut resource)?;
+    if resource.external && args.resource == Some(true) {
+        let problem = Problem::new("a type of another crate is not one of this project");
+        return Err(Usage(problem.help("pass `--resource=false` with `--external-api-path`")).into());
+    }
     let api = match args.resource {
         Some(api) => api,
+        None if resource.external => false,
         None => term.confirm("Scaffold the resource?", true)?,
     };
     let mut builtin = None;
-    if !api && project.find(&resource).is_none() {
+    if resource.external {
+        resource.namespaced = args.namespaced;
+        if let Some(plural) = &args.plural {
+            resource.plural = Plural::parse(plural).map_err(Usage)?;
+        }
+    } else if !api && project.find(&resource).is_none() {
         builtin = builtin::find(&args.group, &args.version, &args.kind)?;
         let Some(builtin) = &builtin else {
             let shown = resource.display();
             return Err(Problem::new(format!("`{shown}` is neither an API of this project nor a type of Kubernetes"))
-                .help("leave out `--resource=false` to make it an API of this project")
+                .help(
+                    "leave out `--resource=false` to make it an API of this project, or name the type of another crate by \
+                     `--external-api-path`",
+                )
                 .into());
         };
         resource = Resource::builtin(builtin)?;
@@ -154,7 +169,7 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
             (None, Some(other)) => resource.plural = other.plural.clone(),
             (None, None) => {}
         }
-    } else if let Some(entry) = project.find(&resource) {
+    } else if let Some(entry) = project.find(&resource).filter(|_| !resource.external) {
         resource.plural = entry.plural.clone();
     }
     // A kind has one controller, for whichever version is stored.

@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
 
-use super::{Outcome, Usage, apply, generate, toolchain};
-use crate::cli::{InitArgs, ProjectArgs, WriteArgs};
+use super::choice::Choice;
+use super::{Outcome, Usage, apply, manifests, toolchain};
+use crate::cli::{InitArgs, License, ProjectArgs, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
@@ -49,12 +50,20 @@ pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exist
     if !args.skip_toolchain_check {
         toolchain::check()?;
     }
-    let mut found = scaffold::project(draft, &ProjectContext::new(&project), if_exists)?;
-    draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), if_exists);
+    let mut found = scaffold(draft, &project, if_exists)?;
+    found.extend(scaffold::manager::files(draft, if_exists == IfExists::Overwrite)?);
     if let Some(long) = project.name.check_length() {
         found.push(long);
     }
-    found.extend(generate::manifests(draft, &project)?);
+    found.extend(manifests::manifests(draft, &project)?);
+    Ok(found)
+}
+
+/// What is of the user once, and PROJECT.
+pub(super) fn scaffold(draft: &mut Draft, project: &Project, if_exists: IfExists) -> Result<Diagnostics> {
+    let found = scaffold::project(draft, &ProjectContext::new(project), if_exists)?;
+    scaffold::parts(draft, project.parts)?;
+    draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), if_exists);
     Ok(found)
 }
 
@@ -69,27 +78,44 @@ fn project(root: &Path, args: &ProjectArgs, domain: &str) -> Result<Project> {
         ProjectName::from_folder(&folder.to_string_lossy()).map_err(Usage)?
     };
     let domain = Domain::parse(args.domain.as_deref().unwrap_or(domain)).map_err(Usage)?;
-    let text = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
-    for (flag, value) in [("--repo", &args.repo), ("--owner", &args.owner)] {
-        if value.as_deref().is_some_and(|value| value.chars().any(|c| c.is_control() || c == '"' || c == '\\')) {
-            let problem =
-                Problem::new(format!("invalid `{flag}`: quotes, backslashes and control characters are not allowed"));
-            return Err(Usage(problem).into());
-        }
-    }
     let mut project = Project::new(name, Some(domain));
     project.multigroup = args.multigroup;
-    for namespace in &args.namespaces {
-        let namespace = Namespace::parse(namespace).map_err(Usage)?;
-        if !project.namespaces.contains(&namespace) {
-            project.namespaces.push(namespace);
+    project.namespaces = namespaces(&args.namespaces)?;
+    project.namespaced = args.namespaced || !project.namespaces.is_empty();
+    project.repo = args.repo.as_deref().map(|repo| words("--repo", repo)).transpose()?.flatten();
+    project.owner = args.owner.as_deref().map(|owner| words("--owner", owner)).transpose()?.flatten();
+    project.license = license(args.license);
+    for choice in Choice::of_parts(&args.parts) {
+        choice.make(&mut project);
+    }
+    Ok(project)
+}
+
+/// The namespaces that are named, each once.
+pub(super) fn namespaces(names: &[String]) -> Result<Vec<Namespace>> {
+    let mut namespaces = Vec::new();
+    for name in names {
+        let namespace = Namespace::parse(name).map_err(Usage)?;
+        if !namespaces.contains(&namespace) {
+            namespaces.push(namespace);
         }
     }
-    project.namespaced = args.namespaced || !project.namespaces.is_empty();
-    project.repo = text(&args.repo);
-    project.owner = text(&args.owner);
-    project.license = Some(args.license.spdx().to_owned()).filter(|license| !license.is_empty());
-    Ok(project)
+    Ok(namespaces)
+}
+
+/// A text that stands in files of several formats; `None` for an empty one.
+pub(super) fn words(flag: &str, text: &str) -> Result<Option<String>> {
+    if text.chars().any(|c| c.is_control() || c == '"' || c == '\\') {
+        let problem =
+            Problem::new(format!("invalid `{flag}`: quotes, backslashes and control characters are not allowed"));
+        return Err(Usage(problem).into());
+    }
+    Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
+}
+
+/// The SPDX expression of a license.
+pub(super) fn license(license: License) -> Option<String> {
+    Some(license.spdx().to_owned()).filter(|license| !license.is_empty())
 }
 
 /// A project is never laid over another one, not even with `--force`: its record would be lost.

@@ -9,17 +9,19 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::generate::{cluster_wide, features, own_project, scope, selection};
+use super::generate::{features, own_project, selection};
+use super::manifests::{cluster_wide, scope};
 use super::{Outcome, Usage as Misuse};
 use crate::cli::{DataFormat, DeriveArgs, DeriveFormat, ExplainArgs, FeatureArgs, PackageArgs};
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
+use crate::k8s;
 use crate::plan::Draft;
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::derive::{self, Doubt, Question, propose};
 use crate::rbac::environment::Environment;
-use crate::rbac::marker::{self as rbac_marker, RbacMarker};
-use crate::rbac::scope::Scope as Home;
-use crate::rbac::{PolicyRule, REQUEST_VERBS, Scope, Target, Usage};
+use crate::rbac::marker::RbacMarker;
+use crate::rbac::scope::OperatorScope;
+use crate::rbac::{PolicyRule, REQUEST_VERBS, RequestScope, Target, Usage};
 use crate::source::{self, marker};
 use crate::source::{Packages, Pending, SourceTree};
 use crate::term::Term;
@@ -105,7 +107,7 @@ struct Code {
     /// There is a PROJECT file.
     is_project: bool,
     /// Where the operator works.
-    home: Home,
+    home: OperatorScope,
     /// The manager can elect a leader for life.
     leader_for_life: bool,
     usages: Vec<Usage>,
@@ -125,7 +127,7 @@ impl Code {
         let project = own_project(&packages.root)?;
         let home = match &project {
             Some(project) => scope(&Draft::open(&packages.root), project)?,
-            None => Home { own: NAMESPACE.to_owned(), ..Home::default() },
+            None => OperatorScope { own: NAMESPACE.to_owned(), ..OperatorScope::default() },
         };
         let mut code = Self {
             root: std::path::absolute(&packages.root)?,
@@ -146,7 +148,7 @@ impl Code {
         let question = Question { program: asked.program.map(source::crate_name), environment };
         let mut programs = BTreeSet::new();
         for (member, features) in packages.members.iter().zip(&selections) {
-            let (mut tree, wrong) = SourceTree::load_below(&packages.root, &member.dir, features, &Pending::default())?;
+            let (mut tree, wrong) = k8s::load_below(&packages.root, &member.dir, features, &Pending::default())?;
             code.note(&wrong);
             programs.extend(tree.programs().map(str::to_owned));
             if question.program.as_ref().is_none_or(|program| tree.programs().any(|found| found == program)) {
@@ -181,7 +183,7 @@ impl Code {
         self.found.extend(doubts.iter().map(Diagnostic::from).collect());
         self.doubts.extend(doubts);
         self.note(&read);
-        let ((markers, diagnostics), read) = tree.settle(rbac_marker::markers);
+        let ((markers, diagnostics), read) = tree.settle(crate::rbac::markers);
         let others = others(tree, question);
         self.markers.extend(markers.into_iter().filter(|marker| !others.contains(&*marker.origin.path)));
         self.of_markers.extend(diagnostics);
@@ -251,10 +253,10 @@ fn object(usage: &Usage) -> Value {
     let mut object = json!({
         "verb": usage.permission.verb,
         "scope": match &usage.scope {
-            Scope::Cluster => "cluster",
-            Scope::Own => "own",
-            Scope::Namespace(_) => "namespace",
-            Scope::Namespaced => "namespaced",
+            RequestScope::Cluster => "cluster",
+            RequestScope::Own => "own",
+            RequestScope::Namespace(_) => "namespace",
+            RequestScope::Namespaced => "namespaced",
         },
         "call": usage.call,
         "file": &*usage.origin.path,
@@ -268,7 +270,7 @@ fn object(usage: &Usage) -> Value {
         }
         Target::Url(url) => object["url"] = json!(url),
     }
-    if let Scope::Namespace(name) = &usage.scope {
+    if let RequestScope::Namespace(name) = &usage.scope {
         object["namespace"] = json!(name);
     }
     if let Some(role) = usage.role {
@@ -282,10 +284,10 @@ fn line(usage: &Usage) -> String {
     let (line, column) = usage.origin.line_column();
     let target = &usage.permission.target;
     let place = match &usage.scope {
-        Scope::Cluster => "cluster-wide".to_owned(),
-        Scope::Own => "in the namespace of the operator".to_owned(),
-        Scope::Namespace(name) => format!("in the namespace `{name}`"),
-        Scope::Namespaced => "in any namespace".to_owned(),
+        RequestScope::Cluster => "cluster-wide".to_owned(),
+        RequestScope::Own => "in the namespace of the operator".to_owned(),
+        RequestScope::Namespace(name) => format!("in the namespace `{name}`"),
+        RequestScope::Namespaced => "in any namespace".to_owned(),
     };
     let (verb, call, path) = (&usage.permission.verb, &usage.call, &usage.origin.path);
     format!("{path}:{line}:{column}: {verb} {target} {place}: {call}\n")

@@ -1,7 +1,7 @@
 //! Additions to the user's Cargo.toml with `toml_edit`, which keeps comments, order and layout. What is there is never
 //! taken away or set anew: a dependency keeps its version, its source and its features.
 
-use toml_edit::{Array, ArrayOfTables, Decor, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::EditError;
 
@@ -114,106 +114,6 @@ pub fn add_workspace(text: &str, member: &str) -> Result<String, EditError> {
     })
 }
 
-/// Adds the dependencies of another Cargo.toml that are `wanted` and not there, also those of tests and of one platform;
-/// and to those that are there the features that they lack, if these are `needed`. Nothing else of them changes.
-pub fn add_missing(
-    text: &str,
-    other: &str,
-    wanted: impl Fn(&str) -> bool,
-    needed: impl Fn(&str) -> bool,
-) -> Result<String, EditError> {
-    edit(text, "add by hand what the manager needs, as in the Cargo.toml of a new project", |document| {
-        let other: DocumentMut = other.parse().ok()?;
-        for path in dependency_tables(&other) {
-            for (name, item) in table_at(&other, &path)?.iter().filter(|(name, _)| wanted(name)) {
-                add_or_complete(document, &path, name, item, &needed)?;
-            }
-        }
-        Some(())
-    })
-}
-
-/// Where the document has tables of dependencies that a project of ours can have.
-fn dependency_tables(document: &DocumentMut) -> Vec<Vec<String>> {
-    let of = |section: Section| vec![section.key().to_owned()];
-    let platforms = document.get("target").and_then(Item::as_table_like).into_iter().flat_map(TableLike::iter);
-    let mut paths = vec![of(Section::Dependencies)];
-    paths.extend(
-        platforms.map(|(platform, _)| ["target", platform, Section::Dependencies.key()].map(str::to_owned).to_vec()),
-    );
-    paths.push(of(Section::DevDependencies));
-    paths.retain(|path| table_at(document, path).is_some());
-    paths
-}
-
-fn table_at<'a>(document: &'a DocumentMut, path: &[String]) -> Option<&'a dyn TableLike> {
-    path.iter().try_fold(document.as_item(), |item, key| item.get(key))?.as_table_like()
-}
-
-/// Adds the dependency to the table at `path`; or, to the one that is there or among the usual dependencies, its features.
-fn add_or_complete(
-    document: &mut DocumentMut,
-    path: &[String],
-    name: &str,
-    item: &Item,
-    needed: impl Fn(&str) -> bool,
-) -> Option<()> {
-    let usual = [Section::Dependencies.key().to_owned()];
-    let is_for_tests = path == [Section::DevDependencies.key()];
-    let features = item.get("features").and_then(Item::as_array).into_iter().flatten();
-    let features: Vec<&str> = features.filter_map(Value::as_str).filter(|feature| needed(feature)).collect();
-    for place in [path, &usual] {
-        let Some(local) = local_name(document, table_at(document, place), name) else { continue };
-        let missing = missing_features(document, table_at(document, place)?.get(&local)?, &local, &features);
-        if missing.is_empty() {
-            return Some(());
-        }
-        // What tests need is not for the program.
-        if !(is_for_tests && place == usual) {
-            let dependency = table_at_mut(document, place)?.get_mut(&local)?;
-            return add_features(dependency, &missing);
-        }
-    }
-    let table = table_at_mut(document, path)?;
-    if table.contains_key(name) {
-        return None;
-    }
-    insert_sorted(table, name, item.clone());
-    Some(())
-}
-
-/// The table at `path`, made where it is missing; `None` when something else is there.
-fn table_at_mut<'a>(document: &'a mut DocumentMut, path: &[String]) -> Option<&'a mut dyn TableLike> {
-    let (last, parents) = path.split_last()?;
-    let place = document.get(Section::Dependencies.key()).and_then(Item::as_table).and_then(Table::position);
-    let mut table: &mut dyn TableLike = document.as_table_mut();
-    for key in parents {
-        let new = || {
-            let mut table = Table::new();
-            table.set_implicit(true);
-            Item::Table(table)
-        };
-        table = table.entry(key).or_insert_with(new).as_table_like_mut()?;
-    }
-    let new = || {
-        let mut table = Table::new();
-        table.set_position(place);
-        Item::Table(table)
-    };
-    table.entry(last).or_insert_with(new).as_table_like_mut()
-}
-
-/// Those of the features that the dependency lacks, here and in the workspace's table when that is in the same file.
-fn missing_features<'a>(document: &DocumentMut, dependency: &Item, name: &str, features: &[&'a str]) -> Vec<&'a str> {
-    let inherited = dependency.get("workspace").and_then(Item::as_bool) == Some(true);
-    let shared = document.get("workspace").and_then(|workspace| workspace.get("dependencies")?.get(name));
-    let places = [Some(dependency), shared.filter(|_| inherited)];
-    let has = |feature: &str| places.iter().flatten().any(|place| has_features(place, &[feature]));
-    // Crates that have a feature `full` mean all but what is for tests.
-    let full = has("full");
-    features.iter().copied().filter(|feature| !has(feature) && (!full || *feature == "test-util")).collect()
-}
-
 /// The key under which the table has the crate: its name, or another that `package` leads from, here or in the
 /// workspace's table when that is in the same file.
 fn local_name(document: &DocumentMut, table: Option<&dyn TableLike>, name: &str) -> Option<String> {
@@ -279,23 +179,6 @@ pub fn record_verified(text: &str, releases: &[String]) -> Result<String, EditEr
                 insert_feature(array, array.len(), release);
             }
         }
-        Some(())
-    })
-}
-
-/// Adds a `[[bin]]` target, unless there is one of this name.
-pub fn add_bin(text: &str, name: &str, path: &str) -> Result<String, EditError> {
-    let help = format!("add by hand:\n[[bin]]\nname = \"{name}\"\npath = \"{path}\"");
-    edit(text, &help, |document| {
-        let bins = document.entry("bin").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
-        let bins = bins.as_array_of_tables_mut()?;
-        if bins.iter().any(|bin| bin.get("name").and_then(Item::as_str) == Some(name)) {
-            return Some(());
-        }
-        let mut bin = Table::new();
-        bin.insert("name", name.into());
-        bin.insert("path", path.into());
-        bins.push(bin);
         Some(())
     })
 }
@@ -555,54 +438,11 @@ mod tests {
     }
 
     #[test]
-    fn missing_dependencies_and_features_are_taken_from_another_manifest() {
-        let other = "[package]\nname = \"b\"\n\n[dependencies]\nclap = \"4\"\nkube = { version = \"5\", features = [\"tls\", \"ws\"] }\ntokio = \"1\"\n\n[target.\"cfg(unix)\".dependencies]\nrustix = { version = \"1\", features = [\"time\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n";
-        let rest = "\n[target.\"cfg(unix)\".dependencies]\nrustix = { version = \"1\", features = [\"time\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n";
-        for (text, expected) in [
-            (
-                "[dependencies]\nz = \"1\"\n",
-                format!("[dependencies]\nkube = {{ version = \"5\", features = [\"tls\", \"ws\"] }}\ntokio = \"1\"\nz = \"1\"\n{rest}"),
-            ),
-            // A feature that is needed is added, another may be a choice; the version is one in any case.
-            (
-                &format!("[dependencies]\nk = {{ package = \"kube\", version = \"4\" }} # old\ntokio = \"1\"\n{rest}"),
-                format!("[dependencies]\nk = {{ package = \"kube\", version = \"4\", features = [\"ws\"] }} # old\ntokio = \"1\"\n{rest}"),
-            ),
-            (
-                &format!("[dependencies]\ntokio = \"1\"\n{rest}\n[dependencies.kube] # long\nversion = \"5\"\nfeatures = [\n    \"derive\",\n    \"x\", # mine\n]\n"),
-                format!("[dependencies]\ntokio = \"1\"\n{rest}\n[dependencies.kube] # long\nversion = \"5\"\nfeatures = [\n    \"derive\",\n    \"ws\",\n    \"x\", # mine\n]\n"),
-            ),
-            // All features but that for tests; what is among the usual dependencies serves every platform.
-            (
-                "[dependencies]\nkube = { version = \"5\", features = [\"full\"] }\nrustix = \"1\"\ntokio = { version = \"1\", features = [\"full\"] }\n",
-                "[dependencies]\nkube = { version = \"5\", features = [\"full\"] }\nrustix = { version = \"1\", features = [\"time\"] }\ntokio = { version = \"1\", features = [\"full\"] }\n\n[dev-dependencies]\ntokio = { version = \"1\", features = [\"test-util\"] }\n".to_owned(),
-            ),
-            // The workspace has the features.
-            (
-                &format!("[dependencies]\nkube.workspace = true\ntokio = \"1\"\n{rest}\n[workspace.dependencies]\nkube = {{ version = \"5\", features = [\"ws\"] }}\n"),
-                format!("[dependencies]\nkube.workspace = true\ntokio = \"1\"\n{rest}\n[workspace.dependencies]\nkube = {{ version = \"5\", features = [\"ws\"] }}\n"),
-            ),
-        ] {
-            check(|text| add_missing(text, other, |name| name != "clap", |feature| feature != "tls"), text, &expected);
-        }
-    }
-
-    #[test]
-    fn features_and_targets_are_added() {
+    fn a_feature_is_added() {
         check(
             |text| add_feature(text, Section::Dependencies, "kube", "ws"),
             "[dependencies]\nkube = { version = \"5\", features = [] }\n",
             "[dependencies]\nkube = { version = \"5\", features = [\"ws\"] }\n",
-        );
-        check(
-            |text| add_bin(text, "crdgen", "src/bin/crdgen.rs"),
-            "[package]\nname = \"a\"\n\n[[bin]]\nname = \"a\"\npath = \"src/main.rs\"\n\n[dependencies]\n",
-            "[package]\nname = \"a\"\n\n[[bin]]\nname = \"a\"\npath = \"src/main.rs\"\n\n[[bin]]\nname = \"crdgen\"\npath = \"src/bin/crdgen.rs\"\n\n[dependencies]\n",
-        );
-        check(
-            |text| add_bin(text, "a", "src/main.rs"),
-            "[package]\nname = \"a\"\n",
-            "[package]\nname = \"a\"\n\n[[bin]]\nname = \"a\"\npath = \"src/main.rs\"\n",
         );
     }
 
@@ -631,6 +471,5 @@ mod tests {
             assert_eq!((problem.message.as_str(), problem.help.as_deref()), (message, Some(help)), "{text}");
         }
         assert!(add_feature("[package]\n", Section::Dependencies, "kube", "ws").is_err());
-        assert!(add_bin("bin = 1\n", "a", "b").is_err());
     }
 }

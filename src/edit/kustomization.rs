@@ -93,6 +93,49 @@ pub fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, EditError
     })
 }
 
+/// Adds `entry`, which may have several lines, to the list at the top-level key `key`: below the line `below`, or as
+/// [`add_entry`] does where there is no such line. Nothing changes when it is there already.
+///
+/// # Errors
+///
+/// The list is not one with an entry in each line.
+pub fn add_below(text: &str, key: &str, below: &str, entry: &str) -> Result<String, EditError> {
+    super::keeping_line_endings(text, |text| {
+        let item = format!("- {entry}");
+        let wanted: Vec<&str> = item.lines().map(str::trim).collect();
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        if lines.windows(wanted.len()).any(|window| matches(window, "", &wanted)) {
+            return Ok(text.to_owned());
+        }
+        let Some(at) = lines.iter().position(|line| line.trim() == below) else { return add_entry(text, key, entry) };
+        let indent = &lines[at][..lines[at].len() - lines[at].trim_start().len()];
+        let item: String = item.lines().flat_map(|line| [indent, line, "\n"]).collect();
+        let end = if lines[at].ends_with('\n') { "" } else { "\n" };
+        Ok(format!("{}{end}{item}{}", lines[..=at].concat(), lines[at + 1..].concat()))
+    })
+}
+
+/// Adds a top-level key with a block below it at the end. Nothing changes when it is there with that block.
+///
+/// # Errors
+///
+/// The key is there with something else.
+pub fn add_key(text: &str, key: &str, block: &str) -> Result<String, EditError> {
+    super::keeping_line_endings(text, |text| {
+        // The block may have got more entries; its end is the same.
+        if block.lines().next_back().is_some_and(|last| text.lines().any(|line| line == last)) {
+            return Ok(text.to_owned());
+        }
+        if text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'))) {
+            return Err(
+                EditError::new(format!("`{key}` is there already")).help(format!("add to it by hand:\n{block}"))
+            );
+        }
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        Ok(format!("{text}{end}\n{key}:\n{block}"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,5 +193,22 @@ mod tests {
         }
         let problem = add_entry("resources: [a.yaml]\n", "resources", "n.yaml").unwrap_err();
         assert_eq!(problem.help.as_deref(), Some("add by hand:\n- n.yaml"));
+    }
+
+    #[test]
+    fn entries_go_below_their_comment() {
+        for (text, expected) in [
+            ("resources:\n- a\n# [X] below\n- b\n", "resources:\n- a\n# [X] below\n- n\n  m: 1\n- b\n"),
+            ("resources:\n  # [X] below", "resources:\n  # [X] below\n  - n\n    m: 1\n"),
+            ("resources:\n- a\n", "resources:\n- a\n- n\n  m: 1\n"),
+            ("resources:\r\n# [X] below\r\n", "resources:\r\n# [X] below\r\n- n\r\n  m: 1\r\n"),
+        ] {
+            let once = add_below(text, "resources", "# [X] below", "n\n  m: 1").unwrap();
+            assert_eq!(once, expected);
+            assert_eq!(add_below(&once, "resources", "# [X] below", "n\n  m: 1").unwrap(), once);
+        }
+        assert_eq!(add_key("a: 1", "b", "- c\n").unwrap(), "a: 1\n\nb:\n- c\n");
+        assert_eq!(add_key("b:\n- c\n", "b", "- c\n").unwrap(), "b:\n- c\n");
+        assert!(add_key("b:\n- d\n", "b", "- c\n").is_err());
     }
 }

@@ -10,7 +10,8 @@ use toml_edit::Document;
 use crate::api::{self, Api, Declared};
 use crate::crd::{self, Declaration};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get, kind_name};
+use crate::k8s::{self, kind_name};
+use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get};
 
 /// The table of `Cargo.toml` that is ours.
 const TABLE: &str = "package.metadata.memcached-sdk";
@@ -141,7 +142,7 @@ pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>
         // The list is the answer to them.
         found = doubts;
     }
-    for Declared { item, .. } in declared.into_iter().filter(|declared| tree.is_chosen(declared.item)) {
+    for Declared { item, .. } in declared.into_iter().filter(|declared| k8s::is_chosen(tree, declared.item)) {
         let kind = match kind(tree, item) {
             Ok(kind) => kind,
             Err(diagnostic) => {

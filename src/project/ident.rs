@@ -3,8 +3,6 @@
 
 use heck::ToSnakeCase as _;
 
-use super::name::ProjectName;
-
 /// Words that can't be the name of a module (strict and reserved keywords of all editions up to 2024).
 const KEYWORDS: [&str; 50] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
@@ -20,7 +18,7 @@ const DEVICES: [&str; 6] = ["aux", "con", "nul", "prn", "conin", "conout"];
 const MANAGER: &str = "manager";
 
 /// Files below `tests` that are there already, and crates that a crate of tests can't be called.
-const TAKEN_TESTS: [&str; 7] = ["alloc", "core", "crds", "mock", "proc_macro", "std", "test"];
+const TAKEN_TESTS: [&str; 8] = ["alloc", "control_plane", "core", "crds", "mock", "proc_macro", "std", "test"];
 
 /// Type names that every Rust file uses without importing them, and those that scaffolded code imports or defines: a
 /// kind of this name would be in their way.
@@ -137,11 +135,10 @@ fn usable(ident: String) -> String {
     }
 }
 
-/// The Cargo package of a project. It is the project's name, except where Cargo or rustc refuses that: a leading digit
+/// The Cargo package of the project of a name. It is the project's name, except where Cargo or rustc refuses that: a leading digit
 /// gets `operator-` in front, a reserved word or the name of a crate that the operator depends on gets `-operator`
 /// behind.
-pub fn package(project: &ProjectName) -> String {
-    let name = project.as_str();
+pub fn package(name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         format!("operator-{name}")
     } else if is_keyword(name) || TAKEN_PACKAGES.contains(&name) || DEVICES.contains(&name) {
@@ -208,7 +205,7 @@ mod tests {
             ("kube", "kube-operator"),
             ("9lives", "operator-9lives"),
         ] {
-            let package = package(&ProjectName::parse(name).unwrap());
+            let package = package(name);
             assert_eq!(package, expected);
             assert!(syn::parse_str::<syn::Ident>(&crate_name(&package)).is_ok());
         }

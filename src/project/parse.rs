@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::name::{ControllerName, Domain, Group, Kind, Namespace, Plural, ProjectName, ShortName, Version};
+use super::parts::{LeaderElection, Parts};
 use super::{Controllers, LAYOUT, Project, Resource, ResourceApi};
 use crate::diagnostic::Problem;
 
@@ -38,6 +39,12 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
         if let Some(mut own) = plugins.fields(LAYOUT)? {
             project.owner = own.string("owner")?;
             project.license = own.string("license")?;
+            project.parts = Parts {
+                leader_election: own.parsed("leaderElection", LeaderElection::parse)?.unwrap_or_default(),
+                metrics_cert: own.bool("metricsCert")?.unwrap_or_default(),
+                network_policy: own.bool("networkPolicy")?.unwrap_or_default(),
+                prometheus: own.bool("prometheus")?.unwrap_or_default(),
+            };
             for namespace in own.strings("namespaces", Namespace::parse)? {
                 if !project.namespaces.contains(&namespace) {
                     project.namespaces.push(namespace);
@@ -118,6 +125,7 @@ fn resource(entry: &mut Fields<'_>) -> Result<Resource, Problem> {
     resource.external = entry.bool("external")?.unwrap_or_default();
     resource.module = entry.string("module")?;
     resource.path = entry.string("path")?;
+    resource.namespaced = entry.bool("namespaced")?.unwrap_or(true);
     if let Some(mut api) = entry.fields("api")? {
         resource.api = Some(ResourceApi {
             crd_version: api.string("crdVersion")?.unwrap_or_else(|| "v1".to_owned()),
@@ -271,17 +279,24 @@ pub(super) fn to_value(project: &Project) -> Value {
         repo,
         owner,
         license,
+        parts,
         resources,
         unknown,
     } = project;
     let mut plugins = plugins.clone();
-    if owner.is_some() || license.is_some() || !namespaces.is_empty() {
+    if owner.is_some() || license.is_some() || !namespaces.is_empty() || *parts != Parts::default() {
         let mut own = match plugins.remove(LAYOUT) {
             Some(Value::Object(own)) => own,
             _ => Map::new(),
         };
         put(&mut own, "owner", owner.as_deref());
         put(&mut own, "license", license.as_deref());
+        let Parts { leader_election, metrics_cert, network_policy, prometheus } = *parts;
+        let elected = leader_election != LeaderElection::default();
+        put(&mut own, "leaderElection", elected.then_some(leader_election.as_str()));
+        put(&mut own, "metricsCert", metrics_cert.then_some(true));
+        put(&mut own, "networkPolicy", network_policy.then_some(true));
+        put(&mut own, "prometheus", prometheus.then_some(true));
         let namespaces: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
         put(&mut own, "namespaces", (!namespaces.is_empty()).then_some(namespaces));
         plugins.insert(LAYOUT.to_owned(), Value::Object(own));
@@ -314,6 +329,7 @@ fn resource_value(resource: &Resource) -> Value {
         external,
         module,
         path,
+        namespaced,
         webhooks,
         unknown,
     } = resource;
@@ -340,6 +356,7 @@ fn resource_value(resource: &Resource) -> Value {
     put(&mut map, "group", (!group.is_empty()).then_some(group.as_str()));
     put(&mut map, "kind", Some(kind.as_str()));
     put(&mut map, "module", module.as_deref());
+    put(&mut map, "namespaced", (!namespaced).then_some(false));
     put(&mut map, "path", path.as_deref());
     put(&mut map, "plural", (!core && *plural != kind.default_plural()).then_some(plural.as_str()));
     put(&mut map, "version", Some(version.as_str()));

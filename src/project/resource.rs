@@ -33,6 +33,8 @@ pub struct Resource {
     pub module: Option<String>,
     /// Where the types are: a Rust path.
     pub path: Option<String>,
+    /// Whether objects of a kind of another crate live in namespaces.
+    pub namespaced: bool,
     /// What PROJECT says about webhooks, kept as it is.
     pub webhooks: Option<Value>,
     /// Fields that we don't know, kept.
@@ -71,6 +73,18 @@ pub enum Controllers {
     Named(Vec<ControllerName>),
 }
 
+/// Refuses a group that the domain would be added to once more.
+pub fn check_group(group: &Group, domain: &Domain) -> Result<(), Problem> {
+    let Some(rest) = group.as_str().strip_suffix(domain.as_str()) else { return Ok(()) };
+    let short = match rest.strip_suffix('.') {
+        Some(short) => short,
+        None if rest.is_empty() => "\"\"",
+        None => return Ok(()),
+    };
+    let message = format!("the domain `{domain}` is added to the group, and `{group}` ends in it already");
+    Err(Problem::new(message).help(format!("pass `--group {short}`")))
+}
+
 impl Resource {
     /// A custom resource without types and controllers so far. A group or a domain is needed.
     pub fn new(group: Group, domain: Option<Domain>, version: Version, kind: Kind) -> Result<Self, Problem> {
@@ -90,6 +104,7 @@ impl Resource {
             external: false,
             module: None,
             path: None,
+            namespaced: true,
             webhooks: None,
             unknown: Map::new(),
         };

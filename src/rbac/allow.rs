@@ -2,12 +2,10 @@
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
-/// What such a comment says.
-pub const WORD: &str = "memcached-sdk:allow";
+pub(crate) const WORD: &str = "memcached-sdk:allow";
 
-/// A comment that allows findings.
 #[derive(Debug, Clone)]
-pub struct Allow {
+pub(crate) struct Allow {
     codes: Vec<String>,
     reason: String,
     origin: Origin,
@@ -16,7 +14,7 @@ pub struct Allow {
 
 impl Allow {
     /// The comment with this text after its slashes or its `#`, if it is one.
-    pub fn read(text: &str, origin: &Origin) -> Option<Self> {
+    pub(crate) fn read(text: &str, origin: &Origin) -> Option<Self> {
         let rest = text.trim().strip_prefix(WORD)?;
         let (codes, reason) = match rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
             Some((codes, rest)) => (codes, rest.strip_prefix(':').unwrap_or_default()),
@@ -26,8 +24,7 @@ impl Allow {
         Some(Self { codes, reason: reason.trim().to_owned(), origin: origin.clone(), used: false })
     }
 
-    /// Those in a YAML file.
-    pub fn in_yaml(file: &Origin) -> Vec<Self> {
+    pub(crate) fn in_yaml(file: &Origin) -> Vec<Self> {
         let mut all = Vec::new();
         let mut at = 0;
         for line in file.text.split_inclusive('\n') {
@@ -42,7 +39,7 @@ impl Allow {
     }
 
     /// Whether it says why this finding at this place is right.
-    pub fn allows(&self, code: Code, origin: &Origin) -> bool {
+    pub(crate) fn allows(&self, code: Code, origin: &Origin) -> bool {
         !self.reason.is_empty() && self.codes.iter().any(|named| named == code.as_str()) && self.is_beside(origin)
     }
 
@@ -69,7 +66,6 @@ impl Allow {
         })
     }
 
-    /// What is wrong with it.
     fn check(&self) -> Option<Diagnostic> {
         let known = |code: &&String| Code::ALL.iter().any(|known| known.as_str() == code.as_str());
         let form = format!("write `{WORD}(rbac-excess): why it is right`");
@@ -91,7 +87,7 @@ impl Allow {
 }
 
 /// The findings that no comment allows, and what is wrong with the comments.
-pub fn apply(found: &Diagnostics, allows: &mut [Allow]) -> Diagnostics {
+pub(crate) fn apply(found: &Diagnostics, allows: &mut [Allow]) -> Diagnostics {
     let mut left = Diagnostics::default();
     for diagnostic in found {
         let mut allowed = false;

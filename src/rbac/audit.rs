@@ -7,17 +7,17 @@ use std::io::{self, BufRead, Read as _};
 
 use serde::Deserialize;
 
-use super::declared::{Grant, Home, Reach, by_place};
+use super::declared::{Grant, GrantScope, Home, by_place};
 use super::lint::{atoms, is_seen_in_code, marker, shown};
-use super::{Permission, PolicyRule, Target, Usage};
+use super::{Permission, Target, Usage, is_discovery};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// The longest line that is read, in bytes: events hold the objects of requests, and these at most 3 MiB each.
 const LONGEST: u64 = 16 << 20;
-/// How many broken lines are told one by one.
+/// How many broken lines are reported one by one.
 const BROKEN: usize = 5;
 
-/// What of the log makes a difference.
+/// The namespaces and names that rules tell apart: others make no difference.
 #[derive(Debug, Default)]
 pub struct Relevant {
     namespaces: BTreeSet<String>,
@@ -25,11 +25,10 @@ pub struct Relevant {
 }
 
 impl Relevant {
-    /// The namespaces and names that rules tell apart.
-    pub fn of(grants: &[Grant], home: &Home) -> Self {
-        let namespaces = grants.iter().filter_map(|grant| match &grant.reach {
-            Reach::Namespace(name) => Some(name.clone()),
-            Reach::Everywhere | Reach::Own => None,
+    pub(crate) fn of(grants: &[Grant], home: &Home) -> Self {
+        let namespaces = grants.iter().filter_map(|grant| match &grant.scope {
+            GrantScope::Namespace(name) => Some(name.clone()),
+            GrantScope::Everywhere | GrantScope::Own => None,
         });
         let names = grants.iter().flat_map(|grant| grant.rule.names.iter().cloned());
         Self { namespaces: namespaces.chain(home.namespace.clone()).collect(), names: names.collect() }
@@ -38,7 +37,7 @@ impl Relevant {
 
 /// Where a request went.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum RequestNamespace {
     /// All namespaces, or what is in none.
     Cluster,
     /// One that rules tell apart.
@@ -51,12 +50,12 @@ enum Place {
 #[derive(Debug, Default)]
 pub struct Tally {
     /// How many events are about requests of the user.
-    pub events: u64,
-    /// Other users, some of them, when there is none.
-    pub others: BTreeSet<String>,
+    pub(crate) events: u64,
+    /// Some other users, when there is none.
+    pub(crate) others: BTreeSet<String>,
     /// Allowed; `true` if by the bindings that every cluster has.
-    used: BTreeMap<(Permission, Place), bool>,
-    refused: BTreeMap<(Permission, Place), Refused>,
+    used: BTreeMap<(Permission, RequestNamespace), bool>,
+    refused: BTreeMap<(Permission, RequestNamespace), Refused>,
     /// Refused by something else than the authorizer: the message, and the first line.
     otherwise: BTreeMap<String, u64>,
     broken: Vec<(u64, String)>,
@@ -110,76 +109,35 @@ struct Status {
     message: String,
 }
 
-/// A permission that a request needs besides the one of its verb.
-#[derive(Debug)]
-pub struct Implication {
-    /// When, and which.
-    pub rule: &'static str,
-    /// Who says so.
-    pub source: &'static str,
-    permissions: fn(&Event) -> Vec<Permission>,
+/// What a request needs besides what its verb and resource say. One in the name of somebody else needs `impersonate` only, see
+/// [`impersonate`]. Nothing else implies anything: a `deletecollection` needs no `delete`, an eviction no `delete pods`.
+fn implied(event: &Event) -> Vec<Permission> {
+    let of_object = |part: fn(&Object) -> &str| event.object_ref.as_ref().map_or("", part);
+    let (resource, subresource) = (of_object(|object| &object.resource), of_object(|object| &object.subresource));
+    let mut all = match event.verb.as_str() {
+        // <https://kubernetes.io/docs/reference/using-api/server-side-apply/#rbac-and-permissions>
+        "patch" | "update" if event.code() == 201 => event.same("create"),
+        // Clients fall back to `list`: <https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists>
+        "watch" if event.request_uri.contains("sendInitialEvents=true") => event.same("list"),
+        // A websocket; feature gate `AuthorizePodWebsocketUpgradeCreatePermission`:
+        // <https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/>
+        "get" if resource == "pods" && ["attach", "exec", "portforward"].contains(&subresource) => event.same("create"),
+        _ => Vec::new(),
+    };
+    // <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping>
+    if event.writes("rbac.authorization.k8s.io", "") {
+        let group = "rbac.authorization.k8s.io";
+        let both = |resource| ["escalate", "bind"].map(|verb| permission(group, resource, verb));
+        all.extend(["clusterroles", "roles"].into_iter().flat_map(both));
+    }
+    // <https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#authorization>
+    for (subresource, verb) in [("approval", "approve"), ("status", "sign")] {
+        if event.writes("certificates.k8s.io", subresource) {
+            all.push(permission("certificates.k8s.io", "signers", verb));
+        }
+    }
+    all
 }
-
-/// What requests need besides. One in the name of somebody else needs `impersonate` only, see [`impersonate`]. All others need
-/// what their verb and resource say, and nothing else: a `deletecollection` no `delete`, an eviction `create pods/eviction` and
-/// no `delete pods`, a request of a subresource nothing of the resource.
-pub const IMPLICATIONS: &[Implication] = &[
-    Implication {
-        rule: "an apply or a replacement that was answered 201 has made the object: `create`",
-        source: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#rbac-and-permissions",
-        permissions: |event| match event.verb.as_str() {
-            "patch" | "update" if event.code() == 201 => event.same("create"),
-            _ => Vec::new(),
-        },
-    },
-    Implication {
-        rule: "a watch that begins with all objects stands for `list`, which clients fall back to",
-        source: "https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists",
-        permissions: |event| {
-            let streams = event.request_uri.contains("sendInitialEvents=true");
-            if event.verb == "watch" && streams { event.same("list") } else { Vec::new() }
-        },
-    },
-    Implication {
-        rule: "a websocket to `exec`, `attach` or `portforward` of a pod is opened by `get`: `create`",
-        source: "https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/ (AuthorizePodWebsocketUpgradeCreatePermission)",
-        permissions: |event| {
-            let object = event.object_ref.as_ref().filter(|object| object.resource == "pods");
-            let opens = object.is_some_and(|object| ["attach", "exec", "portforward"].contains(&&*object.subresource));
-            if opens && event.verb == "get" { event.same("create") } else { Vec::new() }
-        },
-    },
-    Implication {
-        rule: "a role or binding that was written may have needed `escalate` or `bind`",
-        source: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping",
-        permissions: |event| {
-            if !event.writes("rbac.authorization.k8s.io", "") {
-                return Vec::new();
-            }
-            let verb = |verb: &'static str| {
-                let resources = ["clusterroles", "roles"].into_iter();
-                resources.map(move |resource| permission("rbac.authorization.k8s.io", resource, verb))
-            };
-            verb("escalate").chain(verb("bind")).collect()
-        },
-    },
-    Implication {
-        rule: "an approved certificate: `approve` of its signer",
-        source: "https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#authorization",
-        permissions: |event| {
-            let approves = event.writes("certificates.k8s.io", "approval");
-            if approves { vec![permission("certificates.k8s.io", "signers", "approve")] } else { Vec::new() }
-        },
-    },
-    Implication {
-        rule: "a signed certificate: `sign` of its signer",
-        source: "https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/#authorization",
-        permissions: |event| {
-            let signs = event.writes("certificates.k8s.io", "status");
-            if signs { vec![permission("certificates.k8s.io", "signers", "sign")] } else { Vec::new() }
-        },
-    },
-];
 
 fn permission(group: &str, resource: &str, verb: &str) -> Permission {
     Permission { target: Target::resource(group, resource), verb: verb.to_owned() }
@@ -238,17 +196,17 @@ impl Event {
             && object.is_some_and(|object| object.api_group == group && object.subresource == subresource)
     }
 
-    fn place(&self, relevant: &Relevant) -> Place {
+    fn place(&self, relevant: &Relevant) -> RequestNamespace {
         match self.object_ref.as_ref().map_or("", |object| &object.namespace) {
-            "" => Place::Cluster,
-            name if relevant.namespaces.contains(name) => Place::Namespace(name.to_owned()),
-            _ => Place::Other,
+            "" => RequestNamespace::Cluster,
+            name if relevant.namespaces.contains(name) => RequestNamespace::Namespace(name.to_owned()),
+            _ => RequestNamespace::Other,
         }
     }
 }
 
 /// The full name of a user: `NAMESPACE/NAME` is a service account.
-pub fn user_name(text: &str) -> String {
+pub(crate) fn user_name(text: &str) -> String {
     match text.split_once('/') {
         Some((namespace, name)) if !text.contains(':') => format!("system:serviceaccount:{namespace}:{name}"),
         _ => text.to_owned(),
@@ -256,13 +214,13 @@ pub fn user_name(text: &str) -> String {
 }
 
 /// A service account as `NAMESPACE/NAME`.
-pub fn account_of(user: &str) -> Option<String> {
+pub(crate) fn account_of(user: &str) -> Option<String> {
     let (namespace, name) = account(user)?;
     Some(format!("{namespace}/{name}"))
 }
 
 /// The namespace of a service account.
-pub fn namespace_of(user: &str) -> Option<&str> {
+pub(crate) fn namespace_of(user: &str) -> Option<&str> {
     Some(account(user)?.0)
 }
 
@@ -317,8 +275,8 @@ impl Tally {
         let acting = event.impersonated_user.as_ref().unwrap_or(&event.user);
         let impersonates = event.impersonated_user.is_some() && event.user.username == user;
         if acting.username != user && !impersonates {
-            let told = self.events == 0 && self.others.len() < BROKEN && !event.user.username.is_empty();
-            if told && event.user.username.starts_with("system:serviceaccount:") {
+            let is_news = self.events == 0 && self.others.len() < BROKEN && !event.user.username.is_empty();
+            if is_news && event.user.username.starts_with("system:serviceaccount:") {
                 self.others.insert(event.user.username.clone());
             }
             return;
@@ -326,7 +284,7 @@ impl Tally {
         self.events += 1;
         if impersonates {
             for permission in event.impersonated_user.iter().flat_map(impersonate) {
-                self.used.insert((permission, Place::Cluster), false);
+                self.used.insert((permission, RequestNamespace::Cluster), false);
             }
             return;
         }
@@ -351,20 +309,19 @@ impl Tally {
             }
             _ => {
                 self.use_it(permission, place.clone(), event);
-                let implied = IMPLICATIONS.iter().flat_map(|implication| (implication.permissions)(event));
-                for permission in implied.collect::<Vec<_>>() {
+                for permission in implied(event) {
                     self.use_it(narrowed(permission, relevant), place.clone(), event);
                 }
             }
         }
     }
 
-    fn use_it(&mut self, permission: Permission, place: Place, event: &Event) {
+    fn use_it(&mut self, permission: Permission, place: RequestNamespace, event: &Event) {
         let by_system = event.annotation(REASON).contains("Binding \"system:");
         *self.used.entry((permission, place)).or_insert(true) &= by_system;
     }
 
-    fn refuse(&mut self, permission: Permission, place: Place, line: u64) {
+    fn refuse(&mut self, permission: Permission, place: RequestNamespace, line: u64) {
         self.refused.entry((permission, place)).or_insert(Refused { count: 0, line }).count += 1;
     }
 }
@@ -434,7 +391,7 @@ impl Verification<'_> {
 
     /// What was refused, and what was allowed by others than the declared rules.
     fn missing(&self, tally: &Tally, found: &mut Diagnostics) {
-        let mut missing: BTreeMap<(Target, Place), (BTreeSet<&str>, String)> = BTreeMap::new();
+        let mut missing: BTreeMap<(Target, RequestNamespace), (BTreeSet<&str>, String)> = BTreeMap::new();
         for ((permission, place), refused) in &tally.refused {
             let first = match refused.count {
                 1 => format!("refused in {}:{}", self.log, refused.line),
@@ -456,7 +413,7 @@ impl Verification<'_> {
         }
     }
 
-    fn lacking(&self, target: &Target, place: &Place, verbs: &BTreeSet<&str>, why: &str) -> Diagnostic {
+    fn lacking(&self, target: &Target, place: &RequestNamespace, verbs: &BTreeSet<&str>, why: &str) -> Diagnostic {
         let of = |usage: &&Usage| {
             usage.permission.target.to_string() == target.to_string() && verbs.contains(usage.permission.verb.as_str())
         };
@@ -464,14 +421,14 @@ impl Verification<'_> {
         let all: Vec<&str> = verbs.iter().copied().collect();
         let namespace = match (usage, place) {
             (Some(usage), _) => self.home.namespace(&usage.scope),
-            (None, Place::Namespace(name)) if !self.home.confined.is_empty() => name.clone(),
+            (None, RequestNamespace::Namespace(name)) if !self.home.confined.is_empty() => name.clone(),
             (None, _) => String::new(),
         };
         let call = usage.map(|usage| format!(" by `{}`", usage.call)).unwrap_or_default();
         let message = format!("`{} {target}` was requested{call} and {why}", all.join(","));
         let help = if self.by_hand {
             format!("add to a role:\n{}", super::lint::rule(target, &all))
-        } else if *place == Place::Other && self.is_granted_somewhere(target, &all) {
+        } else if *place == RequestNamespace::Other && self.is_granted_somewhere(target, &all) {
             format!(
                 "the operator may do so in `{}`: add the other namespace to `namespaces` in PROJECT, and run `memcached-sdk generate`",
                 self.home.confined.join("`, `")
@@ -491,16 +448,18 @@ impl Verification<'_> {
             })
     }
 
-    fn is_granted(&self, permission: &Permission, place: &Place) -> bool {
+    fn is_granted(&self, permission: &Permission, place: &RequestNamespace) -> bool {
         self.grants.iter().any(|grant| grant.rule.grants(permission) && self.reaches(grant, place))
     }
 
-    fn reaches(&self, grant: &Grant, place: &Place) -> bool {
-        match (&grant.reach, place) {
-            (Reach::Everywhere, _) => true,
-            (Reach::Own, Place::Namespace(name)) => self.home.namespace.as_ref().is_none_or(|own| own == name),
-            (Reach::Own, Place::Other) => self.home.namespace.is_none(),
-            (Reach::Namespace(one), Place::Namespace(other)) => one == other,
+    fn reaches(&self, grant: &Grant, place: &RequestNamespace) -> bool {
+        match (&grant.scope, place) {
+            (GrantScope::Everywhere, _) => true,
+            (GrantScope::Own, RequestNamespace::Namespace(name)) => {
+                self.home.namespace.as_ref().is_none_or(|own| own == name)
+            }
+            (GrantScope::Own, RequestNamespace::Other) => self.home.namespace.is_none(),
+            (GrantScope::Namespace(one), RequestNamespace::Namespace(other)) => one == other,
             _ => false,
         }
     }
@@ -534,32 +493,18 @@ impl Verification<'_> {
     }
 }
 
-/// What every user of a cluster may do, by `system:basic-user`, `system:discovery` and `system:public-info-viewer`.
+/// What every user of a cluster may do, by `system:basic-user` and the roles of discovery.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles>
 fn is_everybodys(permission: &Permission) -> bool {
-    let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<String>>();
-    let discovery = PolicyRule {
-        urls: list(&[
-            "/api",
-            "/api/*",
-            "/apis",
-            "/apis/*",
-            "/healthz",
-            "/livez",
-            "/openapi",
-            "/openapi/*",
-            "/readyz",
-            "/version",
-            "/version/",
-        ]),
-        verbs: list(&["get"]),
-        ..PolicyRule::default()
-    };
-    let reviews = PolicyRule {
-        groups: list(&["authentication.k8s.io", "authorization.k8s.io"]),
-        resources: list(&["selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews"]),
-        verbs: list(&["create"]),
-        ..PolicyRule::default()
-    };
-    discovery.grants(permission) || reviews.grants(permission)
+    match &permission.target {
+        Target::Resource { group, resource, .. } => {
+            permission.verb == "create"
+                && matches!(group.as_str(), "authentication.k8s.io" | "authorization.k8s.io")
+                && matches!(
+                    resource.as_str(),
+                    "selfsubjectaccessreviews" | "selfsubjectreviews" | "selfsubjectrulesreviews"
+                )
+        }
+        Target::Url(path) => is_discovery(&permission.verb, path),
+    }
 }

@@ -9,8 +9,9 @@ use super::marker::{self, RbacMarker};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::project::builtin::{self, Builtin};
 use crate::project::name;
-use crate::rbac::{REQUEST_VERBS, URL_VERBS};
-use crate::source::marker::nearest;
+use crate::rbac::{REQUEST_VERBS, REVIEWS, URL_VERBS};
+use crate::source::SourceTree;
+use crate::source::marker::{RBAC, nearest};
 
 /// What the server asks besides, about objects that a request refers to.
 const OTHER_VERBS: [&str; 7] = ["approve", "attest", "bind", "escalate", "impersonate", "sign", "use"];
@@ -35,14 +36,17 @@ const UNLISTED: [(&str, &str); 6] = [
     ("", "users"),
     ("certificates.k8s.io", "signers"),
 ];
-/// Resources without a namespace that can only be created.
-const REVIEWS: [(&str, &str); 2] =
-    [("authentication.k8s.io", "tokenreviews"), ("authorization.k8s.io", "subjectaccessreviews")];
-
 static BUILTINS: LazyLock<Vec<Builtin>> = LazyLock::new(builtin::all);
 
-/// Findings about the markers of a package.
-pub(super) fn check(markers: &[RbacMarker]) -> Diagnostics {
+/// The markers of a package, and what is wrong with them.
+pub fn markers(tree: &SourceTree) -> (Vec<RbacMarker>, Diagnostics) {
+    let (markers, mut diagnostics) = tree.markers(&[RBAC]);
+    let markers: Vec<_> = markers.iter().map(RbacMarker::from).collect();
+    diagnostics.extend(check(&markers));
+    (markers, diagnostics)
+}
+
+fn check(markers: &[RbacMarker]) -> Diagnostics {
     let mut findings = Diagnostics::default();
     for marker in markers {
         let mut check = Check { marker, findings: Vec::new() };
@@ -320,7 +324,7 @@ impl<'a> Check<'a> {
 pub(crate) fn is_cluster_wide(groups: &[String], plural: &str) -> bool {
     let in_groups = |group: &str| groups.iter().any(|had| core(had) == group);
     let mut found = BUILTINS.iter().filter(|builtin| builtin.plural == plural && in_groups(builtin.group)).peekable();
-    let review = REVIEWS.iter().any(|(group, name)| *name == plural && in_groups(group));
+    let review = REVIEWS.iter().any(|(group, _, name, namespaced)| *name == plural && !namespaced && in_groups(group));
     review || (found.peek().is_some() && found.all(|builtin| !builtin.namespaced))
 }
 

@@ -10,29 +10,28 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::account::Account;
-use super::{Permission, PolicyRule, Scope, Target, Usage, check};
+use super::{Permission, PolicyRule, RequestScope, Target, Usage, check};
 use crate::diagnostic::{Origin, Problem};
-use crate::rbac::marker::{self, RbacMarker};
+use crate::rbac::marker::RbacMarker;
+use crate::rbac::role::ROLE;
 use crate::yaml;
 
 /// A rule that the operator has.
 #[derive(Debug, Clone)]
 pub struct Grant {
-    /// What it allows.
-    pub rule: PolicyRule,
-    /// Where.
-    pub reach: Reach,
+    pub(crate) rule: PolicyRule,
+    pub(crate) scope: GrantScope,
     /// The marker, or the rule in the file of a role.
-    pub origin: Origin,
+    pub(crate) origin: Origin,
     /// The name of a role that is written by hand; `None` for a marker.
-    pub role: Option<String>,
+    pub(crate) role: Option<String>,
     /// The role is one of every cluster: it is not for the operator to change what it allows.
-    pub is_given: bool,
+    pub(crate) is_given: bool,
 }
 
 /// Where a rule holds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
+pub enum GrantScope {
     /// In all namespaces, and for what is in none.
     Everywhere,
     /// In the namespace that the operator itself is in.
@@ -44,39 +43,38 @@ pub enum Reach {
 /// Where the operator lives.
 #[derive(Debug, Clone, Default)]
 pub struct Home {
-    /// Its namespace, if that is known.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// The namespaces that it is confined to; none means all.
-    pub confined: Vec<String>,
+    pub(crate) confined: Vec<String>,
     /// It reads objects of all namespaces, so that what it does in theirs is not done in its own alone.
-    pub works_everywhere: bool,
+    pub(crate) works_everywhere: bool,
     /// Group and plural of the custom kinds that are in no namespace.
-    pub cluster_wide: BTreeSet<(String, String)>,
+    pub(crate) cluster_wide: BTreeSet<(String, String)>,
 }
 
 impl Home {
-    /// The reach of a rule in a namespace; `system` is what kustomizations replace.
-    pub fn reach(&self, namespace: &str) -> Reach {
+    /// Where a rule in a namespace holds; `system` is what kustomizations replace.
+    pub(crate) fn scope(&self, namespace: &str) -> GrantScope {
         match namespace {
-            "" | "system" => Reach::Own,
-            name if self.namespace.as_deref() == Some(name) => Reach::Own,
-            name => Reach::Namespace(name.to_owned()),
+            "" | "system" => GrantScope::Own,
+            name if self.namespace.as_deref() == Some(name) => GrantScope::Own,
+            name => GrantScope::Namespace(name.to_owned()),
         }
     }
 
     /// The namespace that a marker has to name for a request; empty where the operator works.
-    pub fn namespace(&self, scope: &Scope) -> String {
+    pub(crate) fn namespace(&self, scope: &RequestScope) -> String {
         let own = || self.namespace.clone().unwrap_or_else(|| "system".to_owned());
         let named = match scope {
-            Scope::Cluster | Scope::Namespaced => return String::new(),
-            Scope::Own => own(),
-            Scope::Namespace(name) => name.clone(),
+            RequestScope::Cluster | RequestScope::Namespaced => return String::new(),
+            RequestScope::Own => own(),
+            RequestScope::Namespace(name) => name.clone(),
         };
         if self.confined == [named.clone()] { String::new() } else { named }
     }
 
     /// Objects of this resource are in no namespace.
-    pub fn is_cluster_wide(&self, group: &str, resource: &str) -> bool {
+    pub(crate) fn is_cluster_wide(&self, group: &str, resource: &str) -> bool {
         let plural = resource.split('/').next().unwrap_or_default().to_owned();
         let group = group.to_owned();
         check::is_cluster_wide(std::slice::from_ref(&group), &plural) || self.cluster_wide.contains(&(group, plural))
@@ -89,13 +87,13 @@ const NAMELESS: [&str; 2] = ["create", "deletecollection"];
 impl Grant {
     /// Whether a request of the code is allowed. Which object it is about is not known, nor is a namespace that is chosen
     /// when the operator runs: for these any rule will do, but not a Role for the namespaces of all objects.
-    pub fn allows(&self, usage: &Usage, home: &Home) -> bool {
-        let in_some = self.reach != Reach::Everywhere && usage.of_object && home.works_everywhere;
+    pub(crate) fn allows(&self, usage: &Usage, home: &Home) -> bool {
+        let in_some = self.scope != GrantScope::Everywhere && usage.of_object && home.works_everywhere;
         self.matches(&usage.permission) && self.reaches(&usage.permission, &usage.scope, home) && !in_some
     }
 
     /// The same wherever it holds.
-    pub fn matches(&self, permission: &Permission) -> bool {
+    pub(crate) fn matches(&self, permission: &Permission) -> bool {
         let mut rule = self.rule.clone();
         if !NAMELESS.contains(&permission.verb.as_str()) {
             rule.names.clear();
@@ -103,13 +101,13 @@ impl Grant {
         rule.grants(permission)
     }
 
-    fn reaches(&self, permission: &Permission, scope: &Scope, home: &Home) -> bool {
-        match (&self.reach, scope) {
-            (Reach::Everywhere, _) | (_, Scope::Namespaced) | (Reach::Own, Scope::Own) => true,
-            (Reach::Own, Scope::Namespace(name)) => home.namespace.as_ref() == Some(name),
-            (Reach::Namespace(one), Scope::Namespace(other)) => one == other,
-            (Reach::Namespace(_), Scope::Own) => home.namespace.is_none(),
-            (_, Scope::Cluster) => match &permission.target {
+    fn reaches(&self, permission: &Permission, scope: &RequestScope, home: &Home) -> bool {
+        match (&self.scope, scope) {
+            (GrantScope::Everywhere, _) | (_, RequestScope::Namespaced) | (GrantScope::Own, RequestScope::Own) => true,
+            (GrantScope::Own, RequestScope::Namespace(name)) => home.namespace.as_ref() == Some(name),
+            (GrantScope::Namespace(one), RequestScope::Namespace(other)) => one == other,
+            (GrantScope::Namespace(_), RequestScope::Own) => home.namespace.is_none(),
+            (_, RequestScope::Cluster) => match &permission.target {
                 Target::Resource { group, resource, .. } => {
                     !home.confined.is_empty() && !home.is_cluster_wide(group, resource)
                 }
@@ -151,9 +149,15 @@ struct Binding {
     origin: Origin,
 }
 
+impl Binding {
+    fn scope(&self, home: &Home) -> GrantScope {
+        if self.kind == "ClusterRoleBinding" { GrantScope::Everywhere } else { home.scope(&self.namespace) }
+    }
+}
+
 impl Manifests {
     /// What `config/default` of the project in `root` applies, or `config/rbac` when there is no such folder.
-    pub fn of_project(root: &Path) -> Result<Self, Problem> {
+    pub(crate) fn of_project(root: &Path) -> Result<Self, Problem> {
         let mut manifests = Self::default();
         let mut seen = BTreeSet::new();
         for folder in ["config/default", "config/rbac"] {
@@ -164,8 +168,7 @@ impl Manifests {
         Ok(manifests)
     }
 
-    /// These files.
-    pub fn of_files(root: &Path, files: &[PathBuf]) -> Result<Self, Problem> {
+    pub(crate) fn of_files(root: &Path, files: &[PathBuf]) -> Result<Self, Problem> {
         let mut manifests = Self::default();
         for file in files {
             let bytes = std::fs::read(file)
@@ -283,7 +286,7 @@ impl Manifests {
     }
 
     /// The namespace that the operator is in, if all that is said of its accounts agrees.
-    pub fn namespace(&self) -> Option<String> {
+    pub(crate) fn namespace(&self) -> Option<String> {
         let bound = self.bindings.iter().flat_map(|binding| &binding.accounts);
         let bound = bound.filter(|account| self.accounts.is_empty() || account.is_among(&self.accounts));
         let named = self.accounts.iter().chain(bound).map(|account| &account.namespace);
@@ -292,18 +295,17 @@ impl Manifests {
     }
 
     /// Whether a flag of the operator is set somewhere.
-    pub fn has_flag(&self, flag: &str) -> bool {
+    pub(crate) fn has_flag(&self, flag: &str) -> bool {
         let set = |text: &String| text.lines().any(|line| !line.trim_start().starts_with('#') && line.contains(flag));
         self.texts.iter().any(set)
     }
 
-    /// Whether the files say who has the roles.
-    pub fn has_bindings(&self) -> bool {
+    pub(crate) fn has_bindings(&self) -> bool {
         !self.bindings.is_empty()
     }
 
     /// Whether a role of this name is bound to the operator.
-    pub fn binds(&self, role: &str) -> bool {
+    pub(crate) fn binds(&self, role: &str) -> bool {
         self.bindings.iter().any(|binding| binding.role.1 == role && self.is_of_operator(binding))
     }
 
@@ -312,21 +314,13 @@ impl Manifests {
             && binding.accounts.iter().any(|account| self.accounts.is_empty() || account.is_among(&self.accounts))
     }
 
-    /// Where a role is bound to the operator.
-    fn reaches(&self, role: (&str, &str), home: &Home) -> Vec<Reach> {
+    fn scopes(&self, role: (&str, &str), home: &Home) -> Vec<GrantScope> {
         let of_role = |binding: &&Binding| (binding.role.0.as_str(), binding.role.1.as_str()) == role;
-        let mut reaches: Vec<Reach> = self
-            .bindings
-            .iter()
-            .filter(|binding| of_role(binding) && self.is_of_operator(binding))
-            .map(|binding| match binding.kind.as_str() {
-                "ClusterRoleBinding" => Reach::Everywhere,
-                _ => home.reach(&binding.namespace),
-            })
-            .collect();
-        reaches.sort();
-        reaches.dedup();
-        reaches
+        let bindings = self.bindings.iter().filter(|binding| of_role(binding) && self.is_of_operator(binding));
+        let mut scopes: Vec<GrantScope> = bindings.map(|binding| binding.scope(home)).collect();
+        scopes.sort();
+        scopes.dedup();
+        scopes
     }
 
     /// The rules of the roles that are bound to the operator. When the files bind nothing, all roles count. Those named in
@@ -338,16 +332,16 @@ impl Manifests {
             if removed || generated.contains(&role.name) {
                 continue;
             }
-            let reaches = match (self.bindings.is_empty(), role.kind.as_str()) {
-                (true, "ClusterRole") => vec![Reach::Everywhere],
-                (true, _) => vec![home.reach(&role.namespace)],
-                (false, kind) => self.reaches((kind, &role.name), home),
+            let scopes = match (self.bindings.is_empty(), role.kind.as_str()) {
+                (true, "ClusterRole") => vec![GrantScope::Everywhere],
+                (true, _) => vec![home.scope(&role.namespace)],
+                (false, kind) => self.scopes((kind, &role.name), home),
             };
-            for reach in reaches {
+            for scope in scopes {
                 for (rule, origin) in &role.rules {
                     grants.push(Grant {
                         rule: rule.clone(),
-                        reach: reach.clone(),
+                        scope: scope.clone(),
                         origin: origin.clone(),
                         role: Some(role.name.clone()),
                         is_given: false,
@@ -368,13 +362,9 @@ impl Manifests {
             if kind != "ClusterRole" || is_declared(name) {
                 continue;
             }
-            let reach = match binding.kind.as_str() {
-                "ClusterRoleBinding" => Reach::Everywhere,
-                _ => home.reach(&binding.namespace),
-            };
             grants.extend(of_every_cluster(name).into_iter().map(|rule| Grant {
                 rule,
-                reach: reach.clone(),
+                scope: binding.scope(home),
                 origin: binding.origin.clone(),
                 role: Some(name.clone()),
                 is_given: true,
@@ -384,23 +374,23 @@ impl Manifests {
     }
 
     /// What markers declare. Roles that markers name are other people's unless a binding says that they are the operator's.
-    pub fn of_markers(&self, markers: &[RbacMarker], home: &Home) -> Vec<Grant> {
+    pub(crate) fn of_markers(&self, markers: &[RbacMarker], home: &Home) -> Vec<Grant> {
         let mut grants = Vec::new();
         for marker in markers {
             if !marker.role_name.is_empty() && !self.bindings.is_empty() && !self.binds(&marker.role_name) {
                 continue;
             }
-            let name = if marker.role_name.is_empty() { marker::ROLE } else { &marker.role_name };
-            let reaches = match marker.namespace.as_str() {
-                "" => Some(self.reaches(("ClusterRole", name), home)).filter(|reaches| !reaches.is_empty()),
-                namespace => Some(vec![home.reach(namespace)]),
+            let name = if marker.role_name.is_empty() { ROLE } else { &marker.role_name };
+            let scopes = match marker.namespace.as_str() {
+                "" => Some(self.scopes(("ClusterRole", name), home)).filter(|scopes| !scopes.is_empty()),
+                namespace => Some(vec![home.scope(namespace)]),
             };
             // Nothing binds the ClusterRole of an operator that is confined.
-            let unbound = if home.confined.is_empty() { vec![Reach::Everywhere] } else { Vec::new() };
-            for reach in reaches.unwrap_or(unbound) {
+            let unbound = if home.confined.is_empty() { vec![GrantScope::Everywhere] } else { Vec::new() };
+            for scope in scopes.unwrap_or(unbound) {
                 for rule in marker.rules() {
-                    let (reach, origin) = (reach.clone(), marker.origin.clone());
-                    grants.push(Grant { rule, reach, origin, role: None, is_given: false });
+                    let (scope, origin) = (scope.clone(), marker.origin.clone());
+                    grants.push(Grant { rule, scope, origin, role: None, is_given: false });
                 }
             }
         }
@@ -416,23 +406,6 @@ pub(super) fn by_place(grants: &[Grant]) -> Vec<Vec<&Grant>> {
         places.entry((&grant.origin.path, range.start, range.end)).or_default().push(grant);
     }
     places.into_values().collect()
-}
-
-impl PolicyRule {
-    /// As a manifest has it; what is no list of strings is empty.
-    pub fn from_json(rule: &Value) -> Self {
-        let list = |key: &str| {
-            let items = rule[key].as_array().into_iter().flatten();
-            items.filter_map(Value::as_str).map(str::to_owned).collect()
-        };
-        Self {
-            groups: list("apiGroups"),
-            resources: list("resources"),
-            names: list("resourceNames"),
-            urls: list("nonResourceURLs"),
-            verbs: list("verbs"),
-        }
-    }
 }
 
 fn string(value: &Value) -> String {
@@ -458,18 +431,9 @@ fn invalid(path: &str, error: &serde_yaml::Error, above: usize) -> Problem {
 /// The rules of a `ClusterRole` that every cluster has, if operators are bound to it.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#default-roles-and-role-bindings>
 fn of_every_cluster(role: &str) -> Vec<PolicyRule> {
-    let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
-    let allow = |group: &str, resource: &str, verb: &str| PolicyRule {
-        groups: list(&[group]),
-        resources: list(&[resource]),
-        verbs: list(&[verb]),
-        ..PolicyRule::default()
-    };
+    let allow = |group, resource, verb| PolicyRule::allowing(&Target::resource(group, resource), &[verb]);
     match role {
-        "cluster-admin" => {
-            let urls = PolicyRule { urls: list(&["*"]), verbs: list(&["*"]), ..PolicyRule::default() };
-            vec![allow("*", "*", "*"), urls]
-        }
+        "cluster-admin" => vec![allow("*", "*", "*"), PolicyRule::allowing(&Target::Url("*".to_owned()), &["*"])],
         "system:auth-delegator" => vec![
             allow("authentication.k8s.io", "tokenreviews", "create"),
             allow("authorization.k8s.io", "subjectaccessreviews", "create"),

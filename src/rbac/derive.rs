@@ -5,26 +5,27 @@
 //! methods that are called on it. What could not be followed is said, never guessed.
 
 mod calls;
-mod decides;
 mod doubt;
 mod eval;
-mod existing;
-mod expand;
 mod fields;
+mod findings;
+mod foreign;
+mod frame;
 mod index;
 mod kinds;
 mod lower;
 mod macros;
 mod manager;
+mod methods;
+mod place;
 pub mod propose;
 mod read;
 mod runs;
+mod signature;
 mod table;
 mod types;
 
-use proc_macro2::{TokenStream, TokenTree};
-
-pub use self::doubt::{Cause, Doubt};
+pub use self::doubt::Doubt;
 use self::read::Reader;
 use super::Usage;
 use super::environment::Environment;
@@ -41,7 +42,7 @@ pub struct Question {
 
 impl Question {
     /// Whether code of a module may be part of what is asked about.
-    pub fn is_about(&self, tree: &SourceTree, module: ModuleId) -> bool {
+    pub(crate) fn is_about(&self, tree: &SourceTree, module: ModuleId) -> bool {
         let is_other = |program: &String| {
             tree.is_own(module) && !tree.is_lib(module) && tree.module_path(module).first() != Some(program)
         };
@@ -58,7 +59,7 @@ pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Vec<Doubt>) {
 
 /// The same where more is known than the source.
 pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt>) {
-    if !tree.seek_code() {
+    if !tree.request_code() {
         return (Vec::new(), Vec::new());
     }
     let mut reader = Reader::new(tree, question);
@@ -67,36 +68,7 @@ pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt
 }
 
 /// Whether the manager of the project can elect a leader for life, which is a feature of its crate.
-pub fn leader_for_life(tree: &SourceTree) -> bool {
+pub(crate) fn leader_for_life(tree: &SourceTree) -> bool {
     let mut dependencies = tree.manifest().dependencies.values();
     dependencies.any(|dependency| dependency.package == manager::PACKAGE && dependency.features.contains(manager::LIFE))
-}
-
-/// Tokens that may be calls of an `Api`: `Api::…`, a method that only an `Api` has, or a plain one with its parameters.
-fn speaks_of_api(tokens: TokenStream) -> bool {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let is_punct = |token: Option<&TokenTree>, wanted: char| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted);
-    tokens.iter().enumerate().any(|(at, token)| match token {
-        TokenTree::Group(group) => speaks_of_api(group.stream()),
-        TokenTree::Ident(ident) => {
-            let name = ident.to_string();
-            let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-            let after = tokens.get(at + 1);
-            if !is_punct(before, '.') {
-                return name == "Api" && is_punct(after, ':') && is_punct(tokens.get(at + 2), ':');
-            }
-            let given = || matches!(after, Some(TokenTree::Group(group)) if names_params(group.stream()));
-            table::is_telling(&name) || (table::takes_params(&name) && given())
-        }
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
-    })
-}
-
-/// Tokens that name a type which only requests take.
-fn names_params(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => names_params(group.stream()),
-        TokenTree::Ident(ident) => table::PARAMS.iter().chain(table::EVENT_PARTS).any(|name| ident == name),
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
-    })
 }

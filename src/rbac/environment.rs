@@ -44,7 +44,7 @@ impl Environment {
     }
 
     /// Adds what a manifest says that the operator is run by.
-    pub fn deploy(&mut self, text: &str) {
+    pub(crate) fn deploy(&mut self, text: &str) {
         for (variable, item) in items(text) {
             let value = item.split_once("value: ").and_then(|(_, rest)| rest.split([' ', ',', '}']).next());
             let value = value.filter(|value| !value.is_empty() && !value.starts_with("$("));
@@ -57,17 +57,16 @@ impl Environment {
     }
 
     /// The value of a flag that the operator is run with.
-    pub fn flag(&self, flag: &str) -> Option<&str> {
+    pub(crate) fn flag(&self, flag: &str) -> Option<&str> {
         self.flags.get(flag)?.as_deref()
     }
 
     /// The value that the operator is run with.
-    pub fn value(&self, variable: &str) -> Option<&str> {
+    pub(crate) fn value(&self, variable: &str) -> Option<&str> {
         self.values.get(variable)?.as_deref()
     }
 
-    /// Adds what one manifest or template says.
-    pub fn add(&mut self, text: &str) {
+    fn add(&mut self, text: &str) {
         for (variable, item) in items(text) {
             let is_own = item.contains("fieldPath: metadata.namespace") || item.contains(".Release.Namespace");
             if is_own || item.contains("value") {
@@ -77,7 +76,7 @@ impl Environment {
     }
 
     /// Every manifest that sets the variable gives it the namespace of the pod, and one does.
-    pub fn is_own_namespace(&self, variable: &str) -> bool {
+    pub(crate) fn is_own_namespace(&self, variable: &str) -> bool {
         self.own.get(variable).copied().unwrap_or_default()
     }
 }
@@ -124,25 +123,4 @@ fn variable(line: &str) -> Option<&str> {
     let name = item.strip_prefix("name:")?.trim().trim_start_matches(['"', '\'']);
     let end = name.find(|char: char| !char.is_ascii_alphanumeric() && char != '_').unwrap_or(name.len());
     (end > 0).then(|| &name[..end])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_namespace_of_the_pod_is_told_from_others() {
-        let mut environment = Environment::default();
-        environment.add(
-            "env:\n- name: A\n  valueFrom:\n    fieldRef:\n      fieldPath: metadata.namespace\n- name: B\n  value: b\n\
-             - {name: \"C\", valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}\n\
-             - name: D\n  valueFrom:\n    fieldRef:\n      apiVersion: v1\n      fieldPath: \"metadata.namespace\"\n\
-             - name: E\n  value: {{ .Release.Namespace | quote }}\n- name: F\n  valueFrom: {fieldRef: {fieldPath: metadata.name}}\n\
-             # - name: G\n#   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}\n",
-        );
-        environment.add("  - name: D\n    value: other\n");
-        let own: Vec<&str> =
-            ["A", "B", "C", "D", "E", "F", "G"].into_iter().filter(|name| environment.is_own_namespace(name)).collect();
-        assert_eq!(own, ["A", "C", "E"]);
-    }
 }

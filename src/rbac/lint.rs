@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::declared::{Grant, Home, Reach, by_place};
+use super::declared::{Grant, GrantScope, Home, by_place};
 use super::derive::Doubt;
-use super::{Permission, PolicyRule, REQUEST_VERBS, Scope, Target, URL_VERBS, Usage};
+use super::{Permission, PolicyRule, REQUEST_VERBS, RequestScope, Target, URL_VERBS, Usage};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::rbac::marker::RbacMarker;
 
-pub mod fix;
+pub(crate) mod fix;
 
 /// What is compared.
 #[derive(Debug)]
@@ -35,33 +35,29 @@ pub struct Comparison<'a> {
 /// A permission that nothing declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
-    /// What it is about.
-    pub target: Target,
-    /// What is done, sorted.
-    pub verbs: BTreeSet<String>,
+    pub(crate) target: Target,
+    pub(crate) verbs: BTreeSet<String>,
     /// The namespace that a marker has to name; empty for all.
-    pub namespace: String,
-    /// The call that needs it which is nearest to the program.
-    pub origin: Origin,
-    /// Its name.
-    pub call: String,
+    namespace: String,
+    /// The call nearest to the program.
+    pub(crate) origin: Origin,
+    call: String,
     /// How many other calls need it.
-    pub others: usize,
+    others: usize,
     /// It is declared, but not where it is needed.
-    pub is_elsewhere: bool,
+    is_elsewhere: bool,
     /// The role of generated projects that has it.
-    pub role: Option<&'static str>,
+    pub(crate) role: Option<&'static str>,
 }
 
 impl Missing {
-    /// The marker that declares it.
-    pub fn marker(&self) -> String {
+    fn marker(&self) -> String {
         let verbs: Vec<&str> = self.verbs.iter().map(String::as_str).collect();
         marker(&self.target, &self.namespace, &verbs)
     }
 
     /// Whether markers name it, wherever they hold.
-    pub fn is_in(&self, markers: &[RbacMarker]) -> bool {
+    pub(crate) fn is_in(&self, markers: &[RbacMarker]) -> bool {
         let rules: Vec<PolicyRule> = markers.iter().flat_map(RbacMarker::rules).collect();
         self.verbs.iter().all(|verb| {
             let permission = Permission { target: self.target.clone(), verb: verb.clone() };
@@ -145,13 +141,12 @@ impl Comparison<'_> {
 
     /// Whether a marker in the same file names what a call needs that could not be followed: something that no call uses
     /// which could be.
-    pub fn is_named(&self, doubt: &Doubt) -> bool {
-        let atoms = self.grants.iter().filter(|grant| grant.role.is_none() && grant.origin.path == doubt.origin.path);
-        let atoms: Vec<_> = atoms.collect();
-        let unused = atoms.iter().flat_map(|grant| atoms_of(grant)).filter(|(_, atom)| !self.is_used(atom));
-        let verbs: BTreeSet<String> = unused.map(|(verb, _)| verb).collect();
+    pub(crate) fn is_named(&self, doubt: &Doubt) -> bool {
+        let beside = self.grants.iter().filter(|grant| grant.role.is_none() && grant.origin.path == doubt.origin.path);
+        let unused = beside.flat_map(atoms).filter(|(.., atom)| !self.is_used(atom));
+        let verbs: BTreeSet<&str> = unused.map(|(_, verb, _)| verb).collect();
         let may = doubt.cause.verbs();
-        if may.is_empty() { !verbs.is_empty() } else { may.iter().all(|verb| verbs.contains(*verb)) }
+        if may.is_empty() { !verbs.is_empty() } else { may.iter().all(|verb| verbs.contains(verb)) }
     }
 
     /// All findings; those about what is missing only for what is given.
@@ -194,22 +189,17 @@ impl Comparison<'_> {
             unused.iter().map(|(target, verbs)| format!("`{} {target}`", verbs.join(","))).collect();
         let list = list.join(", ");
         let verbs: BTreeSet<&str> = unused.values().flatten().copied().collect();
-        let diagnostic = match self.excuse(&verbs) {
-            Some(why) => Diagnostic::new(Code::RbacUnproven, format!("no call that could be followed uses {list}"))
-                .help(format!("{why}, so look before you remove it")),
-            None => Diagnostic::new(Code::RbacExcess, format!("nothing in the code uses {list}")).help(
-                match (&first.role, used) {
-                    (None, false) => {
-                        "remove the marker, or say who needs it: `// memcached-sdk:allow(rbac-excess): reason`"
-                    }
-                    (None, true) => {
-                        "remove it from the marker, or say who needs it: `// memcached-sdk:allow(rbac-excess): reason`"
-                    }
-                    (Some(_), _) => {
-                        "remove it from the role, or say who needs it: `# memcached-sdk:allow(rbac-excess): reason`"
-                    }
-                },
-            ),
+        let diagnostic = if let Some(why) = self.excuse(&verbs) {
+            Diagnostic::new(Code::RbacUnproven, format!("no call that could be followed uses {list}"))
+                .help(format!("{why}, so look before you remove it"))
+        } else {
+            let (from, mark) = match (&first.role, used) {
+                (None, false) => ("the marker", "//"),
+                (None, true) => ("it from the marker", "//"),
+                (Some(_), _) => ("it from the role", "#"),
+            };
+            let help = format!("remove {from}, or say who needs it: `{mark} memcached-sdk:allow(rbac-excess): reason`");
+            Diagnostic::new(Code::RbacExcess, format!("nothing in the code uses {list}")).help(help)
         };
         found.push(diagnostic.at(first.origin.clone()));
     }
@@ -271,7 +261,7 @@ impl Comparison<'_> {
         if used.is_empty() {
             return "name what the operator needs".to_owned();
         }
-        let is_wide = grants.iter().any(|grant| grant.reach == Reach::Everywhere);
+        let is_wide = grants.iter().any(|grant| grant.scope == GrantScope::Everywhere);
         let lines = used.iter().map(|((target, namespace), verbs)| {
             let verbs: Vec<&str> = verbs.iter().copied().collect();
             if !self.by_hand {
@@ -290,9 +280,11 @@ impl Comparison<'_> {
     /// What holds everywhere, and is used in known namespaces only.
     fn scope(&self, grants: &[&Grant], found: &mut Diagnostics) {
         let mut narrow: BTreeSet<(String, String)> = BTreeSet::new();
-        for grant in grants.iter().filter(|grant| grant.reach == Reach::Everywhere && self.home.confined.is_empty()) {
+        for grant in
+            grants.iter().filter(|grant| grant.scope == GrantScope::Everywhere && self.home.confined.is_empty())
+        {
             let uses: Vec<&Usage> = self.usages.iter().filter(|usage| grant.matches(&usage.permission)).collect();
-            let wide = |usage: &&Usage| matches!(usage.scope, Scope::Cluster | Scope::Namespaced);
+            let wide = |usage: &&Usage| matches!(usage.scope, RequestScope::Cluster | RequestScope::Namespaced);
             if uses.iter().any(wide) || self.optional.iter().any(|permission| grant.matches(permission)) {
                 continue;
             }
@@ -315,11 +307,6 @@ impl Comparison<'_> {
         };
         found.push(Diagnostic::new(Code::RbacScope, message).help(help).at(first.origin.clone()));
     }
-}
-
-/// The verbs of a rule, each with a rule that allows it for one of its targets.
-fn atoms_of(grant: &Grant) -> Vec<(String, Grant)> {
-    atoms(grant).into_iter().map(|(_, verb, atom)| (verb.to_owned(), atom)).collect()
 }
 
 /// Each target and verb of a rule, with the rule that allows this alone.
@@ -374,7 +361,7 @@ fn secrets(grants: &[&Grant], found: &mut Diagnostics) {
     let all = |rule: &PolicyRule| rule.resources.iter().any(|resource| resource == "secrets" || resource == "*");
     let wide = |grant: &&&Grant| {
         let rule = &grant.rule;
-        grant.reach == Reach::Everywhere && is_core(rule) && all(rule) && rule.names.is_empty()
+        grant.scope == GrantScope::Everywhere && is_core(rule) && all(rule) && rule.names.is_empty()
     };
     let Some(first) = grants.iter().find(wide) else { return };
     let verbs: BTreeSet<&str> =

@@ -7,10 +7,27 @@ use serde_json::{Map, Value, json};
 
 /// What the server makes of requests about resources.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>
-pub const REQUEST_VERBS: [&str; 8] =
+pub(crate) const REQUEST_VERBS: [&str; 8] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// The HTTP methods, which are the verbs of paths that are no resources.
-pub const URL_VERBS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
+pub(crate) const URL_VERBS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
+
+/// Resources that can only be created, so that no controller watches them: group, kind, plural and scope.
+pub(crate) const REVIEWS: &[(&str, &str, &str, bool)] = &[
+    ("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", false),
+    ("authentication.k8s.io", "TokenReview", "tokenreviews", false),
+    ("authorization.k8s.io", "LocalSubjectAccessReview", "localsubjectaccessreviews", true),
+    ("authorization.k8s.io", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false),
+    ("authorization.k8s.io", "SelfSubjectRulesReview", "selfsubjectrulesreviews", false),
+    ("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews", false),
+];
+
+/// Whether every authenticated user may do so, by the roles `system:discovery` and `system:public-info-viewer` of every cluster.
+/// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles>
+pub(crate) fn is_discovery(verb: &str, path: &str) -> bool {
+    const URLS: &str = "/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/";
+    verb == "get" && URLS.split(' ').any(|url| matches_url(url, path))
+}
 
 /// One rule of a role; empty lists are absent in the manifest.
 ///
@@ -99,7 +116,7 @@ impl PolicyRule {
     }
 
     /// Whether it allows something, and all of it is allowed by this rule too.
-    pub fn includes(&self, other: &Self) -> bool {
+    pub(crate) fn includes(&self, other: &Self) -> bool {
         let about_resources = !other.groups.is_empty() && !other.resources.is_empty();
         let names = self.names.is_empty()
             || (!other.names.is_empty() && other.names.iter().all(|name| self.names.contains(name)));
@@ -114,24 +131,24 @@ impl PolicyRule {
             && urls
     }
 
-    /// The same without what a wildcard of the same list stands for.
-    #[must_use]
-    pub fn absorbed(mut self) -> Self {
-        for list in [&mut self.groups, &mut self.verbs] {
-            if list.iter().any(|item| item == "*") {
-                *list = vec!["*".to_owned()];
-            }
+    /// As a manifest has it; what is no list of strings is empty.
+    pub fn from_json(rule: &Value) -> Self {
+        let list = |key: &str| {
+            let items = rule[key].as_array().into_iter().flatten();
+            items.filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        Self {
+            groups: list("apiGroups"),
+            resources: list("resources"),
+            names: list("resourceNames"),
+            urls: list("nonResourceURLs"),
+            verbs: list("verbs"),
         }
-        needed(&mut self.resources, |had, item| {
-            PolicyRule { resources: vec![had.clone()], ..PolicyRule::default() }.covers(item)
-        });
-        needed(&mut self.urls, |had, url| matches_url(had, url));
-        self
     }
 
     /// The lists without repetitions and in order; all verbs are one.
     #[must_use]
-    pub fn normalized(mut self) -> Self {
+    pub(crate) fn normalized(mut self) -> Self {
         for list in [&mut self.groups, &mut self.resources, &mut self.names, &mut self.urls, &mut self.verbs] {
             list.sort();
             list.dedup();
@@ -140,7 +157,7 @@ impl PolicyRule {
     }
 
     /// What allows these verbs on a target, and nothing else.
-    pub fn allowing(target: &Target, verbs: &[&str]) -> Self {
+    pub(crate) fn allowing(target: &Target, verbs: &[&str]) -> Self {
         let mut rule = Self { verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(), ..Self::default() };
         match target {
             Target::Resource { group, resource, .. } => {
@@ -172,8 +189,7 @@ impl PolicyRule {
         format!("{text}verbs={}", items(&self.verbs))
     }
 
-    /// As a manifest has it.
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut rule = Map::new();
         for (name, list) in [
             ("apiGroups", &self.groups),

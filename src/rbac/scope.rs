@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::check;
-use super::marker::{RbacMarker, Rules, document};
+use super::marker::RbacMarker;
+use super::role::{Rules, document};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
 /// Where an operator works, and what its objects are called there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
+pub struct OperatorScope {
     /// Its own namespace.
     pub own: String,
     /// What stands before the names of its objects.
@@ -26,19 +27,19 @@ pub struct Scope {
 
 /// The roles of an operator by where they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// Cluster-wide and, where that is what is bound, in the own namespace; kustomize gives them prefix and namespace.
-    pub inside: Vec<Value>,
+    pub(crate) inside: Vec<Value>,
     /// The other Roles.
-    pub roles: Vec<Value>,
+    pub(crate) roles: Vec<Value>,
     /// The bindings of those that have the default name.
-    pub bindings: Vec<Value>,
+    pub(crate) bindings: Vec<Value>,
 }
 
-impl Scope {
+impl OperatorScope {
     /// Gives the markers of the default role that name no namespace those that the operator is confined to. What is in no
     /// namespace stays in a `ClusterRole`, which nothing binds unless the user does: that is a finding.
-    pub fn confine(&self, markers: Vec<RbacMarker>, default_name: &str) -> (Vec<RbacMarker>, Diagnostics) {
+    pub(crate) fn confine(&self, markers: Vec<RbacMarker>, default_name: &str) -> (Vec<RbacMarker>, Diagnostics) {
         let Some(namespaces) = &self.confined_to else { return (markers, Diagnostics::default()) };
         let (mut confined, mut findings) = (Vec::new(), Diagnostics::default());
         for marker in markers {
@@ -85,14 +86,14 @@ impl Scope {
         Diagnostic::new(Code::RbacRule, message)
             .help(format!(
                 "write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount \
-                 `{}controller-manager`; or take `namespaced` out of `PROJECT`",
+                 `{}controller-manager`; or run `memcached-sdk edit --namespaced=false`",
                 self.prefix
             ))
             .at(marker.origin.clone())
     }
 
     /// Sorts roles by where they are. The role that the binding in `config/rbac` names is there even when it allows nothing.
-    pub fn place(&self, documents: Vec<Value>, default_name: &str) -> Placed {
+    pub(crate) fn place(&self, documents: Vec<Value>, default_name: &str) -> Placed {
         let mut placed = Placed::default();
         let home = if self.confined_to.is_some() { self.own.as_str() } else { "" };
         for mut role in documents {
@@ -137,7 +138,7 @@ impl Scope {
 
     /// The kustomization around `config/default`, and by file name what is in it: Roles, their bindings, and the namespaces
     /// to watch. Nothing when the operator has no Role in another namespace and watches none.
-    pub fn overlay(&self, placed: &Placed) -> Vec<(&'static str, Vec<Value>)> {
+    pub(crate) fn overlay(&self, placed: &Placed) -> Vec<(&'static str, Vec<Value>)> {
         let elsewhere = |namespaces: &&Vec<String>| !matches!(namespaces.as_slice(), [only] if *only == self.own);
         let watched = self.confined_to.as_ref().filter(elsewhere);
         if placed.roles.is_empty() && watched.is_none() {
@@ -179,7 +180,7 @@ const BINDINGS: &str = "role_binding.yaml";
 const WATCH_PATCH: &str = "manager_namespaces_patch.yaml";
 
 /// The names of all files that an overlay may have.
-pub const OVERLAY_FILES: [&str; 4] = [KUSTOMIZATION, WATCH_PATCH, ROLES, BINDINGS];
+pub(crate) const OVERLAY_FILES: [&str; 4] = [KUSTOMIZATION, WATCH_PATCH, ROLES, BINDINGS];
 
 fn namespace(role: &Value) -> &str {
     role["metadata"]["namespace"].as_str().unwrap_or_default()

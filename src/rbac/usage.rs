@@ -9,7 +9,7 @@ pub struct Usage {
     /// What the request needs.
     pub permission: Permission,
     /// Where.
-    pub scope: Scope,
+    pub scope: RequestScope,
     /// The namespace is that of an object that was read.
     pub of_object: bool,
     /// The call as people know it, such as `Api<Pod>::list`.
@@ -24,7 +24,7 @@ pub struct Usage {
 
 /// Where a request reads or writes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum RequestScope {
     /// In all namespaces, or about objects that are in none.
     Cluster,
     /// In the namespace that the operator itself is in.

@@ -4,6 +4,7 @@ use heck::ToUpperCamelCase as _;
 use serde::Serialize;
 
 use crate::project::name::ControllerName;
+use crate::project::webhook::Webhooks;
 use crate::project::{Project, Resource, ResourceApi, ident};
 
 /// `init`, and part of every other context.
@@ -23,6 +24,8 @@ pub(crate) struct ProjectContext {
     pub(crate) owner: String,
     /// An SPDX expression, or empty.
     pub(crate) license: String,
+    /// Comment lines that begin every Rust file, or empty.
+    pub(crate) header: String,
     /// Several API groups.
     pub(crate) multigroup: bool,
     /// Watches and is allowed only its own namespace, or some.
@@ -46,6 +49,7 @@ impl ProjectContext {
             repo: project.repo.clone().unwrap_or_default(),
             owner: project.owner.clone().unwrap_or_default(),
             license: project.license.clone().unwrap_or_default(),
+            header: header(project),
             multigroup: project.multigroup,
             namespaced: project.namespaced,
             own_namespace: project.namespaced && project.namespaces.is_empty(),
@@ -53,6 +57,15 @@ impl ProjectContext {
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
+}
+
+/// Names the owner and the license as the [REUSE specification](https://reuse.software/spec/) does; without an owner there
+/// is nobody to name.
+fn header(project: &Project) -> String {
+    let Some(owner) = &project.owner else { return String::new() };
+    let license = project.license.iter().map(|license| format!("// SPDX-License-Identifier: {license}\n"));
+    let lines: Vec<_> = [format!("// SPDX-FileCopyrightText: {owner}\n")].into_iter().chain(license).collect();
+    lines.concat()
 }
 
 /// `api`, and part of every controller's context.
@@ -183,15 +196,36 @@ impl ControllerContext {
     }
 }
 
-/// `builtin`
+/// `builtin`: a kind of Kubernetes or of another crate.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct BuiltinContext {
     #[serde(flatten)]
     pub(crate) controller: ControllerContext,
-    /// `k8s_openapi::api::apps::v1::ReplicaSet`
+    /// `k8s_openapi::api::apps::v1::ReplicaSet`, or with ` as …`.
+    pub(crate) rust_use: String,
+    /// `ReplicaSet`
     pub(crate) rust_type: String,
-    /// `k8s_openapi::api::apps::v1`
-    pub(crate) rust_module: String,
+    /// It is of another crate.
+    pub(crate) external: bool,
+}
+
+/// What the file of such a controller imports or declares besides the kind.
+const BUILTIN_NAMES: [&str; 6] = ["Action", "Arc", "Context", "Manager", "Objects", "Result"];
+
+impl BuiltinContext {
+    pub(crate) fn new(controller: &ControllerContext, module: &str, external: bool) -> Self {
+        let (rust_use, rust_type) = used(module, &controller.resource.kind, &BUILTIN_NAMES);
+        Self { controller: controller.clone(), rust_use, rust_type, external }
+    }
+}
+
+/// The import of a type, and its name after it.
+fn used(module: &str, kind: &str, taken: &[&str]) -> (String, String) {
+    if taken.contains(&kind) {
+        (format!("{module}::{kind} as {kind}Object"), format!("{kind}Object"))
+    } else {
+        (format!("{module}::{kind}"), kind.to_owned())
+    }
 }
 
 /// `deploy-image`
@@ -209,4 +243,96 @@ pub(crate) struct DeployImageContext {
     pub(crate) image_env: String,
     /// `cache.example.com/finalizer`
     pub(crate) finalizer: String,
+}
+
+/// `webhook`: the handlers of a kind.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct WebhookContext {
+    #[serde(flatten)]
+    pub(crate) resource: ResourceContext,
+    /// `v1alpha1/memcached`, multi-group `cache/v1alpha1/memcached`: below `src/webhook`.
+    pub(crate) webhook_file: String,
+    /// `webhook::v1alpha1::memcached`
+    pub(crate) webhook_mod: String,
+    /// `cache.example.com`; for the core group, which has no name, `core`.
+    pub(crate) webhook_group: String,
+    /// The same in a marker.
+    pub(crate) marker_group: String,
+    /// `memcacheds`, multi-group `cache_memcacheds`: in the name of the CRD's patch.
+    pub(crate) webhook_crd: String,
+    /// `crate::api::v1alpha1::memcached::Memcached`, or with ` as …`.
+    pub(crate) rust_use: String,
+    /// `Memcached`
+    pub(crate) rust_type: String,
+    /// It is a type of this project, so its schema is, too.
+    pub(crate) own: bool,
+    /// An expression: an object for tests.
+    pub(crate) sample: String,
+    /// `/mutate-cache-example-com-v1alpha1-memcached`
+    pub(crate) defaulting_path: String,
+    /// `/validate-cache-example-com-v1alpha1-memcached`
+    pub(crate) validating_path: String,
+    /// `mmemcached-v1alpha1.cache.example.com`
+    pub(crate) defaulting_name: String,
+    /// `vmemcached-v1alpha1.cache.example.com`
+    pub(crate) validating_name: String,
+}
+
+/// What the file of handlers imports or declares besides the kind.
+const WEBHOOK_NAMES: [&str; 8] =
+    ["Context", "Defaulting", "Denied", "FieldErrors", "Manager", "Request", "Validating", "Warnings"];
+
+impl WebhookContext {
+    pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &Webhooks) -> Self {
+        let ResourceContext { qualified_group, version, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
+        let modules: Vec<&str> = resource.api_dir.split('/').chain([kind_snake.as_str()]).collect();
+        let path = of.path.clone().filter(|_| of.core || of.external).unwrap_or_else(|| resource.api_mod.clone());
+        let (rust_use, rust_type) = used(&path, kind, &WEBHOOK_NAMES);
+        let sample = if of.core {
+            format!("<{rust_type} as Default>::default()")
+        } else {
+            format!("{rust_type}::new(\"sample\", Default::default())")
+        };
+        let part = format!("{}-{version}-{kind_lower}", qualified_group.replace('.', "-"));
+        let group = if qualified_group.is_empty() { "core" } else { qualified_group };
+        // Three parts, which the API server wants.
+        let domain = match (group.contains('.'), of.core) {
+            (true, _) => group.to_owned(),
+            (false, true) => format!("{group}.k8s.io"),
+            (false, false) => format!("{group}.webhook"),
+        };
+        let name = |letter: char| format!("{letter}{kind_lower}-{}.{domain}", version_snake.replace('_', "-"));
+        let either = |path: &Option<String>, verb: &str| path.clone().unwrap_or_else(|| format!("/{verb}-{part}"));
+        Self {
+            webhook_file: modules.join("/"),
+            webhook_mod: format!("webhook::{}", modules.join("::")),
+            webhook_group: group.to_owned(),
+            webhook_crd: if resource.project.multigroup {
+                format!("{}_{}", resource.group, resource.plural)
+            } else {
+                resource.plural.clone()
+            },
+            marker_group: if qualified_group.is_empty() { "\"\"".to_owned() } else { qualified_group.clone() },
+            own: !of.core && !of.external,
+            rust_use,
+            sample,
+            defaulting_path: either(&webhooks.defaulting_path, "mutate"),
+            validating_path: either(&webhooks.validation_path, "validate"),
+            defaulting_name: name('m'),
+            validating_name: name('v'),
+            rust_type,
+            resource,
+        }
+    }
+}
+
+/// `webhook-spoke`: a version that is converted.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct SpokeContext {
+    #[serde(flatten)]
+    pub(crate) spoke: ResourceContext,
+    /// `v1`
+    pub(crate) hub_version: String,
+    /// `crate::api::v1::memcached`
+    pub(crate) hub_mod: String,
 }

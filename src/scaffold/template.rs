@@ -4,6 +4,8 @@
 //! the set `manager` is a plain package, copied as it is. Its Cargo.toml ends in `.tera`, too: cargo leaves a folder with a
 //! `Cargo.toml` out when it packages this crate. Nothing else in the crate knows tera.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result, anyhow};
 use include_dir::{Dir, include_dir};
 use serde::Serialize;
@@ -37,12 +39,19 @@ pub(crate) fn render(set: &str, context: &impl Serialize) -> Result<Vec<Rendered
             let text = tera.render(path, &context)?;
             let output =
                 path.strip_suffix(SUFFIX).ok_or_else(|| anyhow!("`{set}/{path}` does not end in `{SUFFIX}`"))?;
-            rendered.push(Rendered { path: fill(output, &fields)?, text: one_newline(&text) });
+            let path = fill(output, &fields)?;
+            let header = fields["header"].as_str().filter(|header| !header.is_empty() && is_rust(&path));
+            let header = header.map_or_else(String::new, |header| format!("{header}\n"));
+            rendered.push(Rendered { path, text: header + &one_newline(&text) });
         }
         rendered.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(rendered)
     };
     render().map_err(|error: anyhow::Error| error.context(format!("bug in memcached-sdk: template set `{set}`")))
+}
+
+pub(crate) fn is_rust(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "rs")
 }
 
 /// The files of a set as they are, sorted by path.
@@ -120,7 +129,7 @@ mod tests {
     #[test]
     fn every_set_is_used() {
         let sets: Vec<_> = TEMPLATES.dirs().map(|set| set.path().to_str().unwrap()).collect();
-        let used = concat!(include_str!("../scaffold.rs"), include_str!("manager.rs"));
+        let used = concat!(include_str!("../scaffold.rs"), include_str!("manager.rs"), include_str!("webhook.rs"));
         let unused: Vec<_> = sets.iter().filter(|set| !used.contains(&format!("(\"{set}\""))).collect();
         assert!(unused.is_empty() && !sets.is_empty(), "{unused:?} of {sets:?}");
     }

@@ -16,7 +16,7 @@ use k8s_openapi::apimachinery::pkg::util::intstr as util_intstr;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::known::{Known, known};
+use super::linked::{Kind, Known};
 
 /// The release of k8s-openapi that is linked.
 pub(crate) const VERSION: &str = "0.29.0";
@@ -52,8 +52,8 @@ fn default<T: Default + Serialize>() -> Value {
 macro_rules! types {
     ($table:ident $module:ident $path:literal { $($name:ident)* } default { $($with_default:ident)* }) => {
         static $table: &[Known] = &[
-            $(known::<$module::$name>(concat!($path, "::", stringify!($name)), 0),)*
-            $(known::<$module::$with_default>(concat!($path, "::", stringify!($with_default)), 0)
+            $(Known::of::<$module::$name>(concat!($path, "::", stringify!($name)), 0, Kind::Other),)*
+            $(Known::of::<$module::$with_default>(concat!($path, "::", stringify!($with_default)), 0, Kind::Other)
                 .with_default(default::<$module::$with_default>),)*
         ];
     };

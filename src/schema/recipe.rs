@@ -1,11 +1,10 @@
 //! Schemas that are put together by code instead of a derive, as data: JSON with the schemas of types inside.
 
-use std::sync::Arc;
-
-use schemars::{Schema, SchemaGenerator};
+use schemars::Schema;
 use serde_json::{Map, Value};
 
-use super::{Graph, TypeId, slot};
+use super::TypeId;
+use super::slot::Schemas;
 
 /// What a function of the form `fn(&mut SchemaGenerator) -> Schema` returns.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,19 +105,19 @@ impl Recipe {
     }
 
     /// Runs it; panics where the code that it stands for panics.
-    pub(super) fn run(&self, graph: &Arc<Graph>, generator: &mut SchemaGenerator) -> Value {
+    pub(super) fn run(&self, schemas: &mut Schemas<'_, '_>) -> Value {
         match self {
             Recipe::Json(value) => value.clone(),
             Recipe::Object(entries) => {
-                Value::Object(entries.iter().map(|(key, value)| (key.clone(), value.run(graph, generator))).collect())
+                Value::Object(entries.iter().map(|(key, value)| (key.clone(), value.run(schemas))).collect())
             }
-            Recipe::Array(items) => Value::Array(items.iter().map(|item| item.run(graph, generator)).collect()),
-            Recipe::Subschema(ty) => slot::subschema(graph, *ty, generator).to_value(),
-            Recipe::Schema(ty) => slot::schema(graph, *ty, generator).to_value(),
+            Recipe::Array(items) => Value::Array(items.iter().map(|item| item.run(schemas)).collect()),
+            Recipe::Subschema(ty) => schemas.subschema(*ty).to_value(),
+            Recipe::Schema(ty) => schemas.schema(*ty).to_value(),
             Recipe::Edited(base, edits) => {
-                let mut value = base.run(graph, generator);
+                let mut value = base.run(schemas);
                 for edit in edits {
-                    edit.apply(&mut value, graph, generator);
+                    edit.apply(&mut value, schemas);
                 }
                 value
             }
@@ -126,8 +125,8 @@ impl Recipe {
     }
 
     /// As a schema, which is an object or a boolean.
-    pub(super) fn schema(&self, graph: &Arc<Graph>, generator: &mut SchemaGenerator) -> Schema {
-        Schema::try_from(self.run(graph, generator)).expect("a schema is an object or a boolean")
+    pub(super) fn schema(&self, schemas: &mut Schemas<'_, '_>) -> Schema {
+        Schema::try_from(self.run(schemas)).expect("a schema is an object or a boolean")
     }
 }
 
@@ -142,9 +141,9 @@ pub(crate) fn weight(value: &Value) -> usize {
 }
 
 impl Edit {
-    fn apply(&self, value: &mut Value, graph: &Arc<Graph>, generator: &mut SchemaGenerator) {
+    fn apply(&self, value: &mut Value, schemas: &mut Schemas<'_, '_>) {
         let change = match &self.change {
-            Change::Insert(key, value) => (key, Some(value.run(graph, generator))),
+            Change::Insert(key, value) => (key, Some(value.run(schemas))),
             Change::Remove(key) => (key, None),
         };
         if self.ensure

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
 
+use super::linked::Impl;
 use super::release::Change;
-use super::{Container, Graph, SchemaId, Shape, Type, TypeId, eval};
+use super::{Container, Graph, SchemaId, Shape, Type, TypeId};
 
 thread_local! {
     static STACK: RefCell<Vec<(Arc<Graph>, Frame)>> = const { RefCell::new(Vec::new()) };
@@ -92,19 +93,22 @@ impl<const N: usize> JsonSchema for Slot<N> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let (graph, id) = Self::current();
-        schema(&graph, id, generator)
+        Schemas { graph: &graph, generator }.schema(id)
     }
 
     fn _schemars_private_non_optional_json_schema(generator: &mut SchemaGenerator) -> Schema {
         let (graph, id) = Self::current();
         match graph.get(id) {
-            Type::Known(known, _) if known.is_map() => schema(&graph, id, generator),
-            Type::Known(known, _) => with_frame(&graph, Frame::Arguments(id), || (known.imp.non_optional)(generator)),
+            Type::Known(known, _) if !known.kind.is_map() => {
+                with_frame(&graph, Frame::Arguments(id), || (known.imp.non_optional)(generator))
+            }
             Type::User(user) => match user.shape {
-                Shape::Transparent(inner) if user.validated.is_none() => non_optional(&graph, inner, generator),
-                _ => eval::container(&graph, user, generator),
+                Shape::Transparent(inner) if user.validated.is_none() => {
+                    Schemas { graph: &graph, generator }.non_optional(inner)
+                }
+                _ => Schemas { graph: &graph, generator }.derived(user),
             },
-            Type::Unknown => Schema::default(),
+            Type::Known(..) | Type::Unknown => Schemas { graph: &graph, generator }.schema(id),
         }
     }
 
@@ -118,7 +122,7 @@ impl<const N: usize> JsonSchema for Slot<N> {
 fn dispatch<T>(
     graph: &Arc<Graph>,
     id: TypeId,
-    known: impl FnOnce(&super::known::Impl) -> T,
+    known: impl FnOnce(&Impl) -> T,
     user: impl FnOnce(&Container) -> T,
     unknown: impl FnOnce() -> T,
 ) -> T {
@@ -139,61 +143,78 @@ fn schema_id(graph: &Arc<Graph>, id: &SchemaId) -> String {
     format!("{}{}>", id.text, arguments.collect::<String>())
 }
 
-/// `<T as JsonSchema>::json_schema`.
-pub(super) fn schema(graph: &Arc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
-    match graph.get(id) {
-        Type::Known(known, arguments) => {
-            if let [key, value] = arguments[..]
-                && known.is_map()
-                && !graph.releases.has(Change::EnumKeys)
-                && let Some(schema) = map_of_any_key(graph, key, value, generator)
-            {
-                return schema;
+/// The schemas of the types of a graph, made by one generator.
+pub(super) struct Schemas<'g, 'a> {
+    pub(super) graph: &'g Arc<Graph>,
+    pub(super) generator: &'a mut SchemaGenerator,
+}
+
+impl Schemas<'_, '_> {
+    /// `<T as JsonSchema>::json_schema`.
+    pub(super) fn schema(&mut self, id: TypeId) -> Schema {
+        match self.graph.get(id) {
+            Type::Known(known, arguments) => {
+                if let [key, value] = arguments[..]
+                    && known.kind.is_map()
+                    && !self.graph.releases.has(Change::EnumKeys)
+                    && let Some(schema) = self.map_of_any_key(key, value)
+                {
+                    return schema;
+                }
+                with_frame(self.graph, Frame::Arguments(id), || (known.imp.schema)(self.generator))
             }
-            with_frame(graph, Frame::Arguments(id), || (known.imp.schema)(generator))
+            Type::User(container) => self.derived(container),
+            Type::Unknown => Schema::default(),
         }
-        Type::User(container) => eval::container(graph, container, generator),
-        Type::Unknown => Schema::default(),
     }
-}
 
-/// Before [`Change::EnumKeys`]: the schema of a map whose keys are told neither by one pattern nor by being integers.
-fn map_of_any_key(graph: &Arc<Graph>, key: TypeId, value: TypeId, generator: &mut SchemaGenerator) -> Option<Schema> {
-    let keys = subschema(graph, key, generator);
-    let listed = keys.get("type").is_some_and(|ty| ty == "string") && keys.get("enum").is_some();
-    if keys.get("anyOf").is_none() && (!listed || keys.get("pattern").is_some()) {
-        return None;
-    }
-    let values = subschema(graph, value, generator);
-    Some(json_schema!({ "type": "object", "additionalProperties": values }))
-}
-
-/// `generator.subschema_for::<T>()`.
-pub(super) fn subschema(graph: &Arc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
-    with_frame(graph, Frame::One(id), || generator.subschema_for::<Slot<0>>())
-}
-
-/// `<T as JsonSchema>::_schemars_private_non_optional_json_schema`.
-pub(super) fn non_optional(graph: &Arc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
-    with_frame(graph, Frame::One(id), || Slot::<0>::_schemars_private_non_optional_json_schema(generator))
-}
-
-/// `<T as JsonSchema>::_schemars_private_is_option`.
-pub(super) fn is_option(graph: &Arc<Graph>, id: TypeId) -> bool {
-    with_frame(graph, Frame::One(id), Slot::<0>::_schemars_private_is_option)
-}
-
-/// `schemars::_private::json_schema_for_flatten::<T>`.
-pub(super) fn flattened(graph: &Arc<Graph>, id: TypeId, required: bool, generator: &mut SchemaGenerator) -> Schema {
-    if !graph.releases.has(Change::FlattenedEnum) {
-        let mut schema = non_optional(graph, id, generator);
-        if is_option(graph, id) && !required {
-            schema.remove("required");
+    /// Before [`Change::EnumKeys`]: the schema of a map whose keys are told neither by one pattern nor by being integers.
+    fn map_of_any_key(&mut self, key: TypeId, value: TypeId) -> Option<Schema> {
+        let keys = self.subschema(key);
+        let listed = keys.get("type").is_some_and(|ty| ty == "string") && keys.get("enum").is_some();
+        if keys.get("anyOf").is_none() && (!listed || keys.get("pattern").is_some()) {
+            return None;
         }
-        schema.as_object_mut().into_iter().for_each(open);
-        return schema;
+        let values = self.subschema(value);
+        Some(json_schema!({ "type": "object", "additionalProperties": values }))
     }
-    with_frame(graph, Frame::One(id), || schemars::_private::json_schema_for_flatten::<Slot<0>>(generator, required))
+
+    /// `generator.subschema_for::<T>()`.
+    pub(super) fn subschema(&mut self, id: TypeId) -> Schema {
+        with_frame(self.graph, Frame::One(id), || self.generator.subschema_for::<Slot<0>>())
+    }
+
+    /// `<T as JsonSchema>::_schemars_private_non_optional_json_schema`.
+    pub(super) fn non_optional(&mut self, id: TypeId) -> Schema {
+        with_frame(self.graph, Frame::One(id), || Slot::<0>::_schemars_private_non_optional_json_schema(self.generator))
+    }
+
+    /// `<T as JsonSchema>::_schemars_private_is_option`.
+    pub(super) fn is_option(&self, id: TypeId) -> bool {
+        with_frame(self.graph, Frame::One(id), Slot::<0>::_schemars_private_is_option)
+    }
+
+    /// `schemars::_private::json_schema_for_flatten::<T>`.
+    pub(super) fn flattened(&mut self, id: TypeId, required: bool) -> Schema {
+        if !self.graph.releases.has(Change::FlattenedEnum) {
+            let mut schema = self.non_optional(id);
+            if self.is_option(id) && !required {
+                schema.remove("required");
+            }
+            schema.as_object_mut().into_iter().for_each(open);
+            return schema;
+        }
+        with_frame(self.graph, Frame::One(id), || {
+            schemars::_private::json_schema_for_flatten::<Slot<0>>(self.generator, required)
+        })
+    }
+
+    /// `schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<T>`.
+    pub(super) fn internally_tagged(&mut self, id: TypeId) -> Schema {
+        with_frame(self.graph, Frame::One(id), || {
+            schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<Slot<0>>(self.generator)
+        })
+    }
 }
 
 /// Takes back that a schema, or an alternative in it, allows no unknown properties.
@@ -212,11 +233,4 @@ fn open(schema: &mut Map<String, Value>) {
             _ => {}
         }
     }
-}
-
-/// `schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<T>`.
-pub(super) fn internally_tagged(graph: &Arc<Graph>, id: TypeId, generator: &mut SchemaGenerator) -> Schema {
-    with_frame(graph, Frame::One(id), || {
-        schemars::_private::json_schema_for_internally_tagged_enum_newtype_variant::<Slot<0>>(generator)
-    })
 }

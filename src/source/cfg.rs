@@ -278,6 +278,18 @@ pub(super) fn attrs_mut(item: &mut Item) -> Option<&mut Vec<Attribute>> {
     })
 }
 
+/// Takes out of an item what `cfg` switches off; whether the item is, and where what was taken out stands.
+pub(super) fn decide(cfg: &CfgSet, item: &mut Item) -> (Cfg, Vec<Span>) {
+    let first = attrs_mut(item).and_then(|attrs| attrs.first().map(|attr| attr.pound_token.span()));
+    let mut dropped = Vec::new();
+    let decided = cfg.apply_to_item(item, &mut dropped);
+    if decided == Cfg::Off {
+        let span = item.span();
+        dropped.push(first.and_then(|first: Span| first.join(span)).unwrap_or(span));
+    }
+    (decided, dropped)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,23 +1,16 @@
-//! `//` comments in Rust text: syn drops them, so the text is read by hand.
-//!
-//! The lexer knows just enough of Rust to skip what only looks like a comment: string, byte string, raw string and
-//! char literals, nested block comments; and to tell a lifetime from a char literal.
+//! The comments of the package's own active code.
 
 use std::ops::Range;
 
-use super::file::SourceFile;
-use crate::diagnostic::Origin;
+use syn::{Item, ItemMod};
 
-/// What a `//` comment is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommentKind {
-    /// `//` and `////…`
-    Line,
-    /// `///`
-    Outer,
-    /// `//!`
-    Inner,
-}
+use super::SourceTree;
+use super::cfg::{Cfg, CfgSet, decide};
+use super::file::{FileId, SourceFile};
+use super::lexer::{CommentKind, DEEPEST, Found, blocks, deeper_than, find};
+use super::sources::index;
+use crate::diagnostic::Origin;
+use crate::parallel;
 
 /// A `//` comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,453 +24,98 @@ pub struct Comment {
 }
 
 impl Comment {
-    pub(super) fn new(found: &Found, file: &SourceFile) -> Self {
+    fn new(found: &Found, file: &SourceFile) -> Self {
         let text = file.text[found.range.start + found.kind.slashes()..found.range.end].to_string();
         Self { kind: found.kind, text, origin: file.origin(found.range.clone()) }
     }
 }
 
-impl CommentKind {
-    fn slashes(self) -> usize {
-        match self {
-            Self::Line => 2,
-            Self::Outer | Self::Inner => 3,
-        }
-    }
-}
-
-/// A comment as bytes of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) kind: CommentKind,
-    pub(super) range: Range<usize>,
-}
-
-/// The `//` comments of a Rust text, in order.
-pub(super) fn find(text: &str) -> Vec<Found> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let (kind, length) = piece(&text.as_bytes()[at..]);
-        if let Some(kind) = kind {
-            let line = text[at..at + length].trim_end_matches('\r');
-            found.push(Found { kind, range: at..at + line.len() });
-        }
-        at += length;
-    }
-    found
-}
-
-/// The `/* */` comments of a Rust text, in order.
-pub(super) fn blocks(text: &str) -> Vec<Range<usize>> {
-    let (mut found, mut at) = (Vec::new(), 0);
-    while at < text.len() {
-        let (_, length) = piece(&text.as_bytes()[at..]);
-        if text.as_bytes()[at..].starts_with(b"/*") {
-            found.push(at..at + length);
-        }
-        at += length;
-    }
-    found
-}
-
-/// The words, literals and single characters of a Rust text with their places; no comments and no white space.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        while at < text.len() {
-            let (start, rest) = (at, &text.as_bytes()[at..]);
-            let (comment, length) = piece(rest);
-            at += length;
-            if comment.is_none() && !rest[0].is_ascii_whitespace() && !rest.starts_with(b"/*") {
-                return Some((start, &text[start..at.min(text.len())]));
+impl SourceTree {
+    /// The `//` comments that say `word`, of the package's own files, file by file; not those switched off by cfg.
+    pub fn comments(&self, word: &str) -> Vec<Comment> {
+        let unread = self.sources.unread_files();
+        let files = self.sources.files.iter().enumerate();
+        let files = files.filter(|(_, file)| file.own && self.is_wanted(&file.disk) && file.text.contains(word));
+        let questions = files.map(|(position, file)| {
+            let id = FileId(index(position));
+            (id, file, unread.get(&id).copied())
+        });
+        let answers = parallel::map(questions, |(id, file, cfg)| (id, file, active(file, word, cfg)));
+        let mut comments = Vec::new();
+        for (id, file, found) in answers {
+            match found {
+                Some(found) => comments.extend(found.iter().map(|comment| Comment::new(comment, file))),
+                None => self.sources.request_file(id),
             }
         }
-        None
-    })
-}
-
-/// Where a parser would need more stack than there is: brackets (angle brackets of types too) are nested deeper than
-/// `limit`, or a statement has more tokens than [`LONGEST`], each of which may be a level: `&&&…`, `|x| |x| …`. What is
-/// in the strings of attributes counts as well, since it is parsed, too.
-pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
-    // The tokens of the statement that is being read, together with those that it is inside of; and where each began.
-    let (mut tokens, mut outer, mut before_brace) = (0_usize, Vec::new(), 0);
-    let (mut angles, mut at, mut last) = (0_usize, 0, "");
-    let mut attribute = None;
-    while at < text.len() {
-        let (comment, length) = piece(&text.as_bytes()[at..]);
-        let token = text.get(at..at + length).unwrap_or_default();
-        if comment.is_some() || token.trim().is_empty() || token.starts_with("/*") {
-            at += length;
-            continue;
-        }
-        tokens += 1;
-        match token {
-            "(" | "[" | "{" => {
-                if token == "[" && matches!(last, "#" | "!") {
-                    attribute.get_or_insert(outer.len());
-                }
-                outer.push(tokens);
-                angles = 0;
-            }
-            ")" | "]" | "}" => {
-                tokens = outer.pop().unwrap_or_default();
-                angles = 0;
-                if attribute.is_some_and(|depth| outer.len() <= depth) {
-                    attribute = None;
-                }
-                if token == "}" {
-                    before_brace = tokens;
-                    tokens = outer.last().copied().unwrap_or_default();
-                }
-            }
-            ";" | "," => tokens = outer.last().copied().unwrap_or_default(),
-            "<" => angles += 1,
-            ">" => angles = angles.saturating_sub(1),
-            "else" => tokens = before_brace + 1,
-            "doc" if last == "[" => attribute = None,
-            text if attribute.is_some() && text.len() > limit && text.contains('"') => {
-                let inside = text.trim_start_matches(['r', 'b', 'c', '#']).trim_matches(['"', '#']);
-                if deeper_than(limit, inside).is_some() {
-                    return Some(at);
-                }
-            }
-            _ => {}
-        }
-        if token == ";" {
-            angles = 0;
-        }
-        if outer.len() + angles > limit || tokens > LONGEST {
-            return Some(at);
-        }
-        last = token;
-        at += length;
-    }
-    None
-}
-
-/// More tokens than a statement has; each takes up to 5 kB of the stack in an unoptimised build.
-const LONGEST: usize = 20_000;
-
-/// The comment, literal, word or single byte that a text which is not empty begins with, and its length.
-fn piece(text: &[u8]) -> (Option<CommentKind>, usize) {
-    let length = match text[0] {
-        b'/' if text.starts_with(b"//") => {
-            let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
-            let kind = match &text[2..end] {
-                [b'/', b'/', ..] => CommentKind::Line,
-                [b'/', ..] => CommentKind::Outer,
-                [b'!', ..] => CommentKind::Inner,
-                _ => CommentKind::Line,
-            };
-            return (Some(kind), end);
-        }
-        b'/' if text.starts_with(b"/*") => block_comment(text),
-        b'"' => suffixed(text, 1 + string(&text[1..])),
-        b'\'' => quote(text),
-        byte if is_ident(byte) => word(text),
-        _ => 1,
-    };
-    (None, length)
-}
-
-pub(super) fn is_ident(byte: u8) -> bool {
-    byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80
-}
-
-/// Length of a literal together with its suffix, which is no prefix of a literal that follows.
-fn suffixed(text: &[u8], literal: usize) -> usize {
-    let rest = &text[literal.min(text.len())..];
-    literal + rest.iter().position(|byte| !is_ident(*byte)).unwrap_or(rest.len())
-}
-
-/// Length of a block comment; an unclosed one takes the rest.
-fn block_comment(text: &[u8]) -> usize {
-    let (mut depth, mut at) = (0_usize, 0);
-    while at < text.len() {
-        if text[at..].starts_with(b"/*") {
-            depth += 1;
-            at += 2;
-        } else if text[at..].starts_with(b"*/") {
-            depth -= 1;
-            at += 2;
-            if depth == 0 {
-                break;
-            }
-        } else {
-            at += 1;
-        }
-    }
-    at
-}
-
-/// Length of a string with escapes after its opening quote, closing quote included.
-fn string(text: &[u8]) -> usize {
-    let mut at = 0;
-    while at < text.len() {
-        match text[at] {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    text.len()
-}
-
-/// Length of what a `'` begins: a char literal, or only the quote of a lifetime.
-fn quote(text: &[u8]) -> usize {
-    match text.get(1) {
-        Some(b'\\') => {
-            // The escaped character may be a quote itself.
-            let end = text.iter().skip(3).position(|byte| *byte == b'\'' || *byte == b'\n');
-            suffixed(text, end.map_or(text.len(), |end| end + 4))
-        }
-        Some(first) => {
-            let length = match first {
-                0xf0.. => 4,
-                0xe0.. => 3,
-                0xc0.. => 2,
-                _ => 1,
-            };
-            // `'a'` is a char, `'a` a lifetime.
-            if text.get(1 + length) == Some(&b'\'') { suffixed(text, length + 2) } else { 1 }
-        }
-        None => 1,
-    }
-}
-
-/// Length of an identifier, keyword or number, together with the literal that it may be the prefix of.
-fn word(text: &[u8]) -> usize {
-    let length = text.iter().position(|byte| !is_ident(*byte)).unwrap_or(text.len());
-    let rest = &text[length..];
-    let raw = matches!(&text[..length], b"r" | b"br" | b"cr");
-    if raw {
-        let hashes = rest.iter().take_while(|byte| **byte == b'#').count();
-        if rest.get(hashes) == Some(&b'"') {
-            let body = &rest[hashes + 1..];
-            let closes = |at: usize| {
-                body[at] == b'"' && body[at + 1..].iter().take_while(|byte| **byte == b'#').count() >= hashes
-            };
-            let end = (0..body.len()).find(|at| closes(*at)).map_or(body.len(), |at| at + 1 + hashes);
-            return suffixed(text, length + hashes + 1 + end);
-        }
-    }
-    if matches!(&text[..length], b"b" | b"c") && rest.first() == Some(&b'"') {
-        return suffixed(text, length + 1 + string(&rest[1..]));
-    }
-    length
-}
-
-#[cfg(test)]
-mod tests {
-    use proc_macro2::{TokenStream, TokenTree};
-
-    use super::*;
-
-    #[test]
-    fn comments_are_found_outside_literals_only() {
-        for (text, expected) in [
-            ("// a", vec!["// a"]),
-            ("x(); // a\r\ny(); /// b\n//! c", vec!["// a", "/// b", "//! c"]),
-            ("\"// no\" // yes", vec!["// yes"]),
-            (r#""\"// no" // yes"#, vec!["// yes"]),
-            (r##"r#"" // no"# // yes"##, vec!["// yes"]),
-            (r#"br"\" // yes"#, vec!["// yes"]),
-            (r#"b"\"// no" // yes"#, vec!["// yes"]),
-            (r#"c"// no" cr"// no" // yes"#, vec!["// yes"]),
-            ("'\"' // yes", vec!["// yes"]),
-            (r"'\'' // yes", vec!["// yes"]),
-            (r"b'\'' // yes", vec!["// yes"]),
-            (r"'\u{22}' // yes", vec!["// yes"]),
-            ("'é' '/' // yes", vec!["// yes"]),
-            ("fn f<'a>(x: &'a str) {} // yes", vec!["// yes"]),
-            ("loop { break 'a } // yes", vec!["// yes"]),
-            ("/* // no /* // no */ // no */ // yes", vec!["// yes"]),
-            ("/** // no */ // yes", vec!["// yes"]),
-            ("r#type // yes", vec!["// yes"]),
-            ("bar\"// no\" // yes", vec!["// yes"]),
-            ("1 / 2 // yes // one", vec!["// yes // one"]),
-            ("\"unclosed // no", vec![]),
-        ] {
-            let found: Vec<_> = find(text).into_iter().map(|found| &text[found.range]).collect();
-            assert_eq!(found, expected, "{text}");
-        }
+        comments
     }
 
-    #[test]
-    fn nesting() {
-        for (text, expected) in [
-            ("fn f() { g(1) }", None),
-            ("(((", Some(2)),
-            ("a < b; a < b; a < b; a < b", None),
-            ("Vec<Vec<Vec<u8>>>", Some(11)),
-            ("( \"(((\" /* ((( */ // (((", None),
-            ("#[a = \"(((\"] struct S;", Some(6)),
-            ("#[a(b = r#\"(((\"#)] struct S;", Some(8)),
-            ("#[doc = \"(((\"] struct S;", None),
-            ("#[a] struct S; f(\"(((\")", None),
-        ] {
-            assert_eq!(deeper_than(2, text), expected, "{text}");
-        }
-        for (piece, separator, deep) in [
-            ("&", "", true),
-            ("|x| ", "", true),
-            ("if a { b } else ", "", true),
-            ("a + ", "", true),
-            ("a", ", ", false),
-            ("f(b);", "\n", false),
-            ("fn f() { a }", "\n", false),
-            ("#[a] impl A for B {}", "\n", false),
-        ] {
-            let text = vec![piece; LONGEST + 1].join(separator);
-            assert_eq!(deeper_than(2, &text).is_some(), deep, "{piece}");
-        }
-    }
-
-    #[test]
-    fn kinds() {
-        for (text, expected) in [
-            ("// a", CommentKind::Line),
-            ("//", CommentKind::Line),
-            ("/// a", CommentKind::Outer),
-            ("///", CommentKind::Outer),
-            ("//// a", CommentKind::Line),
-            ("//! a", CommentKind::Inner),
-        ] {
-            assert_eq!(find(text)[0].kind, expected, "{text}");
-        }
-    }
-
-    /// The leaves of a token stream as byte ranges, doc comments left out.
-    fn tokens(stream: TokenStream, text: &str, out: &mut Vec<Range<usize>>) {
-        for token in stream {
-            match token {
-                TokenTree::Group(group) => {
-                    let range = group.span().byte_range();
-                    if !text[range.clone()].starts_with('/') {
-                        // A group without delimiters does not come from a text.
-                        out.extend([range.start..range.start + 1, range.end - 1..range.end]);
-                        tokens(group.stream(), text, out);
+    /// What is in `/* */` comments of the package's own active source and begins a line, after blanks and `*`, with `word`.
+    pub fn lines_of_blocks(&self, word: &str) -> impl Iterator<Item = Origin> {
+        let files = self.sources.files.iter().filter(|file| file.own && self.is_wanted(&file.disk));
+        files.filter(move |file| file.text.contains("/*") && file.text.contains(word)).flat_map(move |file| {
+            let mut found = Vec::new();
+            for block in blocks(&file.text).into_iter().filter(|block| file.is_active(block.start)) {
+                let mut start = block.start + 1;
+                for line in file.text[start..block.end].split_inclusive('\n') {
+                    let text = line.trim_start_matches(['*', ' ', '\t']);
+                    let shown = text.trim_end_matches(['/', '*', ' ', '\t', '\r', '\n']);
+                    if text.starts_with(word) {
+                        let at = start + line.len() - text.len();
+                        found.push(file.origin(at..at + shown.len()));
                     }
-                }
-                token => {
-                    let range = token.span().byte_range();
-                    if !text[range.clone()].starts_with("//") && !text[range.clone()].starts_with("/*") {
-                        out.push(range);
-                    }
+                    start += line.len();
                 }
             }
-        }
+            found
+        })
     }
+}
 
-    /// What proc-macro2 says about the comments that were found: none reaches into a token, and none was missed.
-    fn judge(text: &str) -> Option<Result<(), String>> {
-        let mut ranges = Vec::new();
-        tokens(text.parse().ok()?, text, &mut ranges);
-        ranges.sort_by_key(|range| range.start);
-        let found = find(text);
-        let mut next = found.iter().peekable();
-        for range in &ranges {
-            while next.peek().is_some_and(|comment| comment.range.end <= range.start) {
-                next.next();
-            }
-            if let Some(comment) = next.peek().filter(|comment| comment.range.start < range.end) {
-                return Some(Err(format!(
-                    "{:?} is in the token {:?}",
-                    &text[comment.range.clone()],
-                    &text[range.clone()]
-                )));
-            }
-        }
-        let mut rest = text.as_bytes().to_vec();
-        for range in ranges.iter().chain(found.iter().map(|comment| &comment.range)) {
-            rest[range.clone()].fill(b' ');
-        }
-        // What is left is white space and block comments.
-        let mut at = 0;
-        while at < rest.len() {
-            match &rest[at..] {
-                [b'/', b'*', ..] => at += block_comment(&rest[at..]),
-                [b'/', b'/', ..] => return Some(Err(format!("a comment at {at} was missed"))),
-                _ => at += 1,
-            }
-        }
-        Some(Ok(()))
+/// The comments of a file that say `word` and are not switched off. `unread` decides `cfg` in a file of which no more than the
+/// outline was read; `None` when such a file is no Rust.
+pub(super) fn active(file: &SourceFile, word: &str, unread: Option<&CfgSet>) -> Option<Vec<Found>> {
+    let mut found = find(&file.text);
+    found.retain(|comment| file.text[comment.range.clone()].contains(word));
+    let said: usize = found.iter().map(|comment| file.text[comment.range.clone()].matches(word).count()).sum();
+    // Only a parser knows what cfg switches off, and whether a string that holds the word is one.
+    let conditional = file.text.contains("cfg") || file.text.contains("test]");
+    if let Some(cfg) = unread
+        && (conditional || said < file.text.matches(word).count())
+        && file.switched_off.get().is_none()
+    {
+        let inactive = inactive(file, cfg)?;
+        file.switched_off.get_or_init(|| inactive);
     }
+    found.retain(|comment| file.is_active(comment.range.start));
+    Some(found)
+}
 
-    /// Random texts of tokens, comments and what looks like comments, judged by proc-macro2's lexer.
-    #[test]
-    fn random_texts() {
-        const PIECES: [&str; 46] = [
-            "// a",
-            "/// b",
-            "//! c",
-            "//// d",
-            "//",
-            "/* e */",
-            "/* // f */",
-            "/* /* // */ // */",
-            "/** g */",
-            "\"// s\"",
-            "\"a\\\"// s\"",
-            "\"\\\\\"",
-            "\"two\n// lines\"",
-            "r\"// r\"",
-            "r#\"\"// r\"#",
-            "r##\"\"#// r\"##",
-            "br\"// \\\"",
-            "b\"// \\\" \"",
-            "c\"//\"",
-            "cr#\"//\"#",
-            "'a'",
-            "'\"'",
-            "'\\''",
-            "'\\\\'",
-            "b'\"'",
-            "b'\\''",
-            "'/'",
-            "'é'",
-            "'\\u{2f}'",
-            "'a",
-            "'static",
-            "'_",
-            "r#type",
-            "ident",
-            "é",
-            "0x1f",
-            "1.5e-3",
-            "1u8",
-            "a / b",
-            "(",
-            ")",
-            "{ }",
-            "[",
-            "]",
-            "\n",
-            " ",
-        ];
-        let mut state = 7_u64;
-        let mut below = |limit: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            usize::try_from(state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit
-        };
-        let mut judged = 0;
-        for _ in 0..20_000 {
-            let mut text = String::new();
-            for _ in 0..=below(8) {
-                text.push_str(PIECES[below(PIECES.len())]);
-                text.push_str(["", " ", "\n", "\r\n"][below(4)]);
-            }
-            // No place is between the bytes of a character.
-            assert!(super::tokens(&text).all(|(_, token)| !token.is_empty()), "{text:?}");
-            if let Some(verdict) = judge(&text) {
-                assert_eq!(verdict, Ok(()), "{text:?}: {:?}", find(&text));
-                judged += 1;
-            }
+/// The parts of a file that are switched off; `None` when it is no Rust.
+fn inactive(file: &SourceFile, cfg: &CfgSet) -> Option<Vec<Range<usize>>> {
+    let text = file.rust();
+    if deeper_than(DEEPEST, text).is_some() {
+        return None;
+    }
+    let mut parsed = syn::parse_str::<syn::File>(text).ok()?;
+    let mut ranges = Vec::new();
+    if cfg.apply(&mut parsed.attrs) == Cfg::Off {
+        ranges.push(0..file.text.len());
+    } else {
+        switched_off(parsed.items, file, cfg, &mut ranges);
+    }
+    Some(ranges)
+}
+
+fn switched_off(items: Vec<Item>, file: &SourceFile, cfg: &CfgSet, ranges: &mut Vec<Range<usize>>) {
+    for mut item in items {
+        let (decided, spans) = decide(cfg, &mut item);
+        ranges.extend(spans.into_iter().map(|span| file.range(span)));
+        if let Item::Mod(ItemMod { content: Some((_, items)), .. }) = item
+            && decided != Cfg::Off
+        {
+            switched_off(items, file, cfg, ranges);
         }
-        assert!(judged > 5_000, "only {judged} texts are Rust");
     }
 }

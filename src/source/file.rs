@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use icu_normalizer::ComposingNormalizerBorrowed;
 use proc_macro2::Span;
 
-use super::comment::tokens;
+use super::lexer::tokens;
 use crate::diagnostic::Origin;
 
 /// Index of a file in the tree.

@@ -33,7 +33,7 @@ impl Pending {
 }
 
 /// The text of a file. A pipe or a device, which might never end, is an error.
-pub(super) fn read(path: &Path) -> io::Result<String> {
+pub(crate) fn read(path: &Path) -> io::Result<String> {
     if std::fs::metadata(path)?.is_file() {
         std::fs::read_to_string(path)
     } else {

@@ -13,25 +13,15 @@ const ALIASES: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Impls {
     of_items: BTreeMap<ItemRef, Vec<ItemRef>>,
-    /// Those for the types that derives of custom resources make, by the spec.
-    of_roots: BTreeMap<ItemRef, Vec<ItemRef>>,
 }
 
 impl SourceTree {
     /// The `impl` blocks for this item, wherever they are, in the order of the source.
     pub fn impls(&self, item: ItemRef) -> &[ItemRef] {
         if let Some(name) = name(self.item(item)).map(ident) {
-            self.seek_impls(&name);
+            self.request_impls(&name);
         }
         self.all_impls().of_items.get(&item).map_or(&[], Vec::as_slice)
-    }
-
-    /// The same for the type that the derive of a custom resource makes of this spec.
-    pub fn impls_of_root(&self, spec: ItemRef) -> &[ItemRef] {
-        if let Some(resource) = self.custom_resource(spec) {
-            self.seek_impls(&resource.root);
-        }
-        self.all_impls().of_roots.get(&spec).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a method call of this name in a module may mean a function of a trait of code that is read.
@@ -57,14 +47,8 @@ impl SourceTree {
             for found in self.all_items() {
                 let Item::Impl(block) = self.item(found) else { continue };
                 let Type::Path(path) = &*block.self_ty else { continue };
-                match self.behind_aliases(self.module(found), &path.path) {
-                    Resolution::Local(of) => impls.of_items.entry(of).or_default().push(found),
-                    Resolution::Member(spec, root) => {
-                        if self.custom_resource(spec).is_some_and(|resource| resource.root == root) {
-                            impls.of_roots.entry(spec).or_default().push(found);
-                        }
-                    }
-                    Resolution::Foreign(_) | Resolution::Primitive(_) | Resolution::Unresolved(_) => {}
+                if let Resolution::Local(of) = self.behind_aliases(self.module(found), &path.path) {
+                    impls.of_items.entry(of).or_default().push(found);
                 }
             }
             impls
@@ -83,11 +67,11 @@ impl SourceTree {
         found
     }
 
-    /// Says that an answer depends on the `impl` blocks for what is called so.
-    fn seek_impls(&self, name: &str) {
+    /// Requests the files that may have `impl` blocks for this name.
+    fn request_impls(&self, name: &str) {
         if self.sources.modules.iter().any(|module| module.unread) {
-            for file in self.sources.index().implementing(name) {
-                self.sources.want_file(file);
+            for file in self.sources.word_index().implementing(name) {
+                self.sources.request_file(file);
             }
         }
     }

@@ -9,12 +9,7 @@ use toml_edit::{Document, Item};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Lock {
     packages: Vec<Locked>,
-    /// The packages, by their names in Rust code, of which some version is built with kube's derive.
-    on_kube: BTreeSet<String>,
 }
-
-/// The packages that the derive comes from.
-const KUBE: [&str; 2] = ["kube", "kube-derive"];
 
 #[derive(Debug, Clone, PartialEq)]
 struct Locked {
@@ -84,7 +79,7 @@ impl Lock {
                 dependencies: entry.dependencies,
             })
         });
-        (!in_list).then(|| Self::of(packages.collect()))
+        (!in_list).then(|| Self { packages: packages.collect() })
     }
 
     fn as_toml(text: &str) -> Option<Self> {
@@ -108,14 +103,7 @@ impl Lock {
                 })
             })
             .collect();
-        Some(Self::of(packages))
-    }
-
-    fn of(packages: Vec<Locked>) -> Self {
-        let is_kube = |entry: &String| KUBE.contains(&entry.split(' ').next().unwrap_or_default());
-        let on_kube = packages.iter().filter(|package| package.dependencies.iter().any(is_kube));
-        let on_kube = on_kube.map(|package| package.name.replace('-', "_")).collect();
-        Self { packages, on_kube }
+        Some(Self { packages })
     }
 
     /// All versions of a package.
@@ -159,9 +147,11 @@ impl Lock {
         self.packages.iter().filter(uses).map(|package| package.name.as_str())
     }
 
-    /// Whether some version of a package, by its name in Rust code, is built with kube's derive.
-    pub(super) fn is_on_kube(&self, name: &str) -> bool {
-        self.on_kube.contains(name)
+    /// The packages, by their names in Rust code, of which some version is built with one of `dependencies`.
+    pub(super) fn built_with(&self, dependencies: &[&str]) -> BTreeSet<String> {
+        let is_one = |entry: &String| dependencies.contains(&entry.split(' ').next().unwrap_or_default());
+        let found = self.packages.iter().filter(|package| package.dependencies.iter().any(is_one));
+        found.map(|package| package.name.replace('-', "_")).collect()
     }
 
     /// The version of `dependency` that the package `of` is built with, a local one or one from a registry;

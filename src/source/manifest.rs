@@ -87,8 +87,6 @@ pub struct CargoManifest {
     pub name: String,
     /// `package.version`
     pub version: Option<String>,
-    /// `package.repository`
-    pub repository: Option<String>,
     /// `package.edition`, "2015" when absent.
     pub edition: String,
     /// Dependencies for tests and build scripts have a say in the features of all: the first version of cargo's resolver.
@@ -209,7 +207,6 @@ impl CargoManifest {
             verified: verified.collect(),
             dir: dir.to_path_buf(),
             workspace: lock_dir,
-            repository: field("repository"),
             edition: field("edition").unwrap_or_else(|| "2015".to_string()),
             old_resolver: has_old_resolver(workspace),
             features: BTreeMap::new(),

@@ -38,6 +38,19 @@ impl Marker {
             _ => String::new(),
         }
     }
+
+    /// A boolean; false when it was not given.
+    pub fn bool(&self, argument: &str) -> bool {
+        matches!(self.arguments.get(argument), Some(Value::Bool(true)))
+    }
+
+    /// An integer, if it was given.
+    pub fn int(&self, argument: &str) -> Option<i64> {
+        match self.arguments.get(argument) {
+            Some(Value::Int(int)) => Some(*int),
+            _ => None,
+        }
+    }
 }
 
 /// The value of an argument.
@@ -119,15 +132,32 @@ const fn optional(name: &'static str, kind: ArgumentType, help: &'static str) ->
     Argument { name, kind, optional: true, help }
 }
 
+const fn required(name: &'static str, kind: ArgumentType, help: &'static str) -> Argument {
+    Argument { name, kind, optional: false, help }
+}
+
+/// The name of the marker of a permission.
+pub const RBAC: &str = "kubebuilder:rbac";
+/// The name of the marker of a webhook.
+pub const WEBHOOK: &str = "kubebuilder:webhook";
+/// The name of the marker of the object that the webhooks are in.
+pub const WEBHOOK_CONFIGURATION: &str = "kubebuilder:webhookconfiguration";
+
+/// The name of the marker of a kind whose versions need no webhook.
+pub const CONVERSION: &str = "memcached-sdk:conversion";
+
 /// The markers that generate something.
-pub const MARKERS: &[MarkerDefinition] = &[MarkerDefinition {
-    name: "kubebuilder:rbac",
+pub const MARKERS: &[MarkerDefinition] =
+    &[RBAC_MARKER, WEBHOOK_MARKER, WEBHOOK_CONFIGURATION_MARKER, CONVERSION_MARKER];
+
+const RBAC_MARKER: MarkerDefinition = MarkerDefinition {
+    name: RBAC,
     help: "a permission of the operator, in its ClusterRole or, with `namespace`, in a Role",
     arguments: &[
         optional("groups", STRINGS, "API groups; `core` or `\"\"` is the core group"),
         optional("resources", STRINGS, "resources in the plural, subresources as `pods/log`"),
         optional("resourceNames", STRINGS, "only objects of these names"),
-        Argument { name: "verbs", kind: STRINGS, optional: false, help: "what may be done, `*` for everything" },
+        required("verbs", STRINGS, "what may be done, `*` for everything"),
         optional("urls", STRINGS, "paths that are no resources, such as `/metrics`"),
         optional(
             "namespace",
@@ -136,7 +166,64 @@ pub const MARKERS: &[MarkerDefinition] = &[MarkerDefinition {
         ),
         optional("roleName", ArgumentType::String, "another role than the default one"),
     ],
-}];
+};
+
+const WEBHOOK_MARKER: MarkerDefinition = MarkerDefinition {
+    name: WEBHOOK,
+    help: "a webhook that the API server asks about requests; `path` or `url` says where it is",
+    arguments: &[
+        required("mutating", ArgumentType::Bool, "it may change the object; otherwise it only allows or denies"),
+        required(
+            "failurePolicy",
+            ArgumentType::String,
+            "what becomes of a request without an answer: `fail` or `ignore`",
+        ),
+        optional("matchPolicy", ArgumentType::String, "`Exact`, or `Equivalent`: requests through other versions, too"),
+        optional(
+            "sideEffects",
+            ArgumentType::String,
+            "`None` or `NoneOnDryRun`; it has to be given, here or in `patch`",
+        ),
+        optional("timeoutSeconds", ArgumentType::Int, "how long the API server waits, 1 to 30"),
+        required("groups", STRINGS, "API groups; `core` or `\"\"` is the core group"),
+        required("resources", STRINGS, "resources in the plural, subresources as `pods/status`"),
+        required("verbs", STRINGS, "`create`, `update`, `delete`, `connect`, or `*`"),
+        required("versions", STRINGS, "API versions, or `*`"),
+        required("name", ArgumentType::String, "a name of at least three parts with dots, that no other one has"),
+        optional("serviceName", ArgumentType::String, "the Service that it is behind: `webhook-service`"),
+        optional("serviceNamespace", ArgumentType::String, "the namespace of that Service: `system`"),
+        optional("path", ArgumentType::String, "its path at the Service"),
+        optional("servicePort", ArgumentType::Int, "the port of the Service: 443"),
+        optional("webhookVersions", STRINGS, "versions of the configuration: `v1`"),
+        required("admissionReviewVersions", STRINGS, "versions of the request that it knows: `v1`"),
+        optional("reinvocationPolicy", ArgumentType::String, "`IfNeeded`: again after others have changed the object"),
+        optional("url", ArgumentType::String, "where it is, when it is behind no Service; quoted"),
+        optional(
+            "patch",
+            ArgumentType::String,
+            "what else it says: a strategic merge patch as JSON in backticks, such as `{\"objectSelector\": {…}}`",
+        ),
+    ],
+};
+
+const WEBHOOK_CONFIGURATION_MARKER: MarkerDefinition = MarkerDefinition {
+    name: WEBHOOK_CONFIGURATION,
+    help: "the object that the webhooks are in",
+    arguments: &[
+        required("mutating", ArgumentType::Bool, "that of the mutating webhooks, or of the validating ones"),
+        optional("name", ArgumentType::String, "its name"),
+    ],
+};
+
+const CONVERSION_MARKER: MarkerDefinition = MarkerDefinition {
+    name: CONVERSION,
+    help: "versions with different schemas that no webhook converts; before the type of the version that is stored",
+    arguments: &[required(
+        "none",
+        ArgumentType::String,
+        "why it is right that the API server changes nothing but the `apiVersion`",
+    )],
+};
 
 /// Markers of kubebuilder that mean nothing in Rust source, with what to write instead; a name that ends in `:`
 /// stands for all names that begin so.
@@ -161,43 +248,56 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("kubebuilder:validation:", "write `#[schemars(…)]`, or `#[x_kube(validation = …)]` with `KubeSchema`"),
 ];
 
+/// How the names of markers begin.
+const PREFIXES: [&str; 2] = ["kubebuilder:", "memcached-sdk:"];
+
 /// Markers that other commands read.
 const OTHERS: &[&str] = &["kubebuilder:docs-gen:", "kubebuilder:scaffold:"];
 
 impl SourceTree {
-    /// The markers in the package's own active source, in the order of the files.
-    pub fn markers(&self) -> (Vec<Marker>, Diagnostics) {
+    /// The markers of these names in the package's own active source, in the order of the files. What is wrong with others is
+    /// not said, but for names that mean nothing.
+    pub fn markers(&self, names: &[&str]) -> (Vec<Marker>, Diagnostics) {
         let mut markers = Vec::new();
         let mut diagnostics = Diagnostics::default();
-        for comment in self.comments("kubebuilder:") {
-            markers.extend(read(&comment, &mut diagnostics));
+        for prefix in PREFIXES.iter().filter(|prefix| names.iter().any(|name| name.starts_with(*prefix))) {
+            for comment in self.comments(prefix) {
+                markers.extend(read(&comment, names, &mut diagnostics));
+            }
         }
-        for origin in self.lines_of_blocks("+kubebuilder:rbac:") {
-            let message = "a marker in a comment with `/*` is not read";
-            diagnostics.push(Diagnostic::new(Code::UnknownMarker, message).help("begin its line with `//`").at(origin));
-        }
-        // The first part of the name is misspelt.
-        for comment in self.comments(":rbac:").iter().filter(|comment| !comment.text.contains("kubebuilder:")) {
-            if let Some(misspelt) = misspelt(comment) {
-                diagnostics.push(misspelt);
+        for name in names {
+            for origin in self.lines_of_blocks(&format!("+{name}:")) {
+                let message = "a marker in a comment with `/*` is not read";
+                let found = Diagnostic::new(Code::UnknownMarker, message).help("begin its line with `//`");
+                diagnostics.push(found.at(origin));
+            }
+            // The first part of the name is misspelt.
+            let (first, last) = name.split_once(':').unwrap_or_default();
+            let comments = self.comments(&format!(":{last}:"));
+            for comment in comments.iter().filter(|comment| !comment.text.contains(&format!("{first}:"))) {
+                if let Some(misspelt) = misspelt(comment, name) {
+                    diagnostics.push(misspelt);
+                }
             }
         }
         (markers, diagnostics)
     }
 }
 
-/// A finding about a marker whose name is nearly `kubebuilder:rbac`.
-fn misspelt(comment: &Comment) -> Option<Diagnostic> {
+/// A finding about a marker of which the first part is nearly that of this name, and the last part is the same.
+fn misspelt(comment: &Comment, wanted: &str) -> Option<Diagnostic> {
     let text = comment.text.trim().strip_prefix('+')?;
-    let (name, _) = text.split_once(":rbac:")?;
+    let (_, last) = wanted.split_once(':')?;
+    let (name, _) = text.split_once(&format!(":{last}:"))?;
     let end = comment.origin.range.end;
     let origin = Origin { range: end - comment.text.trim_start().len()..end, ..comment.origin.clone() };
-    nearest(name.trim(), ["kubebuilder"].into_iter())?;
-    let message = format!("unknown marker `+{}:rbac`", name.trim());
-    Some(Diagnostic::new(Code::UnknownMarker, message).help("did you mean `+kubebuilder:rbac`?").at(origin))
+    nearest(name.trim(), ["kubebuilder", "memcached-sdk"].into_iter())?;
+    let message = format!("unknown marker `+{}:{last}`", name.trim());
+    let help = format!("did you mean `+{wanted}`?");
+    Some(Diagnostic::new(Code::UnknownMarker, message).help(help).at(origin))
 }
 
-/// The marker that a text is, such as what somebody asks about on the command line.
+/// The permission marker that a text is, such as what somebody asks about on the command line.
 ///
 /// # Errors
 ///
@@ -205,13 +305,14 @@ fn misspelt(comment: &Comment) -> Option<Diagnostic> {
 pub fn parse(text: &str) -> Result<Marker, Diagnostic> {
     let origin = Origin { path: "".into(), text: text.into(), range: 0..text.len() };
     let mut found = Diagnostics::default();
-    let marker = read(&Comment { kind: CommentKind::Line, text: text.to_owned(), origin }, &mut found);
+    let comment = Comment { kind: CommentKind::Line, text: text.to_owned(), origin };
+    let marker = read(&comment, &[RBAC], &mut found);
     let wrong = || found.iter().next().cloned().unwrap_or_else(|| Diagnostic::new(Code::UnknownMarker, "no marker"));
     marker.ok_or_else(wrong)
 }
 
-/// The marker in a comment, if it is one.
-fn read(comment: &Comment, diagnostics: &mut Diagnostics) -> Option<Marker> {
+/// The marker in a comment, if it is one of these names.
+fn read(comment: &Comment, names: &[&str], diagnostics: &mut Diagnostics) -> Option<Marker> {
     let text = comment.text.trim().strip_prefix('+')?;
     let start = comment.origin.range.end - comment.text.len() + comment.text.find('+')?;
     let at = |offset: usize, length: usize| {
@@ -222,11 +323,14 @@ fn read(comment: &Comment, diagnostics: &mut Diagnostics) -> Option<Marker> {
     let parse::Split { anonymous, name } = parse::split(text);
     let definition = [anonymous, name].iter().find_map(|name| MARKERS.iter().find(|marker| marker.name == *name));
     let Some(definition) = definition else {
-        if text.trim_start().starts_with("kubebuilder:") && !known(OTHERS, anonymous) {
+        if PREFIXES.iter().any(|prefix| text.trim_start().starts_with(prefix)) && !known(OTHERS, anonymous) {
             diagnostics.push(unknown(anonymous, name).at(whole));
         }
         return None;
     };
+    if !names.contains(&definition.name) {
+        return None;
+    }
     let (arguments, errors) = parse::arguments(definition, text);
     // What comes after the first error is mostly its consequence.
     if let Some(error) = errors.first() {
@@ -317,7 +421,7 @@ mod tests {
         let origin = Origin { path: "a.rs".into(), text: format!("//{text}").into(), range: 0..text.len() + 2 };
         let comment = Comment { kind: CommentKind::Line, text: text.to_string(), origin };
         let mut diagnostics = Diagnostics::default();
-        let marker = read(&comment, &mut diagnostics);
+        let marker = read(&comment, &[RBAC], &mut diagnostics);
         let mut out: Vec<_> = diagnostics
             .iter()
             .map(|diagnostic| {

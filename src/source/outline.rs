@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::comment::{is_ident, tokens};
+use super::ecosystem::Derive;
 use super::file::FileId;
+use super::lexer::{is_ident, tokens};
 
 /// The text with nothing left but its `mod name;` items, each in its place. `None`: only a parser can tell.
 pub(super) fn outline(text: &str) -> Option<String> {
@@ -54,17 +55,21 @@ fn may_declare_files(text: &str) -> bool {
     })
 }
 
-/// The text may have an item that derives one of `names`, or an attribute `kube` that makes a derive worth a look.
-pub(super) fn may_derive(text: &str, names: &BTreeSet<String>) -> bool {
-    names.iter().any(|name| has_word(text, name)) || may_have_attribute(text, "kube")
+/// The text may use the derive, which has one of `names`: it says one of them, the helper attribute, or an attribute
+/// macro that expands to the derive.
+pub(super) fn may_derive(text: &str, derive: &Derive, names: &BTreeSet<String>) -> bool {
+    names.iter().any(|name| has_word(text, name))
+        || may_have_attribute(text, derive.attribute)
+        || derive.attribute_macros.iter().any(|name| is_followed(text, name, &["!", "("]))
 }
 
-/// The text may take in another file, or have an attribute that makes a custom resource of a type.
+/// The text may take in another file.
 pub(super) fn may_include(text: &str) -> bool {
-    let followed = |name: &str, by: &[&str]| {
-        words(text, name).any(|at| by.iter().any(|by| text[at + name.len()..].trim_start().starts_with(by)))
-    };
-    followed("include", &["!", "(", "as"]) || followed("crd", &["!", "("])
+    is_followed(text, "include", &["!", "(", "as"])
+}
+
+fn is_followed(text: &str, name: &str, by: &[&str]) -> bool {
+    words(text, name).any(|at| by.iter().any(|by| text[at + name.len()..].trim_start().starts_with(by)))
 }
 
 fn may_have_attribute(text: &str, name: &str) -> bool {
@@ -75,14 +80,14 @@ fn may_have_attribute(text: &str, name: &str) -> bool {
 
 /// Which files give a name another one, and which may have an `impl` block that says it; read once, for all names.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct WordIndex {
     renamed: BTreeMap<String, BTreeSet<String>>,
     implemented: BTreeMap<String, BTreeSet<FileId>>,
     /// Names that `macro_rules!` gives.
     macros: BTreeMap<String, BTreeSet<FileId>>,
 }
 
-impl Index {
+impl WordIndex {
     pub(super) fn of<'a>(files: impl Iterator<Item = (FileId, &'a str)>) -> Self {
         let mut index = Self::default();
         for (file, text) in files {
@@ -234,8 +239,8 @@ mod tests {
         }
     }
 
-    fn index(texts: &[&str]) -> Index {
-        Index::of(texts.iter().enumerate().map(|(file, text)| (FileId(u32::try_from(file).unwrap()), *text)))
+    fn index(texts: &[&str]) -> WordIndex {
+        WordIndex::of(texts.iter().enumerate().map(|(file, text)| (FileId(u32::try_from(file).unwrap()), *text)))
     }
 
     #[test]
@@ -284,6 +289,7 @@ mod tests {
     #[test]
     fn doubts() {
         let names = BTreeSet::from(["CustomResource".to_owned()]);
+        let derive = &crate::k8s::ECOSYSTEM.derive;
         for (text, derives) in [
             ("use kube::Client; struct MyCustomResource;", false),
             ("#[derive(CustomResource)]", true),
@@ -292,7 +298,7 @@ mod tests {
             ("#[derive(X)] #[kube /**/ (kind = \"A\")]", true),
             ("// a word on kube\nuse kube :: Client;", false),
         ] {
-            assert_eq!(may_derive(text, &names), derives, "{text}");
+            assert_eq!(may_derive(text, derive, &names), derives, "{text}");
         }
     }
 }

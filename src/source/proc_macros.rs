@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proc_macro2::TokenTree;
 use syn::{Attribute, Item, Meta};
 
-use super::outline::has_word;
+use super::file::FileId;
 use super::{SourceTree, ident};
 
 impl SourceTree {
@@ -13,9 +13,9 @@ impl SourceTree {
     pub fn proc_macros(&self, is_of_kind: impl Fn(&str) -> bool) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for (position, krate) in self.sources.crates.iter().enumerate() {
-            let package = &self.sources.packages[krate.package.0 as usize];
+            let package = &self.sources[krate.package];
             let mut modules = self.sources.modules.iter().filter(|module| module.krate.0 as usize == position);
-            let text = |file: super::FileId| &*self.sources.files[file.0 as usize].text;
+            let text = |file: FileId| &*self.sources[file].text;
             if package.own || !krate.lib || package.fetched || !modules.any(|module| is_of_kind(text(module.file))) {
                 continue;
             }
@@ -26,11 +26,6 @@ impl SourceTree {
             }
         }
         found
-    }
-
-    /// Says that an answer depends on all code that says one of the words.
-    pub fn seek_words(&self, words: &BTreeSet<String>) {
-        self.sources.want_files(|file| words.iter().any(|word| has_word(&file.text, word)));
     }
 }
 

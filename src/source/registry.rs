@@ -1,18 +1,15 @@
 //! The sources of packages that cargo has fetched: a vendored folder, or the registry cache in `CARGO_HOME`.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use semver::Version;
-use syn::{ItemImpl, ItemStruct};
 use toml_edit::{Document, Item};
 
 use super::cfg::CfgSet;
 use super::files::Pending;
 use super::manifest::{CargoManifest, FeatureSelection, crate_name, get};
-use super::module::Sources;
+use super::sources::Sources;
 
 /// The folder with the sources of one version of a package; `workspace` is where cargo looks for its configuration.
 pub(super) fn locate(workspace: &Path, name: &str, version: &Version) -> Option<PathBuf> {
@@ -49,6 +46,15 @@ fn is_version(dir: &Path, version: &Version) -> bool {
     let Ok(document) = Document::parse(text) else { return false };
     let found = get(document.as_item(), &["package", "version"]).and_then(Item::as_str);
     found == Some(version.to_string().as_str())
+}
+
+impl CargoManifest {
+    /// The manifest of a package that cargo has fetched, with its default features; `workspace` is where cargo looks for
+    /// its configuration.
+    pub fn fetched(workspace: &Path, name: &str, version: &Version) -> Option<Self> {
+        let dir = locate(workspace, name, version)?;
+        Self::read(&dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None).ok()
+    }
 }
 
 impl Sources {
@@ -108,166 +114,10 @@ fn impossible(manifest: &CargoManifest) -> BTreeSet<String> {
     }
 }
 
-/// One type of k8s-openapi, as far as a schema and a default value depend on it.
-#[derive(Debug)]
-pub struct GeneratedType {
-    /// `impl JsonSchema`
-    pub schema: ItemImpl,
-    /// The type, when it is a struct that derives `Default`.
-    pub item: Option<ItemStruct>,
-    /// The keys that `impl Serialize` writes, by field.
-    pub keys: BTreeMap<String, String>,
-    /// The texts of `impl Resource`, such as `KIND`.
-    pub constants: BTreeMap<String, String>,
-}
-
-/// The names that `impl Resource` gives a type of k8s-openapi in the API.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GeneratedResource {
-    /// API group, empty for the core group.
-    pub group: String,
-    /// Kind.
-    pub kind: String,
-    /// The name in URLs.
-    pub plural: String,
-    /// Objects live in namespaces.
-    pub namespaced: bool,
-}
-
-/// Types of k8s-openapi by folder and path, once they were read.
-#[derive(Debug, Default)]
-pub(super) struct Generated {
-    types: RefCell<BTreeMap<Key, Option<Rc<GeneratedType>>>>,
-    resources: RefCell<BTreeMap<Key, Option<Rc<GeneratedResource>>>>,
-    /// The folders of modules by package, version and feature.
-    folders: RefCell<BTreeMap<(String, Version, String), Option<PathBuf>>>,
-}
-
-type Key = (PathBuf, Vec<String>);
-
-impl Generated {
-    /// The folder of the modules that a feature switches on: `latest` stands for the newest.
-    pub(super) fn folder(&self, workspace: &Path, package: &str, version: &Version, feature: &str) -> Option<PathBuf> {
-        let key = (package.to_owned(), version.clone(), feature.to_owned());
-        let find = || modules(workspace, package, version, feature);
-        self.folders.borrow_mut().entry(key).or_insert_with(find).clone()
-    }
-
-    /// The type of a path below a folder of modules, such as `api::core::v1::Pod`.
-    pub(super) fn get(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedType>> {
-        let key = (dir.to_path_buf(), path.to_vec());
-        if let Some(found) = self.types.borrow().get(&key) {
-            return found.clone();
-        }
-        let found = read_generated(dir, path).map(Rc::new);
-        self.types.borrow_mut().insert(key, found.clone());
-        found
-    }
-
-    /// The resource of a path below a folder of modules.
-    pub(super) fn resource(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedResource>> {
-        let key = (dir.to_path_buf(), path.to_vec());
-        if let Some(found) = self.resources.borrow().get(&key) {
-            return found.clone();
-        }
-        let found = read_resource(dir, path).map(Rc::new);
-        self.resources.borrow_mut().insert(key, found.clone());
-        found
-    }
-}
-
-fn modules(workspace: &Path, package: &str, version: &Version, feature: &str) -> Option<PathBuf> {
-    let dir = locate(workspace, package, version)?;
-    let own = CargoManifest::read(&dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None).ok()?;
-    let feature = match own.features.get(feature)?.as_slice() {
-        [other] => other,
-        _ => feature,
-    };
-    Some(dir.join("src").join(feature)).filter(|dir| dir.is_dir())
-}
-
-/// The private module and the types of a line that re-exports them.
-pub(super) fn re_exported(line: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
-    let (module, names) = line.trim_start().strip_prefix("pub use self::")?.strip_suffix(';')?.split_once("::")?;
-    Some((module, names.trim_start_matches('{').trim_end_matches('}').split(',').map(str::trim)))
-}
-
-/// The text of the file that declares a type: k8s-openapi has a module for each type, re-exported.
-fn generated_text(dir: &Path, path: &[String]) -> Option<String> {
-    let (name, modules) = path.split_last()?;
-    let mut folder = dir.to_path_buf();
-    folder.extend(modules);
-    let declarations = std::fs::read_to_string(folder.join("mod.rs")).ok()?;
-    let module = declarations.lines().find_map(|line| {
-        let (module, mut names) = re_exported(line)?;
-        names.any(|other| other == name).then_some(module)
-    })?;
-    std::fs::read_to_string(folder.join(format!("{module}.rs"))).ok()
-}
-
-/// The text of an item that starts so, and where it is.
-fn generated_item<'a>(text: &'a str, start: &str) -> Option<(usize, &'a str)> {
-    let at = text.find(start)?;
-    let end = text[at..].find("\n}\n").map_or(text.len(), |end| at + end + 2);
-    Some((at, &text[at..end]))
-}
-
-fn read_resource(dir: &Path, path: &[String]) -> Option<GeneratedResource> {
-    let text = generated_text(dir, path)?;
-    let (_, block) = generated_item(&text, &format!("impl crate::Resource for {} {{", path.last()?))?;
-    let constant = |name: &str| {
-        let rest = block.split_once(&format!("const {name}: &'static str = \""))?.1;
-        Some(rest.split_once('"')?.0.to_owned())
-    };
-    Some(GeneratedResource {
-        group: constant("GROUP")?,
-        kind: constant("KIND")?,
-        plural: constant("URL_PATH_SEGMENT")?,
-        namespaced: block.contains("type Scope = crate::NamespaceResourceScope;"),
-    })
-}
-
-/// Reads a type from files of the form that k8s-openapi's generator writes.
-fn read_generated(dir: &Path, path: &[String]) -> Option<GeneratedType> {
-    let name = path.last()?;
-    let text = generated_text(dir, path)?;
-    let item = |start: &str| generated_item(&text, start);
-    let (_, schema) = item(&format!("impl crate::schemars::JsonSchema for {name} {{"))?;
-    let derives_default = |at: usize| {
-        let attribute = text[..at].lines().next_back().unwrap_or_default();
-        attribute.starts_with("#[derive(") && attribute.contains("Default")
-    };
-    let declared = item(&format!("pub struct {name} {{")).filter(|(at, _)| derives_default(*at));
-    let serialize = item(&format!("impl crate::serde::Serialize for {name} {{")).map_or("", |(_, text)| text);
-    let mut optional = None;
-    let keys = serialize.lines().filter_map(|line| {
-        let line = line.trim();
-        if let Some(field) = line.strip_prefix("if let Some(value) = &self.") {
-            optional = field.strip_suffix(" {");
-        }
-        let call = line.strip_prefix("crate::serde::ser::SerializeStruct::serialize_field(&mut state, \"")?;
-        let (key, value) = call.split_once("\", ")?;
-        let field = match value.strip_suffix(")?;")? {
-            "value" => optional.take()?,
-            value => value.strip_prefix("&self.")?,
-        };
-        Some((field.to_owned(), key.to_owned()))
-    });
-    let resource = item(&format!("impl crate::Resource for {name} {{")).map_or("", |(_, text)| text);
-    let constants = resource.lines().filter_map(|line| {
-        let (name, value) = line.trim().strip_prefix("const ")?.split_once(": &'static str = ")?;
-        Some((name.to_owned(), syn::parse_str::<syn::LitStr>(value.strip_suffix(';')?).ok()?.value()))
-    });
-    Some(GeneratedType {
-        schema: syn::parse_str(schema).ok()?,
-        item: declared.and_then(|(_, text)| syn::parse_str(text).ok()),
-        keys: keys.collect(),
-        constants: constants.collect(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::*;
     use crate::source::lock::Lock;
 

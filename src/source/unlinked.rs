@@ -38,11 +38,6 @@ impl SourceTree {
         found.sort();
         found
     }
-
-    /// Says that an answer depends on everything.
-    pub fn seek_all(&self) {
-        self.sources.want_files(|_| true);
-    }
 }
 
 fn is_rust(path: &Path) -> bool {

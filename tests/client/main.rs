@@ -1,6 +1,8 @@
-//! What authors ask of the server through the manager, on a real one: deletions, patches, subresources, finalizers. The cluster
-//! is that of `--kubeconfig`.
+//! What authors ask of the server through the manager, on a real one: deletions, patches, subresources, finalizers, kinds without
+//! a type. The cluster is that of `--kubeconfig`.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -8,11 +10,13 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::Selector;
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Selector};
+use kube::discovery::Scope;
 use kube::runtime::finalizer::Event;
 use kube::runtime::watcher;
-use kube::{Api, Resource, ResourceExt};
+use kube::{Api, Client, Resource, ResourceExt};
 use manager::{Action, Change, Manager, Object, Objects, Options, Runs};
 use serde_json::{Value, json};
 
@@ -28,6 +32,9 @@ type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Resu
 struct Args {
     #[command(flatten)]
     manager: Options,
+    /// That of `--health-probe-bind-address`.
+    #[arg(long)]
+    probes: u16,
 }
 
 fn object<K: Object>(name: &str, mut value: Value) -> K {
@@ -136,13 +143,111 @@ async fn finalizers(maps: &Objects<ConfigMap>, [applied, cleaned]: [&AtomicUsize
     check("cleaned up twice", cleaned.load(Ordering::SeqCst) == 2)
 }
 
+fn widget() -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", "Widget"))
+}
+
+/// It does not say what it is.
+fn desired_widget(size: u32) -> DynamicObject {
+    object("w", json!({ "spec": { "size": size, "list": ["a"] } }))
+}
+
+/// Keeps the Widget that there is, and a ConfigMap beside it.
+async fn reconcile_widget(
+    widget: Arc<DynamicObject>,
+    widgets: Objects<DynamicObject>,
+    maps: Objects<ConfigMap>,
+) -> kube::Result<Action> {
+    let mut map: ConfigMap = object("of-w", json!({}));
+    map.metadata.owner_references = widget.controller_owner_ref(&self::widget()).map(|owner| vec![owner]);
+    maps.apply(&map, OWNER).await?;
+    widgets.apply(&desired_widget(1), OWNER).await?;
+    Ok(Action::Done)
+}
+
+/// What `/readyz` answers.
+fn readyz(port: u16) -> Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    stream.write_all(b"GET /readyz?verbose HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
+
+async fn until_ready_says(port: u16, text: &str) -> Result<()> {
+    let started = Instant::now();
+    loop {
+        let answer = tokio::task::block_in_place(|| readyz(port))?;
+        if answer.contains(text) {
+            return Ok(());
+        }
+        if started.elapsed() > LIMIT {
+            return Err(format!("never said: {text}, but {answer}").into());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A kind without a type is missed, and written, watched and kept as others are.
+async fn dynamic(
+    client: Client,
+    probes: u16,
+    widgets: &Objects<DynamicObject>,
+    maps: &Objects<ConfigMap>,
+) -> Result<()> {
+    until_ready_says(probes, "Widget (example.com/v1) is not served by the cluster").await?;
+    let size = json!({ "type": "integer" });
+    let list = json!({ "type": "array", "items": { "type": "string" } });
+    let spec = json!({ "type": "object", "properties": { "size": size, "list": list } });
+    let schema = json!({ "type": "object", "properties": { "spec": spec } });
+    let version = json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } });
+    let names = json!({ "kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList" });
+    let spec = json!({ "group": "example.com", "names": names, "scope": "Namespaced", "versions": [version] });
+    let crd = json!({ "metadata": { "name": "widgets.example.com" }, "spec": spec });
+    let crds: Api<CustomResourceDefinition> = Api::all(client);
+    crds.create(&PostParams::default(), &serde_json::from_value(crd)?).await?;
+    until_ready_says(probes, "[+]caches ok").await?;
+
+    let created = widgets.create(&desired_widget(1), OWNER).await?;
+    check("it is created", created.change == Change::Created)?;
+    check("it is not created twice", widgets.create(&desired_widget(2), OWNER).await?.change == Change::None)?;
+    let live = widgets.get_live(NAMESPACE, "w").await?.ok_or("it is there")?;
+    check("it is what was asked for", live.data["spec"] == json!({ "size": 1, "list": ["a"] }))?;
+    check("it is listed", widgets.list(NAMESPACE).len() == 1)?;
+    until("its own object", || maps.get(NAMESPACE, "of-w").is_some()).await?;
+    // What others change is repaired, and their own stays.
+    for (round, theirs) in [json!({ "size": 5 }), json!({ "list": ["b"] })].into_iter().enumerate() {
+        let theirs = json!({ "metadata": { "annotations": { "round": round.to_string() } }, "spec": theirs });
+        let params = PatchParams { field_manager: Some("them".to_owned()), ..PatchParams::default() };
+        widgets.api(NAMESPACE).patch("w", &params, &Patch::Merge(theirs)).await?;
+        until("the repair", || {
+            let widget = widgets.get(NAMESPACE, "w");
+            widget.is_some_and(|widget| {
+                widget.annotations().get("round") == Some(&round.to_string())
+                    && widget.data["spec"] == live.data["spec"]
+            })
+        })
+        .await?;
+    }
+    check("nothing is left to do", widgets.apply(&desired_widget(1), OWNER).await?.change == Change::None)?;
+    let map = maps.get(NAMESPACE, "of-w").ok_or("it is there")?;
+    maps.delete(&map, &DeleteParams::default()).await?;
+    until("its own object again", || maps.get(NAMESPACE, "of-w").is_some()).await?;
+    check("it goes", widgets.delete(&live, &DeleteParams::default()).await?)?;
+    until("its end", || widgets.list(None).is_empty()).await?;
+    let made = widgets.apply(&desired_widget(1), OWNER).await?;
+    check("it is made anew", made.change == Change::Created)
+}
+
 async fn steps(
     maps: Objects<ConfigMap>,
     deployments: Objects<Deployment>,
-    namespaces: Api<Namespace>,
+    widgets: Objects<DynamicObject>,
+    (client, probes): (Client, u16),
     calls: Arc<[AtomicUsize; 2]>,
 ) -> Result<()> {
     let namespace = json!({ "metadata": { "name": NAMESPACE } });
+    let namespaces: Api<Namespace> = Api::all(client.clone());
     namespaces.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
     let by_value = maps.index(|map| map.data.as_ref().and_then(|data| data.get("v").cloned()));
     deletions(&maps).await?;
@@ -154,7 +259,10 @@ async fn steps(
     finalizers(&maps, [&calls[0], &calls[1]]).await?;
     println!("finalizers");
     let selector = Selector::from_iter([("finalized", "yes")]);
-    check("no object is left", maps.list_matching(None, &selector).is_empty())
+    check("no object is left", maps.list_matching(None, &selector).is_empty())?;
+    dynamic(client, probes, &widgets, &maps).await?;
+    println!("dynamic");
+    Ok(())
 }
 
 /// Comes back once before it is done.
@@ -184,15 +292,20 @@ async fn main() -> Result<()> {
     let mut manager = Manager::new("client", "0.0.0", args.manager).await?;
     let maps = manager.objects::<ConfigMap>(&watcher::Config::default());
     let deployments = manager.objects::<Deployment>(&watcher::Config::default());
-    let namespaces = Api::all(manager.client());
+    let widgets = manager.objects_with(&widget(), &Scope::Namespaced, &watcher::Config::default());
+    let (client, probes) = (manager.client(), args.probes);
     let calls = Arc::<[AtomicUsize; 2]>::default();
     manager.controller("map", &maps).run({
         let (maps, calls) = (maps.clone(), calls.clone());
         move |map| reconcile(map, maps.clone(), calls.clone())
     });
+    manager.controller("widget", &widgets).owns(&maps).run({
+        let (widgets, maps) = (widgets.clone(), maps.clone());
+        move |widget| reconcile_widget(widget, widgets.clone(), maps.clone())
+    });
     let (told, ended) = tokio::sync::mpsc::channel(1);
     manager.task("steps", Runs::Leader, move || {
-        let steps = steps(maps.clone(), deployments.clone(), namespaces.clone(), calls.clone());
+        let steps = steps(maps.clone(), deployments.clone(), widgets.clone(), (client.clone(), probes), calls.clone());
         let told = told.clone();
         async move {
             // The other end waits for the first.

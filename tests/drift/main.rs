@@ -157,7 +157,7 @@ fn desired(kind: &str) -> Value {
 }
 
 /// Applies what is desired to every object of the kind that there is.
-fn keep<K: Object>(manager: &mut Manager) {
+fn keep<K: Object<DynamicType = ()>>(manager: &mut Manager) {
     let objects = manager.objects::<K>(&watcher::Config::default());
     let kind = K::kind(&()).into_owned();
     let (kept, name) = (objects.clone(), kind.to_lowercase());
@@ -442,7 +442,7 @@ async fn is_for_one_version(client: &Client, objects: &Objects<Drift>) -> Result
 }
 
 /// What `/readyz` of a manager says that watches one kind, as soon as it has asked for it.
-async fn readiness<K: Object>(config: kube::Config, optional: bool) -> Result<String> {
+async fn readiness<K: Object<DynamicType = ()>>(config: kube::Config, optional: bool) -> Result<String> {
     let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
     let flag = format!("--health-probe-bind-address={address}");
     let options = Args::try_parse_from(["drift", &flag])?.manager;

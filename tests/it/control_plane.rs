@@ -21,11 +21,14 @@ mod client;
 mod crd_server;
 mod drift;
 mod e2e;
+mod envtest;
 mod load;
 mod pki;
 mod process;
 mod rbac_server;
+mod storage;
 mod walkthroughs;
+mod webhook;
 
 /// Ten times what a start takes on two cores.
 const START: Duration = Duration::from_secs(120);

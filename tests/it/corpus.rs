@@ -16,6 +16,7 @@ use std::process::Command;
 use memcached_sdk::api;
 use memcached_sdk::crd;
 use memcached_sdk::diagnostic::{Code, Diagnostic};
+use memcached_sdk::k8s;
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
 use proc_macro2::{TokenStream, TokenTree};
 use serde_json::Value;
@@ -47,7 +48,7 @@ fn public_operators_equal_the_compiled() {
     for (name, checkout) in checkouts("corpus-compiled") {
         let pending = pending(&checkout);
         for package in packages(&checkout) {
-            let loaded = SourceTree::load_with(&package, &FeatureSelection::default(), &pending);
+            let loaded = k8s::load_with(&package, &FeatureSelection::default(), &pending);
             let Ok((mut tree, _)) = loaded else { continue };
             if in_text(&tree) == 0 {
                 continue;
@@ -111,7 +112,7 @@ impl Judged {
 /// Reads a crate of adapted declarations, and compares every resource that is accepted.
 fn judge(folder: &Path, declarations: &Declarations, compiled: &BTreeMap<String, Value>, judged: &mut Judged) {
     let (_, places) = declarations.write();
-    let loaded = SourceTree::load_with(folder, &FeatureSelection::default(), &Pending::default());
+    let loaded = k8s::load_with(folder, &FeatureSelection::default(), &Pending::default());
     let (mut tree, _) = loaded.unwrap();
     let ((apis, diagnostics), _) = tree.settle(api::all);
     let mut read = BTreeSet::new();

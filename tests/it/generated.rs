@@ -84,6 +84,48 @@ impl Project {
         })
     }
 
+    /// The same with webhooks that default, validate and convert it, and with network policies.
+    pub(crate) fn with_webhooks() -> Self {
+        let project = Self::generate("webhooks");
+        let webhooks = "--version v1alpha1 --defaulting --programmatic-validation --conversion --spoke v1beta1";
+        for command in ["create api --version v1beta1 --controller=false", &format!("create webhook {webhooks}")] {
+            project.run(&format!("{command} --group cache --kind Memcached"));
+        }
+        for (path, from, to) in [
+            (
+                "src/webhook/v1alpha1/memcached.rs",
+                "        Ok(())\n",
+                "        self.spec.image.get_or_insert_with(|| \"localhost/memcached:1.6.18\".to_owned());\n        Ok(())\n",
+            ),
+            (
+                "src/webhook/v1alpha1/memcached.rs",
+                "let errors = FieldErrors::new();",
+                "let mut errors = FieldErrors::new();\n        if self.spec.size > 5 {\n            errors.invalid(\"spec.size\", self.spec.size, \"must not be above 5\");\n        }",
+            ),
+            ("config/default/kustomization.yaml", "#- ../network-policy", "- ../network-policy"),
+        ] {
+            let path = project.path(path);
+            let text = std::fs::read_to_string(&path).unwrap();
+            let with = text.replacen(from, to, 1);
+            assert_ne!(with, text, "{}", path.display());
+            std::fs::write(path, with).unwrap();
+        }
+        // The lock file lacks what webhooks need.
+        let output = project.cargo(&["metadata", "--format-version=1"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        project.run("generate");
+        project.build()
+    }
+
+    fn run(&self, command: &str) {
+        let output = Command::new(env!("CARGO_BIN_EXE_memcached-sdk"))
+            .args(command.split(' '))
+            .current_dir(&self.root)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
     /// Other projects of this name may be built while this one runs, so it runs a copy.
     fn build(self) -> Self {
         let _building = building();

@@ -3,9 +3,11 @@
 pub(crate) mod answers;
 mod any_project;
 mod bad_input;
+mod choices;
 mod cluster;
 mod crd;
 mod create_api;
+mod create_webhook;
 mod diagnostics;
 pub(crate) mod docs;
 mod edit;
@@ -26,4 +28,5 @@ mod scope;
 mod simulation;
 mod tidy;
 mod update;
+mod webhook;
 mod yaml;

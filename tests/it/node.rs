@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -78,13 +78,7 @@ impl Deployed {
     }
 
     fn create(&self, name: &str, spec: &Value) {
-        let memcached = json!({
-            "apiVersion": "cache.example.com/v1alpha1",
-            "kind": "Memcached",
-            "metadata": { "name": name, "namespace": NAMESPACE },
-            "spec": spec,
-        });
-        self.kubectl.send(&["create", "-f", "-"], &memcached.to_string());
+        self.kubectl.send(&["create", "-f", "-"], &memcached(name, spec).to_string());
     }
 
     #[track_caller]
@@ -164,6 +158,15 @@ impl Drop for Deployed {
             }
         }
     }
+}
+
+fn memcached(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "cache.example.com/v1alpha1",
+        "kind": "Memcached",
+        "metadata": { "name": name, "namespace": NAMESPACE },
+        "spec": spec,
+    })
 }
 
 fn restricted() -> Value {
@@ -283,6 +286,38 @@ fn a_leader_for_life_is_deleted_and_evicted() {
     assert!(evicted.iter().any(|pod| pod["uid"] == *second_uid), "{evicted:#?}");
     deployed.run(&["scale", "memcached", "sample", "--replicas=1"]);
     deployed.running("sample", 1);
+    deployed.run(&["delete", "memcached", "sample", "--wait=false"]);
+    deployed.kubectl.wait_gone(&["-n", NAMESPACE, "memcached", "sample"]);
+}
+
+/// Through the Service, with a certificate that the replicas make: the API server knows its authority.
+#[test]
+#[ignore = "needs a cluster: make test-e2e"]
+fn webhooks_are_called_through_their_service() {
+    permitted(&current_context(), std::env::var("E2E_CONTEXT").ok().as_deref()).unwrap();
+    let _alone = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
+    let project = Project::with_webhooks();
+    let deployed = Deployed::new(&project, "memcached-operator/config", &json!({ "replicas": 2 }));
+    let started = Instant::now();
+    deployed.kubectl.wait("a webhook to be called", LIMIT, || {
+        let memcached = memcached("sample", &json!({ "size": 1 })).to_string();
+        deployed.kubectl.attempt(&["create", "-f", "-"], &memcached)
+    });
+    println!("called {:?} after the operator was available", started.elapsed());
+    deployed.running("sample", 1);
+    let as_version = |version: &str| {
+        let resource = format!("memcacheds.{version}.cache.example.com");
+        deployed.kubectl.get(&["-n", NAMESPACE, &resource, "sample"]).unwrap()
+    };
+    assert_eq!(as_version("v1alpha1")["spec"]["image"], "localhost/memcached:1.6.18");
+    let converted = as_version("v1beta1");
+    assert_eq!(converted["apiVersion"], "cache.example.com/v1beta1");
+    let kept = converted["metadata"]["annotations"]["cache.example.com/conversion-data"].as_str().unwrap();
+    assert!(kept.contains("localhost/memcached:1.6.18"), "{kept}");
+
+    let refused = memcached("refused", &json!({ "size": 6 })).to_string();
+    let error = deployed.kubectl.attempt(&["create", "-f", "-"], &refused).unwrap_err();
+    assert!(error.contains("spec.size: Invalid value: 6: must not be above 5"), "{error}");
     deployed.run(&["delete", "memcached", "sample", "--wait=false"]);
     deployed.kubectl.wait_gone(&["-n", NAMESPACE, "memcached", "sample"]);
 }

@@ -135,10 +135,59 @@ fn namespaced_with_one_api() {
     check("namespaced", sandbox.root());
 }
 
+/// Handlers for a kind of the project and one of Kubernetes; two versions, whose conversions keep what objects say.
+#[test]
+fn webhooks() {
+    let versions = ["v1", "v1alpha1"].map(|version| format!("--group cache --version {version} --kind Memcached"));
+    let sandbox = project("webhooks", "", &versions.each_ref().map(String::as_str));
+    let both = "--defaulting --programmatic-validation";
+    sandbox.run(&format!("create webhook {} {both} --conversion --spoke v1alpha1", versions[0])).success();
+    sandbox.run(&format!("create webhook --group core --version v1 --kind Pod {both}")).success();
+    check("webhooks", sandbox.root());
+}
+
 #[test]
 fn a_builtin_kind() {
     let sandbox = project("builtin", "", &["--group apps --version v1 --kind ReplicaSet --resource=false"]);
     check("builtin", sandbox.root());
+}
+
+/// A controller and webhooks for a kind whose type is in another crate; and every choice made after that.
+#[test]
+fn a_type_of_another_crate_and_other_choices() {
+    let square = "--group shapes --version v1 --kind Square --external-api-path shapes::v1 --external-api-domain \
+                  example.org --external-api-module shapes@1";
+    let apis = ["--group cache --version v1 --kind Memcached", &format!("--resource=false {square}")];
+    let sandbox = project("edited", "", &apis);
+    sandbox.run(&format!("create webhook {square} --defaulting --programmatic-validation")).success();
+    sandbox.replace("Cargo.toml", "shapes = \"1\"", "shapes = { path = \"shapes\" }");
+    let dependencies = "k8s-openapi = { version = \"0.29\", features = [\"schemars\", \"v1_36\"] }\n\
+                        kube = { version = \"5\", default-features = false, features = [\"derive\"] }\n\
+                        schemars = \"1\"\nserde = { version = \"1\", features = [\"derive\"] }\nserde_json = \"1\"\n";
+    let package = "[package]\nname = \"shapes\"\nversion = \"1.0.0\"\nedition = \"2024\"\n";
+    sandbox.file("shapes/Cargo.toml", &format!("{package}\n[dependencies]\n{dependencies}"));
+    // cargo formats it, too.
+    let square = r#"pub mod v1 {
+    use kube::CustomResource;
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(CustomResource, Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+    #[kube(group = "shapes.example.org", version = "v1", kind = "Square")]
+    #[kube(namespaced)]
+    pub struct SquareSpec {
+        pub size: Option<u8>,
+    }
+}
+"#;
+    sandbox.file("shapes/src/lib.rs", square);
+    sandbox
+        .run(
+            "edit --namespaced --leader-election=life --webhook-cert-mode=cert-manager --prometheus --network-policy \
+             --metrics-cert --license=mit --owner=Authors",
+        )
+        .success();
+    check("edited", sandbox.root());
 }
 
 #[test]

@@ -1,7 +1,8 @@
 // Command rbac-differential answers for controller-gen's library.
 //
 // `parse` reads one JSON string per line, a marker as it stands in a comment, and prints what became of it: null for
-// no rbac marker, else its arguments or its first error. `roles DIR` prints the roles of the Go package in DIR.
+// no rbac marker, else its arguments or its first error. `roles DIR` prints the roles of the Go package in DIR. `webhooks DIR`
+// prints for each folder of DIR, a module with a Go package or several, a JSON object with its file of webhooks or the error.
 package main
 
 import (
@@ -9,15 +10,22 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/tools/go/packages"
 	"sigs.k8s.io/controller-tools/pkg/genall"
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/controller-tools/pkg/rbac"
+	"sigs.k8s.io/controller-tools/pkg/webhook"
 )
 
 func main() {
+	if os.Args[1] == "webhooks" {
+		webhooks(os.Args[2])
+		return
+	}
 	registry := &markers.Registry{}
 	check((rbac.Generator{}).RegisterMarkers(registry))
 	if os.Args[1] == "parse" {
@@ -30,6 +38,44 @@ func main() {
 	roles, err := rbac.GenerateRoles(context, "manager-role")
 	check(err)
 	check(json.NewEncoder(os.Stdout).Encode(roles))
+}
+
+func webhooks(dir string) {
+	registry := &markers.Registry{}
+	check((webhook.Generator{}).RegisterMarkers(registry))
+	roots, err := loader.LoadRootsWithConfig(&packages.Config{Dir: dir}, "./...")
+	check(err)
+	cases := map[string][]*loader.Package{}
+	for _, root := range roots {
+		name := strings.Split(strings.TrimPrefix(root.PkgPath, "op/"), "/")[0]
+		cases[name] = append(cases[name], root)
+	}
+	answers := map[string]map[string]string{}
+	for name, roots := range cases {
+		out, err := os.MkdirTemp("", "webhooks")
+		check(err)
+		context := &genall.GenerationContext{
+			Roots:      roots,
+			Collector:  &markers.Collector{Registry: registry},
+			OutputRule: genall.OutputToDirectory(out),
+		}
+		answer := map[string]string{}
+		if err := (webhook.Generator{}).Generate(context); err != nil {
+			answer["error"] = err.Error()
+		}
+		for _, root := range roots {
+			if len(root.Errors) > 0 {
+				answer["error"] = root.Errors[0].Msg
+			}
+		}
+		text, err := os.ReadFile(filepath.Join(out, "manifests.yaml"))
+		if err == nil {
+			answer["manifests"] = string(text)
+		}
+		check(os.RemoveAll(out))
+		answers[name] = answer
+	}
+	check(json.NewEncoder(os.Stdout).Encode(answers))
 }
 
 func parse(registry *markers.Registry) {

@@ -14,8 +14,8 @@ use crate::rbac::allow::{self, Allow};
 use crate::rbac::declared::{Grant, Home, Manifests};
 use crate::rbac::derive::Doubt;
 use crate::rbac::lint::{Comparison, Missing, fix};
-use crate::rbac::marker::ROLE;
-use crate::rbac::{Permission, Scope, Target};
+use crate::rbac::role::ROLE;
+use crate::rbac::{Permission, RequestScope, Target};
 use crate::term::{Term, Verbosity};
 
 pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcome> {
@@ -183,7 +183,8 @@ impl Declared {
 /// The operator watches objects of all namespaces, and may.
 fn works_everywhere(code: &Code, grants: &[Grant], home: &Home) -> bool {
     code.usages.iter().any(|usage| {
-        let watches = matches!(usage.permission.verb.as_str(), "list" | "watch") && usage.scope == Scope::Cluster;
+        let watches =
+            matches!(usage.permission.verb.as_str(), "list" | "watch") && usage.scope == RequestScope::Cluster;
         let Target::Resource { group, resource, .. } = &usage.permission.target else { return false };
         watches && !home.is_cluster_wide(group, resource) && grants.iter().any(|grant| grant.allows(usage, home))
     })

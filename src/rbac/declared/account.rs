@@ -44,7 +44,7 @@ impl Manifests {
     /// # Errors
     ///
     /// There is no such account, or there are several: which ones.
-    pub fn choose(&mut self, wanted: Option<&str>) -> Result<(), Problem> {
+    pub(crate) fn choose(&mut self, wanted: Option<&str>) -> Result<(), Problem> {
         let bound: BTreeSet<Account> = self.bindings.iter().flat_map(|binding| binding.accounts.clone()).collect();
         let list = |accounts: &BTreeSet<Account>| {
             let names: Vec<String> = accounts.iter().map(|account| format!("`{account}`")).collect();

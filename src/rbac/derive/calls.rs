@@ -3,6 +3,7 @@
 mod callee;
 mod kube;
 mod kubert;
+mod macros;
 mod manager;
 mod standard;
 
@@ -14,14 +15,17 @@ use syn::{Expr, ExprCall, ExprMethodCall, Fields, Item};
 use crate::source::ItemRef;
 
 use super::doubt::Cause;
+use super::foreign::{Foreign, Kube};
+use super::frame::Frame;
 use super::index::{FunctionId, Owner};
-use super::lower::Scope;
-use super::read::{DEREFS, Frame, Place, Reader};
-use super::table;
-use super::types::Ty;
+use super::lower::NameScope;
+use super::manager::ManagerType;
+use super::place::Place;
+use super::read::{DEREFS, Reader};
+use super::table::{self, Returns, returns};
+use super::types::{Reach, Ty};
 
-use self::kube::{http, request_builder};
-use self::standard::{IDENTITY, standard};
+use self::standard::standard;
 
 /// A call as it stands: what is called is found out apart.
 struct Call<'e> {
@@ -43,12 +47,10 @@ struct Call<'e> {
 }
 
 impl Call<'_> {
-    /// The type of an argument.
     fn get(&self, position: usize) -> Ty {
         self.types.get(position).cloned().unwrap_or(Ty::Unknown)
     }
 
-    /// How many arguments there are.
     fn len(&self) -> usize {
         self.arguments.len()
     }
@@ -59,8 +61,6 @@ enum Callee {
     Free(FunctionId),
     /// An associated function or variant of a type.
     Associated(Ty, String),
-    /// A function that a type has by a trait of the tree.
-    Method(Ty, FunctionId),
     /// A tuple struct, or a variant of an enum.
     Constructor(ItemRef, Option<String>),
     /// Something of another crate.
@@ -72,19 +72,16 @@ enum Callee {
 impl Reader<'_> {
     /// A call of a path or of a value.
     pub(super) fn call(&mut self, frame: &mut Frame, call: &ExprCall, expected: &Ty) -> Ty {
-        let mut function = &*call.func;
-        while let Expr::Paren(inner) = function {
-            function = &inner.expr;
-        }
+        let function = peeled(&call.func);
         let path = match function {
             Expr::Path(path) => Some(path),
             _ => None,
         };
         let name = path.and_then(|path| path.path.segments.last()).map(|last| last.ident.to_string());
         let mut call = Call {
-            place: Self::place(frame, call.func.span()),
+            place: frame.place(call.func.span()),
             name: name.unwrap_or_default().into(),
-            explicit: path.map(|path| self.turbofish(&frame.scope.clone(), &path.path)).unwrap_or_default(),
+            explicit: path.map(|path| self.types.turbofish(&frame.scope, &path.path)).unwrap_or_default(),
             arguments: call.args.iter().collect(),
             types: Vec::new(),
             expected: expected.clone(),
@@ -101,10 +98,6 @@ impl Reader<'_> {
                 call.name = name.into();
                 self.associated(frame, &ty, &mut call)
             }
-            Callee::Method(ty, id) => {
-                call.name = self.index.get(id).name().into();
-                self.associated_function(frame, &ty, id, &mut call)
-            }
             Callee::Constructor(item, variant) => self.construct(frame, item, variant.as_deref(), &mut call),
             Callee::Foreign(path) => {
                 if let Some(last) = path.last() {
@@ -117,7 +110,6 @@ impl Reader<'_> {
                 if let ("Some" | "Ok", Some(inner)) = (&*call.name, call.arguments.first().copied()) {
                     return self.expr(frame, inner, expected);
                 }
-                self.declared_by_macro(call.place, &call.name);
                 self.arguments_of(frame, &mut call);
                 Ty::Unknown
             }
@@ -126,7 +118,7 @@ impl Reader<'_> {
 
     /// A call of a closure, or of a function that is a value.
     fn call_value(&mut self, frame: &mut Frame, called: &Ty, call: &mut Call<'_>) -> Ty {
-        match self.inferred.resolve(called) {
+        match self.types.inferred.resolve(called) {
             Ty::Path(path) => {
                 if let Some(last) = path.last() {
                     call.name = last.as_str().into();
@@ -153,7 +145,7 @@ impl Reader<'_> {
     fn arguments_with(&mut self, frame: &mut Frame, call: &mut Call<'_>, inputs: &[Ty]) {
         while let Some(expr) = call.arguments.get(call.types.len()).copied() {
             let ty = self.argument(frame, expr, &Ty::Unknown, inputs);
-            call.types.push(self.inferred.resolve(&ty));
+            call.types.push(self.types.inferred.resolve(&ty));
         }
     }
 
@@ -163,7 +155,7 @@ impl Reader<'_> {
             Expr::Closure(closure) => self.closure(frame, closure, inputs, wanted),
             Expr::Path(path) if !inputs.is_empty() => match self.callee(frame, path) {
                 Callee::Free(id) => {
-                    let explicit = self.turbofish(&frame.scope.clone(), &path.path);
+                    let explicit = self.types.turbofish(&frame.scope, &path.path);
                     self.passed(id, &explicit, inputs)
                 }
                 _ => self.expr(frame, expr, wanted),
@@ -174,34 +166,33 @@ impl Reader<'_> {
 
     /// A function that will be called with `inputs`.
     fn passed(&mut self, id: FunctionId, explicit: &[Ty], inputs: &[Ty]) -> Ty {
-        let mut signature = self.signature(id, None, true);
+        let mut signature = self.types.signature(id, None, true);
         self.explicit(&mut signature.scope, id, explicit);
         let mut types = Vec::new();
-        for (position, (ty, _)) in signature.parameters.iter().enumerate() {
+        for (position, ty) in signature.parameters.iter().enumerate() {
             let given = inputs.get(position).unwrap_or(&Ty::Unknown);
-            self.inferred.unify(ty, given);
-            types.push(self.inferred.resolve(ty).refine(&self.inferred.resolve(given)));
+            types.push(self.types.inferred.accept(ty, given));
         }
         Ty::Function(Rc::new(self.enter(signature, None, types)))
     }
 
-    fn explicit(&mut self, scope: &mut Scope, id: FunctionId, explicit: &[Ty]) {
-        let declared = &self.index.get(id).signature.generics;
+    fn explicit(&mut self, scope: &mut NameScope, id: FunctionId, explicit: &[Ty]) {
+        let declared = &self.types.index.get(id).signature.generics;
         let names: Vec<String> = declared.type_params().map(|found| found.ident.to_string()).collect();
         for (name, ty) in names.iter().zip(explicit) {
             if let Some(open) = scope.generics.get(name).cloned() {
-                self.inferred.unify(&open, ty);
+                self.types.inferred.unify(&open, ty);
             }
         }
     }
 
     /// A call of a function of the tree, with its receiver if it has one.
     fn call_function(&mut self, frame: &mut Frame, id: FunctionId, receiver: Option<Ty>, call: &mut Call<'_>) -> Ty {
-        let mut signature = self.signature(id, receiver.clone(), true);
+        let mut signature = self.types.signature(id, receiver.clone(), true);
         self.explicit(&mut signature.scope, id, &call.explicit);
         let output = signature.output.clone();
         let mut types = Vec::new();
-        for (position, (ty, inputs)) in signature.parameters.clone().into_iter().enumerate() {
+        for (position, ty) in signature.parameters.clone().into_iter().enumerate() {
             let Some(expr) = call.arguments.get(position).copied() else {
                 types.push(ty);
                 continue;
@@ -209,16 +200,14 @@ impl Reader<'_> {
             let found = if let Some(known) = call.types.get(position) {
                 known.clone()
             } else {
-                let wanted = self.inferred.resolve(&ty);
-                let inputs: Vec<Ty> = inputs.iter().map(|input| self.inferred.resolve(input)).collect();
-                self.argument(frame, expr, &wanted, &inputs)
+                let wanted = self.types.inferred.resolve(&ty);
+                self.argument(frame, expr, &wanted, &[])
             };
-            self.inferred.unify(&ty, &found);
-            types.push(self.inferred.resolve(&ty).refine(&self.inferred.resolve(&found)));
+            types.push(self.types.inferred.accept(&ty, &found));
         }
-        self.inferred.unify(&output, &call.expected);
+        self.types.inferred.unify(&output, &call.expected);
         self.dispatch(id, receiver.as_ref(), &call.explicit, &types, &output);
-        let types: Vec<Ty> = types.iter().map(|ty| self.inferred.resolve(ty)).collect();
+        let types: Vec<Ty> = types.iter().map(|ty| self.types.inferred.resolve(ty)).collect();
         let receiver = receiver.or_else(|| signature.scope.itself.clone());
         self.enter(signature, receiver, types)
     }
@@ -226,29 +215,28 @@ impl Reader<'_> {
     /// A method that only a trait is known of: each implementation may be meant. What one of the package does without type
     /// arguments is known from running it by itself.
     fn dispatch(&mut self, id: FunctionId, receiver: Option<&Ty>, explicit: &[Ty], arguments: &[Ty], output: &Ty) {
-        let function = self.index.get(id).clone();
+        let function = self.types.index.get(id).clone();
         let Some(Owner::Trait(_, of)) = function.owner else { return };
         let generic = function.signature.generics.type_params().next().is_some();
         let of_any = matches!(receiver, Some(Ty::Param(_) | Ty::Item(..)) | None);
         if !of_any {
             return;
         }
-        for other in self.index.methods(&function.name()).to_vec() {
-            let implementation = self.index.get(other).clone();
+        for other in self.types.index.methods(&function.name()).to_vec() {
+            let implementation = self.types.index.get(other).clone();
             let Some(Owner::Impl(block, Some(implemented))) = implementation.owner else { continue };
             let known = !generic && self.tree.is_own(implementation.module);
             if implemented != of || known || self.is_running(other) {
                 continue;
             }
-            let itself = self.implemented(implementation.module, block);
-            let mut signature = self.signature(other, Some(itself.clone()), true);
+            let itself = self.types.implemented(block);
+            let mut signature = self.types.signature(other, Some(itself.clone()), true);
             self.explicit(&mut signature.scope, other, explicit);
             let mut types = Vec::new();
-            for ((ty, _), given) in signature.parameters.iter().zip(arguments) {
-                self.inferred.unify(ty, given);
-                types.push(self.inferred.resolve(ty).refine(&self.inferred.resolve(given)));
+            for (ty, given) in signature.parameters.iter().zip(arguments) {
+                types.push(self.types.inferred.accept(ty, given));
             }
-            self.inferred.unify(&signature.output, output);
+            self.types.inferred.unify(&signature.output, output);
             self.enter(signature, Some(itself), types);
         }
     }
@@ -256,7 +244,7 @@ impl Reader<'_> {
     fn construct(&mut self, frame: &mut Frame, item: ItemRef, variant: Option<&str>, call: &mut Call<'_>) -> Ty {
         let owner = match (variant, &frame.scope.itself) {
             (None, Some(itself @ Ty::Item(of, _))) if *of == item => itself.clone(),
-            _ => self.lower_item(item, Vec::new()),
+            _ => self.types.lower_item(item, Vec::new()),
         };
         let tree = self.tree;
         let fields = match (tree.item(item), variant) {
@@ -272,27 +260,28 @@ impl Reader<'_> {
         }
         for (position, expr) in call.arguments.clone().into_iter().enumerate() {
             let name = position.to_string();
-            let declared = match variant {
-                Some(variant) => self.variant_field(&owner, variant, &name),
-                None => self.field(&owner, &name),
-            };
+            let declared = self.field_in(&owner, variant, &name);
             let found = self.expr(frame, expr, &declared);
-            self.inferred.unify(&declared, &found);
-            let key = variant.map_or(name.clone(), |variant| format!("{variant}.{name}"));
-            self.learn_field(item, &key, &found);
+            self.types.inferred.unify(&declared, &found);
+            self.learn_field(item, variant, &name, &found);
         }
-        self.inferred.resolve(&owner)
+        self.types.inferred.resolve(&owner)
     }
 
     /// A function of the tree that belongs to a type, or a method that is called as one.
     fn associated_function(&mut self, frame: &mut Frame, ty: &Ty, id: FunctionId, call: &mut Call<'_>) -> Ty {
-        if self.index.get(id).takes_self() && !call.arguments.is_empty() {
-            let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
-            let receiver = self.inferred.resolve(&receiver);
-            let id = self.method(&receiver, &call.name).unwrap_or(id);
+        if self.types.index.get(id).takes_self() && !call.arguments.is_empty() {
+            let receiver = self.first_argument(frame, call);
+            let id = self.types.method(&receiver, &call.name).unwrap_or(id);
             return self.call_function(frame, id, Some(receiver), call);
         }
         self.call_function(frame, id, Some(ty.clone()), call)
+    }
+
+    /// Takes the receiver of a method that is called as a function.
+    fn first_argument(&mut self, frame: &mut Frame, call: &mut Call<'_>) -> Ty {
+        let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
+        self.types.inferred.resolve(&receiver)
     }
 
     /// `Type::function(…)`
@@ -301,7 +290,7 @@ impl Reader<'_> {
         if let Ty::Api(kind, _) = ty {
             self.arguments_of(frame, call);
             if let Some(api) = self.api_constructor(kind, call) {
-                self.inferred.unify(&api, &call.expected);
+                self.types.inferred.unify(&api, &call.expected);
                 return api;
             }
             if let Some(Ty::Api(..)) = call.types.first() {
@@ -311,62 +300,55 @@ impl Reader<'_> {
             }
         }
         if let Ty::Item(item, _) = ty
-            && let Some(of) = self.manager_type_name(*item)
+            && let Some(of) = self.manager_of(*item)
         {
+            if self.is_of_manager(of, &name) && !call.arguments.is_empty() {
+                let receiver = self.first_argument(frame, call);
+                return self.method_of(frame, receiver, call);
+            }
             self.arguments_of(frame, call);
-            self.inferred.unify(ty, &call.expected);
-            return if of == "Manager" || &*name == "new" { ty.clone() } else { Ty::Unknown };
+            self.types.inferred.unify(ty, &call.expected);
+            return if of == ManagerType::Manager || &*name == "new" { ty.clone() } else { Ty::Unknown };
         }
-        if let Some(id) = self.method(ty, &name) {
-            self.hidden_by_macro(ty, id, (call.place, &name));
+        if let Some(id) = self.types.method(ty, &name) {
             return self.associated_function(frame, ty, id, call);
         }
         self.arguments_of(frame, call);
         match ty {
-            Ty::Foreign(path, parts) if path.starts_with("kube::") => {
-                self.kube_associated(&path["kube::".len()..], parts, call).unwrap_or_else(|| self.made(ty, &name))
+            Ty::Foreign(Foreign::Kube(of), parts) => {
+                self.kube_associated(of, parts, call).unwrap_or_else(|| self.made(ty, &name))
             }
             Ty::Root(_) | Ty::Foreign(..) if matches!(&*name, "api_resource" | "erase") => {
-                self.dynamic(ty).unwrap_or(Ty::Unknown)
+                self.types.dynamic(ty).unwrap_or(Ty::Unknown)
             }
-            Ty::Foreign(path, _) if path.ends_with("::LeaseLock") && path.starts_with("kube_leader_election") => {
-                self.election(call.place, &call.get(1), "LeaseLock::new");
-                ty.clone()
-            }
-            Ty::Foreign(path, _) if &**path == "http::Request" => http(call).unwrap_or_else(|| ty.clone()),
             // What a string is made of is known of the string.
-            Ty::Foreign(path, _) if path.ends_with("::String") && &*name == "from" && call.get(0).is_known_text() => {
-                call.get(0)
-            }
-            Ty::Foreign(path, _) if path.starts_with("kubert::") => self.kubert_associated(ty, call),
+            Ty::Foreign(Foreign::String, _) if &*name == "from" && call.get(0).is_known_text() => call.get(0),
+            Ty::Foreign(Foreign::KubertRuntime, _) if &*name == "builder" => Ty::foreign(Foreign::KubertBuilder),
             Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, call),
-            Ty::Foreign(path, _) => {
-                self.handed(path.split("::").next(), call);
+            Ty::Foreign(found, _) => {
+                self.handed(found.krate(), call);
                 self.made(ty, &name)
             }
-            _ => {
-                self.declared_by_macro(call.place, &name);
-                self.made(ty, &name)
-            }
+            _ => self.made(ty, &name),
         }
     }
 
     /// A method: what it is depends on what the receiver is.
     pub(super) fn method_call(&mut self, frame: &mut Frame, call: &ExprMethodCall, awaited: bool, expected: &Ty) -> Ty {
         let receiver = self.expr(frame, &call.receiver, &Ty::Unknown);
-        let receiver = self.inferred.resolve(&receiver);
+        let receiver = self.types.inferred.resolve(&receiver);
         let explicit = match &call.turbofish {
             Some(turbofish) => {
                 let path = syn::PathSegment {
                     ident: call.method.clone(),
                     arguments: syn::PathArguments::AngleBracketed(turbofish.clone()),
                 };
-                self.turbofish(&frame.scope.clone(), &syn::Path::from(path))
+                self.types.turbofish(&frame.scope, &syn::Path::from(path))
             }
             None => Vec::new(),
         };
         let mut call = Call {
-            place: Self::place(frame, call.method.span()),
+            place: frame.place(call.method.span()),
             name: call.method.to_string().into(),
             explicit,
             arguments: call.args.iter().collect(),
@@ -385,24 +367,24 @@ impl Reader<'_> {
             return answer;
         }
         if let Ty::Item(item, parts) = &receiver
-            && let Some(of) = self.manager_type_name(*item)
+            && let Some(of) = self.manager_of(*item)
+            && self.is_of_manager(of, &call.name)
         {
-            return self.manager_method(frame, (&of, *item, parts), call);
+            return self.manager_method(frame, of, *item, parts, call);
         }
-        if let Some(id) = self.method(&receiver, &call.name)
-            && self.index.get(id).takes_self()
+        if let Some(id) = self.types.method(&receiver, &call.name)
+            && self.types.index.get(id).takes_self()
         {
-            self.hidden_by_macro(&receiver, id, (call.place, &call.name));
             return self.call_function(frame, id, Some(receiver), call);
         }
         if let Ty::Item(..) = &receiver
-            && self.depth <= DEREFS
-            && let Some(inner) = self.deref(&receiver)
+            && self.types.depth <= DEREFS
+            && let Some(inner) = self.types.deref(&receiver)
             && inner != receiver
         {
-            self.depth += 1;
+            self.types.depth += 1;
             let found = self.method_of(frame, inner, call);
-            self.depth -= 1;
+            self.types.depth -= 1;
             return found;
         }
         self.builtin_method(frame, &receiver, call)
@@ -410,22 +392,19 @@ impl Reader<'_> {
 
     /// A method of a type that is not of the tree.
     fn builtin_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Ty {
-        self.method_of_macro(receiver, (call.place, &call.name), call.awaited);
         if let Ty::Elsewhere(of) = receiver
-            && !IDENTITY.contains(&&*call.name)
+            && returns(&call.name) != Returns::Receiver
         {
             return self.elsewhere_method(frame, of, call);
         }
-        if let Ty::Foreign(path, parts) = receiver
-            && path.starts_with("kubert::")
-            && let Some(answer) = self.kubert_method(frame, (path, parts), call)
-        {
-            return answer;
-        }
-        if let Ty::Foreign(path, parts) = receiver
-            && let Some(of) = path.strip_prefix("kube::")
-            && let Some(answer) = self.kube_method(frame, (of, parts), call)
-        {
+        let known = match receiver {
+            Ty::Foreign(Foreign::Kube(of), parts) => self.kube_method(frame, of, parts, call),
+            Ty::Foreign(Foreign::KubertRuntime | Foreign::KubertBuilder, _) => {
+                self.kubert_method(frame, receiver, call)
+            }
+            _ => None,
+        };
+        if let Some(answer) = known {
             return answer;
         }
         let element = match receiver {
@@ -440,128 +419,52 @@ impl Reader<'_> {
             _ => vec![element.clone()],
         };
         self.arguments_with(frame, call, &inputs);
-        match standard(&mut self.inferred, receiver, &element, call) {
+        match standard(&mut self.types.inferred, receiver, &element, call) {
             Some(answer) => answer,
-            None if matches!(receiver, Ty::Request { .. }) => request_builder(receiver, call),
-            None if IDENTITY.contains(&&*call.name) => receiver.clone(),
+            None if returns(&call.name) == Returns::Receiver => receiver.clone(),
             None => {
                 self.unknown_method(frame, receiver, call);
                 match receiver {
                     // A builder of kube returns itself.
-                    Ty::Foreign(path, _) if path.starts_with("kube::") => receiver.clone(),
-                    Ty::Many(_) => receiver.clone(),
+                    Ty::Foreign(Foreign::Kube(_), _) | Ty::Many(_) => receiver.clone(),
+                    // An `Api` may come back that goes elsewhere.
+                    Ty::Api(kind, reach) if !reach.contains(&Reach::Elsewhere) => {
+                        Ty::reaching((**kind).clone(), Reach::All)
+                    }
                     _ => Ty::Unknown,
                 }
             }
         }
     }
 
-    /// The function that a method of a type is.
-    fn method(&mut self, ty: &Ty, name: &str) -> Option<FunctionId> {
-        let ids = self.index.methods(name).to_vec();
-        self.method_among(ids, ty)
-    }
-
-    /// The function that a type has by a trait.
-    fn method_by(&mut self, ty: &Ty, of: ItemRef, name: &str) -> Option<FunctionId> {
-        let by = |id: &FunctionId| match self.index.get(*id).owner {
-            Some(Owner::Impl(_, implemented)) => implemented == Some(of),
-            Some(Owner::Trait(_, declared)) => declared == of,
-            None => false,
-        };
-        let ids = self.index.methods(name).iter().copied().filter(by).collect();
-        self.method_among(ids, ty)
-    }
-
-    fn method_among(&mut self, ids: Vec<FunctionId>, ty: &Ty) -> Option<FunctionId> {
-        let mut default = None;
-        let mut blanket = None;
-        for id in ids {
-            let function = self.index.get(id).clone();
-            match function.owner {
-                Some(Owner::Impl(..)) if matches!(ty, Ty::Param(_) | Ty::Unknown | Ty::Infer(_)) => {}
-                Some(Owner::Impl(block, of)) => {
-                    let lowered = self.implemented(function.module, block);
-                    match (&lowered, ty) {
-                        (Ty::Param(_), _) if of.is_some() => blanket = blanket.or(Some((id, of))),
-                        (Ty::Param(_) | Ty::Unknown, _) => {}
-                        _ if self.may_be(&lowered, ty) => return Some(id),
-                        _ => {}
-                    }
-                }
-                Some(Owner::Trait(_, item)) => {
-                    let fits = match ty {
-                        Ty::Item(of, _) if *of == item => true,
-                        Ty::Param(_) => true,
-                        Ty::Unknown | Ty::Infer(_) => false,
-                        ty => self.implements(ty, item),
-                    };
-                    if fits {
-                        default = default.or(Some((id, Some(item))));
-                    }
-                }
-                None => {}
-            }
-        }
-        // What is implemented for every type comes before what the trait says itself.
-        let by_both = matches!((default, blanket), (Some((_, one)), Some((_, other))) if one == other);
-        let found = if by_both { blanket } else { default.or(blanket) };
-        found.map(|(id, _)| id)
-    }
-
-    fn implements(&mut self, ty: &Ty, of: ItemRef) -> bool {
-        let blocks = self.index.implementations.get(&of).cloned().unwrap_or_default();
-        blocks.into_iter().any(|(module, block)| {
-            let lowered = self.implemented(module, block);
-            self.may_be(&lowered, ty)
-        })
-    }
-
-    /// A type of an `impl` block, whose parameters are still open, may be this one.
-    pub(super) fn may_be(&self, of: &Ty, ty: &Ty) -> bool {
-        let each = |one: &[Ty], other: &[Ty]| one.iter().zip(other).all(|(one, other)| self.may_be(one, other));
-        match (&self.inferred.resolve(of), &self.inferred.resolve(ty)) {
-            (Ty::Infer(_) | Ty::Param(_), _) | (_, Ty::Infer(_) | Ty::Param(_)) => true,
-            (Ty::Item(a, one), Ty::Item(b, other)) => a == b && each(one, other),
-            (Ty::Root(a), Ty::Root(b)) => a == b,
-            (Ty::Foreign(a, one), Ty::Foreign(b, other)) => a == b && each(one, other),
-            (Ty::Api(one, _), Ty::Api(other, _))
-            | (Ty::Many(one), Ty::Many(other))
-            | (Ty::Map(one), Ty::Map(other)) => self.may_be(one, other),
-            (Ty::Tuple(one), Ty::Tuple(other)) => one.len() == other.len() && each(one, other),
-            (Ty::Foreign(path, _), Ty::Elsewhere(name)) => path.strip_prefix("kube::") == Some(&**name),
-            (Ty::Foreign(path, _), text) if text.is_known_text() => matches!(&**path, "str" | "std::string::String"),
-            _ => false,
-        }
-    }
-
     /// A method that is not known: worth a word when it may be a request.
     fn unknown_method(&mut self, frame: &Frame, receiver: &Ty, call: &Call<'_>) {
         let name = &*call.name;
-        let params = |ty: &Ty| table::PARAMS.iter().any(|name| ty.is_kube(name)) || matches!(ty, Ty::Patch { .. });
+        let params = |ty: &Ty| match ty {
+            Ty::Foreign(Foreign::Kube(of), _) => of.is_params(),
+            ty => matches!(ty, Ty::Patch { .. }),
+        };
         let has_params = call.types.iter().any(params);
         match receiver {
             Ty::Api(..) if has_params || (call.awaited && call.len() > 0) => {
-                self.doubt(call.place, Cause::Extension { method: name.to_owned() });
+                self.doubt(call.place, Cause::Extension(name.to_owned()));
             }
             Ty::Unknown | Ty::Infer(_) => {}
-            Ty::Foreign(path, _) => {
-                let krate = path.split("::").next().unwrap_or_default();
-                if krate == "k8s_openapi" || krate == "kube" || !self.tree.knows_kube(krate) {
+            Ty::Foreign(found, _) => {
+                let Some(krate) = found.krate().filter(|krate| self.tree.may_derive(krate)) else {
                     return self.clear(call.place);
-                }
+                };
                 if self.is_client(receiver) && (call.awaited || !call.explicit.is_empty()) {
                     let (function, krate) = (name.to_owned(), krate.to_owned());
                     return self.doubt(call.place, Cause::Crate { function, krate });
                 }
-                let krate = krate.to_owned();
-                self.handed(Some(&krate), call);
+                self.handed(Some(krate), call);
             }
             _ => return self.clear(call.place),
         }
         let looks = table::METHODS.iter().any(|method| method.name == name && method.arguments == call.len());
         if looks && (table::is_telling(name) || has_params || self.is_plausible(frame, call)) {
-            self.doubt(call.place, Cause::Receiver { method: name.to_owned() });
+            self.doubt(call.place, Cause::Receiver(name.to_owned()));
         }
     }
 
@@ -581,25 +484,30 @@ impl Reader<'_> {
 
     /// A client or an `Api` is at hand.
     fn has_client(&self, frame: &Frame) -> bool {
-        let client = |ty: &Ty| matches!(ty, Ty::Api(..)) || ty.is_kube("Client");
-        frame.locals.iter().flat_map(|names| names.values()).any(|ty| self.inferred.resolve(ty).any(&client))
+        let client = |ty: &Ty| matches!(ty, Ty::Api(..)) || ty.is_kube(&Kube::Client);
+        frame.locals.iter().flat_map(|names| names.values()).any(|ty| self.types.inferred.resolve(ty).any(&client))
     }
 }
 
 /// What a value is called: a variable, a field, or the function that returns it.
 fn name_of(expr: &Expr) -> Option<String> {
-    match expr {
+    match peeled(expr) {
         Expr::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
-        Expr::Field(field) => match &field.member {
-            syn::Member::Named(name) => Some(name.to_string()),
-            syn::Member::Unnamed(_) => None,
-        },
+        Expr::Field(syn::ExprField { member: syn::Member::Named(name), .. }) => Some(name.to_string()),
         Expr::MethodCall(call) => Some(call.method.to_string()),
         Expr::Call(call) => name_of(&call.func),
-        Expr::Reference(inner) => name_of(&inner.expr),
-        Expr::Paren(inner) => name_of(&inner.expr),
-        Expr::Try(inner) => name_of(&inner.expr),
-        Expr::Await(inner) => name_of(&inner.base),
         _ => None,
+    }
+}
+
+/// An expression without references, parentheses, `?` and `.await`.
+fn peeled(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Reference(inner) => peeled(&inner.expr),
+        Expr::Paren(inner) => peeled(&inner.expr),
+        Expr::Group(inner) => peeled(&inner.expr),
+        Expr::Await(inner) => peeled(&inner.base),
+        Expr::Try(inner) => peeled(&inner.expr),
+        other => other,
     }
 }

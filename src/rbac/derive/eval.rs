@@ -5,48 +5,18 @@ use std::rc::Rc;
 
 use syn::{Block, Expr, Fields, Item, Lit, Member, Pat, Stmt};
 
+use crate::k8s;
 use crate::source::{ItemRef, Namespace, Resolution};
 
 use super::fields::argument_of;
-use super::lower::{Scope, UNFOUND};
-use super::read::{DEREFS, Frame, Place, Reader};
+use super::foreign::{Foreign, Kube};
+use super::frame::Frame;
+use super::lower::NameScope;
+use super::place::Place;
+use super::read::{DEREFS, Reader};
 use super::types::{Gvk, Ty};
 
-impl Frame {
-    pub(super) fn enter(&mut self) {
-        self.locals.push(BTreeMap::new());
-    }
-
-    pub(super) fn leave(&mut self) {
-        for name in self.locals.pop().into_iter().flatten().map(|(name, _)| name) {
-            self.existing.remove(&name);
-        }
-    }
-
-    pub(super) fn local(&self, name: &str) -> Option<&Ty> {
-        self.locals.iter().rev().find_map(|names| names.get(name))
-    }
-
-    fn declare(&mut self, name: String, ty: Ty) {
-        self.existing.remove(&name);
-        if let Some(names) = self.locals.last_mut() {
-            names.insert(name, ty);
-        }
-    }
-
-    fn assign(&mut self, name: &str, ty: Ty) {
-        self.existing.remove(name);
-        if let Some(slot) = self.locals.iter_mut().rev().find_map(|names| names.get_mut(name)) {
-            *slot = ty;
-        }
-    }
-}
-
 impl Reader<'_> {
-    pub(super) fn place(frame: &Frame, span: proc_macro2::Span) -> Place {
-        Place { module: frame.scope.module, span }
-    }
-
     pub(super) fn block(&mut self, frame: &mut Frame, block: &Block, expected: &Ty) -> Ty {
         frame.enter();
         let (uses, nested) = (frame.scope.uses.clone(), frame.nested.clone());
@@ -87,7 +57,7 @@ impl Reader<'_> {
     fn inner_item(&mut self, frame: &mut Frame, item: &Item) {
         match item {
             Item::Fn(item) => {
-                if let Some(id) = self.index.nested(frame.scope.module, item) {
+                if let Some(id) = self.types.index.nested(frame.scope.module, item) {
                     frame.nested.insert(item.sig.ident.to_string(), id);
                 }
             }
@@ -104,7 +74,7 @@ impl Reader<'_> {
 
     fn let_statement(&mut self, frame: &mut Frame, local: &syn::Local) {
         let declared = match &local.pat {
-            Pat::Type(pattern) => self.lower(&frame.scope.clone(), &pattern.ty),
+            Pat::Type(pattern) => self.types.lower(&frame.scope, &pattern.ty),
             _ => Ty::Unknown,
         };
         let mut value = match &local.pat {
@@ -113,16 +83,12 @@ impl Reader<'_> {
         };
         if let Some(init) = &local.init {
             let found = self.expr(frame, &init.expr, &declared);
-            self.inferred.unify(&declared, &found);
-            value = self.inferred.resolve(&declared).refine(&self.inferred.resolve(&found));
+            value = self.types.inferred.accept(&declared, &found);
             if let Some((_, otherwise)) = &init.diverge {
                 self.expr(frame, otherwise, &Ty::Unknown);
             }
         }
         self.bind(frame, &local.pat, &value);
-        if let Some(init) = &local.init {
-            self.note_existing(frame, &local.pat, &init.expr);
-        }
     }
 
     /// Gives the names of a pattern their types.
@@ -130,7 +96,7 @@ impl Reader<'_> {
         match pattern {
             Pat::Ident(pattern) => {
                 let value = match (ty, &pattern.subpat) {
-                    (Ty::Unknown, None) => self.inferred.fresh(),
+                    (Ty::Unknown, None) => self.types.inferred.fresh(),
                     _ => ty.clone(),
                 };
                 frame.declare(pattern.ident.to_string(), value);
@@ -139,7 +105,7 @@ impl Reader<'_> {
                 }
             }
             Pat::Type(pattern) => {
-                let declared = self.lower(&frame.scope.clone(), &pattern.ty);
+                let declared = self.types.lower(&frame.scope, &pattern.ty);
                 self.bind(frame, &pattern.pat, &declared.refine(ty));
             }
             Pat::Reference(pattern) => self.bind(frame, &pattern.pat, ty),
@@ -149,17 +115,13 @@ impl Reader<'_> {
                 self.expr(frame, &pattern.guard, &Ty::Unknown);
             }
             Pat::Tuple(pattern) => {
-                let known = self.inferred.resolve(ty);
+                let known = self.types.inferred.resolve(ty);
                 for (position, inner) in pattern.elems.iter().enumerate() {
-                    let part = match &known {
-                        Ty::Tuple(parts) => parts.get(position).cloned().unwrap_or(Ty::Unknown),
-                        _ => Ty::Unknown,
-                    };
-                    self.bind(frame, inner, &part);
+                    self.bind(frame, inner, &known.part(position));
                 }
             }
             Pat::Slice(pattern) => {
-                let element = self.element(ty);
+                let element = self.types.element(ty);
                 for inner in &pattern.elems {
                     self.bind(frame, inner, &element);
                 }
@@ -196,25 +158,19 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        let known = self.inferred.resolve(ty);
-        let item = match self.resolve(&frame.scope, path, Namespace::Values) {
+        let known = self.types.inferred.resolve(ty);
+        let resolved = |namespace| match self.types.resolve(&frame.scope, path, namespace) {
             Resolution::Local(item) => Some((item, None)),
             Resolution::Member(item, variant) => Some((item, Some(variant))),
-            _ => match self.resolve(&frame.scope, path, Namespace::Types) {
-                Resolution::Local(item) => Some((item, None)),
-                Resolution::Member(item, variant) => Some((item, Some(variant))),
-                _ if last == "Self" => match &frame.scope.itself {
-                    Some(Ty::Item(item, _)) => Some((*item, None)),
-                    _ => None,
-                },
-                _ => match (path.segments.first(), &frame.scope.itself) {
-                    (Some(first), Some(Ty::Item(item, _))) if first.ident == "Self" => {
-                        Some((*item, Some(last.clone())))
-                    }
-                    _ => None,
-                },
-            },
+            _ => None,
         };
+        let of_self = || match (path.segments.first(), &frame.scope.itself) {
+            (Some(first), Some(Ty::Item(item, _))) if first.ident == "Self" => {
+                Some((*item, (path.segments.len() > 1).then(|| last.clone())))
+            }
+            _ => None,
+        };
+        let item = resolved(Namespace::Values).or_else(|| resolved(Namespace::Types)).or_else(of_self);
         let Some((item, variant)) = item else {
             // An event of a finalizer or watcher holds the object.
             return if EVENTS.contains(&last.as_str()) { known } else { Ty::Unknown };
@@ -222,29 +178,33 @@ impl Reader<'_> {
         let owner = match &known {
             Ty::Item(of, arguments) if *of == item => Ty::Item(item, arguments.clone()),
             Ty::Root(of) if *of == item => return self.field(&known, field),
-            _ => self.lower_item(item, Vec::new()),
+            _ => self.types.lower_item(item, Vec::new()),
         };
+        self.field_in(&owner, variant.as_deref(), field)
+    }
+
+    /// The type of a field of a struct, or of a variant of an enum.
+    pub(super) fn field_in(&mut self, owner: &Ty, variant: Option<&str>, field: &str) -> Ty {
         match variant {
-            Some(variant) => self.variant_field(&owner, &variant, field),
-            None => self.field(&owner, field),
+            Some(variant) => self.variant_field(owner, variant, field),
+            None => self.field(owner, field),
         }
     }
 
-    /// The type of a field.
     pub(super) fn field(&mut self, ty: &Ty, name: &str) -> Ty {
-        match self.inferred.resolve(ty) {
-            Ty::Tuple(parts) => name.parse::<usize>().ok().and_then(|at| parts.get(at).cloned()).unwrap_or(Ty::Unknown),
+        match self.types.inferred.resolve(ty) {
+            tuple @ Ty::Tuple(_) => name.parse().map_or(Ty::Unknown, |position| tuple.part(position)),
             Ty::Many(element) if name == "items" => Ty::Many(element),
             // What `Client::default_namespace` says, too: kube-client/src/config/mod.rs.
-            Ty::Foreign(path, _) if &*path == "kube::Config" && name == "default_namespace" => Ty::OwnNamespace,
+            Ty::Foreign(Foreign::Kube(Kube::Config), _) if name == "default_namespace" => Ty::OwnNamespace,
             Ty::Root(item) => {
-                let scope = Scope::new(self.tree.module(item));
+                let scope = NameScope::new(self.tree.module(item));
                 match name {
-                    "spec" => self.lower_item(item, Vec::new()),
+                    "spec" => self.types.lower_item(item, Vec::new()),
                     "status" => {
-                        let status = self.tree.custom_resource(item).and_then(|found| found.status);
+                        let status = k8s::custom_resource(self.tree, item).and_then(|found| found.status);
                         let path = status.and_then(|status| syn::parse_str::<syn::Path>(&status).ok());
-                        path.map_or(Ty::Unknown, |path| self.lower_path(&scope, &path))
+                        path.map_or(Ty::Unknown, |path| self.types.lower_path(&scope, &path))
                     }
                     _ => Ty::Unknown,
                 }
@@ -255,11 +215,11 @@ impl Reader<'_> {
                 let known = self.fields.get(item, name);
                 let found = self.declared_field(item, &declared.generics, &arguments, &declared.fields, name);
                 if let (None, true, Some(inner)) =
-                    (&found, self.depth <= DEREFS, self.deref(&Ty::Item(item, arguments)))
+                    (&found, self.types.depth <= DEREFS, self.types.deref(&Ty::Item(item, arguments)))
                 {
-                    self.depth += 1;
+                    self.types.depth += 1;
                     let found = self.field(&inner, name);
-                    self.depth -= 1;
+                    self.types.depth -= 1;
                     return found;
                 }
                 let found = found.unwrap_or(Ty::Unknown);
@@ -269,7 +229,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn variant_field(&mut self, ty: &Ty, variant: &str, name: &str) -> Ty {
+    fn variant_field(&mut self, ty: &Ty, variant: &str, name: &str) -> Ty {
         let tree = self.tree;
         let Ty::Item(item, arguments) = ty else { return Ty::Unknown };
         let Item::Enum(declared) = tree.item(*item) else { return Ty::Unknown };
@@ -288,15 +248,15 @@ impl Reader<'_> {
         fields: &Fields,
         name: &str,
     ) -> Option<Ty> {
-        let mut scope = Scope::new(self.tree.module(item));
+        let mut scope = NameScope::new(self.tree.module(item));
         scope.itself = Some(Ty::Item(item, arguments.to_vec()));
-        scope.generics = self.bind_generics(&scope, generics, arguments);
+        scope.generics = self.types.bind_generics(&scope, generics, arguments);
         let field = fields.iter().enumerate().find(|(position, field)| match &field.ident {
             Some(ident) => ident == name,
             None => position.to_string() == name,
         });
         field.map(|(_, field)| {
-            let ty = self.lower(&scope, &field.ty);
+            let ty = self.types.lower(&scope, &field.ty);
             let place = Place { module: scope.module, span: syn::spanned::Spanned::span(field) };
             let (variable, flag) = argument_of(field);
             let known = flag.and_then(|flag| self.flag_value(&flag));
@@ -305,16 +265,6 @@ impl Reader<'_> {
         })
     }
 
-    /// What a collection holds.
-    pub(super) fn element(&self, ty: &Ty) -> Ty {
-        match self.inferred.resolve(ty) {
-            Ty::Many(element) => (*element).clone(),
-            Ty::Map(value) => Ty::Tuple(vec![Ty::Unknown, (*value).clone()]),
-            _ => Ty::Unknown,
-        }
-    }
-
-    /// What an expression is.
     pub(super) fn expr(&mut self, frame: &mut Frame, expr: &Expr, expected: &Ty) -> Ty {
         let none = &Ty::Unknown;
         match expr {
@@ -322,8 +272,9 @@ impl Reader<'_> {
             Expr::Call(call) => self.call(frame, call, expected),
             Expr::MethodCall(call) => self.method_call(frame, call, false, expected),
             Expr::Reference(inner) => {
-                if inner.mutability.is_some() {
-                    self.borrowed(&inner.expr);
+                // What is borrowed may be changed through the reference.
+                if let (Some(_), Expr::Field(field)) = (&inner.mutability, &*inner.expr) {
+                    self.fields.spoil(&member(&field.member));
                 }
                 self.expr(frame, &inner.expr, expected)
             }
@@ -336,7 +287,6 @@ impl Reader<'_> {
             Expr::Try(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Unary(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Cast(inner) => self.expr(frame, &inner.expr, none),
-            Expr::RawAddr(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Field(inner) => {
                 let base = self.expr(frame, &inner.base, none);
                 if is_object_namespace(inner) {
@@ -346,34 +296,28 @@ impl Reader<'_> {
             }
             Expr::Lit(literal) => match &literal.lit {
                 Lit::Str(text) => Ty::text(&text.value()),
-                _ => Ty::foreign("literal"),
+                _ => Ty::foreign(Foreign::Literal),
             },
             Expr::Tuple(tuple) => {
-                let wanted = self.inferred.resolve(expected);
+                let wanted = self.types.inferred.resolve(expected);
                 let mut parts = Vec::new();
                 for (position, part) in tuple.elems.iter().enumerate() {
-                    let wanted = match &wanted {
-                        Ty::Tuple(parts) => parts.get(position).cloned().unwrap_or(Ty::Unknown),
-                        _ => Ty::Unknown,
-                    };
-                    parts.push(self.expr(frame, part, &wanted));
+                    parts.push(self.expr(frame, part, &wanted.part(position)));
                 }
                 Ty::Tuple(parts)
             }
             Expr::Array(array) => {
-                let wanted = self.element(expected);
+                let wanted = self.types.element(expected);
                 self.many(frame, array.elems.iter(), &wanted)
             }
             Expr::Repeat(array) => Ty::many(self.expr(frame, &array.expr, none)),
             Expr::Block(inner) => self.block(frame, &inner.block, expected),
             Expr::Unsafe(inner) => self.block(frame, &inner.block, expected),
-            Expr::Const(inner) => self.block(frame, &inner.block, expected),
-            Expr::TryBlock(inner) => self.block(frame, &inner.block, expected),
             Expr::Assign(inner) => self.assign(frame, inner),
             Expr::Binary(inner) => {
                 let left = self.expr(frame, &inner.left, none);
                 self.expr(frame, &inner.right, none);
-                match self.inferred.resolve(&left) {
+                match self.types.inferred.resolve(&left) {
                     text if text.is_known_text() => text.general(),
                     _ => Ty::Unknown,
                 }
@@ -381,17 +325,11 @@ impl Reader<'_> {
             Expr::Index(inner) => {
                 let base = self.expr(frame, &inner.expr, none);
                 self.expr(frame, &inner.index, none);
-                match (self.inferred.resolve(&base), &*inner.index) {
+                match (self.types.inferred.resolve(&base), &*inner.index) {
                     (many @ Ty::Many(_), Expr::Range(_)) => many,
                     (Ty::Map(value), _) => (*value).clone(),
-                    (base, _) => self.element(&base),
+                    (base, _) => self.types.element(&base),
                 }
-            }
-            Expr::Range(inner) => {
-                for end in [&inner.start, &inner.end].into_iter().flatten() {
-                    self.expr(frame, end, none);
-                }
-                Ty::many(Ty::foreign("usize"))
             }
             Expr::Struct(inner) => self.struct_(frame, inner, expected),
             Expr::Closure(closure) => self.closure(frame, closure, &[], expected),
@@ -418,11 +356,10 @@ impl Reader<'_> {
                 for arm in &inner.arms {
                     frame.enter();
                     self.bind(frame, &arm.pat, &scrutinee);
-                    self.note_existing(frame, &arm.pat, &inner.expr);
                     let found = self.expr(frame, &arm.body, expected);
                     frame.leave();
                     if !diverges(&arm.body) {
-                        value = value.join(&self.inferred.resolve(&found));
+                        value = value.join(&self.types.inferred.resolve(&found));
                     }
                 }
                 value
@@ -430,8 +367,7 @@ impl Reader<'_> {
             Expr::Let(inner) => {
                 let value = self.expr(frame, &inner.expr, none);
                 self.bind(frame, &inner.pat, &value);
-                self.note_existing(frame, &inner.pat, &inner.expr);
-                Ty::foreign("bool")
+                Ty::foreign(Foreign::Literal)
             }
             Expr::While(inner) => {
                 frame.enter();
@@ -440,14 +376,10 @@ impl Reader<'_> {
                 frame.leave();
                 Ty::Tuple(Vec::new())
             }
-            Expr::Loop(inner) => {
-                self.block(frame, &inner.body, none);
-                Ty::Unknown
-            }
             Expr::ForLoop(inner) => {
                 let many = self.expr(frame, &inner.expr, none);
                 frame.enter();
-                let element = self.element(&many);
+                let element = self.types.element(&many);
                 self.bind(frame, &inner.pat, &element);
                 self.block(frame, &inner.body, none);
                 frame.leave();
@@ -457,24 +389,15 @@ impl Reader<'_> {
                 if let Some(value) = &inner.expr {
                     let output = frame.output.clone();
                     let found = self.expr(frame, value, &output);
-                    frame.returned = frame.returned.join(&self.inferred.resolve(&found));
-                }
-                Ty::Never
-            }
-            Expr::Break(inner) => {
-                if let Some(value) = &inner.expr {
-                    self.expr(frame, value, none);
+                    frame.returned = frame.returned.join(&self.types.inferred.resolve(&found));
                 }
                 Ty::Never
             }
             Expr::Continue(_) => Ty::Never,
-            Expr::Yield(inner) => {
-                if let Some(value) = &inner.expr {
-                    self.expr(frame, value, none);
-                }
-                Ty::Unknown
+            expr => {
+                syn::visit::visit_expr(&mut Parts { reader: self, frame }, expr);
+                if matches!(expr, Expr::Break(_)) { Ty::Never } else { Ty::Unknown }
             }
-            _ => Ty::Unknown,
         }
     }
 
@@ -483,7 +406,7 @@ impl Reader<'_> {
         let mut element = Ty::Never;
         for part in parts {
             let found = self.expr(frame, part, wanted);
-            element = element.join(&self.inferred.resolve(&found));
+            element = element.join(&self.types.inferred.resolve(&found));
         }
         Ty::many(element)
     }
@@ -495,7 +418,7 @@ impl Reader<'_> {
         frame.leave();
         let Some((_, otherwise)) = &inner.else_branch else { return Ty::Tuple(Vec::new()) };
         let other = self.expr(frame, otherwise, expected);
-        let (then, other) = (self.inferred.resolve(&then), self.inferred.resolve(&other));
+        let (then, other) = (self.types.inferred.resolve(&then), self.types.inferred.resolve(&other));
         let ends = inner.then_branch.stmts.last().is_some_and(|last| match last {
             Stmt::Expr(last, _) => diverges(last),
             _ => false,
@@ -510,21 +433,21 @@ impl Reader<'_> {
     fn assign(&mut self, frame: &mut Frame, inner: &syn::ExprAssign) -> Ty {
         let declared = self.expr(frame, &inner.left, &Ty::Unknown);
         let value = self.expr(frame, &inner.right, &declared);
-        self.inferred.unify(&declared, &value);
-        let value = self.inferred.resolve(&value);
+        self.types.inferred.unify(&declared, &value);
+        let value = self.types.inferred.resolve(&value);
         match &*inner.left {
             Expr::Path(path) => {
                 if let Some(name) = path.path.get_ident() {
                     // What was there before may be there still, when this is one of two branches.
-                    let joined = self.inferred.resolve(&declared).join(&value);
+                    let joined = self.types.inferred.resolve(&declared).join(&value);
                     frame.assign(&name.to_string(), joined);
                 }
             }
             Expr::Field(field) => {
                 let base = self.expr(frame, &field.base, &Ty::Unknown);
                 let name = member(&field.member);
-                match self.inferred.resolve(&base) {
-                    Ty::Item(item, _) => self.learn_field(item, &name, &value),
+                match self.types.inferred.resolve(&base) {
+                    Ty::Item(item, _) => self.learn_field(item, None, &name, &value),
                     base if may_be_item(&base) => self.fields.spoil(&name),
                     _ => {}
                 }
@@ -536,50 +459,46 @@ impl Reader<'_> {
 
     fn struct_(&mut self, frame: &mut Frame, inner: &syn::ExprStruct, expected: &Ty) -> Ty {
         let mut variant = None;
-        let mut owner = match self.resolve(&frame.scope, &inner.path, Namespace::Types) {
+        let mut owner = match self.types.resolve(&frame.scope, &inner.path, Namespace::Types) {
             Resolution::Member(item, name) if matches!(self.tree.item(item), Item::Enum(_)) => {
-                let root = self.tree.custom_resource(item).is_some_and(|found| found.root == name);
+                let root = k8s::custom_resource(self.tree, item).is_some_and(|found| found.root == name);
                 if root {
                     Ty::Root(item)
                 } else {
                     variant = Some(name);
-                    self.lower_item(item, Vec::new())
+                    self.types.lower_item(item, Vec::new())
                 }
             }
-            _ => self.lower_path(&frame.scope.clone(), &inner.path),
+            _ => self.types.lower_path(&frame.scope, &inner.path),
         };
         if let (Ty::Unknown, Some(Ty::Item(item, _)), true) =
             (&owner, &frame.scope.itself, inner.path.segments.first().is_some_and(|first| first.ident == "Self"))
         {
             variant = inner.path.segments.last().map(|last| last.ident.to_string());
-            owner = self.lower_item(*item, Vec::new());
+            owner = self.types.lower_item(*item, Vec::new());
         }
-        self.inferred.unify(&owner, expected);
+        self.types.inferred.unify(&owner, expected);
         let mut texts: BTreeMap<String, Ty> = BTreeMap::new();
         for field in &inner.fields {
             let name = member(&field.member);
-            let declared = match &variant {
-                Some(variant) => self.variant_field(&owner, variant, &name),
-                None => self.field(&owner, &name),
-            };
+            let declared = self.field_in(&owner, variant.as_deref(), &name);
             let value = self.expr(frame, &field.expr, &declared);
-            self.inferred.unify(&declared, &value);
+            self.types.inferred.unify(&declared, &value);
             if let Ty::Item(item, _) = &owner {
-                let key = variant.as_ref().map_or(name.clone(), |variant| format!("{variant}.{name}"));
-                self.learn_field(*item, &key, &value);
+                self.learn_field(*item, variant.as_deref(), &name, &value);
             }
-            texts.insert(name, self.inferred.resolve(&value));
+            texts.insert(name, self.types.inferred.resolve(&value));
         }
         if let Some(rest) = &inner.rest {
             self.expr(frame, rest, &owner);
         }
-        if owner.is_kube("Kubeconfig") {
-            return Ty::Elsewhere("Kubeconfig".into());
+        match owner {
+            Ty::Foreign(Foreign::Kube(Kube::Kubeconfig), _) => Ty::Elsewhere(Kube::Kubeconfig),
+            Ty::Foreign(Foreign::Kube(Kube::ApiResource | Kube::GroupVersionKind), _) => {
+                spelled(&texts).unwrap_or(owner)
+            }
+            owner => self.types.inferred.resolve(&owner),
         }
-        if owner.is_kube("ApiResource") || owner.is_kube("GroupVersionKind") {
-            return spelled(&texts).unwrap_or(owner);
-        }
-        self.inferred.resolve(&owner)
     }
 
     /// A closure is run where it stands; `inputs` is what it will be called with.
@@ -590,13 +509,13 @@ impl Reader<'_> {
         inputs: &[Ty],
         expected: &Ty,
     ) -> Ty {
-        let wanted = match self.inferred.resolve(expected) {
+        let wanted = match self.types.inferred.resolve(expected) {
             Ty::Function(output) => (*output).clone(),
             _ => Ty::Unknown,
         };
         let declared = match &closure.output {
             syn::ReturnType::Default => wanted,
-            output @ syn::ReturnType::Type(..) => self.lower_return(&frame.scope.clone(), output),
+            output @ syn::ReturnType::Type(..) => self.types.lower_return(&frame.scope, output),
         };
         let returned = std::mem::replace(&mut frame.returned, Ty::Never);
         let output = std::mem::replace(&mut frame.output, declared.clone());
@@ -609,39 +528,29 @@ impl Reader<'_> {
         frame.leave();
         frame.output = output;
         let value = value.join(&std::mem::replace(&mut frame.returned, returned));
-        Ty::Function(Rc::new(declared.refine(&self.inferred.resolve(&value))))
+        Ty::Function(Rc::new(declared.refine(&self.types.inferred.resolve(&value))))
+    }
+}
+
+/// Runs the parts of an expression.
+struct Parts<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    frame: &'r mut Frame,
+}
+
+impl<'ast> syn::visit::Visit<'ast> for Parts<'_, '_> {
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        self.reader.expr(self.frame, expr, &Ty::Unknown);
     }
 
-    /// What `Deref` makes of a type of the tree.
-    pub(super) fn deref(&mut self, ty: &Ty) -> Option<Ty> {
-        for (module, block) in self.index.derefs.clone() {
-            let of = self.implemented(module, block);
-            if !self.may_be(&of, ty) {
-                continue;
-            }
-            let mut scope = Scope::new(module);
-            scope.generics = self.bind_generics(&scope, &block.generics, &[]);
-            let of = self.lower(&scope, &block.self_ty);
-            self.inferred.unify(&of, ty);
-            scope.itself = Some(ty.clone());
-            let target = block.items.iter().find_map(|item| match item {
-                syn::ImplItem::Type(found) if found.ident == "Target" => Some(&found.ty),
-                _ => None,
-            })?;
-            let target = self.lower(&scope, target);
-            return Some(self.inferred.resolve(&target));
-        }
-        None
+    fn visit_block(&mut self, block: &'ast Block) {
+        self.reader.block(self.frame, block, &Ty::Unknown);
     }
 }
 
 /// A type that could not be told may be one of the tree.
 fn may_be_item(ty: &Ty) -> bool {
-    match ty {
-        Ty::Unknown | Ty::Infer(_) | Ty::Param(_) => true,
-        Ty::Foreign(path, _) => path.starts_with(UNFOUND),
-        _ => false,
-    }
+    matches!(ty, Ty::Unknown | Ty::Infer(_) | Ty::Param(_) | Ty::Foreign(Foreign::Unresolved(_), _))
 }
 
 /// The variants of events of kube that hold an object.
@@ -679,18 +588,19 @@ fn is_object_namespace(field: &syn::ExprField) -> bool {
 fn diverges(expr: &Expr) -> bool {
     match expr {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
-        Expr::Macro(call) => call.mac.path.segments.last().is_some_and(|last| {
-            matches!(last.ident.to_string().as_str(), "panic" | "bail" | "unreachable" | "todo" | "unimplemented")
-        }),
+        Expr::Macro(call) => ends_function(&call.mac),
         Expr::Block(inner) => inner.block.stmts.last().is_some_and(|last| match last {
             Stmt::Expr(last, _) => diverges(last),
-            Stmt::Macro(call) => call.mac.path.segments.last().is_some_and(|last| {
-                matches!(last.ident.to_string().as_str(), "panic" | "bail" | "unreachable" | "todo" | "unimplemented")
-            }),
+            Stmt::Macro(call) => ends_function(&call.mac),
             _ => false,
         }),
         _ => false,
     }
+}
+
+fn ends_function(call: &syn::Macro) -> bool {
+    let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+    matches!(name.as_str(), "panic" | "bail" | "unreachable" | "todo" | "unimplemented")
 }
 
 /// The names that a `use` inside a function brings in.

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syn::{Expr, Item};
+use syn::Item;
 
-use super::read::Reader;
+use super::foreign::Kube;
 use super::runs::{Live, RunId, Weight};
 use super::table;
 use super::types::Ty;
@@ -51,7 +51,7 @@ impl Fields {
             let counted: BTreeSet<Source> = counted.map(|(source, _)| *source).collect();
             let value = match Vec::from_iter(counted).as_slice() {
                 [Source::Own] => Ty::OwnNamespace,
-                [Source::Elsewhere] => Ty::Elsewhere("Client".into()),
+                [Source::Elsewhere] => Ty::Elsewhere(Kube::Client),
                 _ => return None,
             };
             let is_certain = !self.spoilt.contains(last(&field.1)) && is_made_here(tree, field.0);
@@ -99,17 +99,6 @@ impl Fields {
     pub(super) fn get(&self, item: ItemRef, field: &str) -> Option<Ty> {
         let key = (item, field.to_owned());
         self.certain.get(&key).or_else(|| self.values.get(&key)).cloned()
-    }
-}
-
-impl Reader<'_> {
-    /// Notes that what an expression names may be changed through a reference.
-    pub(super) fn borrowed(&mut self, expr: &Expr) {
-        if let Expr::Field(field) = expr
-            && let syn::Member::Named(name) = &field.member
-        {
-            self.fields.spoil(&name.to_string());
-        }
     }
 }
 

@@ -6,11 +6,9 @@ use syn::{Block, ImplItem, Item, ItemFn, ItemImpl, ItemTrait, Signature, Stmt, T
 
 use crate::source::{ItemRef, ModuleId, Resolution, SourceTree};
 
-/// A function by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FunctionId(pub(super) usize);
 
-/// A function of the tree.
 #[derive(Debug, Clone)]
 pub(super) struct Function<'a> {
     pub(super) module: ModuleId,
@@ -20,10 +18,30 @@ pub(super) struct Function<'a> {
     pub(super) owner: Option<Owner<'a>>,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ImplId(usize);
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ImplBlock<'a> {
+    pub(super) id: ImplId,
+    pub(super) module: ModuleId,
+    pub(super) item: &'a ItemImpl,
+}
+
+impl<'a> ImplBlock<'a> {
+    pub(super) fn associated_type(&self, name: &str) -> Option<&'a syn::Type> {
+        self.item.items.iter().find_map(|item| match item {
+            ImplItem::Type(found) if found.ident == name => Some(&found.ty),
+            _ => None,
+        })
+    }
+}
+
 /// What a method belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Owner<'a> {
-    Impl(&'a ItemImpl, Option<ItemRef>),
+    /// With the trait of the tree that it implements.
+    Impl(ImplBlock<'a>, Option<ItemRef>),
     Trait(&'a ItemTrait, ItemRef),
 }
 
@@ -35,7 +53,7 @@ impl<'a> Function<'a> {
     /// The type parameters in scope: of the function, and of what it belongs to.
     pub(super) fn generics(&self) -> impl Iterator<Item = &'a syn::Generics> + use<'a> {
         let owner = match self.owner {
-            Some(Owner::Impl(block, _)) => Some(&block.generics),
+            Some(Owner::Impl(block, _)) => Some(&block.item.generics),
             Some(Owner::Trait(item, _)) => Some(&item.generics),
             None => None,
         };
@@ -47,7 +65,6 @@ impl<'a> Function<'a> {
     }
 }
 
-/// All functions.
 #[derive(Debug, Default)]
 pub(super) struct Index<'a> {
     pub(super) functions: Vec<Function<'a>>,
@@ -55,16 +72,15 @@ pub(super) struct Index<'a> {
     methods: BTreeMap<String, Vec<FunctionId>>,
     /// Functions inside others, by where their names stand.
     nested: BTreeMap<(ModuleId, usize), FunctionId>,
+    impls: usize,
     /// The `impl` blocks of each trait of the tree.
-    pub(super) implementations: BTreeMap<ItemRef, Vec<(ModuleId, &'a ItemImpl)>>,
+    pub(super) implementations: BTreeMap<ItemRef, Vec<ImplBlock<'a>>>,
     /// The `impl Deref` blocks.
-    pub(super) derefs: Vec<(ModuleId, &'a ItemImpl)>,
+    pub(super) derefs: Vec<ImplBlock<'a>>,
     /// The `impl Resource` blocks.
-    pub(super) resources: Vec<(ModuleId, &'a ItemImpl)>,
-    /// The `impl` blocks that have a constant of this name.
-    pub(super) constants: BTreeMap<String, Vec<(ModuleId, &'a ItemImpl)>>,
+    pub(super) resources: Vec<ImplBlock<'a>>,
     /// The `impl` blocks of traits that have an associated type of this name.
-    pub(super) associated: BTreeMap<String, Vec<(ModuleId, &'a ItemImpl)>>,
+    pub(super) associated: BTreeMap<String, Vec<ImplBlock<'a>>>,
 }
 
 impl<'a> Index<'a> {
@@ -96,32 +112,31 @@ impl<'a> Index<'a> {
         index
     }
 
-    fn add_impl(&mut self, tree: &'a SourceTree, module: ModuleId, block: &'a ItemImpl) {
+    fn add_impl(&mut self, tree: &'a SourceTree, module: ModuleId, item: &'a ItemImpl) {
+        let block = ImplBlock { id: ImplId(self.impls), module, item };
+        self.impls += 1;
         let mut of = None;
-        if let Some((path, _)) = &block.trait_ {
+        if let Some((path, _)) = &item.trait_ {
             match tree.resolve(module, path) {
                 Resolution::Local(item) => {
                     of = Some(item);
-                    self.implementations.entry(item).or_default().push((module, block));
+                    self.implementations.entry(item).or_default().push(block);
                 }
                 _ => match path.segments.last().map(|last| last.ident.to_string()).as_deref() {
-                    Some("Deref") => self.derefs.push((module, block)),
-                    Some("Resource") => self.resources.push((module, block)),
+                    Some("Deref") => self.derefs.push(block),
+                    Some("Resource") => self.resources.push(block),
                     _ => {}
                 },
             }
         }
-        for item in &block.items {
-            match item {
+        for part in &item.items {
+            match part {
                 ImplItem::Fn(method) => {
                     let owner = Some(Owner::Impl(block, of));
                     self.add_method(Function { module, signature: &method.sig, block: Some(&method.block), owner });
                 }
                 ImplItem::Type(found) => {
-                    self.associated.entry(found.ident.to_string()).or_default().push((module, block));
-                }
-                ImplItem::Const(found) => {
-                    self.constants.entry(found.ident.to_string()).or_default().push((module, block));
+                    self.associated.entry(found.ident.to_string()).or_default().push(block);
                 }
                 _ => {}
             }

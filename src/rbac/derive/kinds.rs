@@ -1,14 +1,15 @@
 //! Which resource of the API a Rust type is.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use crate::k8s;
 use crate::project::builtin::{self, Builtin};
+use crate::rbac::REVIEWS;
 use crate::source::{ItemRef, SourceTree};
 
+use super::foreign::{Foreign, Kube};
 use super::types::{Gvk, Ty};
 
-/// A resource of the API.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Resource {
     pub(super) group: String,
@@ -19,11 +20,10 @@ pub(super) struct Resource {
     pub(super) name: String,
 }
 
-/// The sources that say what the types of k8s-openapi are.
+/// What is known of resources.
 #[derive(Debug)]
 pub(super) struct Kinds<'a> {
     tree: &'a SourceTree,
-    generated: Option<PathBuf>,
     builtins: Vec<Builtin>,
     declared: BTreeMap<ItemRef, Resource>,
     /// Types that are of the same resource as another one.
@@ -32,18 +32,7 @@ pub(super) struct Kinds<'a> {
 
 impl<'a> Kinds<'a> {
     pub(super) fn new(tree: &'a SourceTree) -> Self {
-        let dependencies = || {
-            let all = tree.manifests().flat_map(|manifest| manifest.dependencies.values());
-            all.filter(|dependency| dependency.package == "k8s-openapi")
-        };
-        let version = dependencies().find_map(|dependency| dependency.locked.clone());
-        let named = |feature: &&String| feature.starts_with("v1_") || matches!(feature.as_str(), "latest" | "earliest");
-        let feature = dependencies().flat_map(|dependency| &dependency.features).find(named);
-        let generated = version.and_then(|version| {
-            let feature = feature.map_or("latest", String::as_str);
-            tree.generated_modules("k8s-openapi", &version, feature)
-        });
-        Self { tree, generated, builtins: builtin::all(), declared: BTreeMap::new(), inherited: BTreeMap::new() }
+        Self { tree, builtins: builtin::all(), declared: BTreeMap::new(), inherited: BTreeMap::new() }
     }
 
     /// The type that names the resource: some wrap it, and some are of the same resource as another one.
@@ -51,9 +40,7 @@ impl<'a> Kinds<'a> {
         let mut ty = ty;
         for _ in 0..WRAPPED {
             ty = match ty {
-                Ty::Foreign(path, parts)
-                    if matches!(&**path, "kube::DeserializeGuard" | "kube::Object" | "kube::PartialObjectMeta") =>
-                {
+                Ty::Foreign(Foreign::Kube(Kube::DeserializeGuard | Kube::Object | Kube::PartialObjectMeta), parts) => {
                     match parts.first() {
                         Some(inner) => inner,
                         None => return ty,
@@ -72,9 +59,9 @@ impl<'a> Kinds<'a> {
     /// The resources that a type stands for: several when the source names several.
     pub(super) fn resources(&self, ty: &Ty) -> Option<Vec<Resource>> {
         match self.named(ty) {
-            Ty::Foreign(path, _) => Some(vec![self.foreign(path)?]),
+            Ty::Foreign(Foreign::K8s(path), _) => Some(vec![self.builtin(path)?]),
             Ty::Root(item) => {
-                let found = self.tree.custom_resource(*item)?;
+                let found = k8s::custom_resource(self.tree, *item)?;
                 let plural = found.plural.unwrap_or_else(|| crate::api::plural(&found.kind.to_ascii_lowercase()));
                 Some(vec![Resource {
                     group: found.group,
@@ -89,32 +76,26 @@ impl<'a> Kinds<'a> {
         }
     }
 
-    /// A type of k8s-openapi: as its sources say, or else as the linked version says.
-    pub(super) fn foreign(&self, path: &str) -> Option<Resource> {
-        let parts: Vec<String> = path.strip_prefix("k8s_openapi::")?.split("::").map(str::to_owned).collect();
-        let name = parts.last()?.clone();
-        let read = self.generated.as_ref().and_then(|dir| self.tree.generated_resource(dir, &parts));
-        if let Some(found) = read {
-            let (group, plural) = (found.group.clone(), found.plural.clone());
-            return Some(Resource { group, plural, namespaced: Some(found.namespaced), name });
-        }
-        let (module, _) = path.rsplit_once("::")?;
+    /// A type of k8s-openapi by its path below the crate, whatever its version.
+    pub(super) fn builtin(&self, path: &str) -> Option<Resource> {
+        let (module, name) = path.rsplit_once("::")?;
         let (unversioned, _) = module.rsplit_once("::")?;
-        let same = |module: &str| module.rsplit_once("::").is_some_and(|(other, _)| other == unversioned);
-        if let Some((group, _, plural, namespaced)) = REVIEWS
-            .iter()
-            .find(|review| review.1 == name && unversioned.ends_with(review.0.split('.').next().unwrap_or_default()))
-        {
-            let (group, plural) = ((*group).to_owned(), (*plural).to_owned());
-            return Some(Resource { group, plural, namespaced: Some(*namespaced), name });
+        let resource = |group: &str, plural: &str, namespaced| Resource {
+            group: group.to_owned(),
+            plural: plural.to_owned(),
+            namespaced: Some(namespaced),
+            name: name.to_owned(),
+        };
+        let is_review = |group: &str| unversioned.ends_with(group.split('.').next().unwrap_or_default());
+        if let Some((group, _, plural, namespaced)) = REVIEWS.iter().find(|row| row.1 == name && is_review(row.0)) {
+            return Some(resource(group, plural, *namespaced));
         }
+        let same = |module: &str| {
+            let path = module.strip_prefix("k8s_openapi::").and_then(|path| path.rsplit_once("::"));
+            path.is_some_and(|(other, _)| other == unversioned)
+        };
         let found = self.builtins.iter().find(|known| known.kind == name && same(known.module))?;
-        Some(Resource {
-            group: found.group.to_owned(),
-            plural: found.plural.to_owned(),
-            namespaced: Some(found.namespaced),
-            name,
-        })
+        Some(resource(found.group, found.plural, found.namespaced))
     }
 
     /// Notes that a type is of the same resource as another one.
@@ -130,16 +111,6 @@ impl<'a> Kinds<'a> {
 
 /// More types than wrap each other, unless they go in a circle.
 const WRAPPED: usize = 32;
-
-/// Resources that can only be created, so that no controller watches them: group, kind, plural and scope.
-const REVIEWS: &[(&str, &str, &str, bool)] = &[
-    ("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", false),
-    ("authentication.k8s.io", "TokenReview", "tokenreviews", false),
-    ("authorization.k8s.io", "LocalSubjectAccessReview", "localsubjectaccessreviews", true),
-    ("authorization.k8s.io", "SelfSubjectAccessReview", "selfsubjectaccessreviews", false),
-    ("authorization.k8s.io", "SelfSubjectRulesReview", "selfsubjectrulesreviews", false),
-    ("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews", false),
-];
 
 fn spelled(kind: &Gvk) -> Resource {
     let computed = || crate::api::plural(&kind.kind.to_lowercase());

@@ -1,103 +1,84 @@
 //! What a type in the source means.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use syn::punctuated::Punctuated;
 use syn::{GenericArgument, GenericParam, Generics as Declared, Item, PathArguments, ReturnType, Type, TypeParamBound};
 
-use crate::source::{ItemRef, ModuleId, Namespace, Resolution};
+use crate::k8s;
+use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
-use super::read::Reader;
-use super::types::{Generics, Ty};
+use super::foreign::{Foreign, Kube, is_k8s, is_kube};
+use super::index::{ImplId, Index};
+use super::kinds::Kinds;
+use super::types::{Generics, Gvk, Inferred, Ty};
+use super::{manager, table};
 
 /// Where a name is looked up.
 #[derive(Debug, Clone)]
-pub(super) struct Scope {
+pub(super) struct NameScope {
     pub(super) module: ModuleId,
     pub(super) itself: Option<Ty>,
     pub(super) generics: Generics,
     /// `use` inside a function: the path of each name.
-    pub(super) uses: std::collections::BTreeMap<String, syn::Path>,
+    pub(super) uses: BTreeMap<String, syn::Path>,
 }
 
-impl Scope {
+impl NameScope {
     pub(super) fn new(module: ModuleId) -> Self {
-        Self { module, itself: None, generics: Generics::new(), uses: std::collections::BTreeMap::new() }
+        Self { module, itself: None, generics: Generics::new(), uses: BTreeMap::new() }
     }
 }
 
-/// Crates whose types are one set of names.
-const KUBE: [&str; 5] = ["kube", "kube_client", "kube_core", "kube_runtime", "kube_derive"];
-
-/// The front of the path of a type that is declared nowhere, such as one that a macro makes.
-pub(super) const UNFOUND: &str = "?::";
-
-/// Types that are not told from what is in them: the last part of their path.
-const TRANSPARENT: &[&str] = &[
-    "Arc",
-    "ArcSwap",
-    "BoxFuture",
-    "Box",
-    "Cell",
-    "Cow",
-    "Data",
-    "Extension",
-    "Guard",
-    "Instrumented",
-    "JoinHandle",
-    "Json",
-    "Lazy",
-    "LazyLock",
-    "LocalBoxFuture",
-    "Mutex",
-    "MutexGuard",
-    "OnceCell",
-    "OnceLock",
-    "Option",
-    "Pin",
-    "Rc",
-    "Ref",
-    "RefCell",
-    "RefMut",
-    "Result",
-    "RwLock",
-    "RwLockReadGuard",
-    "RwLockWriteGuard",
-    "State",
-    "Weak",
-];
-
-const COLLECTIONS: &[&str] = &[
-    "BTreeSet",
-    "BinaryHeap",
-    "BoxStream",
-    "FuturesOrdered",
-    "FuturesUnordered",
-    "HashSet",
-    "IndexSet",
-    "IntoIter",
-    "Iter",
-    "JoinSet",
-    "LinkedList",
-    "LocalBoxStream",
-    "Receiver",
-    "Sender",
-    "UnboundedReceiver",
-    "UnboundedSender",
-    "Vec",
-    "VecDeque",
-];
-
-const MAPS: &[&str] = &["BTreeMap", "DashMap", "HashMap", "IndexMap"];
-
-/// The last part of a path of kube under its one name.
-pub(super) fn is_kube(path: &[String]) -> bool {
-    path.first().is_some_and(|first| KUBE.contains(&first.as_str()))
+/// What a generic type of another crate is to a request, by the last part of its path.
+enum Wrapper {
+    /// It is not told from what is in it.
+    Transparent,
+    Collection,
+    Map,
+    Unknown,
 }
 
-impl Reader<'_> {
-    /// What a path means here.
-    pub(super) fn resolve(&self, scope: &Scope, path: &syn::Path, namespace: Namespace) -> Resolution {
+fn wrapper(name: &str) -> Wrapper {
+    match name {
+        "Arc" | "ArcSwap" | "Box" | "BoxFuture" | "Cell" | "Cow" | "Data" | "Extension" | "Guard" | "Instrumented"
+        | "JoinHandle" | "Json" | "Lazy" | "LazyLock" | "LocalBoxFuture" | "Mutex" | "MutexGuard" | "OnceCell"
+        | "OnceLock" | "Option" | "Pin" | "Rc" | "Ref" | "RefCell" | "RefMut" | "Result" | "RwLock"
+        | "RwLockReadGuard" | "RwLockWriteGuard" | "State" | "Weak" => Wrapper::Transparent,
+        "BTreeSet" | "BinaryHeap" | "BoxStream" | "FuturesOrdered" | "FuturesUnordered" | "HashSet" | "IndexSet"
+        | "IntoIter" | "Iter" | "JoinSet" | "LinkedList" | "LocalBoxStream" | "Receiver" | "Sender"
+        | "UnboundedReceiver" | "UnboundedSender" | "Vec" | "VecDeque" => Wrapper::Collection,
+        "BTreeMap" | "DashMap" | "HashMap" | "IndexMap" => Wrapper::Map,
+        _ => Wrapper::Unknown,
+    }
+}
+
+/// What types and names in the source mean.
+pub(super) struct Lowering<'a> {
+    pub(super) tree: &'a SourceTree,
+    pub(super) kinds: Kinds<'a>,
+    pub(super) index: Index<'a>,
+    pub(super) inferred: Inferred,
+    /// The types of `impl` blocks, with their parameters open.
+    pub(super) blocks: BTreeMap<ImplId, Ty>,
+    /// How deep an alias, a constant or `Deref` is followed.
+    pub(super) depth: usize,
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn new(tree: &'a SourceTree) -> Self {
+        Self {
+            tree,
+            kinds: Kinds::new(tree),
+            index: Index::new(tree, |module| manager::is_inside(tree, module)),
+            inferred: Inferred::default(),
+            blocks: BTreeMap::new(),
+            depth: 0,
+        }
+    }
+
+    pub(super) fn resolve(&self, scope: &NameScope, path: &syn::Path, namespace: Namespace) -> Resolution {
         let first = path.segments.first().map(|first| first.ident.to_string());
         let used = first.as_ref().and_then(|first| scope.uses.get(first)).filter(|_| path.leading_colon.is_none());
         let path = match used {
@@ -123,9 +104,9 @@ impl Reader<'_> {
 
     /// The path of what a crate that is built on kube hands on under the name of its own crate: `framework::kube::Api`.
     fn reexported(&self, path: Vec<String>) -> Vec<String> {
-        let is_origin = |part: &String| KUBE.contains(&part.as_str()) || part == "k8s_openapi";
-        match path.iter().position(is_origin) {
-            Some(at) if at > 0 && self.tree.knows_kube(&path[0]) => path[at..].to_vec(),
+        let origin = (0..path.len()).find(|at| is_kube(&path[*at..]) || is_k8s(&path[*at..]));
+        match origin {
+            Some(at) if at > 0 && self.tree.may_derive(&path[0]) => path[at..].to_vec(),
             _ => path,
         }
     }
@@ -133,18 +114,72 @@ impl Reader<'_> {
     /// Something of another crate is known to exist.
     fn exists(&self, path: &[String]) -> bool {
         let type_ = path.iter().position(|part| part.starts_with(char::is_uppercase)).map_or(path, |at| &path[..=at]);
-        match type_.first().map(String::as_str) {
-            Some("k8s_openapi") => self.kinds.foreign(&type_.join("::")).is_some(),
-            _ if is_kube(path) => {
-                let name = type_.last().map(String::as_str).unwrap_or_default();
-                KUBE_NAMES.contains(&name)
-            }
+        match Foreign::at(type_) {
+            Foreign::K8s(path) => self.kinds.builtin(&path).is_some(),
+            _ if is_kube(path) && table::is_function(path) => true,
+            Foreign::Kube(Kube::Other(name)) => matches!(&*name, "Api" | "ObjectList"),
+            Foreign::Kube(_) => true,
             _ => false,
         }
     }
 
-    /// What a type means here.
-    pub(super) fn lower(&mut self, scope: &Scope, ty: &Type) -> Ty {
+    /// Why a type is no known resource.
+    pub(super) fn why(&self, module: ModuleId, kind: &Ty) -> String {
+        match self.kinds.named(kind) {
+            Ty::Param(name) => {
+                format!("the kind is the type parameter `{name}`, and no call that says what it is was found")
+            }
+            Ty::Foreign(Foreign::Unresolved(name), _) => {
+                format!("the type `{name}` is not found; a macro that is not read may declare it")
+            }
+            Ty::Foreign(Foreign::Kube(Kube::DynamicObject), _) => {
+                "the kind is not spelled out in the source".to_owned()
+            }
+            Ty::Foreign(found, _) => {
+                let why = found.krate().and_then(|krate| self.tree.request_package(module, krate).refusal());
+                let why = why.map_or(String::new(), |why| format!(": {why}"));
+                format!("what resource `{found}` is is not known{why}")
+            }
+            _ => "the kind could not be inferred".to_owned(),
+        }
+    }
+
+    pub(super) fn dynamic(&self, kind: &Ty) -> Option<Ty> {
+        let resources = self.kinds.resources(&self.inferred.resolve(kind))?;
+        let spelled = resources.into_iter().map(|found| Gvk {
+            group: found.group.into(),
+            kind: found.name.into(),
+            plural: Some(found.plural.into()),
+        });
+        Some(Ty::Dynamic(spelled.collect()))
+    }
+
+    pub(super) fn tree_variant(&self, ty: &Ty, name: &str) -> bool {
+        match ty {
+            Ty::Item(item, _) => match self.tree.item(*item) {
+                Item::Enum(found) => found.variants.iter().any(|variant| variant.ident == name),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// The type that the front of a path names, if it names a type.
+    pub(super) fn type_prefix(&mut self, scope: &NameScope, prefix: &syn::Path) -> Option<Ty> {
+        let first = prefix.segments.first()?.ident.to_string();
+        let last = prefix.segments.last()?.ident.to_string();
+        let own = prefix.segments.len() == 1 && (first == "Self" || scope.generics.contains_key(&first));
+        let is_type = own
+            || match self.resolve(scope, prefix, Namespace::Types) {
+                Resolution::Local(item) => !matches!(self.tree.item(item), Item::Mod(_)),
+                Resolution::Member(..) | Resolution::Primitive(_) => true,
+                Resolution::Foreign(_) => last.starts_with(char::is_uppercase),
+                Resolution::Unresolved(_) => false,
+            };
+        is_type.then(|| self.lower_path(scope, prefix))
+    }
+
+    pub(super) fn lower(&mut self, scope: &NameScope, ty: &Type) -> Ty {
         match ty {
             Type::Reference(ty) => self.lower(scope, &ty.elem),
             Type::Paren(ty) => self.lower(scope, &ty.elem),
@@ -168,14 +203,14 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn lower_return(&mut self, scope: &Scope, output: &ReturnType) -> Ty {
+    pub(super) fn lower_return(&mut self, scope: &NameScope, output: &ReturnType) -> Ty {
         match output {
             ReturnType::Default => Ty::Tuple(Vec::new()),
             ReturnType::Type(_, ty) => self.lower(scope, ty),
         }
     }
 
-    fn arguments(&mut self, scope: &Scope, arguments: &PathArguments) -> Vec<Ty> {
+    fn arguments(&mut self, scope: &NameScope, arguments: &PathArguments) -> Vec<Ty> {
         let PathArguments::AngleBracketed(arguments) = arguments else { return Vec::new() };
         let mut types = Vec::new();
         for argument in &arguments.args {
@@ -187,11 +222,11 @@ impl Reader<'_> {
     }
 
     /// The type arguments that a path has at its end.
-    pub(super) fn turbofish(&mut self, scope: &Scope, path: &syn::Path) -> Vec<Ty> {
+    pub(super) fn turbofish(&mut self, scope: &NameScope, path: &syn::Path) -> Vec<Ty> {
         path.segments.last().map(|last| self.arguments(scope, &last.arguments)).unwrap_or_default()
     }
 
-    pub(super) fn lower_path(&mut self, scope: &Scope, path: &syn::Path) -> Ty {
+    pub(super) fn lower_path(&mut self, scope: &NameScope, path: &syn::Path) -> Ty {
         let Some(first) = path.segments.first() else { return Ty::Unknown };
         let name = first.ident.to_string();
         if path.segments.len() == 1 {
@@ -211,14 +246,14 @@ impl Reader<'_> {
         let arguments = self.turbofish(scope, path);
         match self.resolve(scope, path, Namespace::Types) {
             Resolution::Local(item) => self.lower_item(item, arguments),
-            Resolution::Member(item, name) => match self.tree.custom_resource(item) {
+            Resolution::Member(item, name) => match k8s::custom_resource(self.tree, item) {
                 Some(resource) if resource.root == name => Ty::Root(item),
                 _ => self.lower_item(item, Vec::new()),
             },
             Resolution::Foreign(path) => self.lower_foreign(&path, arguments),
-            Resolution::Primitive(name) => Ty::foreign(&name),
+            Resolution::Primitive(name) => Ty::foreign(Foreign::primitive(&name)),
             Resolution::Unresolved(_) if path.segments.len() == 1 && name.starts_with(char::is_uppercase) => {
-                Ty::Foreign(format!("{UNFOUND}{name}").into(), arguments)
+                Ty::Foreign(Foreign::Unresolved(name.as_str().into()), arguments)
             }
             Resolution::Unresolved(_) => Ty::Unknown,
         }
@@ -233,29 +268,21 @@ impl Reader<'_> {
             && let Some([resource]) = self.kinds.resources(&of).as_deref()
         {
             return match resource.namespaced {
-                Some(true) => Ty::foreign("k8s_openapi::NamespaceResourceScope"),
-                Some(false) => Ty::foreign("k8s_openapi::ClusterResourceScope"),
+                Some(true) => Ty::foreign(Foreign::NamespaceScope),
+                Some(false) => Ty::foreign(Foreign::ClusterScope),
                 None => Ty::Unknown,
             };
         }
         if matches!(of, Ty::Param(_) | Ty::Unknown | Ty::Infer(_)) || self.depth > 32 {
             return Ty::Unknown;
         }
-        for (module, block) in self.index.associated.get(&name).cloned().unwrap_or_default() {
-            let implemented = self.implemented(module, block);
+        for block in self.index.associated.get(&name).cloned().unwrap_or_default() {
+            let implemented = self.implemented(block);
             if matches!(implemented, Ty::Param(_) | Ty::Unknown) || !self.may_be(&implemented, &of) {
                 continue;
             }
-            let found = block.items.iter().find_map(|item| match item {
-                syn::ImplItem::Type(found) if found.ident == name => Some(&found.ty),
-                _ => None,
-            });
-            let Some(found) = found else { continue };
-            let mut scope = Scope::new(module);
-            scope.generics = self.bind_generics(&scope, &block.generics, &[]);
-            let itself = self.lower(&scope, &block.self_ty);
-            self.inferred.unify(&itself, &of);
-            scope.itself = Some(of);
+            let Some(found) = block.associated_type(&name) else { continue };
+            let scope = self.scope_of(block, of);
             self.depth += 1;
             let lowered = self.lower(&scope, found);
             self.depth -= 1;
@@ -272,7 +299,7 @@ impl Reader<'_> {
             Item::Union(item) => &item.generics,
             Item::Trait(_) => return Ty::Item(item, Vec::new()),
             Item::Type(alias) => {
-                let mut scope = Scope::new(self.tree.module(item));
+                let mut scope = NameScope::new(self.tree.module(item));
                 scope.generics = self.bind_generics(&scope, &alias.generics, &arguments);
                 if self.depth > 32 {
                     return Ty::Unknown;
@@ -293,7 +320,7 @@ impl Reader<'_> {
     }
 
     /// Type parameters with their arguments, or else their defaults.
-    pub(super) fn bind_generics(&mut self, scope: &Scope, declared: &Declared, arguments: &[Ty]) -> Generics {
+    pub(super) fn bind_generics(&mut self, scope: &NameScope, declared: &Declared, arguments: &[Ty]) -> Generics {
         let mut bound = Generics::new();
         for (position, parameter) in declared.type_params().enumerate() {
             let known = arguments.get(position).cloned();
@@ -309,37 +336,31 @@ impl Reader<'_> {
 
     /// A type of another crate.
     pub(super) fn lower_foreign(&mut self, path: &[String], arguments: Vec<Ty>) -> Ty {
-        let Some(name) = path.last() else { return Ty::Unknown };
-        let name = name.as_str();
-        let mut first = arguments.first().cloned();
-        if matches!(name, "NamespaceResourceScope" | "ClusterResourceScope") {
-            return Ty::foreign(&format!("k8s_openapi::{name}"));
-        }
-        if is_kube(path) {
-            return match name {
+        let Some(name) = path.last().map(String::as_str) else { return Ty::Unknown };
+        let first = arguments.first().cloned();
+        match Foreign::at(path) {
+            Foreign::Kube(Kube::Other(name)) => match &*name {
                 "Api" => Ty::api(first.unwrap_or_else(|| self.inferred.fresh())),
                 "Result" => first.unwrap_or(Ty::Unknown),
                 "ObjectList" => Ty::many(first.unwrap_or(Ty::Unknown)),
-                _ => Ty::Foreign(format!("kube::{name}").into(), arguments),
-            };
+                _ => Ty::Foreign(Foreign::Kube(Kube::Other(name)), arguments),
+            },
+            Foreign::Other(path) => match wrapper(name) {
+                Wrapper::Transparent => first.unwrap_or_else(|| self.inferred.fresh()),
+                Wrapper::Collection => Ty::many(first.unwrap_or_else(|| self.inferred.fresh())),
+                Wrapper::Map => {
+                    let value = arguments.into_iter().nth(1);
+                    Ty::Map(Rc::new(value.unwrap_or_else(|| self.inferred.fresh())))
+                }
+                Wrapper::Unknown => Ty::Foreign(Foreign::Other(path), arguments),
+            },
+            scope @ (Foreign::NamespaceScope | Foreign::ClusterScope) => Ty::foreign(scope),
+            found => Ty::Foreign(found, arguments),
         }
-        if path[0] != "k8s_openapi" {
-            if TRANSPARENT.contains(&name) {
-                return first.unwrap_or_else(|| self.inferred.fresh());
-            }
-            if COLLECTIONS.contains(&name) {
-                return Ty::many(first.take().unwrap_or_else(|| self.inferred.fresh()));
-            }
-            if MAPS.contains(&name) {
-                let value = arguments.into_iter().nth(1);
-                return Ty::Map(Rc::new(value.unwrap_or_else(|| self.inferred.fresh())));
-            }
-        }
-        Ty::Foreign(path.join("::").into(), arguments)
     }
 
     /// What bounds say of the shape of a value: a future is its output, an iterator is many.
-    pub(super) fn bounds<P>(&mut self, scope: &Scope, bounds: &Punctuated<TypeParamBound, P>) -> Option<Ty> {
+    pub(super) fn bounds<P>(&mut self, scope: &NameScope, bounds: &Punctuated<TypeParamBound, P>) -> Option<Ty> {
         bounds.iter().find_map(|bound| {
             let TypeParamBound::Trait(bound) = bound else { return None };
             let last = bound.path.segments.last()?;
@@ -374,31 +395,6 @@ impl Reader<'_> {
             }
         })
     }
-
-    /// What a closure is called with, when `ty` is a parameter that is called.
-    pub(super) fn closure_inputs(&mut self, scope: &Scope, declared: &[&Declared], ty: &Type) -> Vec<Ty> {
-        let mut found: Vec<&TypeParamBound> = Vec::new();
-        match ty {
-            Type::ImplTrait(ty) => found.extend(&ty.bounds),
-            Type::Reference(ty) => return self.closure_inputs(scope, declared, &ty.elem),
-            Type::TraitObject(ty) => found.extend(&ty.bounds),
-            Type::FnPtr(ty) => return ty.inputs.iter().map(|input| self.lower(scope, &input.ty)).collect(),
-            Type::Path(path) => {
-                let Some(name) = path.path.get_ident() else { return Vec::new() };
-                for generics in declared {
-                    found.extend(bounds_of(generics, name));
-                }
-            }
-            _ => {}
-        }
-        for bound in found {
-            let TypeParamBound::Trait(bound) = bound else { continue };
-            if let Some(PathArguments::Parenthesized(call)) = bound.path.segments.last().map(|last| &last.arguments) {
-                return call.inputs.iter().map(|input| self.lower(scope, &input.ty)).collect();
-            }
-        }
-        Vec::new()
-    }
 }
 
 /// The bounds of a type parameter, wherever they are written.
@@ -420,32 +416,3 @@ pub(super) fn bounds_of<'a>(generics: &'a Declared, name: &syn::Ident) -> Vec<&'
     }
     found
 }
-
-/// What a glob import from kube is known to bring in.
-const KUBE_NAMES: &[&str] = &[
-    "Api",
-    "ApiResource",
-    "AttachParams",
-    "Client",
-    "Config",
-    "Controller",
-    "DeleteParams",
-    "DynamicObject",
-    "GroupVersionKind",
-    "GetParams",
-    "ListParams",
-    "LogParams",
-    "Patch",
-    "ObjectList",
-    "PartialObjectMeta",
-    "PatchParams",
-    "PostParams",
-    "Recorder",
-    "Request",
-    "WatchParams",
-    "finalizer",
-    "watcher",
-    "metadata_watcher",
-    "await_condition",
-    "watch_object",
-];

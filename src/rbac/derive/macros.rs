@@ -1,118 +1,106 @@
-//! Calls of macros: what their tokens are as expressions is run.
+//! The `macro_rules!` of the packages, and what in macros may make requests.
 
-use syn::ext::IdentExt as _;
-use syn::parse::{Parse, ParseStream};
-use syn::punctuated::Punctuated;
-use syn::spanned::Spanned as _;
-use syn::{Block, Expr, Ident, Pat, Token};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::doubt::Cause;
-use super::read::{Frame, Reader};
-use super::types::Ty;
+use proc_macro2::{TokenStream, TokenTree};
+use syn::Item;
 
-/// `pattern = future[, if condition] => handler` of a `select!`.
-struct Arm {
-    pattern: Option<Pat>,
-    exprs: Vec<Expr>,
+use super::foreign::Kube;
+use super::{manager, table};
+use crate::source::macros::words;
+use crate::source::{ItemRef, ModuleId, SourceTree};
+
+/// The macros of the tree, and what became of their calls.
+#[derive(Debug, Default)]
+pub(super) struct Macros {
+    rules: BTreeMap<String, Vec<ItemRef>>,
+    /// Those that something calls.
+    called: BTreeSet<ItemRef>,
+    pub(super) depth: usize,
+    pub(super) calls: usize,
 }
 
-impl Parse for Arm {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let mut arm = Self { pattern: None, exprs: Vec::new() };
-        if input.peek(Token![else]) || input.peek2(Token![=>]) {
-            input.call(Ident::parse_any)?;
-        } else {
-            arm.pattern = Some(Pat::parse_multi(input)?);
-            input.parse::<Token![=]>()?;
-            arm.exprs.push(input.parse()?);
-            if input.peek(Token![,]) {
-                input.parse::<Token![,]>()?;
-                input.parse::<Token![if]>()?;
-                arm.exprs.push(input.parse()?);
+impl Macros {
+    pub(super) fn new(tree: &SourceTree) -> Self {
+        let mut rules: BTreeMap<String, Vec<ItemRef>> = BTreeMap::new();
+        for item in tree.all_items() {
+            let module = tree.module(item);
+            if let Item::Macro(found) = tree.item(item)
+                && let Some(name) = found.ident.as_ref().filter(|_| found.mac.path.is_ident("macro_rules"))
+                && !tree.is_fetched(module)
+                && !manager::is_inside(tree, module)
+            {
+                rules.entry(name.to_string()).or_default().push(item);
             }
         }
-        input.parse::<Token![=>]>()?;
-        arm.exprs.push(Expr::parse_with_earlier_boundary_rule(input)?);
-        if input.peek(Token![,]) {
-            input.parse::<Token![,]>()?;
-        }
-        Ok(arm)
+        Self { rules, ..Self::default() }
+    }
+
+    pub(super) fn start(&mut self) {
+        self.called.clear();
+        self.calls = 0;
+    }
+
+    /// Whether something calls it: what it writes is told there.
+    pub(super) fn is_called(&self, item: ItemRef) -> bool {
+        self.called.contains(&item)
+    }
+
+    pub(super) fn call(&mut self, item: ItemRef) {
+        self.called.insert(item);
+    }
+
+    /// The macro that a call in a module means.
+    pub(super) fn named(&self, tree: &SourceTree, module: ModuleId, path: &syn::Path) -> Option<ItemRef> {
+        let krate = |module: ModuleId| tree.module_path(module).swap_remove(0);
+        let candidates = self.rules.get(&path.segments.last()?.ident.to_string())?;
+        let first = path.segments.first().filter(|_| path.segments.len() > 1).map(|first| first.ident.to_string());
+        let wanted = match first.as_deref() {
+            None | Some("crate" | "self" | "super") => krate(module),
+            Some(other) => other.to_owned(),
+        };
+        let in_crate = candidates.iter().find(|item| krate(tree.module(**item)) == wanted);
+        let imported = || candidates.first().filter(|_| first.is_none() && candidates.len() == 1);
+        in_crate.or_else(imported).copied()
     }
 }
 
-/// `select! { biased; … }`
-struct Arms(Vec<Arm>);
-
-impl Parse for Arms {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        if input.peek2(Token![;]) {
-            input.call(Ident::parse_any)?;
-            input.parse::<Token![;]>()?;
+/// The calls of macros that stand for items.
+pub(super) fn calls(item: &Item) -> Vec<&syn::Macro> {
+    match item {
+        Item::Macro(call) if call.ident.is_none() => vec![&call.mac],
+        Item::Impl(block) => {
+            let calls = block.items.iter().filter_map(|item| match item {
+                syn::ImplItem::Macro(call) => Some(&call.mac),
+                _ => None,
+            });
+            calls.collect()
         }
-        let mut arms = Vec::new();
-        while !input.is_empty() {
-            arms.push(input.parse()?);
-        }
-        Ok(Self(arms))
+        _ => Vec::new(),
     }
 }
 
-impl Reader<'_> {
-    pub(super) fn macro_call(&mut self, frame: &mut Frame, call: &syn::Macro) -> Ty {
-        let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-        if matches!(name.as_str(), "select" | "select_biased") {
-            match call.parse_body::<Arms>() {
-                Ok(Arms(arms)) => self.select(frame, &arms),
-                Err(_) => self.unread_macro(frame, call),
+/// Tokens that may be calls of an `Api`: `Api::…`, a method that only an `Api` has, or a plain one with its parameters.
+pub(super) fn speaks_of_api(tokens: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_punct = |token: Option<&TokenTree>, wanted: char| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted);
+    tokens.iter().enumerate().any(|(at, token)| match token {
+        TokenTree::Group(group) => speaks_of_api(group.stream()),
+        TokenTree::Ident(ident) => {
+            let name = ident.to_string();
+            let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+            let after = tokens.get(at + 1);
+            if !is_punct(before, '.') {
+                return name == "Api" && is_punct(after, ':') && is_punct(tokens.get(at + 2), ':');
             }
-            return Ty::Unknown;
+            let given = || matches!(after, Some(TokenTree::Group(group)) if names_params(group.stream()));
+            table::is_telling(&name) || (table::takes_params(&name) && given())
         }
-        if let Some(block) = self.expand(frame, call) {
-            return self.expanded_block(frame, &block);
-        }
-        if let Ok(parts) = call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
-            let types: Vec<Ty> = parts.iter().map(|part| self.expr(frame, part, &Ty::Unknown)).collect();
-            return self.expanded(&name, types);
-        }
-        if let Ok(stmts) = call.parse_body_with(Block::parse_within) {
-            let block = Block { brace_token: syn::token::Brace::default(), stmts };
-            return self.block(frame, &block, &Ty::Unknown);
-        }
-        self.unread_macro(frame, call);
-        Ty::Unknown
-    }
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}
 
-    /// What a well-known macro makes of its arguments.
-    fn expanded(&self, name: &str, types: Vec<Ty>) -> Ty {
-        match (name, types.as_slice()) {
-            ("vec", _) => Ty::many(types.iter().fold(Ty::Never, |all, ty| all.join(&self.inferred.resolve(ty)))),
-            ("join" | "try_join", _) => Ty::Tuple(types),
-            ("pin" | "dbg", [one]) => one.clone(),
-            ("format", [one @ Ty::Text(text)]) if !text.contains('{') => one.clone(),
-            ("format", _) => Ty::foreign("std::string::String"),
-            ("panic" | "bail" | "unreachable" | "todo" | "unimplemented", _) => Ty::Never,
-            _ => Ty::Unknown,
-        }
-    }
-
-    fn select(&mut self, frame: &mut Frame, arms: &[Arm]) {
-        for Arm { pattern, exprs } in arms {
-            frame.enter();
-            for (position, expr) in exprs.iter().enumerate() {
-                let value = self.expr(frame, expr, &Ty::Unknown);
-                if let Some(pattern) = pattern.as_ref().filter(|_| position == 0) {
-                    self.bind(frame, pattern, &value);
-                }
-            }
-            frame.leave();
-        }
-    }
-
-    /// Says that a macro may make requests, if it speaks of them.
-    fn unread_macro(&mut self, frame: &Frame, call: &syn::Macro) {
-        if super::speaks_of_api(call.tokens.clone()) {
-            let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-            self.doubt(Self::place(frame, call.path.span()), Cause::Macro { name });
-        }
-    }
+/// Tokens that name a type which only requests take.
+fn names_params(tokens: TokenStream) -> bool {
+    words(tokens).iter().any(|word| word == "EventType" || Kube::named(&word.to_string()).is_params())
 }

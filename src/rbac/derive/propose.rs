@@ -5,26 +5,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::diagnostic::Diagnostics;
-use crate::rbac::marker::{self, RbacMarker, Roles};
-use crate::rbac::scope::Scope as Home;
-use crate::rbac::{Permission, PolicyRule, Scope, Target, Usage};
+use crate::rbac::marker::RbacMarker;
+use crate::rbac::role::{self, Roles};
+use crate::rbac::scope::OperatorScope;
+use crate::rbac::{Permission, PolicyRule, RequestScope, Usage};
 
 /// The roles that allow what is used, by namespace and name, in the form of `role.yaml`; and what no Role can allow to an
 /// operator that is confined to namespaces.
 ///
 /// A request in a namespace that is known only when the operator runs needs a `ClusterRole`, or a Role in each namespace
 /// that the operator is confined to. What it does in its own namespace alone is in a `Role` there.
-pub fn roles(usages: &[Usage], role_name: &str, home: &Home) -> (Vec<Value>, Diagnostics) {
+pub fn roles(usages: &[Usage], role_name: &str, home: &OperatorScope) -> (Vec<Value>, Diagnostics) {
     let (declared, found) = home.confine(declarations(usages, home), role_name);
-    (marker::documents(&declared, &Roles { default_name: role_name, fold: false }), found)
+    (role::documents(&declared, &Roles { default_name: role_name, fold: false }), found)
 }
 
 /// The same as `+kubebuilder:rbac` markers, one a rule, without what generated projects have roles of their own for.
 /// A marker without a namespace holds where the operator works.
-pub fn markers(usages: &[Usage], home: &Home) -> Vec<String> {
+pub fn markers(usages: &[Usage], home: &OperatorScope) -> Vec<String> {
     let usages: Vec<Usage> = usages.iter().filter(|usage| usage.role.is_none()).cloned().collect();
     let mut lines = Vec::new();
-    for role in marker::documents(&declarations(&usages, home), &Roles { default_name: "", fold: false }) {
+    for role in role::documents(&declarations(&usages, home), &Roles { default_name: "", fold: false }) {
         let namespace = role["metadata"]["namespace"].as_str().unwrap_or_default();
         for rule in role["rules"].as_array().into_iter().flatten() {
             lines.push(format!("// {}", PolicyRule::from_json(rule).to_marker(namespace)));
@@ -34,13 +35,13 @@ pub fn markers(usages: &[Usage], home: &Home) -> Vec<String> {
 }
 
 /// One marker for each permission; what is needed wherever the operator works is not needed again in a namespace of these.
-fn declarations(usages: &[Usage], home: &Home) -> Vec<RbacMarker> {
+fn declarations(usages: &[Usage], home: &OperatorScope) -> Vec<RbacMarker> {
     let works_in = |name: &String| home.confined_to.as_ref().is_none_or(|names| names.contains(name));
     let namespace = |usage: &Usage| {
         let named = match &usage.scope {
-            Scope::Cluster | Scope::Namespaced => return String::new(),
-            Scope::Own => home.own.clone(),
-            Scope::Namespace(name) => name.clone(),
+            RequestScope::Cluster | RequestScope::Namespaced => return String::new(),
+            RequestScope::Own => home.own.clone(),
+            RequestScope::Namespace(name) => name.clone(),
         };
         let is_all = usage.role.is_none() && home.confined_to.as_deref() == Some(std::slice::from_ref(&named));
         if is_all { String::new() } else { named }
@@ -58,17 +59,14 @@ fn declarations(usages: &[Usage], home: &Home) -> Vec<RbacMarker> {
             namespaces.retain(|name| name.is_empty() || !works_in(name));
         }
         let (role, permission) = key;
-        let (groups, resources, urls) = match &permission.target {
-            Target::Resource { group, resource, .. } => (vec![group.clone()], vec![resource.clone()], Vec::new()),
-            Target::Url(url) => (Vec::new(), Vec::new(), vec![url.clone()]),
-        };
+        let allowed = PolicyRule::allowing(&permission.target, &[&permission.verb]);
         for namespace in namespaces {
             markers.push(RbacMarker {
-                groups: groups.clone(),
-                resources: resources.clone(),
+                groups: allowed.groups.clone(),
+                resources: allowed.resources.clone(),
                 resource_names: Vec::new(),
-                verbs: vec![permission.verb.clone()],
-                urls: urls.clone(),
+                verbs: allowed.verbs.clone(),
+                urls: allowed.urls.clone(),
                 namespace,
                 role_name: role.unwrap_or_default().to_owned(),
                 origin: origins[&key].clone(),

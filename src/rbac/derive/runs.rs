@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::index::FunctionId;
 use super::types::Ty;
 
-/// One run by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RunId(usize);
 
@@ -19,7 +18,6 @@ pub(super) type Call = (FunctionId, Option<Ty>, Vec<Ty>, Vec<Ty>);
 #[derive(Debug)]
 struct Run {
     function: FunctionId,
-    /// The value of its body.
     value: Ty,
     calls: BTreeSet<RunId>,
 }
@@ -31,8 +29,6 @@ pub(super) struct Runs {
     all: Vec<Run>,
     /// Those that were not begun by others.
     roots: BTreeSet<RunId>,
-    /// Functions of traits, of which a type that implements them says more.
-    declared: BTreeSet<RunId>,
     stack: Vec<RunId>,
     counts: BTreeMap<FunctionId, usize>,
 }
@@ -43,7 +39,6 @@ impl Runs {
         *self = Self::default();
     }
 
-    /// What is run now.
     pub(super) fn current(&self) -> Option<RunId> {
         self.stack.last().copied()
     }
@@ -58,7 +53,6 @@ impl Runs {
         self.stack.iter().filter(|run| self.all[run.0].function == function).count()
     }
 
-    /// How many runs of a function there are.
     pub(super) fn count(&self, function: FunctionId) -> usize {
         self.counts.get(&function).copied().unwrap_or_default()
     }
@@ -70,7 +64,6 @@ impl Runs {
         Some(self.all[run.0].value.clone())
     }
 
-    /// Begins a run.
     pub(super) fn enter(&mut self, call: Call, value: Ty) {
         let function = call.0;
         let run = RunId(self.all.len());
@@ -81,7 +74,6 @@ impl Runs {
         self.stack.push(run);
     }
 
-    /// Ends the last run that was begun.
     pub(super) fn leave(&mut self, value: Ty) {
         if let Some(run) = self.stack.pop() {
             self.all[run.0].value = value;
@@ -99,12 +91,6 @@ impl Runs {
         }
     }
 
-    /// Notes that the last run that was begun by no other knows nothing of `Self`.
-    pub(super) fn declare(&mut self, function: FunctionId) {
-        let last = self.roots.iter().next_back().filter(|run| self.all[run.0].function == function);
-        self.declared.extend(last);
-    }
-
     /// The runs that stand for what the program does, and those that only show what a function does by itself.
     /// `is_entered` says where a program may begin.
     pub(super) fn live(&self, is_entered: impl Fn(FunctionId) -> bool) -> Live {
@@ -115,7 +101,7 @@ impl Runs {
         }
         let function = |run: &RunId| self.all[run.0].function;
         let (inner, outer): (Vec<RunId>, Vec<RunId>) =
-            self.roots.iter().partition(|run| called.contains(&function(run)) || self.declared.contains(run));
+            self.roots.iter().partition(|run| called.contains(&function(run)));
         let (entered, others): (Vec<RunId>, Vec<RunId>) = outer.iter().partition(|run| is_entered(function(run)));
         let mut elsewhere = BTreeSet::new();
         self.reach(others, &mut elsewhere);

@@ -132,24 +132,7 @@ pub(super) fn is_telling(name: &str) -> bool {
     name.contains('_') && !plain.contains(&name) && METHODS.iter().any(|method| method.name == name)
 }
 
-/// Types that only calls of an `Api` take.
-pub(super) const PARAMS: &[&str] = &[
-    "AttachParams",
-    "DeleteParams",
-    "EvictParams",
-    "GetParams",
-    "ListParams",
-    "LogParams",
-    "Patch",
-    "PatchParams",
-    "PostParams",
-    "WatchParams",
-];
-
-/// What an event is made of that `Recorder::publish` takes.
-pub(super) const EVENT_PARTS: &[&str] = &["EventType"];
-
-/// Methods that make a request when they are given such a type.
+/// Methods that make a request when they are given parameters or an event.
 pub(super) fn takes_params(name: &str) -> bool {
     name == "publish" || METHODS.iter().any(|method| method.name == name)
 }
@@ -181,13 +164,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 /// A path names one of these.
 pub(super) fn is_function(path: &[String]) -> bool {
-    super::lower::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
+    super::foreign::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
 }
 
 /// What `Controller` watches by itself, kube-runtime/src/controller/mod.rs: the first argument is the `Api`. What is
 /// given as a stream is watched elsewhere.
-pub(super) const CONTROLLER: &[(&str, usize)] =
-    &[("new", 2), ("new_with", 3), ("owns", 2), ("owns_with", 3), ("watches", 3), ("watches_with", 4)];
+pub(super) const CONTROLLER: &[(&str, usize)] = &[("owns", 2), ("owns_with", 3), ("watches", 3), ("watches_with", 4)];
 
 /// `Recorder::publish(event, object)`, kube-runtime/src/events.rs: the second time the same happens, the event is
 /// patched. The older `publish(event)` only creates.
@@ -199,42 +181,17 @@ pub(super) fn publish(arguments: usize) -> &'static [&'static str] {
 pub(super) const CLIENT: &[(&str, usize, &str)] = &[("get", 2, "get"), ("list", 2, "list"), ("fetch", 1, "get")];
 
 /// What `Client` sends as it is given, kube-client/src/client/mod.rs.
-pub(super) const SEND: &[&str] =
-    &["request", "request_text", "request_stream", "request_status", "request_events", "send", "connect"];
-
-/// Paths that every authenticated user may read, by the roles `system:discovery` and `system:public-info-viewer` of every
-/// cluster; a last `*` stands for whatever follows.
-/// <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#discovery-roles>
-const OPEN: &[&str] = &[
-    "/api",
-    "/api/*",
-    "/apis",
-    "/apis/*",
-    "/healthz",
-    "/livez",
-    "/openapi",
-    "/openapi/*",
-    "/readyz",
-    "/version",
-    "/version/",
-];
-
-/// Whether a request needs no rule.
-pub(super) fn is_open(method: &str, path: &str) -> bool {
-    let fits = |open: &str| match open.strip_suffix('*') {
-        Some(start) => path.starts_with(start),
-        None => path == open,
-    };
-    method == "get" && OPEN.iter().any(|open| fits(open))
+pub(super) fn sends(method: &str) -> bool {
+    matches!(
+        method,
+        "connect" | "request" | "request_events" | "request_status" | "request_stream" | "request_text" | "send"
+    )
 }
 
-/// What tells of what happens: kube-runtime/src/events.rs.
-pub(super) const EVENT: &str = "k8s_openapi::api::events::v1::Event";
-/// What elections are about.
-pub(super) const LEASE: &str = "k8s_openapi::api::coordination::v1::Lease";
-
-/// What `LeaseManager` of kubert requests to claim a Lease, which has to exist: kubert/src/lease.rs.
-pub(super) const CLAIM: &[&str] = &["get", "patch"];
+/// What tells of what happens, of k8s-openapi: kube-runtime/src/events.rs.
+pub(super) const EVENT: &str = "api::events::v1::Event";
+/// What elections are about, of k8s-openapi.
+pub(super) const LEASE: &str = "api::coordination::v1::Lease";
 
 /// The manager of generated projects, the crate `manager`.
 pub(super) mod manager {
@@ -242,17 +199,40 @@ pub(super) mod manager {
     pub(crate) const OBJECTS: &[&str] = super::WATCH;
     /// What is not a valid object of its kind is reported to its owner.
     pub(crate) const EVENTS: &[&str] = &["create", "patch"];
-    /// `Manager::leader_election_id`: the Lease, in the operator's own namespace.
-    pub(crate) const ELECTION: &[&str] = &["create", "get", "update"];
-    /// `Manager::run`: who scrapes the metrics, and may they?
-    pub(crate) const REVIEWS: [&str; 2] = [
-        "k8s_openapi::api::authentication::v1::TokenReview",
-        "k8s_openapi::api::authorization::v1::SubjectAccessReview",
+    /// `Manager::leader_election_id`: the Lease, in the operator's own namespace, with the role that allows it.
+    pub(crate) const ELECTION: (&str, &[&str]) = ("leader-election-role", &["create", "get", "update"]);
+    /// `Manager::run`: who scrapes the metrics, and may they? With the role that allows to ask.
+    pub(crate) const REVIEWS: (&str, [&str; 2]) =
+        ("metrics-auth-role", ["api::authentication::v1::TokenReview", "api::authorization::v1::SubjectAccessReview"]);
+
+    /// `Manager::migrate_storage`: all objects are written again.
+    pub(crate) const MIGRATION: &[&str] = &["get", "list", "update"];
+    /// The CRD whose versions it forgets.
+    pub(crate) const DEFINITION: &str =
+        "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
+    /// What it requests of the CRD.
+    pub(crate) const FORGETTING: [Request; 2] = [("get", None), ("patch", Some("status"))];
+
+    /// Methods of `Controller` that request nothing and return it.
+    pub(crate) const CONTROLLER: &[&str] = &[
+        "ignore_status",
+        "max_concurrent_reconciles",
+        "owns",
+        "owns_when",
+        "reconcile_on",
+        "reconcile_timeout",
+        "runs",
+        "watches",
+        "watches_when",
+        "when",
     ];
 
-    /// What a method of `Objects` requests: verbs and subresource.
-    pub(crate) fn objects(method: &str) -> &'static [(&'static str, Option<&'static str>)] {
-        match method {
+    /// A request: verb and subresource.
+    type Request = (&'static str, Option<&'static str>);
+
+    /// What a method of `Objects` requests.
+    pub(crate) fn objects(method: &str) -> Option<&'static [Request]> {
+        Some(match method {
             // Reads come from the cache.
             "apply" => &[("create", None), ("patch", None)],
             "create" => &[("create", None)],
@@ -261,8 +241,9 @@ pub(super) mod manager {
             "apply_status" => &[("patch", Some("status"))],
             // What `patch` may need besides depends on its value.
             "add_finalizer" | "finalizer" | "patch" | "remove_finalizer" => &[("patch", None)],
-            _ => &[],
-        }
+            "api" | "get" | "index" | "is_served" | "list" | "list_matching" | "put" => &[],
+            _ => return None,
+        })
     }
 }
 
@@ -299,3 +280,31 @@ pub(super) const NO_CONSTRUCTOR: &[&str] = &[
     "PartialOrd",
     "Serialize",
 ];
+
+/// What a method returns that only unwraps, converts or picks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Returns {
+    /// What it is called on, as far as it matters.
+    Receiver,
+    /// One element of a collection.
+    Element,
+    Other,
+}
+
+pub(super) fn returns(method: &str) -> Returns {
+    match method {
+        "abortable" | "applied_objects" | "as_deref" | "as_mut" | "as_ref" | "as_slice" | "backoff" | "borrow"
+        | "borrow_mut" | "boxed" | "buffer_unordered" | "by_ref" | "chain" | "clone" | "cloned" | "collect"
+        | "concat" | "context" | "copied" | "default_backoff" | "deref" | "expect" | "filter" | "flatten"
+        | "get_mut" | "get_ref" | "in_current_span" | "inspect" | "inspect_err" | "instrument" | "into"
+        | "into_future" | "into_inner" | "into_iter" | "into_stream" | "iter" | "iter_mut" | "load" | "load_full"
+        | "lock" | "map_err" | "modify" | "ok" | "ok_or" | "ok_or_else" | "peekable" | "predicate_filter" | "read"
+        | "reflect" | "retain" | "rev" | "shared" | "skip" | "stream" | "subscribe" | "take" | "timeout"
+        | "to_owned" | "to_vec" | "touched_objects" | "try_collect" | "try_filter" | "try_into" | "try_lock"
+        | "unwrap" | "unwrap_unchecked" | "with_context" | "wrap_err" | "wrap_err_with" | "write" => Returns::Receiver,
+        "find" | "first" | "first_mut" | "get" | "join_next" | "last" | "last_mut" | "max_by_key" | "min_by_key"
+        | "next" | "nth" | "peek" | "pop" | "pop_back" | "pop_front" | "recv" | "reduce" | "remove"
+        | "select_next_some" | "swap_remove" | "try_next" | "try_recv" => Returns::Element,
+        _ => Returns::Other,
+    }
+}

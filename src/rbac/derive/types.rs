@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::foreign::{Foreign, Kube};
 use crate::source::ItemRef;
 
 /// A type, together with what is known of the value.
@@ -24,15 +25,14 @@ pub(super) enum Ty {
     Item(ItemRef, Vec<Ty>),
     /// The kind that `#[derive(CustomResource)]` makes of a spec.
     Root(ItemRef),
-    /// A type of another crate by its path; those of kube are `kube::Name`, wherever they are re-exported.
-    Foreign(Rc<str>, Vec<Ty>),
+    /// A type of another crate.
+    Foreign(Foreign, Vec<Ty>),
     /// `kube::Api`, with the kind and where it reaches.
     Api(Rc<Ty>, BTreeSet<Reach>),
     /// A collection, iterator or stream.
     Many(Rc<Ty>),
     /// A map, by its values.
     Map(Rc<Ty>),
-    /// A tuple.
     Tuple(Vec<Ty>),
     /// A string that the source spells out.
     Text(Rc<str>),
@@ -40,18 +40,18 @@ pub(super) enum Ty {
     OwnNamespace,
     /// The name of the namespace of an object.
     ObjectNamespace,
-    /// A `Client` of another cluster, or what one is made from: the name of the type of kube.
-    Elsewhere(Rc<str>),
+    /// A `Client` of another cluster, or what one is made from.
+    Elsewhere(Kube),
     /// A `GroupVersionKind` or `ApiResource` that the source spells out.
     Dynamic(BTreeSet<Gvk>),
     /// A `kube::api::Patch`: of server-side apply, or another one.
-    Patch { apply: bool },
+    Patch {
+        apply: bool,
+    },
     /// A closure or function, by what it returns.
     Function(Rc<Ty>),
     /// A function of another crate, by its path.
     Path(Rc<[String]>),
-    /// An `http::Request`: method and path.
-    Request { verb: Rc<str>, path: Rc<str> },
 }
 
 /// Where the requests of an `Api` go.
@@ -81,12 +81,27 @@ pub(super) struct Gvk {
 }
 
 impl Ty {
-    pub(super) fn foreign(path: &str) -> Self {
-        Self::Foreign(path.into(), Vec::new())
+    pub(super) fn foreign(found: Foreign) -> Self {
+        Self::Foreign(found, Vec::new())
+    }
+
+    /// A type of kube without type arguments.
+    pub(super) fn kube(found: Kube) -> Self {
+        Self::foreign(Foreign::Kube(found))
+    }
+
+    /// A type of k8s-openapi by its path below the crate.
+    pub(super) fn k8s(path: &str) -> Self {
+        Self::foreign(Foreign::K8s(path.into()))
     }
 
     pub(super) fn api(kind: Self) -> Self {
         Self::Api(Rc::new(kind), BTreeSet::new())
+    }
+
+    /// `Api` of a kind, with where its requests go.
+    pub(super) fn reaching(kind: Self, reach: Reach) -> Self {
+        Self::Api(Rc::new(kind), BTreeSet::from([reach]))
     }
 
     pub(super) fn many(element: Self) -> Self {
@@ -97,9 +112,15 @@ impl Ty {
         Self::Text(text.into())
     }
 
-    /// The type of kube with this name.
-    pub(super) fn is_kube(&self, name: &str) -> bool {
-        matches!(self, Self::Foreign(path, _) if path.strip_prefix("kube::") == Some(name))
+    pub(super) fn is_kube(&self, wanted: &Kube) -> bool {
+        matches!(self, Self::Foreign(Foreign::Kube(found), _) if found == wanted)
+    }
+
+    pub(super) fn part(&self, position: usize) -> Self {
+        match self {
+            Self::Tuple(parts) => parts.get(position).cloned().unwrap_or(Self::Unknown),
+            _ => Self::Unknown,
+        }
     }
 
     /// The value says more than its type.
@@ -114,7 +135,6 @@ impl Ty {
                 | Self::Patch { .. }
                 | Self::Function(_)
                 | Self::Path(_)
-                | Self::Request { .. }
         )
     }
 
@@ -187,7 +207,7 @@ impl Ty {
             {
                 Self::Foreign(path.clone(), each(declared, values))
             }
-            (Self::Foreign(path, _), Self::Dynamic(_)) if path.ends_with("::DynamicObject") => value.clone(),
+            (Self::Foreign(Foreign::Kube(Kube::DynamicObject), _), Self::Dynamic(_)) => value.clone(),
             (Self::Tuple(declared), Self::Tuple(values)) if declared.len() == values.len() => {
                 Self::Tuple(each(declared, values))
             }
@@ -200,13 +220,12 @@ impl Ty {
     /// The type of a value that may also be another one: what only this value says is no longer known.
     pub(super) fn general(&self) -> Self {
         match self {
-            text if text.is_known_text() => Self::foreign("std::string::String"),
-            Self::Elsewhere(name) => Self::foreign(&format!("kube::{name}")),
-            Self::Dynamic(_) => Self::foreign("kube::ApiResource"),
-            Self::Request { .. } => Self::foreign("http::Request"),
-            Self::Patch { apply: false } => Self::foreign("kube::Patch"),
+            text if text.is_known_text() => Self::foreign(Foreign::String),
+            Self::Elsewhere(of) => Self::kube(of.clone()),
+            Self::Dynamic(_) => Self::kube(Kube::ApiResource),
+            Self::Patch { apply: false } => Self::kube(Kube::Patch),
             Self::Api(kind, reach) => match &**kind {
-                Self::Dynamic(_) => Self::Api(Rc::new(Self::foreign("kube::DynamicObject")), reach.clone()),
+                Self::Dynamic(_) => Self::Api(Rc::new(Self::kube(Kube::DynamicObject)), reach.clone()),
                 _ => self.clone(),
             },
             other => other.clone(),
@@ -274,6 +293,12 @@ impl Inferred {
         })
     }
 
+    /// A declared type for a value that is given for it, and what is learnt from that.
+    pub(super) fn accept(&mut self, declared: &Ty, value: &Ty) -> Ty {
+        self.unify(declared, value);
+        self.resolve(declared).refine(&self.resolve(value))
+    }
+
     /// Learns from two types that they are the same; where they can't be, nothing.
     pub(super) fn unify(&mut self, one: &Ty, other: &Ty) {
         let (one, other) = (self.resolve(one), self.resolve(other));
@@ -286,12 +311,8 @@ impl Inferred {
             (Ty::Infer(id), known) | (known, Ty::Infer(id)) => {
                 let circular = known.any(&|part| matches!(part, Ty::Infer(other) if other == id));
                 // A type is learnt, not the one string that happened to have it.
-                let known = match known {
-                    known if known.is_known_text() || matches!(known, Ty::Request { .. } | Ty::Elsewhere(_)) => {
-                        known.general()
-                    }
-                    known => known.clone(),
-                };
+                let is_value = known.is_known_text() || matches!(known, Ty::Elsewhere(_));
+                let known = if is_value { known.general() } else { known.clone() };
                 if !circular && let Some(slot) = self.0.get_mut(*id as usize) {
                     *slot = Some(known);
                 }
@@ -316,5 +337,4 @@ impl Inferred {
     }
 }
 
-/// Type parameters by name.
 pub(super) type Generics = BTreeMap<String, Ty>;

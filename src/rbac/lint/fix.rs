@@ -12,7 +12,7 @@ const MARKER: &str = "+kubebuilder:rbac:";
 
 /// The file with markers for what its calls lack. A marker of the nearest block that is about the same gets the verbs; else
 /// a new one goes into that block, or above the item with the call.
-pub fn insert(text: &str, missing: &[&Missing]) -> Result<String, EditError> {
+pub(crate) fn insert(text: &str, missing: &[&Missing]) -> Result<String, EditError> {
     let mut file = Lines(text.split('\n').map(str::to_owned).enumerate().collect());
     for missing in missing {
         let call = file.position(missing.origin.line_column().0 - 1);
@@ -93,13 +93,9 @@ fn merge(line: &str, missing: &Missing) -> Option<String> {
     all.dedup();
     let value = |name: &str| argument(line, name).map(|value| value.trim_matches('"'));
     let same = |name: &str, wanted: &str| value(name).unwrap_or_default() == wanted;
-    let about = match &missing.target {
-        Target::Resource { group, resource, .. } => {
-            let groups = value("groups").map(|groups| if groups == "core" { "" } else { groups });
-            groups == Some(group.as_str()) && same("resources", resource) && same("urls", "")
-        }
-        Target::Url(url) => same("urls", url) && same("resources", "") && value("groups").is_none(),
-    };
+    let Target::Resource { group, resource, .. } = &missing.target else { return None };
+    let groups = value("groups").map(|groups| if groups == "core" { "" } else { groups });
+    let about = groups == Some(group.as_str()) && same("resources", resource) && same("urls", "");
     let others = same("namespace", &missing.namespace) && same("resourceNames", "") && same("roleName", "");
     (about && others).then(|| line.replacen(&format!("verbs={verbs}"), &format!("verbs={}", all.join(";")), 1))
 }

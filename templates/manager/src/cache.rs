@@ -16,27 +16,28 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use kube::ResourceExt;
 use kube::core::ObjectMeta;
+use kube::{Resource, ResourceExt};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use self::feed::{Feed, Progress};
 use self::index::Follow;
 use crate::caught;
-use crate::object::{Object, ObjectKey};
+use crate::object::{Kind, Object, ObjectKey};
 
 /// What happened to an object: the one before, if there was one, and the one after, if it still exists.
 pub(crate) struct Seen<'a, K> {
     pub(crate) before: Option<&'a K>,
     pub(crate) after: Option<&'a K>,
-    /// Whether nothing has happened: it was there when the watch began.
-    pub(crate) listed: bool,
+    /// Whether it is no news: the object was there when the watch began, or the operator wrote this state.
+    pub(crate) known: bool,
 }
 
 type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
 
-pub(crate) struct Cache<K> {
+pub(crate) struct Cache<K: Resource> {
+    pub(crate) kind: Kind<K>,
     state: RwLock<State<K>>,
     listeners: RwLock<Vec<Listener<K>>>,
     synced: watch::Sender<bool>,
@@ -87,8 +88,9 @@ pub(crate) struct Arrived<K> {
 pub(crate) struct Ticket(Option<u64>);
 
 impl<K: Object> Cache<K> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(kind: Kind<K>) -> Self {
         Self {
+            kind,
             state: RwLock::new(State {
                 objects: BTreeMap::new(),
                 found: BTreeMap::new(),
@@ -197,7 +199,7 @@ impl<K: Object> Cache<K> {
             let feeds = state.feeds.iter();
             feeds
                 .filter(|(_, feed)| !self.is_filled(feed.progress))
-                .filter_map(|(namespace, feed)| feed.progress.missing::<K>(namespace))
+                .filter_map(|(namespace, feed)| feed.progress.missing(&self.kind, namespace))
                 .collect()
         })
     }
@@ -364,13 +366,14 @@ impl<K: Object> Cache<K> {
             if heard || overtaken {
                 return None;
             }
+            let ours = entry.is_some_and(|entry| entry.version() == version);
             let entry = state.put(key.clone(), object.clone(), arrived.digest);
             entry.told = Some(object.clone());
-            Some(told)
+            Some((told, ours))
         });
-        if let Some(before) = before {
+        if let Some((before, ours)) = before {
             let seen = Seen {
-                listed: listed && before.is_none(),
+                known: ours || listed && before.is_none(),
                 before: before.as_deref(),
                 after: Some(&*object),
             };
@@ -421,7 +424,7 @@ impl<K: Object> Cache<K> {
             let seen = Seen {
                 before: Some(&*before),
                 after: None,
-                listed: false,
+                known: false,
             };
             self.tell(key, &seen);
         }
@@ -436,7 +439,7 @@ impl<K: Object> Cache<K> {
         {
             // Predicates and maps are user code, and the watch must go on.
             if let Err(panic) = caught::call(|| listener(key, seen)) {
-                tracing::error!(kind = %K::kind(&()), %key, panic, "a predicate or map panicked: the change is lost");
+                tracing::error!(kind = %self.kind.name(), %key, panic, "a predicate or map panicked: the change is lost");
             }
         }
     }

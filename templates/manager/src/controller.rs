@@ -23,7 +23,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use self::queue::{Cause, Queue};
+use self::queue::{Priority, Queue};
 use crate::cache::Seen;
 use crate::caught;
 use crate::client::objects::Objects;
@@ -162,29 +162,10 @@ type Filter<K> = Box<dyn Fn(&Seen<'_, K>) -> bool + Send + Sync>;
 /// # Examples
 ///
 /// ```
-/// # #[derive(Debug, thiserror::Error)]
-/// # #[error("{0}")]
-/// # struct Error(#[from] kube::Error);
-/// # impl manager::Failure for Error {
-/// #     fn reason(&self) -> &'static str {
-/// #         "RequestFailed"
-/// #     }
-/// # }
-/// # #[derive(clap::Parser)]
-/// # struct Args {
-/// #     #[command(flatten)]
-/// #     manager: manager::Options,
-/// # }
-/// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// # use kube::client::Body;
-/// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-/// # let client = kube::Client::new(service, "default");
-/// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
 /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 /// use kube::runtime::watcher;
 /// use manager::Action;
-///
+/// # fn example(manager: &mut manager::Manager) {
 /// let everything = watcher::Config::default();
 /// let maps = manager.objects::<ConfigMap>(&everything);
 /// let secrets = manager.objects::<Secret>(&everything);
@@ -192,8 +173,8 @@ type Filter<K> = Box<dyn Fn(&Seen<'_, K>) -> bool + Send + Sync>;
 ///     .controller("config-map", &maps)
 ///     .ignore_status()
 ///     .owns(&secrets)
-///     .run(|_| async { Ok::<_, Error>(Action::Done) });
-/// # });
+///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
+/// # }
 /// ```
 #[must_use = "a controller does nothing without `run`"]
 pub struct Controller<'manager, K: Object> {
@@ -237,36 +218,17 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(Debug, thiserror::Error)]
-    /// # #[error("{0}")]
-    /// # struct Error(#[from] kube::Error);
-    /// # impl manager::Failure for Error {
-    /// #     fn reason(&self) -> &'static str {
-    /// #         "RequestFailed"
-    /// #     }
-    /// # }
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::runtime::watcher;
     /// use manager::Action;
-    ///
+    /// # fn example(manager: &mut manager::Manager) {
     /// let everything = watcher::Config::default();
     /// let maps = manager.objects::<ConfigMap>(&everything);
     /// manager
     ///     .controller("config-map", &maps)
     ///     .ignore_status()
-    ///     .run(|_| async { Ok::<_, Error>(Action::Done) });
-    /// # });
+    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
+    /// # }
     /// ```
     pub fn ignore_status(self) -> Self {
         self.when(|before, after| {
@@ -286,36 +248,17 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(Debug, thiserror::Error)]
-    /// # #[error("{0}")]
-    /// # struct Error(#[from] kube::Error);
-    /// # impl manager::Failure for Error {
-    /// #     fn reason(&self) -> &'static str {
-    /// #         "RequestFailed"
-    /// #     }
-    /// # }
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::runtime::watcher;
     /// use manager::Action;
-    ///
+    /// # fn example(manager: &mut manager::Manager) {
     /// let everything = watcher::Config::default();
     /// let maps = manager.objects::<ConfigMap>(&everything);
     /// manager
     ///     .controller("config-map", &maps)
     ///     .when(|before, now| before.is_none_or(|before| before.data != now.data))
-    ///     .run(|_| async { Ok::<_, Error>(Action::Done) });
-    /// # });
+    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
+    /// # }
     /// ```
     pub fn when(
         mut self,
@@ -333,28 +276,8 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(Debug, thiserror::Error)]
-    /// # #[error("{0}")]
-    /// # struct Error(#[from] kube::Error);
-    /// # impl manager::Failure for Error {
-    /// #     fn reason(&self) -> &'static str {
-    /// #         "RequestFailed"
-    /// #     }
-    /// # }
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use std::num::NonZeroUsize;
-    ///
-    ///
+    /// # fn example(manager: &mut manager::Manager) {
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::runtime::watcher;
     /// use manager::Action;
@@ -364,8 +287,8 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// manager
     ///     .controller("config-map", &maps)
     ///     .max_concurrent_reconciles(NonZeroUsize::MIN)
-    ///     .run(|_| async { Ok::<_, Error>(Action::Done) });
-    /// # });
+    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
+    /// # }
     /// ```
     pub fn max_concurrent_reconciles(mut self, workers: NonZeroUsize) -> Self {
         self.workers = workers;
@@ -378,28 +301,8 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(Debug, thiserror::Error)]
-    /// # #[error("{0}")]
-    /// # struct Error(#[from] kube::Error);
-    /// # impl manager::Failure for Error {
-    /// #     fn reason(&self) -> &'static str {
-    /// #         "RequestFailed"
-    /// #     }
-    /// # }
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use std::time::Duration;
-    ///
-    ///
+    /// # fn example(manager: &mut manager::Manager) {
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::runtime::watcher;
     /// use manager::Action;
@@ -409,8 +312,8 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// manager
     ///     .controller("config-map", &maps)
     ///     .reconcile_timeout(Duration::from_secs(30))
-    ///     .run(|_| async { Ok::<_, Error>(Action::Done) });
-    /// # });
+    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
+    /// # }
     /// ```
     pub fn reconcile_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -422,40 +325,21 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(Debug, thiserror::Error)]
-    /// # #[error("{0}")]
-    /// # struct Error(#[from] kube::Error);
-    /// # impl manager::Failure for Error {
-    /// #     fn reason(&self) -> &'static str {
-    /// #         "RequestFailed"
-    /// #     }
-    /// # }
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
     /// use kube::runtime::watcher;
     /// use manager::Action;
-    ///
+    /// # fn example(manager: &mut manager::Manager) {
     /// let everything = watcher::Config::default();
     /// let maps = manager.objects::<ConfigMap>(&everything);
     /// let secrets = manager.objects::<Secret>(&everything);
     /// manager
     ///     .controller("config-map", &maps)
     ///     .owns(&secrets)
-    ///     .run(|_| async { Ok::<_, Error>(Action::Done) });
-    /// # });
+    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
+    /// # }
     /// ```
     pub fn owns<C: Object>(self, objects: &Objects<C>) -> Self {
-        self.watches(objects, |owned| ObjectKey::owner_of::<K>(owned))
+        self.owns_when(objects, |_, _| true)
     }
 
     /// Looks at the objects that `map` names when one of `objects` has changed; a change that alters what `map` says
@@ -464,29 +348,10 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(Debug, thiserror::Error)]
-    /// # #[error("{0}")]
-    /// # struct Error(#[from] kube::Error);
-    /// # impl manager::Failure for Error {
-    /// #     fn reason(&self) -> &'static str {
-    /// #         "RequestFailed"
-    /// #     }
-    /// # }
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
     /// use kube::runtime::watcher;
     /// use manager::{Action, ObjectKey};
-    ///
+    /// # fn example(manager: &mut manager::Manager) {
     /// let everything = watcher::Config::default();
     /// let maps = manager.objects::<ConfigMap>(&everything);
     /// let secrets = manager.objects::<Secret>(&everything);
@@ -494,8 +359,8 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// manager
     ///     .controller("config-map", &maps)
     ///     .watches(&secrets, |secret| [ObjectKey::of(secret)])
-    ///     .run(|_| async { Ok::<_, Error>(Action::Done) });
-    /// # });
+    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
+    /// # }
     /// ```
     pub fn watches<C: Object, Keys: IntoIterator<Item = ObjectKey>>(
         self,
@@ -510,38 +375,19 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(Debug, thiserror::Error)]
-    /// # #[error("{0}")]
-    /// # struct Error(#[from] kube::Error);
-    /// # impl manager::Failure for Error {
-    /// #     fn reason(&self) -> &'static str {
-    /// #         "RequestFailed"
-    /// #     }
-    /// # }
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::runtime::watcher;
     /// use manager::Action;
-    ///
+    /// # fn example(manager: &mut manager::Manager) {
     /// let everything = watcher::Config::default();
     /// let maps = manager.objects::<ConfigMap>(&everything);
     /// manager
     ///     .controller("config-map", &maps)
     ///     .run(|map| async move {
     ///         tracing::info!(name = map.metadata.name, "reconciled");
-    ///         Ok::<_, Error>(Action::Done)
+    ///         Ok::<_, kube::Error>(Action::Done)
     ///     });
-    /// # });
+    /// # }
     /// ```
     pub fn run<Reconcile, Running, Error>(self, reconcile: Reconcile)
     where
@@ -550,16 +396,22 @@ impl<'manager, K: Object> Controller<'manager, K> {
         Error: Failure,
     {
         let (queue, filter) = (self.queue.clone(), self.filter);
+        let kind = self.objects.cache.kind.name().into_owned();
         self.objects.cache.listen(move |key, seen| {
             if seen.after.is_none() {
                 return queue.forget(key);
             }
             let wanted = caught::call(|| filter(seen)).unwrap_or_else(|panic| {
-                tracing::error!(kind = %K::kind(&()), %key, panic, "a predicate panicked: the change is looked at");
+                tracing::error!(kind, %key, panic, "a predicate panicked: the change is looked at");
                 true
             });
             if wanted {
-                queue.add(key.clone(), cause(seen));
+                let priority = if seen.known {
+                    Priority::Low
+                } else {
+                    Priority::Normal
+                };
+                queue.add(key.clone(), priority);
             }
         });
         let workers = self.workers.get();
@@ -593,7 +445,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
     }
 }
 
-struct Work<K, Reconcile> {
+struct Work<K: Object, Reconcile> {
     name: String,
     objects: Objects<K>,
     queue: Arc<Queue>,
@@ -667,7 +519,7 @@ where
         let _work = Working(&self.queue, &key);
         let Some(_term) = self.leadership.enter() else {
             // The leadership was lost in between: the key waits for the next time.
-            self.queue.add(key.clone(), Cause::Change);
+            self.queue.add(key.clone(), Priority::Normal);
             return;
         };
         let Some(object) = self.objects.cache.get(&key) else {
@@ -703,14 +555,16 @@ where
         let (queue, again) = (self.queue.clone(), key.clone());
         let again = move |after| queue.add_after(again.clone(), after);
         let seen = object.clone();
-        let reconcile = visit::during(&*seen, again, async { (self.reconcile)(object).await });
+        let reconcile = visit::during(&self.objects.cache.kind, &*seen, again, async {
+            (self.reconcile)(object).await
+        });
         let ended = tokio::select! {
             biased;
             // Nothing of a reconcile is left when it ends, so that the next one of the same object runs alone.
             ended = tokio::time::timeout(self.timeout, reconcile) => ended,
             () = self.leadership.lost() => {
                 tracing::warn!("reconcile was stopped: this replica does not lead any more");
-                self.queue.add(key.clone(), Cause::Change);
+                self.queue.add(key.clone(), Priority::Normal);
                 return Outcome::Requeue;
             }
         };
@@ -747,14 +601,6 @@ where
                 Outcome::Error
             }
         }
-    }
-}
-
-fn cause<K>(seen: &Seen<'_, K>) -> Cause {
-    if seen.listed {
-        Cause::Listing
-    } else {
-        Cause::Change
     }
 }
 

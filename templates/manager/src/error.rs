@@ -35,6 +35,10 @@ pub enum Error {
     /// Logs and metrics could not tell them apart.
     #[error("two controllers have the name `{0}`")]
     Name(String),
+    /// The API server could not tell them apart.
+    #[cfg(feature = "webhook")]
+    #[error("two webhooks have the path `{0}`")]
+    Path(String),
     /// An operator that may not see the whole cluster was not told where to look.
     #[error(
         "`WATCH_NAMESPACE` is not set: it names the namespaces to work in, such as `a` or `a,b`"

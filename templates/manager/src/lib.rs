@@ -69,7 +69,10 @@ mod object;
 mod options;
 mod runs;
 mod signal;
+mod storage;
 mod task;
+#[cfg(feature = "webhook")]
+pub mod webhook;
 
 pub use self::cache::index::Index;
 pub use self::client::objects::{Applied, Change, Objects, StatusChange};

@@ -4,12 +4,16 @@
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
+#[cfg(feature = "webhook")]
+use std::future::pending;
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt, ready as ready_future};
 use hyper::Request;
 use hyper::body::Incoming;
 use kube::Client;
+use kube::core::DynamicResourceScope;
+use kube::discovery::Scope;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher;
 use prometheus_client::registry::Registry;
@@ -26,9 +30,9 @@ use crate::election::gate::Gate;
 use crate::election::leadership::Leadership;
 use crate::error::Error;
 use crate::http::probes::Probes;
-use crate::http::server;
+use crate::http::server::{self, Requests};
 use crate::metrics::Metrics;
-use crate::object::{self, Object};
+use crate::object::{Kind, Object};
 use crate::options::{self, Options};
 use crate::runs::Runs;
 use crate::signal::{self, Shutdown};
@@ -66,12 +70,14 @@ pub struct Manager {
     registry: Registry,
     namespaces: Vec<String>,
     recorder: Recorder,
-    /// The watches so far, by kind and selector.
+    /// The watches so far, by type, and by kind and selector.
     watches: BTreeMap<(TypeId, String), Box<dyn Any + Send>>,
     feeds: Vec<BoxFuture<'static, ()>>,
     /// For each watch, what it has not delivered yet.
     unsynced: Vec<Arc<dyn Fn() -> Vec<String> + Send + Sync>>,
     controllers: Controllers,
+    #[cfg(feature = "webhook")]
+    pub(crate) webhooks: crate::webhook::Registered,
 }
 
 impl Manager {
@@ -161,6 +167,8 @@ impl Manager {
                 twice: None,
             },
             options,
+            #[cfg(feature = "webhook")]
+            webhooks: crate::webhook::Registered::default(),
         }
     }
 
@@ -169,19 +177,9 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let manager = manager::Manager::with_client("example", "0.1.0", options, client);
+    /// # fn example(manager: manager::Manager) {
     /// let manager = manager.in_namespaces(&["one", "two"]);
-    /// # });
+    /// # }
     /// ```
     #[must_use]
     pub fn in_namespaces(mut self, names: &[&str]) -> Self {
@@ -194,20 +192,10 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let manager = manager::Manager::with_client("example", "0.1.0", options, client);
+    /// # fn example(manager: manager::Manager) {
     /// // With neither `WATCH_NAMESPACE` nor names it is an error.
     /// assert!(manager.in_namespaces(&["one"]).namespaced().is_ok());
-    /// # });
+    /// # }
     /// ```
     pub fn namespaced(self) -> Result<Self, Error> {
         if self.namespaces.is_empty() {
@@ -221,19 +209,9 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let manager = manager::Manager::with_client("example", "0.1.0", options, client);
+    /// # fn example(manager: manager::Manager) {
     /// let manager = manager.leader_election_id("example.example.com");
-    /// # });
+    /// # }
     /// ```
     #[must_use]
     pub fn leader_election_id(mut self, id: &str) -> Self {
@@ -246,25 +224,14 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use manager::Manager;
-    ///
+    /// # fn example(manager: manager::Manager) {
     /// fn register(manager: &mut Manager) {
     ///     manager.recorder();
     /// }
     ///
     /// let manager = manager.with(register);
-    /// # });
+    /// # }
     /// ```
     #[must_use]
     pub fn with(mut self, register: impl FnOnce(&mut Self)) -> Self {
@@ -277,19 +244,9 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
+    /// # fn example(mut manager: manager::Manager) {
     /// manager.health_check("threads", || Ok(()));
-    /// # });
+    /// # }
     /// ```
     pub fn health_check(
         &mut self,
@@ -304,19 +261,9 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
+    /// # fn example(mut manager: manager::Manager) {
     /// manager.ready_check("database", || Err("not connected yet".to_owned()));
-    /// # });
+    /// # }
     /// ```
     pub fn ready_check(
         &mut self,
@@ -332,25 +279,14 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use manager::prometheus_client::metrics::counter::Counter;
-    ///
+    /// # fn example(mut manager: manager::Manager) {
     /// let tickets = Counter::<u64>::default();
     /// let metrics = manager.metrics();
     /// metrics.register("example_tickets", "Tickets that were booked", tickets.clone());
     /// // In a reconcile.
     /// tickets.inc();
-    /// # });
+    /// # }
     /// ```
     pub fn metrics(&mut self) -> &mut Registry {
         &mut self.registry
@@ -361,19 +297,9 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let manager = manager::Manager::with_client("example", "0.1.0", options, client);
+    /// # fn example(manager: manager::Manager) {
     /// let recorder = manager.recorder();
-    /// # });
+    /// # }
     /// ```
     pub fn recorder(&self) -> Recorder {
         self.recorder.clone()
@@ -404,35 +330,57 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
     /// use kube::core::PartialObjectMeta;
     /// use kube::runtime::watcher;
-    ///
+    /// # fn example(mut manager: manager::Manager) {
     /// let maps = manager.objects::<ConfigMap>(&watcher::Config::default());
     /// let labeled = watcher::Config::default().labels("app.kubernetes.io/name=example");
     /// let pods = manager.objects::<PartialObjectMeta<Pod>>(&labeled);
     /// # drop((maps, pods));
-    /// # });
+    /// # }
     /// ```
-    pub fn objects<K: Object>(&mut self, config: &watcher::Config) -> Objects<K> {
-        let watch = (TypeId::of::<K>(), format!("{config:?}"));
+    pub fn objects<K: Object<DynamicType: Default>>(
+        &mut self,
+        config: &watcher::Config,
+    ) -> Objects<K> {
+        self.watch(Kind::default(), config)
+    }
+
+    /// As [`Manager::objects`], for a kind that is a value: `DynamicObject`, or `PartialObjectMeta<DynamicObject>`.
+    /// `scope` is that of the kind, as its CRD says, or [`kube::discovery::oneshot::pinned_kind`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+    /// use kube::discovery::Scope;
+    /// use kube::runtime::watcher;
+    /// use manager::{Manager, Objects};
+    ///
+    /// fn issuers(manager: &mut Manager) -> Objects<DynamicObject> {
+    ///     let issuer = GroupVersionKind::gvk("cert-manager.io", "v1", "Issuer");
+    ///     let resource = ApiResource::from_gvk(&issuer);
+    ///     manager.objects_with(&resource, &Scope::Namespaced, &watcher::Config::default())
+    /// }
+    /// ```
+    pub fn objects_with<K: Object<Scope = DynamicResourceScope>>(
+        &mut self,
+        dynamic: &K::DynamicType,
+        scope: &Scope,
+        config: &watcher::Config,
+    ) -> Objects<K> {
+        self.watch(Kind::new(dynamic, scope), config)
+    }
+
+    fn watch<K: Object>(&mut self, kind: Kind<K>, config: &watcher::Config) -> Objects<K> {
+        let watch = (TypeId::of::<K>(), format!("{} {config:?}", kind.resource()));
         let known = self.watches.get(&watch);
         if let Some(objects) = known.and_then(|known| known.downcast_ref::<Objects<K>>()) {
             return objects.clone();
         }
-        let objects = Objects::new(self.client.clone()).telling(self.recorder.clone());
-        for namespace in object::namespaces::<K>(&self.namespaces) {
+        let objects = Objects::of(self.client.clone(), kind).telling(self.recorder.clone());
+        for namespace in objects.cache.kind.namespaces(&self.namespaces) {
             let feed = feed::run(
                 objects.cache.clone(),
                 self.client.clone(),
@@ -456,38 +404,19 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// # #[derive(Debug, thiserror::Error)]
-    /// # #[error("{0}")]
-    /// # struct Error(#[from] kube::Error);
-    /// # impl manager::Failure for Error {
-    /// #     fn reason(&self) -> &'static str {
-    /// #         "RequestFailed"
-    /// #     }
-    /// # }
-    /// # #[derive(clap::Parser)]
-    /// # struct Args {
-    /// #     #[command(flatten)]
-    /// #     manager: manager::Options,
-    /// # }
-    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|_| std::future::ready(Ok::<_, tower::BoxError>(hyper::Response::new(Body::empty()))));
-    /// # let client = kube::Client::new(service, "default");
-    /// let mut manager = manager::Manager::with_client("example", "0.1.0", options, client);
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::runtime::watcher;
     /// use manager::Action;
-    ///
+    /// # fn example(mut manager: manager::Manager) {
     /// let everything = watcher::Config::default();
     /// let maps = manager.objects::<ConfigMap>(&everything);
     /// manager
     ///     .controller("config-map", &maps)
     ///     .run(|map| async move {
     ///         tracing::info!(name = map.metadata.name, "reconciled");
-    ///         Ok::<_, Error>(Action::Done)
+    ///         Ok::<_, kube::Error>(Action::Done)
     ///     });
-    /// # });
+    /// # }
     /// ```
     pub fn controller<K: Object>(&mut self, name: &str, objects: &Objects<K>) -> Controller<'_, K> {
         Controller::new(&mut self.controllers, name, objects)
@@ -591,12 +520,27 @@ impl Manager {
             watches.iter().flat_map(|unsynced| unsynced()).collect()
         });
 
+        let mut background = self.feeds;
+        #[cfg(feature = "webhook")]
+        let answered = {
+            let (options, shutdown) = (&self.options.webhook, self.controllers.shutdown.clone());
+            let (ready, registry) = (&mut self.probes.ready, &mut self.registry);
+            // Certificates are kept on every replica, so that the gate must not be in the way.
+            let client = self.electing.clone();
+            let bound = self
+                .webhooks
+                .bind(options, ready, registry, client, shutdown);
+            let (done, answered) = tokio::sync::oneshot::channel::<()>();
+            if let Some(serve) = bound.await? {
+                background.push(serve.map(|()| drop(done)).then(|()| pending()).boxed());
+            }
+            answered
+        };
         let probes = self.options.health_probe_bind_address.listen().await;
         // Reviews do not wait for the leadership: a standby is scraped, too.
         let reviewing = self.electing.clone();
         let endpoint = self.options.metrics_endpoint();
         let metrics = endpoint.bind(self.registry, reviewing).await;
-        let mut background = self.feeds;
         if let Some(listener) = probes.map_err(|source| Error::Bind {
             what: "probes",
             source,
@@ -614,7 +558,9 @@ impl Manager {
                 let uri = request.uri();
                 ready_future(probes.answer(uri.path(), uri.query().unwrap_or_default()))
             };
-            background.push(server::serve(listener, None, answer).boxed());
+            let never = Shutdown::default();
+            let serve = server::serve(listener, None, Requests::One, never, answer);
+            background.push(serve.boxed());
         }
         background.extend(metrics.map_err(|source| Error::Bind {
             what: "metrics",
@@ -662,6 +608,9 @@ impl Manager {
             outcome = elected => outcome,
             outcome = stop => outcome,
         };
+        // The requests that have come are answered.
+        #[cfg(feature = "webhook")]
+        let _ = tokio::time::timeout(self.options.graceful_shutdown_timeout, answered).await;
         tasks.shutdown().await;
         tracing::info!("stopped");
         outcome.and(ended)

@@ -4,33 +4,39 @@
 
 pub(crate) mod name;
 
+use std::borrow::Cow;
 use std::fmt::{self, Debug, Display};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::core::{ClusterResourceScope, NamespaceResourceScope, ObjectMeta, Status};
+use kube::core::{
+    ApiResource, ClusterResourceScope, DynamicResourceScope, NamespaceResourceScope, ObjectMeta,
+    Status,
+};
+use kube::discovery::Scope;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Every kind that is known when the operator is compiled: custom resources, the types of `k8s_openapi`, and
-/// `PartialObjectMeta` of both.
+/// Every kind: custom resources, the types of `k8s_openapi`, `DynamicObject`, and `PartialObjectMeta` of these.
 ///
 /// # Examples
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-/// use kube::core::PartialObjectMeta;
+/// use kube::core::{ApiResource, DynamicObject, GroupVersionKind, PartialObjectMeta};
 /// use manager::Object;
 ///
-/// fn name<K: Object>() -> String {
-///     K::kind(&()).into_owned()
+/// fn name<K: Object>(dynamic: &K::DynamicType) -> String {
+///     K::kind(dynamic).into_owned()
 /// }
 ///
-/// assert_eq!(name::<ConfigMap>(), "ConfigMap");
-/// assert_eq!(name::<PartialObjectMeta<Pod>>(), "Pod");
+/// assert_eq!(name::<ConfigMap>(&()), "ConfigMap");
+/// assert_eq!(name::<PartialObjectMeta<Pod>>(&()), "Pod");
+/// let issuer = GroupVersionKind::gvk("cert-manager.io", "v1", "Issuer");
+/// assert_eq!(name::<DynamicObject>(&ApiResource::from_gvk(&issuer)), "Issuer");
 /// ```
 pub trait Object:
-    Resource<DynamicType = (), Scope: Reach>
+    Resource<DynamicType: Clone, Scope: Reach>
     + Clone
     + Debug
     + Serialize
@@ -42,7 +48,7 @@ pub trait Object:
 }
 
 impl<K> Object for K where
-    K: Resource<DynamicType = (), Scope: Reach>
+    K: Resource<DynamicType: Clone, Scope: Reach>
         + Clone
         + Debug
         + Serialize
@@ -66,7 +72,7 @@ impl<K> Object for K where
 /// assert!(!<Node as Resource>::Scope::NAMESPACED);
 /// ```
 pub trait Reach: Sized {
-    /// Whether the objects live in namespaces.
+    /// Whether the objects live in namespaces; of a dynamic kind, whether they may.
     const NAMESPACED: bool;
 
     /// The objects in a namespace, or all.
@@ -79,53 +85,158 @@ pub trait Reach: Sized {
     /// use manager::Reach;
     ///
     /// fn pods(client: Client) -> Api<Pod> {
-    ///     <Pod as Resource>::Scope::api(client, Some("default"))
+    ///     <Pod as Resource>::Scope::api(client, Some("default"), &())
     /// }
     /// ```
-    fn api<K: Resource<DynamicType = (), Scope = Self>>(
+    fn api<K: Resource<DynamicType: Clone, Scope = Self>>(
         client: Client,
         namespace: Option<&str>,
+        dynamic: &K::DynamicType,
     ) -> Api<K>;
 }
 
 impl Reach for NamespaceResourceScope {
     const NAMESPACED: bool = true;
 
-    fn api<K: Resource<DynamicType = (), Scope = Self>>(
+    fn api<K: Resource<DynamicType: Clone, Scope = Self>>(
         client: Client,
         namespace: Option<&str>,
+        dynamic: &K::DynamicType,
     ) -> Api<K> {
-        match namespace {
-            Some(namespace) => Api::namespaced(client, namespace),
-            None => Api::all(client),
-        }
+        Api::all_with(client, dynamic).constrain(namespace.unwrap_or_default())
+    }
+}
+
+impl Reach for DynamicResourceScope {
+    const NAMESPACED: bool = true;
+
+    fn api<K: Resource<DynamicType: Clone, Scope = Self>>(
+        client: Client,
+        namespace: Option<&str>,
+        dynamic: &K::DynamicType,
+    ) -> Api<K> {
+        Api::all_with(client, dynamic).constrain(namespace.unwrap_or_default())
     }
 }
 
 impl Reach for ClusterResourceScope {
     const NAMESPACED: bool = false;
 
-    fn api<K: Resource<DynamicType = (), Scope = Self>>(
+    fn api<K: Resource<DynamicType: Clone, Scope = Self>>(
         client: Client,
         _namespace: Option<&str>,
+        dynamic: &K::DynamicType,
     ) -> Api<K> {
-        Api::all(client)
+        Api::all_with(client, dynamic)
     }
 }
 
-pub(crate) fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
+pub(crate) fn api<K>(client: &Client, namespace: Option<&str>, dynamic: &K::DynamicType) -> Api<K>
 where
-    K: Resource<DynamicType = (), Scope: Reach>,
+    K: Resource<DynamicType: Clone, Scope: Reach>,
 {
-    <K::Scope as Reach>::api(client.clone(), namespace)
+    <K::Scope as Reach>::api(client.clone(), namespace, dynamic)
 }
 
-/// The namespaces to watch a kind in; `None` is all of them.
-pub(crate) fn namespaces<K: Object>(wanted: &[String]) -> Vec<Option<String>> {
-    if wanted.is_empty() || !<K::Scope as Reach>::NAMESPACED {
-        vec![None]
-    } else {
-        wanted.iter().cloned().map(Some).collect()
+/// Which kind it is: of a dynamic one the type does not say it.
+pub(crate) struct Kind<K: Resource> {
+    pub(crate) dynamic: K::DynamicType,
+    namespaced: bool,
+}
+
+impl<K: Object<DynamicType: Default>> Default for Kind<K> {
+    fn default() -> Self {
+        Self {
+            dynamic: K::DynamicType::default(),
+            namespaced: <K::Scope as Reach>::NAMESPACED,
+        }
+    }
+}
+
+impl<K: Object> Kind<K> {
+    pub(crate) fn new(dynamic: &K::DynamicType, scope: &Scope) -> Self {
+        Self {
+            dynamic: dynamic.clone(),
+            namespaced: *scope == Scope::Namespaced,
+        }
+    }
+
+    pub(crate) fn name(&self) -> Cow<'_, str> {
+        K::kind(&self.dynamic)
+    }
+
+    pub(crate) fn api_version(&self) -> Cow<'_, str> {
+        K::api_version(&self.dynamic)
+    }
+
+    pub(crate) fn api(&self, client: &Client, namespace: Option<&str>) -> Api<K> {
+        api(client, namespace, &self.dynamic)
+    }
+
+    /// Tells a watch of this kind from those of others.
+    pub(crate) fn resource(&self) -> String {
+        let resource = ApiResource::erase::<K>(&self.dynamic);
+        format!("{resource:?} {}", self.namespaced)
+    }
+
+    /// The namespaces to watch it in; `None` is all of them.
+    pub(crate) fn namespaces(&self, wanted: &[String]) -> Vec<Option<String>> {
+        if wanted.is_empty() || !self.namespaced {
+            vec![None]
+        } else {
+            wanted.iter().cloned().map(Some).collect()
+        }
+    }
+
+    /// The controller of `object`, if it is of this kind.
+    pub(crate) fn owner_of(&self, object: &impl ResourceExt) -> Option<ObjectKey> {
+        self.key(controller(object)?, object)
+    }
+
+    fn key(&self, owner: &OwnerReference, owned: &impl ResourceExt) -> Option<ObjectKey> {
+        let group = owner
+            .api_version
+            .rsplit_once('/')
+            .map_or("", |(group, _)| group);
+        let is_this = owner.kind == self.name() && group == K::group(&self.dynamic);
+        is_this.then(|| ObjectKey {
+            namespace: owned.namespace().filter(|_| self.namespaced),
+            name: owner.name.clone(),
+        })
+    }
+
+    /// Refuses `existing` if it is not to be made as `desired`, because it has another controller; or none, and was not
+    /// applied by us before.
+    pub(crate) fn check_controller(
+        &self,
+        desired: &K,
+        existing: &K,
+        was_applied: bool,
+    ) -> kube::Result<()> {
+        let Some(wanted) = controller(desired) else {
+            return Ok(());
+        };
+        let actual = controller(existing);
+        let ours = match actual {
+            Some(actual) => actual.uid == wanted.uid,
+            None => was_applied,
+        };
+        if ours {
+            return Ok(());
+        }
+        let whose = actual.map_or("nobody's".to_owned(), |actual| {
+            format!("that of {} {} ({})", actual.kind, actual.name, actual.uid)
+        });
+        let message = format!(
+            "{} {} exists and is {whose}, not that of {} {} ({}): delete it, or choose another name",
+            self.name(),
+            existing.name_any(),
+            wanted.kind,
+            wanted.name,
+            wanted.uid
+        );
+        let status = Status::failure(&message, "AlreadyExists").with_code(409);
+        Err(kube::Error::Api(Box::new(status)))
     }
 }
 
@@ -133,39 +244,6 @@ pub(crate) fn namespaces<K: Object>(wanted: &[String]) -> Vec<Option<String>> {
 pub(crate) fn controller(object: &impl ResourceExt) -> Option<&OwnerReference> {
     let mut owners = object.owner_references().iter();
     owners.find(|owner| owner.controller == Some(true))
-}
-
-/// Refuses `existing` if it is not to be made as `desired`, because it has another controller; or none, and was not
-/// applied by us before.
-pub(crate) fn check_controller<K: Object>(
-    desired: &K,
-    existing: &K,
-    was_applied: bool,
-) -> kube::Result<()> {
-    let Some(wanted) = controller(desired) else {
-        return Ok(());
-    };
-    let actual = controller(existing);
-    let ours = match actual {
-        Some(actual) => actual.uid == wanted.uid,
-        None => was_applied,
-    };
-    if ours {
-        return Ok(());
-    }
-    let whose = actual.map_or("nobody's".to_owned(), |actual| {
-        format!("that of {} {} ({})", actual.kind, actual.name, actual.uid)
-    });
-    let message = format!(
-        "{} {} exists and is {whose}, not that of {} {} ({}): delete it, or choose another name",
-        K::kind(&()),
-        existing.name_any(),
-        wanted.kind,
-        wanted.name,
-        wanted.uid
-    );
-    let status = Status::failure(&message, "AlreadyExists").with_code(409);
-    Err(kube::Error::Api(Box::new(status)))
 }
 
 /// Whether a field manager has applied or made an object, as its `managedFields` say.
@@ -237,31 +315,10 @@ impl ObjectKey {
     ///     maps.watches(secrets, |secret| ObjectKey::owners_of::<ConfigMap>(secret))
     /// }
     /// ```
-    pub fn owners_of<K: Object>(object: &impl ResourceExt) -> Vec<Self> {
+    pub fn owners_of<K: Object<DynamicType: Default>>(object: &impl ResourceExt) -> Vec<Self> {
+        let kind = Kind::<K>::default();
         let owners = object.owner_references().iter();
-        let keys = owners.filter_map(|owner| Self::of_owner::<K>(owner, object));
-        keys.collect()
-    }
-
-    /// The controller of `object`, if it is of kind `K`.
-    pub(crate) fn owner_of<K: Object>(object: &impl ResourceExt) -> Option<Self> {
-        Self::of_owner::<K>(controller(object)?, object)
-    }
-
-    fn of_owner<K: Object>(owner: &OwnerReference, object: &impl ResourceExt) -> Option<Self> {
-        let group = owner
-            .api_version
-            .rsplit_once('/')
-            .map_or("", |(group, _)| group);
-        let namespace = if <K::Scope as Reach>::NAMESPACED {
-            object.namespace()
-        } else {
-            None
-        };
-        (owner.kind == K::kind(&()) && group == K::group(&())).then(|| Self {
-            namespace,
-            name: owner.name.clone(),
-        })
+        owners.filter_map(|owner| kind.key(owner, object)).collect()
     }
 }
 
@@ -271,5 +328,46 @@ impl Display for ObjectKey {
             Some(namespace) => write!(formatter, "{namespace}/{}", self.name),
             None => formatter.write_str(&self.name),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::core::{DynamicObject, GroupVersionKind};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_dynamic_kind_is_where_its_scope_says() {
+        let issuer = GroupVersionKind::gvk("example.com", "v1", "Issuer");
+        let owner = json!({
+            "apiVersion": "example.com/v1", "kind": "Issuer", "name": "x", "uid": "1", "controller": true,
+        });
+        let metadata = json!({ "name": "a", "namespace": "here", "ownerReferences": [owner] });
+        let owned: ConfigMap = serde_json::from_value(json!({ "metadata": metadata })).unwrap();
+        for (scope, namespaces, key) in [
+            (
+                Scope::Namespaced,
+                ["here", "there"].map(Some).to_vec(),
+                "here/x",
+            ),
+            (Scope::Cluster, vec![None], "x"),
+        ] {
+            let kind = Kind::<DynamicObject>::new(&ApiResource::from_gvk(&issuer), &scope);
+            let watched = kind.namespaces(&["here", "there"].map(str::to_owned));
+            assert_eq!(
+                watched.iter().map(Option::as_deref).collect::<Vec<_>>(),
+                namespaces
+            );
+            assert_eq!(
+                kind.owner_of(&owned).map(|key| key.to_string()).as_deref(),
+                Some(key)
+            );
+        }
+        let other = ApiResource::from_gvk(&GroupVersionKind::gvk("other.com", "v1", "Issuer"));
+        let other = Kind::<DynamicObject>::new(&other, &Scope::Namespaced);
+        assert_eq!(other.owner_of(&owned), None);
     }
 }

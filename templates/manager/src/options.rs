@@ -83,6 +83,11 @@ pub struct Options {
     #[command(flatten)]
     pub leader_election: LeaderElection,
 
+    /// Where webhooks are served, and with which certificate
+    #[cfg(feature = "webhook")]
+    #[command(flatten)]
+    pub webhook: crate::webhook::WebhookOptions,
+
     /// What to log, and how.
     #[command(flatten)]
     pub log: LogOptions,

@@ -13,11 +13,12 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::{Expression, Selector};
+use kube::core::{ApiResource, DynamicObject, Expression, GroupVersionKind, Selector};
+use kube::discovery::Scope;
 use kube::runtime::finalizer::Event;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
-use manager::{Action, Manager, ObjectKey, Objects, Runs};
+use manager::{Action, Applied, Change, Manager, ObjectKey, Objects, Runs};
 use mock::Server;
 use serde_json::{Value, json};
 
@@ -366,4 +367,50 @@ async fn a_task_that_fails_or_panics_is_run_again_and_one_that_is_done_is_not() 
     };
     manager.run_until(stop).await.unwrap();
     assert_eq!(looks.at("run"), 3);
+}
+
+/// It does not say what it is.
+fn dynamic(value: &str) -> DynamicObject {
+    let metadata = json!({ "name": "a", "namespace": "default" });
+    serde_json::from_value(json!({ "metadata": metadata, "data": { "v": value } })).unwrap()
+}
+
+#[tokio::test]
+async fn a_dynamic_object_is_written_as_one_of_its_kind() {
+    let server = Server::default();
+    let resource = ApiResource::erase::<ConfigMap>(&());
+    let maps = Objects::<DynamicObject>::new_with(server.client(), &resource, &Scope::Namespaced);
+    let created = maps.create(&dynamic("1"), "test").await.unwrap();
+    let written = || {
+        let object = server.get(A);
+        ["apiVersion", "kind"].map(|field| object[field].as_str().unwrap_or_default().to_owned())
+    };
+    let is_new = |made: &Applied<DynamicObject>| made.change == Change::Created;
+    assert_eq!(
+        (is_new(&created), written()),
+        (true, ["v1", "ConfigMap"].map(str::to_owned))
+    );
+    let params = DeleteParams::default();
+    assert!(maps.delete(&created.object, &params).await.unwrap());
+    let applied = maps.apply(&dynamic("2"), "test").await.unwrap();
+    assert_eq!(
+        (is_new(&applied), written()),
+        (true, ["v1", "ConfigMap"].map(str::to_owned))
+    );
+    assert_eq!(maps.get("default", "a").unwrap().data["data"]["v"], "2");
+}
+
+#[tokio::test]
+async fn dynamic_kinds_share_no_cache() {
+    let mut manager = Server::default().manager(&["default"], &[]);
+    let [widgets, again, gadgets] = ["Widget", "Widget", "Gadget"].map(|kind| {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("example.com", "v1", kind));
+        let everything = watcher::Config::default();
+        manager.objects_with::<DynamicObject>(&resource, &Scope::Namespaced, &everything)
+    });
+    let mut widget = dynamic("1");
+    widget.metadata.resource_version = Some("1".to_owned());
+    widgets.put(widget);
+    let known = [widgets, again, gadgets].map(|objects| objects.list(None).len());
+    assert_eq!(known, [1, 1, 0]);
 }

@@ -5,10 +5,12 @@ use std::path::Path;
 use memcached_sdk::crd::{self, Crd, description, structural};
 use memcached_sdk::diagnostic::{Code, Diagnostic, Diagnostics, sarif};
 use memcached_sdk::engine::{self, Engine};
+use memcached_sdk::k8s;
 use memcached_sdk::rbac::PolicyRule;
 use memcached_sdk::rbac::derive::{self, propose};
-use memcached_sdk::rbac::marker::{self as rbac, RbacMarker, Roles};
-use memcached_sdk::rbac::scope::Scope;
+use memcached_sdk::rbac::marker::RbacMarker;
+use memcached_sdk::rbac::role::{self, Roles};
+use memcached_sdk::rbac::scope::OperatorScope;
 use memcached_sdk::source::{FeatureSelection, Pending, SourceTree, marker};
 use memcached_sdk::yaml;
 use serde_json::Value;
@@ -69,12 +71,12 @@ pub fn sources(text: &str) -> Outcome {
 pub fn markers(text: &str) -> Outcome {
     let files = package(text);
     let Some((mut tree, mut found)) = load(&files) else { return Outcome::default() };
-    let ((roles, findings), read) = tree.settle(|tree| rbac::roles(tree, "role"));
+    let ((roles, findings), read) = tree.settle(|tree| role::roles(tree, "role"));
     for role in &roles {
         assert_eq!(*role, read_again(role), "{text}");
     }
     if is_read_twice(text) {
-        let (again, _) = load_all(&files).settle(|tree| rbac::roles(tree, "role"));
+        let (again, _) = load_all(&files).settle(|tree| role::roles(tree, "role"));
         assert_eq!((&roles, &findings), (&again.0, &again.1), "the answer depends on what was parsed before");
     }
     found.extend(findings);
@@ -95,7 +97,7 @@ pub fn marker(text: &str) -> Outcome {
         }
     };
     let how = Roles { default_name: "role", fold: false };
-    let roles = rbac::documents(std::slice::from_ref(&marker), &how);
+    let roles = role::documents(std::slice::from_ref(&marker), &how);
     for role in &roles {
         assert_eq!(*role, read_again(role), "{text}");
     }
@@ -126,7 +128,7 @@ pub fn permissions(text: &str) -> Outcome {
             "the answer depends on order"
         );
     }
-    let home = Scope { own: "x".to_owned(), ..Scope::default() };
+    let home = OperatorScope { own: "x".to_owned(), ..OperatorScope::default() };
     for role in propose::roles(&uses, "role", &home).0 {
         assert!(!yaml::document(&role).is_empty());
     }
@@ -181,7 +183,7 @@ fn package(text: &str) -> Pending {
 
 fn load(files: &Pending) -> Option<(SourceTree, Diagnostics)> {
     let root = Path::new(ROOT);
-    SourceTree::load_below(root, root, &FeatureSelection::default(), files).ok()
+    k8s::load_below(root, root, &FeatureSelection::default(), files).ok()
 }
 
 fn load_all(files: &Pending) -> SourceTree {

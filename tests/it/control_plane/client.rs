@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::control_plane::{ControlPlane, Process};
+use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::{generated, wait};
 
 const LIMIT: Duration = Duration::from_secs(600);
@@ -23,7 +23,9 @@ fn what_authors_ask_for_is_what_the_server_does() {
     let dir = plane.dir().join("client");
     std::fs::create_dir(&dir).unwrap();
     let kubeconfig = format!("--kubeconfig={}", plane.admin.kubeconfig().display());
-    let args = [&kubeconfig, "--health-probe-bind-address=0", "--log-level=warn"].map(str::to_owned);
+    let [port] = free_ports();
+    let probes = [format!("--health-probe-bind-address=127.0.0.1:{port}"), format!("--probes={port}")];
+    let args = [&kubeconfig, "--log-level=warn"].map(str::to_owned).into_iter().chain(probes).collect::<Vec<_>>();
     let process = Process::start(&dir, &generated::target().join("debug/client"), &args, &[]);
     plane.admin.show_log(process.log());
     let said = wait::until(LIMIT, || {

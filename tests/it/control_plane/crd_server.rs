@@ -9,7 +9,7 @@ use memcached_sdk::crd::fix::{self, Fixable};
 use memcached_sdk::crd::structural;
 use memcached_sdk::crd::{self, Crd};
 use memcached_sdk::diagnostic::Code;
-use memcached_sdk::source::SourceTree;
+use memcached_sdk::k8s;
 use serde_json::{Value, json};
 
 use crate::control_plane::ControlPlane;
@@ -34,7 +34,7 @@ fn fixtures() -> Vec<(String, Crd)> {
             let module = file.file_stem().unwrap().to_str().unwrap().replace('-', "_");
             std::fs::copy(&file, package.path().join(format!("src/{module}.rs"))).unwrap();
             std::fs::write(package.path().join("src/main.rs"), format!("mod {module};\nfn main() {{}}\n")).unwrap();
-            let (tree, _) = SourceTree::load(package.path()).unwrap();
+            let (tree, _) = k8s::load(package.path()).unwrap();
             // What is refused before it is a CRD is the oracle's to judge.
             for mut definition in crd::definitions(&tree).0 {
                 definition.value["spec"]["versions"][0]["storage"] = json!(true);

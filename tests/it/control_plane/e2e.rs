@@ -296,7 +296,7 @@ fn objects_appear(world: &World) {
     let selected = world.run(&["get", "pods", "-l", selector, "-o", "name"]);
     assert_eq!(selected.lines().count(), 3, "{selected}");
     for name in ["one", "two", "none"] {
-        events(world, name, "Created");
+        events(world, name, "Available");
     }
     let table = world.run(&["get", "mc"]);
     assert!(table.starts_with("NAME "), "{table}");

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use memcached_sdk::rbac::marker;
-use memcached_sdk::source::SourceTree;
+use memcached_sdk::k8s;
+use memcached_sdk::rbac::role;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
@@ -134,7 +134,7 @@ fn a_marker_is_warned_about_where_the_server_refuses_or_ignores_it() {
     let mut wrong = Vec::new();
     for (number, (marker, verdict)) in MARKERS.iter().enumerate() {
         let (roles, findings) =
-            marker::roles(&load(&format!("// +kubebuilder:rbac:{marker}\n")), &format!("case-{number}"));
+            role::roles(&load(&format!("// +kubebuilder:rbac:{marker}\n")), &format!("case-{number}"));
         assert!(!findings.has_errors(), "{marker}: {findings:?}");
         let mut all: Vec<Value> = roles.clone();
         all.extend(
@@ -196,7 +196,7 @@ fn names_reach_the_server_as_the_checks_assume() {
     let plane = ControlPlane::start();
     let marker = "// +kubebuilder:rbac:groups=core,resources=configmaps,resourceNames=one,verbs=create;get;list;patch,namespace=default\n\
                   // +kubebuilder:rbac:groups=core,resources=namespaces,verbs=get,namespace=default\n";
-    let (roles, findings) = marker::roles(&load(marker), "role");
+    let (roles, findings) = role::roles(&load(marker), "role");
     assert!(findings.is_empty(), "{findings:?}");
     plane.admin.run(&["create", "serviceaccount", "someone"]);
     let subject = json!({ "kind": "ServiceAccount", "name": "someone", "namespace": "default" });
@@ -354,8 +354,8 @@ fn review(somebody: &Cluster, namespace: &str) -> Permissions {
 
 /// What the markers of a project say, wherever that holds.
 fn declared(project: &Sandbox) -> Permissions {
-    let (tree, _) = SourceTree::load(project.root()).unwrap();
-    let roles = marker::roles(&tree, "role").0;
+    let (tree, _) = k8s::load(project.root()).unwrap();
+    let roles = role::roles(&tree, "role").0;
     assert_eq!(roles.len(), 1);
     allowed(&roles[0]["rules"])
 }

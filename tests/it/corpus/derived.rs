@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use memcached_sdk::k8s;
 use memcached_sdk::rbac::derive::{self, Doubt, Question};
 use memcached_sdk::rbac::environment::Environment;
-use memcached_sdk::rbac::{Scope, Target, Usage};
-use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
+use memcached_sdk::rbac::{RequestScope, Target, Usage};
+use memcached_sdk::source::{FeatureSelection, Pending};
 
 /// Verb, resource, scope, `file:line`.
 type Row = [String; 4];
@@ -108,10 +109,10 @@ fn row(usage: &Usage) -> Row {
         Target::Url(url) => url.clone(),
     };
     let scope = match usage.scope {
-        Scope::Cluster => "cluster",
-        Scope::Own => "own",
-        Scope::Namespace(_) => "namespace",
-        Scope::Namespaced => "namespaced",
+        RequestScope::Cluster => "cluster",
+        RequestScope::Own => "own",
+        RequestScope::Namespace(_) => "namespace",
+        RequestScope::Namespaced => "namespaced",
     };
     [usage.permission.verb.clone(), target, scope.to_owned(), place(&usage.origin)]
 }
@@ -121,8 +122,7 @@ fn place(origin: &memcached_sdk::diagnostic::Origin) -> String {
 }
 
 fn read(root: &Path, package: &Path) -> (Vec<Usage>, Vec<Doubt>) {
-    let (mut tree, _) =
-        SourceTree::load_below(root, package, &FeatureSelection::default(), &Pending::default()).unwrap();
+    let (mut tree, _) = k8s::load_below(root, package, &FeatureSelection::default(), &Pending::default()).unwrap();
     let question = Question { environment: Environment::below(root), ..Question::default() };
     let ((usages, doubts), _) = tree.settle(|tree| derive::uses_of(tree, &question));
     (usages, doubts)

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use memcached_sdk::api;
 use memcached_sdk::crd;
-use memcached_sdk::source::SourceTree;
+use memcached_sdk::k8s;
 use serde_json::Value;
 use toml_edit::{DocumentMut, TableLike};
 
@@ -278,7 +278,7 @@ fn the_read_equal_what_is_committed() {
         let judged = Judged::of(&repository, &checkout, "static", Path::new("target"));
         judged.wrong.iter().for_each(|difference| wrong.push_str(difference));
         for package in repository.packages.iter().filter(|_| !judged.codes.contains_key("hidden-resource")) {
-            let tree = SourceTree::load(&checkout.join(package)).unwrap().0;
+            let tree = k8s::load(&checkout.join(package)).unwrap().0;
             let (derives, seen) = (super::in_text(&tree), api::declared(&tree).0.len());
             if seen != derives {
                 writeln!(wrong, "{}: {seen} resources are found, the text derives {derives}", repository.name).unwrap();

@@ -27,6 +27,8 @@ fn names() {
     check(&[
         ("create api --group Cache --version v1 --kind Memcached", 2, "invalid group `Cache`"),
         ("create api --group cache_x --version v1 --kind Memcached", 2, "invalid group `cache_x`"),
+        ("create api --group cache.example.com --version v1 --kind M", 2, "pass `--group cache`"),
+        ("create api --group example.com --version v1 --kind M", 2, "pass `--group \"\"`"),
         ("create api --group=-cache --version v1 --kind Memcached", 2, "invalid group `-cache`"),
         ("create api --group cache --version 1 --kind Memcached", 2, "invalid version `1`"),
         ("create api --group cache --version V1 --kind Memcached", 2, "invalid version `V1`"),
@@ -85,6 +87,16 @@ fn flags() {
         ("init", 1, "is a project already"),
         ("completion tcsh", 2, "invalid value 'tcsh'"),
         ("add api --kind Memcached", 2, "help: `create api` adds an API"),
+        (
+            "add api --api-version=app.example.com/v1alpha1 --kind=AppService",
+            2,
+            "`memcached-sdk create api --group app --version v1alpha1 --kind AppService`, in a project whose domain is `example.com`",
+        ),
+        ("add controller --api-version apps/v1 --kind ReplicaSet", 2, "--kind ReplicaSet --resource=false`"),
+        ("build example.com/operator:v1", 2, "`make docker-build IMG=example.com/operator:v1`"),
+        ("up local", 2, "`make run`"),
+        ("generate k8s", 2, "the derives of a type"),
+        ("new app-operator --cluster-scoped", 2, "for all namespaces"),
         ("init --plugins go/v4", 2, "help: there is one kind of project"),
         ("create api --plugins go/v4", 2, "help: there is one kind of project"),
     ]);
@@ -139,7 +151,7 @@ fn flags_in_a_format_for_programs() {
         {
           "level": "error",
           "message": {
-            "text": "unrecognized subcommand 'build'/nhelp: `make docker-build` builds the image"
+            "text": "unrecognized subcommand 'build'/nhelp: `make docker-build IMG=…` builds the image"
           },
           "ruleId": "command-failed",
           "ruleIndex": 0

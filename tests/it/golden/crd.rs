@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use memcached_sdk::crd;
-use memcached_sdk::source::SourceTree;
+use memcached_sdk::k8s;
 use serde_json::json;
 
 use crate::lock;
@@ -29,7 +29,7 @@ fn versions_are_in_the_order_of_the_api_server_and_names_are_those_of_the_stored
     std::fs::write(folder.path().join("Cargo.toml"), MANIFEST).unwrap();
     std::fs::write(folder.path().join("Cargo.lock"), lock::text([MANIFEST])).unwrap();
     std::fs::write(folder.path().join("src/lib.rs"), text).unwrap();
-    let (tree, found) = SourceTree::load(folder.path()).unwrap();
+    let (tree, found) = k8s::load(folder.path()).unwrap();
     assert!(found.is_empty(), "{}", found.render(false));
     let (crds, found) = crd::crds(&tree);
     assert!(found.is_empty(), "{}", found.render(false));

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use memcached_sdk::project::name::Kind;
+use snapbox::str;
 
 use crate::sandbox::{OFFLINE, Sandbox, files};
 
@@ -235,23 +236,45 @@ fn files_of_tests_have_names_of_crates() {
         tests(
             "--multigroup",
             &[
-                "--group example.com --version v1 --kind Memcached",
-                "--group example.com --version v1 --kind Memcached --resource=false --controller-name cache-warmer",
+                "--group example.org --version v1 --kind Memcached",
+                "--group example.org --version v1 --kind Memcached --resource=false --controller-name cache-warmer",
                 "--group apps --version v1 --kind ReplicaSet --resource=false",
             ]
         ),
-        ["apps_replica_set.rs", "crds.rs", "example_com_cache_warmer.rs", "example_com_memcached.rs", "mock/mod.rs"]
+        [
+            "apps_replica_set.rs",
+            "control_plane/mod.rs",
+            "crds.rs",
+            "envtest_example_org_cache_warmer.rs",
+            "envtest_example_org_memcached.rs",
+            "example_org_cache_warmer.rs",
+            "example_org_memcached.rs",
+            "mock/mod.rs"
+        ]
     );
     assert_eq!(
         tests(
             "",
             &[
+                "--group a --version v1 --kind ControlPlane",
                 "--group a --version v1 --kind Mock",
                 "--group a --version v1 --kind Crds",
                 "--group a --version v1 --kind Type --image memcached",
             ]
         ),
-        ["crds.rs", "crds_controller.rs", "mock/mod.rs", "mock_controller.rs", "type_.rs"]
+        [
+            "control_plane/mod.rs",
+            "control_plane_controller.rs",
+            "crds.rs",
+            "crds_controller.rs",
+            "envtest_control_plane_controller.rs",
+            "envtest_crds_controller.rs",
+            "envtest_mock_controller.rs",
+            "envtest_type_.rs",
+            "mock/mod.rs",
+            "mock_controller.rs",
+            "type_.rs"
+        ]
     );
 }
 
@@ -290,4 +313,55 @@ fn a_lock_file_follows_its_manifest() {
         let asked = String::from_utf8_lossy(&output.stderr).contains("warning[not-fetched]");
         assert_eq!(asked, asks_cargo, "lock file: {has_lock}");
     }
+}
+
+#[test]
+fn a_type_of_another_crate() {
+    let sandbox = Sandbox::project("");
+    let square = "create api --group shapes --version v1 --kind Square --external-api-path shapes::v1 \
+                  --external-api-domain example.org --external-api-module shapes@1.2";
+    sandbox.run(&format!("{square} --resource")).code(2).stderr(str![[r#"
+error: a type of another crate is not one of this project
+help: pass `--resource=false` with `--external-api-path`
+
+"#]]);
+    sandbox.run(&format!("{square} --namespaced=false")).success().stdout(str![[r#"
+update    Cargo.toml
+update    PROJECT
+update    config/rbac/role.yaml
+update    src/controller.rs
+create    src/controller/square.rs
+update    src/main.rs
+create    tests/mock/mod.rs
+create    tests/square.rs
+
+"#]]);
+    sandbox.run(square).code(1).stderr(str![[r#"
+error: controller already exists: `shapes.example.org/v1 Square` has one already
+help: pass `--force` to scaffold it again, or `--controller-name` for another one
+
+"#]]);
+    let text = sandbox.read("src/controller/square.rs");
+    assert!(text.contains("use shapes::v1::Square;\n"), "{text}");
+    assert!(text.contains("groups=shapes.example.org,resources=squares,verbs=list;watch\n"), "{text}");
+    assert!(sandbox.read("Cargo.toml").contains("\nshapes = \"1.2\"\n"));
+    let project = sandbox.read("PROJECT");
+    snapbox::assert_data_eq!(
+        project.split_once("resources:\n").unwrap().1,
+        str![[r#"
+- controller: true
+  domain: example.org
+  external: true
+  group: shapes
+  kind: Square
+  module: shapes@1.2
+  namespaced: false
+  path: shapes::v1
+  version: v1
+version: "3"
+
+"#]]
+    );
+    sandbox.run(&format!("{square} --controller-name other --make=false")).success();
+    assert!(sandbox.read("PROJECT").contains("  - name: square\n  - name: other\n"));
 }

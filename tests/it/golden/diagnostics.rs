@@ -5,15 +5,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use memcached_sdk::crd::conversion::{self, Converted};
 use memcached_sdk::crd::fix::{self, Fix, Fixable};
 use memcached_sdk::crd::{self, structural};
 use memcached_sdk::diagnostic::{Code, Severity};
-use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
+use memcached_sdk::k8s;
+use memcached_sdk::source::marker::CONVERSION;
+use memcached_sdk::source::{FeatureSelection, Pending};
 use snapbox::data::DataFormat;
 use snapbox::{Assert, Data};
 
 use crate::lock;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, files};
 
 fn check(file: &Path) {
     let name = file.file_stem().unwrap().to_str().unwrap();
@@ -40,10 +43,15 @@ fn check(file: &Path) {
     std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
     std::fs::write(folder.path().join("src/lib.rs"), &text).unwrap();
 
-    let (tree, found) = SourceTree::load(folder.path()).unwrap();
+    let (tree, found) = k8s::load(folder.path()).unwrap();
     assert!(found.is_empty(), "{name}: {}", found.render(false));
     let (crds, mut found) = crd::crds(&tree);
     let wanted = if text.starts_with("//! fix: all\n") { Fixable::ALL.to_vec() } else { Vec::new() };
+    let (markers, wrong) = tree.markers(&[CONVERSION]);
+    found.extend(wrong);
+    let unknown = name == Code::ConversionUnknown.as_str();
+    let converted = if unknown { Converted::Unknown } else { Converted::All(BTreeSet::new()) };
+    found.extend(conversion::check(&crds, &markers, &converted));
     for crd in crds {
         let (crd, fixes) = fix::fix(crd, &wanted);
         found.extend(fixes.iter().map(Fix::done).collect());
@@ -59,7 +67,7 @@ fn check(file: &Path) {
     assert_eq!(codes, BTreeSet::from([name]), "{}", found.render(false));
     let code = Code::ALL.iter().find(|code| code.as_str() == name).unwrap();
     assert_eq!(found.has_errors(), code.severity() == Severity::Error);
-    let loaded = SourceTree::load_with(folder.path(), &FeatureSelection::default(), &Pending::default());
+    let loaded = k8s::load_with(folder.path(), &FeatureSelection::default(), &Pending::default());
     let ((lazily, findings), _) = crd::read_crds(&mut loaded.unwrap().0);
     assert_eq!((lazily, findings), crd::crds(&tree));
     Assert::new()
@@ -82,6 +90,7 @@ fn every_code_about_types_has_a_file_with_its_message() {
         "src/schema.rs",
         "src/schema",
         "src/crd.rs",
+        "src/crd/conversion.rs",
         "src/crd/fix.rs",
         "src/crd/structural.rs",
         "src/crd/structural",
@@ -121,7 +130,7 @@ fn refusal(dependencies: &[&str], locked: &[&str]) -> Option<String> {
         }
         write("Cargo.lock", lock.replace('~', " "));
     }
-    let (_, found) = crd::crds(&SourceTree::load(folder.path()).unwrap().0);
+    let (_, found) = crd::crds(&k8s::load(folder.path()).unwrap().0);
     let mut found = found.iter();
     let refused = found.next().map(|diagnostic| {
         assert!([Code::DependencyVersion, Code::NewRelease, Code::NoLock].contains(&diagnostic.code));
@@ -195,13 +204,7 @@ fn projects_on_other_versions_are_refused() {
 fn used(paths: &[&str]) -> BTreeSet<String> {
     let mut codes = BTreeSet::new();
     for path in paths.iter().map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path)) {
-        let files = if path.is_dir() {
-            path.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect()
-        } else {
-            vec![path]
-        };
-        for file in files {
-            let text = std::fs::read_to_string(file).unwrap();
+        for text in files(&path).into_values() {
             codes.extend(
                 text.split("Code::")
                     .skip(1)
@@ -211,6 +214,17 @@ fn used(paths: &[&str]) -> BTreeSet<String> {
         }
     }
     codes
+}
+
+macro_rules! webhook {
+    ($arguments:literal) => {
+        concat!(
+            "// +kubebuilder:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups=a,resources=x,verbs=create,",
+            "versions=v1,name=v.a.example.com,admissionReviewVersions=v1,",
+            $arguments,
+            "\n"
+        )
+    };
 }
 
 /// Codes that are not about types: what to run, and what a package says that gives one. The whole message is in
@@ -231,6 +245,22 @@ fn commands_have_codes_of_their_own() {
             Code::RbacNotFollowed,
             "rbac derive".to_owned(),
             "pub async fn ask(client: kube::Client, request: http::Request<Vec<u8>>) {\n    let _ = client.request_text(request).await;\n}\n",
+        ),
+        (Code::DuplicateWebhook, "generate webhooks".to_owned(), concat!(webhook!("path=/a"), webhook!("path=/b"))),
+        (Code::WebhookMarker, "generate webhooks".to_owned(), webhook!("path=/a,url=\"https://example.com\"")),
+        (Code::WebhookRule, "generate webhooks".to_owned(), webhook!("path=/a,verbs=patch")),
+        (
+            Code::WebhookUnmarked,
+            "generate webhooks".to_owned(),
+            "fn register(manager: &mut Manager) {\n    manager.webhooks(Context {}).validating::<Thing>(\"/validate\");\n}\n",
+        ),
+        (
+            Code::WebhookUnserved,
+            "generate webhooks".to_owned(),
+            concat!(
+                webhook!("path=/a"),
+                "\nfn register(manager: &mut Manager) {\n    manager.webhooks(Context {});\n}\n"
+            ),
         ),
         (Code::MissingModule, "generate crds".to_owned(), "mod missing;\n"),
         (
@@ -281,10 +311,12 @@ fn golden(code: Code, text: &str) {
 }
 
 /// Of codes that need cargo, git, rustfmt or a whole project the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 18] = [
+const ELSEWHERE: [(Code, &str); 22] = [
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),
+    (Code::EditConflict, "choices.rs"),
+    (Code::EditKept, "choices.rs"),
     (Code::EnginesDiffer, "engine.rs"),
     (Code::FileConflict, "init.rs"),
     (Code::InvalidSample, "generate.rs"),
@@ -297,9 +329,11 @@ const ELSEWHERE: [(Code, &str); 18] = [
     (Code::NotGenerated, "new_release.rs"),
     (Code::NotRecorded, "new_release.rs"),
     (Code::OnlyRead, "kinds.rs"),
+    (Code::ProjectDiffers, "choices.rs"),
     (Code::ReleaseDiffers, "new_release.rs"),
     (Code::Syntax, "any_project.rs"),
     (Code::Unformatted, "tidy.rs"),
+    (Code::WebhookDeadlock, "create_webhook.rs"),
 ];
 
 #[test]

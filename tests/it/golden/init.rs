@@ -9,14 +9,14 @@ fn what_is_said() {
     let sandbox = Sandbox::new();
     let init = format!("init --project-name demo {OFFLINE}");
     sandbox.run(&init).success().stderr(str![[r#"
-106 created
+127 created
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
 
 "#]]);
     sandbox.run(&init).success().stdout(str![]).stderr(str![[r#"
-106 unchanged
+127 unchanged
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
@@ -33,7 +33,7 @@ update    Makefile
 
 "#]])
         .stderr(str![[r#"
-1 updated, 105 unchanged: run the command without `--check` to write them
+1 updated, 126 unchanged: run the command without `--check` to write them
 
 "#]]);
     sandbox.run(&init).code(1).stdout(str![]).stderr(str![[r#"
@@ -65,7 +65,7 @@ error[file-conflict]: `Makefile` exists with other content
 diff --git a/Makefile b/Makefile
 --- a/Makefile
 +++ b/Makefile
-@@ -48,7 +48,7 @@
+@@ -52,7 +52,7 @@
  .PHONY: all
  all: build
  
@@ -107,6 +107,45 @@ version: "3"
 
 "##]]
     );
+}
+
+#[test]
+fn licenses_and_headers() {
+    let spdx = "// SPDX-FileCopyrightText: Me\n";
+    for (flags, files, header) in [
+        ("", &[("LICENSE", "Apache License")] as &[_], "//! Runs"),
+        (
+            "--owner Me",
+            &[("LICENSE", "Apache License")],
+            &format!("{spdx}// SPDX-License-Identifier: Apache-2.0\n\n//! Runs"),
+        ),
+        (
+            "--owner Me --license mit",
+            &[("LICENSE", "(c) Me\n")],
+            &format!("{spdx}// SPDX-License-Identifier: MIT\n\n//! Runs"),
+        ),
+        ("--license mit", &[("LICENSE", "(c) The op Authors\n")], "//! Runs"),
+        ("--license mit-apache2", &[("LICENSE-APACHE", "Apache License"), ("LICENSE-MIT", "MIT License")], "//! Runs"),
+        ("--owner Me --license none", &[], &format!("{spdx}\n//! Runs")),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.run(&format!("init op {flags} {OFFLINE}")).success();
+        let names = ["LICENSE", "LICENSE-APACHE", "LICENSE-MIT"];
+        let written: Vec<_> = names.iter().filter(|name| sandbox.path(&format!("op/{name}")).exists()).collect();
+        assert_eq!(written, files.iter().map(|(name, _)| name).collect::<Vec<_>>(), "{flags}");
+        for (name, text) in files {
+            assert!(sandbox.read(&format!("op/{name}")).contains(text), "{flags}: {name}");
+        }
+        assert!(sandbox.read("op/src/main.rs").starts_with(header), "{flags}");
+    }
+}
+
+#[test]
+fn a_license_that_is_there_stays() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.path("LICENSE"), "Mine.\n").unwrap();
+    sandbox.run(&format!("init --project-name demo --force {OFFLINE}")).success();
+    assert_eq!(sandbox.read("LICENSE"), "Mine.\n");
 }
 
 #[test]

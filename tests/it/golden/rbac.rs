@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use memcached_sdk::rbac::marker::{self, Roles};
+use memcached_sdk::k8s;
+use memcached_sdk::rbac::role::{self, Roles};
 use memcached_sdk::rbac::{Permission, PolicyRule, Target};
 use memcached_sdk::source::SourceTree;
 use memcached_sdk::source::marker::Value as Argument;
@@ -177,18 +178,7 @@ fn place(role: &Value) -> (String, String) {
 
 /// The rules of a role as a manifest has them.
 fn rules(role: &Value) -> Vec<PolicyRule> {
-    let list = |rule: &Value, key: &str| -> Vec<String> {
-        let items = rule[key].as_array().into_iter().flatten();
-        items.map(|item| item.as_str().unwrap().to_owned()).collect()
-    };
-    let rule = |rule: &Value| PolicyRule {
-        groups: list(rule, "apiGroups"),
-        resources: list(rule, "resources"),
-        names: list(rule, "resourceNames"),
-        urls: list(rule, "nonResourceURLs"),
-        verbs: list(rule, "verbs"),
-    };
-    role["rules"].as_array().unwrap().iter().map(rule).collect()
+    role["rules"].as_array().unwrap().iter().map(PolicyRule::from_json).collect()
 }
 
 /// The roles of a library with these texts, each in a file of its own.
@@ -201,11 +191,11 @@ fn roles_of_files(texts: &[&str], fold: bool) -> Vec<Value> {
     for (number, text) in texts.iter().enumerate() {
         std::fs::write(dir.path().join(format!("src/m{number}.rs")), text).unwrap();
     }
-    let (tree, wrong) = SourceTree::load(dir.path()).unwrap();
+    let (tree, wrong) = k8s::load(dir.path()).unwrap();
     assert!(wrong.is_empty(), "{wrong:?}");
-    let (markers, findings) = marker::markers(&tree);
+    let (markers, findings) = memcached_sdk::rbac::markers(&tree);
     assert!(!findings.has_errors(), "{findings:?}");
-    marker::documents(&markers, &Roles { default_name: "manager-role", fold })
+    role::documents(&markers, &Roles { default_name: "manager-role", fold })
 }
 
 fn cases() -> Vec<PathBuf> {
@@ -221,14 +211,14 @@ pub(crate) fn load(source: &str) -> SourceTree {
     std::fs::write(dir.path().join("Cargo.toml"), "package = { name = \"op\", edition = \"2024\" }").unwrap();
     std::fs::create_dir(dir.path().join("src")).unwrap();
     std::fs::write(dir.path().join("src/lib.rs"), source).unwrap();
-    let (tree, diagnostics) = SourceTree::load(dir.path()).unwrap();
+    let (tree, diagnostics) = k8s::load(dir.path()).unwrap();
     assert_eq!(diagnostics.iter().count(), 0);
     tree
 }
 
 /// The roles of a source text, and the findings as `severity line:column: message`.
 fn generate(source: &str) -> (Vec<Value>, String) {
-    let (roles, diagnostics) = marker::roles(&load(source), "manager-role");
+    let (roles, diagnostics) = role::roles(&load(source), "manager-role");
     let finding = |diagnostic: &memcached_sdk::diagnostic::Diagnostic| {
         let (line, column) = diagnostic.origin.as_ref().unwrap().line_column();
         let help = diagnostic.help.as_deref().unwrap_or_default();
@@ -240,7 +230,7 @@ fn generate(source: &str) -> (Vec<Value>, String) {
 
 /// What the peer says about marker texts, said by us.
 fn read_markers(texts: &[String]) -> Vec<Value> {
-    let (markers, diagnostics) = load(&format!("//{}\n", texts.join("\n//"))).markers();
+    let (markers, diagnostics) = load(&format!("//{}\n", texts.join("\n//"))).markers(&["kubebuilder:rbac"]);
     let mut answers = vec![Value::Null; texts.len()];
     for marker in &markers {
         let list = |name: &str| match marker.arguments.get(name) {
@@ -304,7 +294,7 @@ fn roles_of_peer(peer: &Path, comments: &[&str]) -> Value {
     serde_json::from_str(&roles).unwrap()
 }
 
-fn run(command: &mut Command, input: &str) -> String {
+pub(crate) fn run(command: &mut Command, input: &str) -> String {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_string();
@@ -316,7 +306,7 @@ fn run(command: &mut Command, input: &str) -> String {
 }
 
 /// The compiled Go program, or `None` without a Go toolchain, which is a failure where nothing may be skipped.
-fn peer(test: &str) -> Option<PathBuf> {
+pub(crate) fn peer(test: &str) -> Option<PathBuf> {
     let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rbac-differential");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rbac-differential-{test}"));
     match Command::new("go").arg("build").arg("-o").arg(&program).arg(".").current_dir(module).status() {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use memcached_sdk::k8s;
 use memcached_sdk::source::{ModuleId, Resolution, SourceTree};
 use syn::Item;
 
@@ -111,7 +112,7 @@ impl Crate {
     /// Lines that compile exactly if the path means the struct that we say, and lines that must not compile.
     fn probes(&self, dir: &Path, random: &mut Random) -> (BTreeMap<Place, Vec<String>>, BTreeMap<Place, Vec<String>>) {
         write(dir, &self.text(&BTreeMap::new()));
-        let (tree, diagnostics) = SourceTree::load(dir).unwrap();
+        let (tree, diagnostics) = k8s::load(dir).unwrap();
         assert_eq!(diagnostics.iter().count(), 0);
         let (mut good, mut bad) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
         for (place, module) in places(&tree) {

@@ -261,7 +261,7 @@ warning[rbac-rule]: a Role can't allow `nodes`, and the operator is confined to 
 1 | // +kubebuilder:rbac:groups=core,resources=nodes;pods;namespaces,verbs=get
   |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or take `namespaced` out of `PROJECT`
+  = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
 
 warning[rbac-rule]: a Role can't allow `clusters`, and the operator is confined to namespaces
  --> src/more.rs:2:4
@@ -269,7 +269,7 @@ warning[rbac-rule]: a Role can't allow `clusters`, and the operator is confined 
 2 | // +kubebuilder:rbac:groups=cache.example.com,resources=clusters,verbs=get
   |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or take `namespaced` out of `PROJECT`
+  = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
 
 warning[rbac-rule]: a Role can't allow `/metrics`, and the operator is confined to namespaces
  --> src/more.rs:3:4
@@ -277,7 +277,7 @@ warning[rbac-rule]: a Role can't allow `/metrics`, and the operator is confined 
 3 | // +kubebuilder:rbac:urls=/metrics,verbs=get
   |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or take `namespaced` out of `PROJECT`
+  = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
 4 created, 1 updated, 1 unchanged
 
 "#]]

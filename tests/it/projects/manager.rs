@@ -17,13 +17,17 @@ const VERSION: &str = "--features=k8s-openapi/v1_36";
 fn against_a_mock_api_server() {
     let version = [VERSION];
     let for_life = ["--features=k8s-openapi/v1_36,leader-for-life"];
+    let webhook = ["--features=k8s-openapi/v1_36,webhook"];
     crate::projects::with_the_lock_file(&generated::manager(), |cargo| {
         cargo(&["fmt", "--check"]);
-        for features in [version, for_life] {
+        for features in [version, for_life, webhook] {
             cargo(&[&["clippy", "--quiet", "--all-targets"], &features[..], &["--", "-D", "warnings"]].concat());
         }
         cargo(&[&["test", "--quiet"], &version[..]].concat());
         cargo(&[&["test", "--quiet", "--lib", "--test=election"], &for_life[..]].concat());
+        for tests in ["--lib", "--doc"] {
+            cargo(&[&["test", "--quiet", tests], &webhook[..]].concat());
+        }
     });
 }
 

@@ -16,7 +16,8 @@ use std::sync::OnceLock;
 use memcached_sdk::api;
 use memcached_sdk::crd;
 use memcached_sdk::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use memcached_sdk::source::{FeatureSelection, Pending, SourceTree};
+use memcached_sdk::k8s;
+use memcached_sdk::source::{FeatureSelection, Pending};
 use serde_json::Value;
 
 use crate::generated;
@@ -216,7 +217,7 @@ pub(crate) fn compile(folder: &Path) -> Result<Crds, String> {
 
 /// What is read, and all findings. A resource that is refused is not there.
 pub(crate) fn ask(folder: &Path) -> (Crds, Diagnostics) {
-    let loaded = SourceTree::load_with(folder, &FeatureSelection::default(), &Pending::default());
+    let loaded = k8s::load_with(folder, &FeatureSelection::default(), &Pending::default());
     let (mut tree, mut diagnostics) = loaded.unwrap();
     let ((apis, found), read) = tree.settle(api::all);
     diagnostics.extend(found);

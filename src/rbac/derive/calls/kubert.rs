@@ -1,98 +1,45 @@
-//! Calls of kubert, the runtime of linkerd's controllers: <https://docs.rs/kubert>.
+//! Calls of kubert's runtime: <https://docs.rs/kubert>. Everything else of kubert is a doubt.
 
-use std::collections::BTreeSet;
-use std::rc::Rc;
-
-use super::super::read::{Frame, Reader};
+use super::super::doubt::Cause;
+use super::super::foreign::{Foreign, Kube};
+use super::super::frame::Frame;
+use super::super::read::Reader;
 use super::super::table;
 use super::super::types::{Reach, Ty};
 use super::Call;
-use super::kube::{reach_of, watched};
+use super::kube::watched;
 
 impl Reader<'_> {
-    /// A function of a type of kubert.
-    pub(super) fn kubert_associated(&mut self, ty: &Ty, call: &Call<'_>) -> Ty {
-        match (type_of(ty), &*call.name) {
-            ("Runtime", "builder") => Ty::foreign("kubert::Builder"),
-            ("Builder", "from_args") => ty.clone(),
-            ("LeaseManager", "init") => {
-                let api = call.get(0);
-                if let Ty::Api(kind, _) = &api {
-                    self.inferred.unify(kind, &Ty::foreign(table::LEASE));
-                }
-                self.with_api(call.place, &api, &["get"], "LeaseManager::init");
-                Ty::Foreign("kubert::LeaseManager".into(), vec![api])
-            }
-            (_, name) => {
-                self.handed(Some("kubert"), call);
-                self.made(ty, name)
-            }
-        }
-    }
-
-    /// A method of a type of kubert; none if it is not known.
-    pub(super) fn kubert_method(
-        &mut self,
-        frame: &mut Frame,
-        (path, parts): (&Rc<str>, &[Ty]),
-        call: &mut Call<'_>,
-    ) -> Option<Ty> {
-        let this = Ty::Foreign(path.clone(), parts.to_vec());
+    /// A method of a runtime or its builder.
+    pub(super) fn kubert_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Option<Ty> {
         let (place, name) = (call.place, call.name.clone());
-        match (type_of(&this), &*name) {
-            ("Builder", "build") => {
-                let of_client = path.contains("::client::");
-                Some(Ty::foreign(if of_client { "kube::Client" } else { "kubert::Runtime" }))
-            }
-            ("Builder", _) | ("Runtime", "spawn_server") => {
-                self.arguments_of(frame, call);
-                Some(this)
-            }
-            ("Runtime", "client") | ("ClientArgs", "try_client") => Some(Ty::foreign("kube::Client")),
-            ("Runtime", "watch" | "watch_all" | "watch_namespaced" | "cache" | "cache_all" | "cache_namespaced") => {
-                self.arguments_of(frame, call);
-                let api = match (&*name, call.get(0)) {
-                    ("watch" | "cache", api) => api,
-                    (scoped, namespace) => {
-                        let kind = call.explicit.first().cloned().unwrap_or_else(|| self.inferred.fresh());
-                        let reach = if scoped.ends_with("_all") { Reach::All } else { reach_of(&namespace) };
-                        Ty::Api(Rc::new(kind), BTreeSet::from([reach]))
-                    }
-                };
-                self.with_api(place, &api, watched(call), &format!("Runtime::{name}::<{{}}>"));
-                let stream = match api {
-                    Ty::Api(kind, _) => Ty::Many(kind),
-                    _ => Ty::many(Ty::Unknown),
-                };
-                Some(if name.starts_with("cache") { Ty::Tuple(vec![Ty::Unknown, stream]) } else { stream })
-            }
-            ("Runtime", "spawn_lease") => {
-                self.arguments_of(frame, call);
-                let own = BTreeSet::from([Reach::Own]);
-                self.request(place, (&Ty::foreign(table::LEASE), &own), table::CLAIM, None, "Runtime::spawn_lease");
-                Some(Ty::Unknown)
-            }
-            ("LeaseManager", "with_field_manager") => Some(this),
-            ("LeaseManager", "sync" | "ensure_claimed" | "spawn" | "vacate") => {
-                self.arguments_of(frame, call);
-                let verbs = match &*name {
-                    "sync" => &["get"],
-                    "vacate" => &["patch"],
-                    _ => table::CLAIM,
-                };
-                let api = parts.first().cloned().unwrap_or(Ty::Unknown);
-                self.with_api(place, &api, verbs, &format!("LeaseManager::{name}"));
-                Some(Ty::Unknown)
-            }
-            _ => None,
+        let is_builder = matches!(receiver, Ty::Foreign(Foreign::KubertBuilder, _));
+        if is_builder || ["cache", "spawn", "watch"].iter().any(|start| name.starts_with(start)) {
+            self.arguments_of(frame, call);
         }
-    }
-}
-
-/// The name of a type, wherever kubert re-exports it.
-fn type_of(ty: &Ty) -> &str {
-    match ty {
-        Ty::Foreign(path, _) => path.rsplit("::").next().unwrap_or_default(),
-        _ => "",
+        match (is_builder, &*name) {
+            (true, "build") => Some(Ty::foreign(Foreign::KubertRuntime)),
+            (true, _) | (false, "spawn_server") => Some(receiver.clone()),
+            (false, "client") => Some(Ty::kube(Kube::Client)),
+            // kubert/src/runtime.rs: by its type argument, in all namespaces.
+            (false, "cache_all" | "watch_all") => {
+                let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
+                let api = Ty::reaching(kind.clone(), Reach::All);
+                self.request(place, &api, watched(call), None, &format!("Runtime::{name}::<K>"));
+                let stream = Ty::many(kind);
+                Some(if &*name == "cache_all" { Ty::Tuple(vec![Ty::Unknown, stream]) } else { stream })
+            }
+            // The Lease has to exist: kubert/src/lease.rs.
+            (false, "spawn_lease") => {
+                let leases = Ty::reaching(Ty::k8s(table::LEASE), Reach::Own);
+                self.request(place, &leases, &["get", "patch"], None, "Runtime::spawn_lease");
+                Some(Ty::Unknown)
+            }
+            (false, _) if name.starts_with("cache") || name.starts_with("watch") => {
+                self.doubt(place, Cause::Crate { function: name.to_string(), krate: "kubert".to_owned() });
+                Some(Ty::Unknown)
+            }
+            (false, _) => None,
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Methods of std, and of types that are not read: only what becomes of the values in them.
 
+use super::super::foreign::Foreign;
 use super::super::read::Reader;
+use super::super::table::{Returns, returns};
 use super::super::types::{Inferred, Ty};
 use super::Call;
 
@@ -13,10 +15,10 @@ impl Reader<'_> {
                 | "unwrap_or_clone" | "try_unwrap" | "into_inner" | "make_mut" | "get_mut",
                 Some(inner),
             ) => {
-                self.inferred.unify(ty, inner);
+                self.types.inferred.unify(ty, inner);
                 ty.refine(inner)
             }
-            _ => self.inferred.resolve(ty),
+            _ => self.types.inferred.resolve(ty),
         }
     }
 
@@ -25,7 +27,7 @@ impl Reader<'_> {
         let makes = ["new", "default", "from", "try_from", "try_default", "try_new", "build"];
         let known =
             makes.contains(&name) || ["with_", "from_", "new_", "try_"].iter().any(|start| name.starts_with(start));
-        if known { self.inferred.resolve(ty) } else { Ty::Unknown }
+        if known { self.types.inferred.resolve(ty) } else { Ty::Unknown }
     }
 }
 
@@ -53,12 +55,14 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
             }
             (**value).clone()
         }
-        (_, Ty::Many(element)) if ONE.contains(&name) => (**element).clone(),
+        (_, Ty::Many(element)) if name == "get_mut" || returns(name) == Returns::Element => (**element).clone(),
         ("push" | "insert" | "push_back" | "send" | "spawn", Ty::Many(element)) => {
             inferred.unify(element, &called(arguments.first()));
             Ty::Unknown
         }
-        ("enumerate", Ty::Many(element)) => Ty::many(Ty::Tuple(vec![Ty::foreign("usize"), (**element).clone()])),
+        ("enumerate", Ty::Many(element)) => {
+            Ty::many(Ty::Tuple(vec![Ty::foreign(Foreign::Literal), (**element).clone()]))
+        }
         ("zip", Ty::Many(element)) => match first() {
             Ty::Many(other) => Ty::many(Ty::Tuple(vec![(**element).clone(), (*other).clone()])),
             _ => Ty::many(Ty::Tuple(vec![(**element).clone(), Ty::Unknown])),
@@ -99,108 +103,9 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
         {
             receiver.clone()
         }
-        (name, text) if text.is_known_text() && !arguments.is_empty() && !IDENTITY.contains(&name) => Ty::Unknown,
+        (name, text) if text.is_known_text() && !arguments.is_empty() && returns(name) != Returns::Receiver => {
+            Ty::Unknown
+        }
         _ => return None,
     })
 }
-
-/// Methods that take one out of many.
-pub(super) const ONE: &[&str] = &[
-    "find",
-    "first",
-    "first_mut",
-    "get",
-    "get_mut",
-    "join_next",
-    "last",
-    "last_mut",
-    "max_by_key",
-    "min_by_key",
-    "next",
-    "nth",
-    "peek",
-    "pop",
-    "pop_back",
-    "pop_front",
-    "recv",
-    "reduce",
-    "remove",
-    "select_next_some",
-    "swap_remove",
-    "try_next",
-    "try_recv",
-];
-
-/// Methods that return what they are called on, as far as it matters.
-pub(super) const IDENTITY: &[&str] = &[
-    "abortable",
-    "as_deref",
-    "as_mut",
-    "as_ref",
-    "as_slice",
-    "backoff",
-    "borrow",
-    "borrow_mut",
-    "boxed",
-    "buffer_unordered",
-    "by_ref",
-    "chain",
-    "cloned",
-    "clone",
-    "collect",
-    "context",
-    "copied",
-    "default_backoff",
-    "deref",
-    "expect",
-    "filter",
-    "get_mut",
-    "in_current_span",
-    "inspect",
-    "inspect_err",
-    "instrument",
-    "into",
-    "into_inner",
-    "into_iter",
-    "into_stream",
-    "iter",
-    "iter_mut",
-    "load",
-    "load_full",
-    "lock",
-    "map_err",
-    "ok",
-    "ok_or",
-    "ok_or_else",
-    "peekable",
-    "read",
-    "rev",
-    "shared",
-    "skip",
-    "stream",
-    "take",
-    "timeout",
-    "to_owned",
-    "to_vec",
-    "try_collect",
-    "try_filter",
-    "try_into",
-    "unwrap",
-    "with_context",
-    "wrap_err",
-    "wrap_err_with",
-    "write",
-    "into_future",
-    "get_ref",
-    "unwrap_unchecked",
-    "try_lock",
-    "subscribe",
-    "retain",
-    "concat",
-    "flatten",
-    "applied_objects",
-    "touched_objects",
-    "reflect",
-    "modify",
-    "predicate_filter",
-];

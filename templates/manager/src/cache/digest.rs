@@ -21,7 +21,10 @@ pub(crate) fn hash(text: &str) -> u64 {
 pub(super) fn of<K: Object>(object: &K) -> Option<u64> {
     let mut value = serde_json::to_value(object).ok()?;
     let fields = value.as_object_mut()?;
-    fields.remove("status");
+    // Of a dynamic kind a listing may lack the first two.
+    for field in ["apiVersion", "kind", "status"] {
+        fields.remove(field);
+    }
     if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in ["generation", "managedFields", "resourceVersion"] {
             metadata.remove(field);
@@ -81,6 +84,7 @@ fn drop_owned(value: &mut Value, owned: &Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::apps::v1::Deployment;
+    use kube::core::DynamicObject;
     use serde_json::json;
 
     use super::*;
@@ -129,6 +133,18 @@ mod tests {
             let after = of(&deployment(&json!({ pointer: value })));
             assert_eq!(after != before, counts, "{pointer}");
         }
+    }
+
+    #[test]
+    fn a_dynamic_object_is_the_same_in_a_listing() {
+        let mut object = json!({ "apiVersion": "v1", "kind": "X", "metadata": { "name": "a" } });
+        let read =
+            |object: &Value| serde_json::from_value::<DynamicObject>(object.clone()).unwrap();
+        let told = of(&read(&object));
+        for field in ["apiVersion", "kind"] {
+            object.as_object_mut().unwrap().remove(field);
+        }
+        assert_eq!(of(&read(&object)), told);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use super::invalid::{self, Reporter};
 use super::selector::Selects;
 use super::{Arrived, Cache, State};
 use crate::caught;
-use crate::object::{self, Object, ObjectKey};
+use crate::object::{self, Kind, Object, ObjectKey};
 
 /// How long a watch that was stopped waits; doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -73,7 +73,7 @@ struct Report {
 
 impl Progress {
     /// What keeps the watch from being complete, for people.
-    pub(crate) fn missing<K: Object>(self, namespace: &str) -> Option<String> {
+    pub(crate) fn missing<K: Object>(self, kind: &Kind<K>, namespace: &str) -> Option<String> {
         let what = match self {
             Self::Synced => return None,
             Self::Listing => "not listed yet",
@@ -81,7 +81,7 @@ impl Progress {
             Self::Forbidden => "forbidden: does a role of the operator allow to list and watch it?",
             Self::Broken => "not watched: the watch panicked, and begins again soon",
         };
-        let (kind, version) = (K::kind(&()), K::api_version(&()));
+        let (kind, version) = (kind.name(), kind.api_version());
         Some(match namespace {
             "" => format!("{kind} ({version}) is {what}"),
             namespace => format!("{kind} ({version}) in {namespace} is {what}"),
@@ -179,7 +179,7 @@ impl<K: Object> Cache<K> {
         let news = self.feed(namespace, |feed| feed.unreadable.add(invalid));
         let news = news.unwrap_or_default();
         if news {
-            invalid::log::<K>(invalid);
+            invalid::log(&self.kind, invalid);
         }
         news
     }
@@ -220,7 +220,7 @@ impl<K: Object> Cache<K> {
                 Err(error) => match refusal(&error) {
                     Some(progress) => return (progress, error.to_string()),
                     None => {
-                        tracing::warn!(kind = %K::kind(&()), namespace, %error, "watch failed, trying again");
+                        tracing::warn!(kind = %self.kind.name(), namespace, %error, "watch failed, trying again");
                     }
                 },
             }
@@ -234,7 +234,7 @@ impl<K: Object> Cache<K> {
             news.notified().await;
             reporter.leadership.held().await;
             while let Some(invalid) = self.unpublished(namespace) {
-                reporter.publish::<K>(invalid).await;
+                reporter.publish(&self.kind, invalid).await;
             }
         }
     }
@@ -269,7 +269,7 @@ pub(crate) fn run<K: Object>(
     cache.write(|state| state.feeds.insert(name.clone(), feed));
     cache.set_progress(&name, Progress::Listing);
     async move {
-        let api = object::api::<Guard<K>>(&client, namespace.as_deref());
+        let api = object::api::<Guard<K>>(&client, namespace.as_deref(), &cache.kind.dynamic);
         let news = Notify::new();
         let mut pause = FIRST_PAUSE;
         let following = async {
@@ -282,7 +282,7 @@ pub(crate) fn run<K: Object>(
                     pause = FIRST_PAUSE;
                 }
                 cache.set_progress(&name, stopped);
-                let why = stopped.missing::<K>(&name).unwrap_or_default();
+                let why = stopped.missing(&cache.kind, &name).unwrap_or_default();
                 if !cache.is_optional() || stopped != Progress::Missing {
                     tracing::error!(error, again_in = ?pause, "{why}");
                 } else if before != Some(stopped) {
@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     fn cache(selector: &str) -> Cache<ConfigMap> {
-        let cache = Cache::new();
+        let cache = Cache::new(Kind::default());
         let config = watcher::Config::default().labels(selector);
         let feed = Feed::new(Selects::of(&config));
         cache.write(|state| state.feeds.insert(String::new(), feed));
@@ -431,7 +431,7 @@ mod tests {
         );
         assert_eq!(cached(&cache), None);
         // In a namespace that nobody watches.
-        let cache = Cache::<ConfigMap>::new();
+        let cache = Cache::<ConfigMap>::new(Kind::default());
         let feed = || Feed::new(Selects::of(&watcher::Config::default()));
         cache.write(|state| state.feeds.insert("here".to_owned(), feed()));
         wrote(&cache, map("one", 8, &json!({})));
@@ -500,7 +500,7 @@ mod tests {
         );
         assert_eq!(told(), None);
 
-        let some = Cache::<ConfigMap>::new();
+        let some = Cache::<ConfigMap>::new(Kind::default());
         assert_eq!(some.overlooks(&key("x"), &labels("a")), None, "no watch");
         let feed = Feed::new(Selects::of(&watcher::Config::default()));
         some.write(|state| state.feeds.insert("here".to_owned(), feed));

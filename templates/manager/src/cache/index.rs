@@ -6,6 +6,8 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use kube::Resource;
+
 use super::Cache;
 use crate::caught;
 use crate::object::{Object, ObjectKey};
@@ -28,7 +30,7 @@ pub(crate) type Follow<K> = Box<dyn Fn(&ObjectKey, Option<&K>) + Send + Sync>;
 ///     by_node.list(node)
 /// }
 /// ```
-pub struct Index<K, V> {
+pub struct Index<K: Resource, V> {
     cache: Arc<Cache<K>>,
     values: Arc<RwLock<Values<V>>>,
 }
@@ -38,7 +40,7 @@ struct Values<V> {
     keys: BTreeMap<V, BTreeSet<ObjectKey>>,
 }
 
-impl<K, V> Clone for Index<K, V> {
+impl<K: Resource, V> Clone for Index<K, V> {
     fn clone(&self) -> Self {
         Self {
             cache: self.cache.clone(),
@@ -54,11 +56,12 @@ impl<K: Object, V: Ord + Clone + Send + Sync + 'static> Index<K, V> {
     ) -> Self {
         let values = Arc::new(RwLock::new(Values::default()));
         let follower = values.clone();
+        let kind = cache.kind.name().into_owned();
         cache.tell_index(Box::new(move |key, object| {
             // It is user code, and the watch must go on.
             let found = caught::call(|| object.into_iter().flat_map(&of).collect());
             let found = found.unwrap_or_else(|panic| {
-                tracing::error!(kind = %K::kind(&()), %key, panic, "an index panicked and does not have the object");
+                tracing::error!(kind, %key, panic, "an index panicked and does not have the object");
                 BTreeSet::new()
             });
             let mut values = follower.write().unwrap_or_else(PoisonError::into_inner);
@@ -128,10 +131,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::object::Kind;
 
     #[test]
     fn an_index_follows_its_cache() {
-        let cache = Arc::new(Cache::<ConfigMap>::new());
+        let cache = Arc::new(Cache::<ConfigMap>::new(Kind::default()));
         let put = |name: &str, version: u64, values: &str| {
             let object = json!({
                 "metadata": { "name": name, "resourceVersion": version.to_string(), "uid": name },

@@ -8,7 +8,7 @@ use kube::runtime::events::{Event, EventType, Recorder};
 
 use super::guard::Invalid;
 use crate::election::leadership::Leadership;
-use crate::object::Object;
+use crate::object::{Kind, Object};
 
 /// The longest note that an event may have, in bytes.
 const LONGEST_NOTE: usize = 1024;
@@ -20,8 +20,8 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    pub(super) async fn publish<K: Object>(&self, invalid: Invalid) {
-        let object = reference::<K>(invalid.metadata);
+    pub(super) async fn publish<K: Object>(&self, kind: &Kind<K>, invalid: Invalid) {
+        let object = reference(kind, invalid.metadata);
         let event = Event {
             type_: EventType::Warning,
             reason: "Unreadable".to_owned(),
@@ -35,9 +35,9 @@ impl Reporter {
     }
 }
 
-pub(super) fn log<K: Object>(invalid: &Invalid) {
+pub(super) fn log<K: Object>(kind: &Kind<K>, invalid: &Invalid) {
     tracing::error!(
-        kind = %K::kind(&()),
+        kind = %kind.name(),
         namespace = invalid.metadata.namespace,
         name = invalid.metadata.name,
         error = invalid.error,
@@ -45,10 +45,10 @@ pub(super) fn log<K: Object>(invalid: &Invalid) {
     );
 }
 
-fn reference<K: Object>(metadata: ObjectMeta) -> ObjectReference {
+fn reference<K: Object>(kind: &Kind<K>, metadata: ObjectMeta) -> ObjectReference {
     ObjectReference {
-        api_version: Some(K::api_version(&()).into_owned()),
-        kind: Some(K::kind(&()).into_owned()),
+        api_version: Some(kind.api_version().into_owned()),
+        kind: Some(kind.name().into_owned()),
         name: metadata.name,
         namespace: metadata.namespace,
         resource_version: metadata.resource_version,

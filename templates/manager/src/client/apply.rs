@@ -5,7 +5,7 @@
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
-use crate::object::Object;
+use crate::object::{Kind, Object};
 
 /// What must be so on the server; otherwise it changes nothing.
 pub(crate) enum Precondition {
@@ -24,10 +24,10 @@ impl Precondition {
 }
 
 /// `object` as server-side apply wants it.
-pub(crate) fn manifest<K: Object>(object: &K) -> serde_json::Result<Value> {
+pub(crate) fn manifest<K: Object>(kind: &Kind<K>, object: &K) -> serde_json::Result<Value> {
     let mut value = serde_json::to_value(object)?;
-    value["apiVersion"] = json!(K::api_version(&()));
-    value["kind"] = json!(K::kind(&()));
+    value["apiVersion"] = json!(kind.api_version());
+    value["kind"] = json!(kind.name());
     Ok(value)
 }
 

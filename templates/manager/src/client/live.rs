@@ -10,7 +10,7 @@ use kube::{Api, ResourceExt};
 use serde::Serialize;
 
 use super::objects::Objects;
-use crate::object::{self, Object, ObjectKey};
+use crate::object::{Object, ObjectKey};
 
 impl<K: Object> Objects<K> {
     /// kube's `Api` for the objects of a namespace, or of all: for what has no method of its own here, such as subresources.
@@ -32,7 +32,7 @@ impl<K: Object> Objects<K> {
     /// }
     /// ```
     pub fn api<'a>(&self, namespace: impl Into<Option<&'a str>>) -> Api<K> {
-        object::api(&self.client, namespace.into())
+        self.cache.kind.api(&self.client, namespace.into())
     }
 
     /// As [`Objects::get`], from the server: for what must not be decided by a cache that may be behind, or that is not in

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::core::object::HasStatus;
-use kube::core::{Selector, SelectorExt, Status};
+use kube::core::{DynamicResourceScope, Request, Selector, SelectorExt, Status};
+use kube::discovery::Scope;
 use kube::runtime::events::{Event, EventType, Recorder};
-use kube::{Client, ResourceExt};
+use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ use super::apply::{self, Precondition};
 use super::{takeover, visit};
 use crate::cache::index::Index;
 use crate::cache::{Cache, digest};
-use crate::object::{self, Object, ObjectKey};
+use crate::object::{self, Kind, Object, ObjectKey};
 
 /// When to look again at an object of which the watch has not told the newest version yet.
 const OUTDATED: Duration = Duration::from_millis(100);
@@ -55,14 +56,14 @@ const TRIES: u32 = 5;
 /// assert!(maps.get("default", "sample").is_some());
 /// # });
 /// ```
-pub struct Objects<K> {
+pub struct Objects<K: Resource> {
     pub(super) client: Client,
     recorder: Option<Recorder>,
     status_pause: Option<Duration>,
     pub(crate) cache: Arc<Cache<K>>,
 }
 
-impl<K> Clone for Objects<K> {
+impl<K: Resource> Clone for Objects<K> {
     fn clone(&self) -> Self {
         Self {
             client: self.client.clone(),
@@ -190,12 +191,41 @@ impl<K: Object> Objects<K> {
     /// assert!(maps.list("default").is_empty());
     /// # });
     /// ```
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: Client) -> Self
+    where
+        K: Object<DynamicType: Default>,
+    {
+        Self::of(client, Kind::default())
+    }
+
+    /// As [`Objects::new`], for a kind that is a value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use kube::Client;
+    /// use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+    /// use kube::discovery::Scope;
+    /// use manager::Objects;
+    ///
+    /// fn issuers(client: Client) -> Objects<DynamicObject> {
+    ///     let issuer = GroupVersionKind::gvk("cert-manager.io", "v1", "Issuer");
+    ///     Objects::new_with(client, &ApiResource::from_gvk(&issuer), &Scope::Namespaced)
+    /// }
+    /// ```
+    pub fn new_with(client: Client, dynamic: &K::DynamicType, scope: &Scope) -> Self
+    where
+        K: Object<Scope = DynamicResourceScope>,
+    {
+        Self::of(client, Kind::new(dynamic, scope))
+    }
+
+    pub(crate) fn of(client: Client, kind: Kind<K>) -> Self {
         Self {
             client,
             recorder: None,
             status_pause: None,
-            cache: Arc::new(Cache::new()),
+            cache: Arc::new(Cache::new(kind)),
         }
     }
 
@@ -475,7 +505,7 @@ impl<K: Object> Objects<K> {
     pub async fn apply(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
         visit::check_owner(desired)?;
         let key = ObjectKey::of(desired);
-        let manifest = apply::manifest(desired).map_err(kube::Error::SerdeError)?;
+        let manifest = self.manifest(desired)?;
         let hashes = (
             digest::hash(field_manager),
             digest::hash(&manifest.to_string()),
@@ -503,10 +533,12 @@ impl<K: Object> Objects<K> {
                     // It exists, and the watch has not told of it: yet, or because of its labels.
                     let found = self.find(&key).await?.ok_or(kube::Error::Api(status))?;
                     let was_applied = object::was_applied(&found, field_manager);
-                    object::check_controller(desired, &found, was_applied)?;
+                    self.cache
+                        .kind
+                        .check_controller(desired, &found, was_applied)?;
                     if self.cache.tells_of(&key, desired.labels()) {
                         self.cache.find(found);
-                        return Err(unread::<K>(&key));
+                        return Err(self.unread(&key));
                     }
                     let sent = send(Precondition::same_as(&found)).await?;
                     (Some(Arc::new(found)), sent)
@@ -570,13 +602,17 @@ impl<K: Object> Objects<K> {
             self.check_owner(desired, &object, field_manager).await?;
             return Ok(there(object));
         }
-        let api = object::api::<K>(&self.client, key.namespace.as_deref());
+        let api = self.api(key.namespace.as_deref());
         let params = PostParams {
             field_manager: Some(field_manager.to_owned()),
             ..PostParams::default()
         };
         let ticket = self.cache.ticket(key.namespace.as_deref());
-        let made = match api.create(&params, desired).await {
+        // What it is has to be said, which a dynamic object may not do.
+        let body = self.manifest(desired)?.to_string().into_bytes();
+        let request = Request::new(api.resource_url()).create(&params, body);
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        let made = match self.client.request::<K>(request).await {
             Ok(answer) => Applied {
                 object: self.cache.wrote(self.cache.arrived(answer), &ticket),
                 change: Change::Created,
@@ -584,7 +620,9 @@ impl<K: Object> Objects<K> {
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 let found = self.find(&key).await?.ok_or(kube::Error::Api(status))?;
                 let was_made = object::was_applied(&found, field_manager);
-                object::check_controller(desired, &found, was_made)?;
+                self.cache
+                    .kind
+                    .check_controller(desired, &found, was_made)?;
                 there(Arc::new(found))
             }
             Err(error) => return Err(error),
@@ -593,11 +631,24 @@ impl<K: Object> Objects<K> {
         Ok(made)
     }
 
+    fn manifest(&self, object: &K) -> kube::Result<Value> {
+        apply::manifest(&self.cache.kind, object).map_err(kube::Error::SerdeError)
+    }
+
+    /// What is desired was made without knowing the object: who looks again can read it.
+    fn unread(&self, key: &ObjectKey) -> kube::Error {
+        let kind = self.cache.kind.name();
+        let message =
+            format!("{kind} {key} exists and was not known here: nothing was written, look again");
+        let status = Status::failure(&message, "Conflict").with_code(409);
+        kube::Error::Api(Box::new(status))
+    }
+
     /// What no watch tells of is asked for at each reconcile: a mistake that nobody would see.
     fn warn_of(&self, key: &ObjectKey, object: &K) {
         if let Some(why) = self.cache.overlooks(key, object.labels()) {
             tracing::warn!(
-                kind = %K::kind(&()),
+                kind = %self.cache.kind.name(),
                 %key,
                 why,
                 "an object that is written here is not watched, which costs requests at every reconcile"
@@ -623,7 +674,9 @@ impl<K: Object> Objects<K> {
                 was_applied = found.is_some_and(|found| object::was_applied(&found, field_manager));
             }
         }
-        object::check_controller(desired, cached.as_ref(), was_applied)
+        self.cache
+            .kind
+            .check_controller(desired, cached.as_ref(), was_applied)
     }
 
     /// Takes the fields over from whoever has them; and elements of lists, where those of others are in the way.
@@ -687,7 +740,7 @@ impl<K: Object> Objects<K> {
             }
             let elements = takeover.elements.join(", ");
             tracing::warn!(
-                kind = %K::kind(&()),
+                kind = %self.cache.kind.name(),
                 %key,
                 elements,
                 refused = refused.message,
@@ -713,14 +766,17 @@ impl<K: Object> Objects<K> {
             action: "Apply".to_owned(),
             secondary: None,
         };
-        if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
+        if let Err(error) = recorder
+            .publish(&event, &object.object_ref(&self.cache.kind.dynamic))
+            .await
+        {
             tracing::warn!(%error, "can't publish an event");
         }
     }
 
     /// Asks the server; a list needs no other permission than the watch has.
     async fn find(&self, key: &ObjectKey) -> kube::Result<Option<K>> {
-        let api = object::api::<K>(&self.client, key.namespace.as_deref());
+        let api = self.api(key.namespace.as_deref());
         let by_name = ListParams::default().fields(&format!("metadata.name={}", key.name));
         Ok(api.list(&by_name).await?.items.into_iter().next())
     }
@@ -730,6 +786,8 @@ impl<K: Object> Objects<K> {
     /// It is written for the version of `object`, because a status is what somebody saw. Where that is no longer the
     /// newest, within a reconcile, nothing is written and the reconcile is done again; elsewhere the error is of reason
     /// `Conflict`. So use the object that [`Objects::add_finalizer`] returns.
+    ///
+    /// A `DynamicObject` has no type for its status; `patch_status` of [`Objects::api`] writes it.
     ///
     /// # Examples
     ///
@@ -778,8 +836,8 @@ impl<K: Object> Objects<K> {
         }
         // The UID keeps it from a successor of the same name.
         let manifest = json!({
-            "apiVersion": K::api_version(&()),
-            "kind": K::kind(&()),
+            "apiVersion": self.cache.kind.api_version(),
+            "kind": self.cache.kind.name(),
             "metadata": { "uid": object.uid(), "resourceVersion": object.resource_version() },
             "status": status,
         });
@@ -892,7 +950,7 @@ impl<K: Object> Objects<K> {
         params: &PatchParams,
         patch: &Patch<P>,
     ) -> kube::Result<Answer<K>> {
-        let api = object::api::<K>(&self.client, key.namespace.as_deref());
+        let api = self.api(key.namespace.as_deref());
         let ticket = self.cache.ticket(key.namespace.as_deref());
         let answer = match subresource {
             Some(subresource) => {
@@ -905,15 +963,6 @@ impl<K: Object> Objects<K> {
         let digest = arrived.digest;
         Ok((self.cache.wrote(arrived, &ticket), digest))
     }
-}
-
-/// What is desired was made without knowing the object: who looks again can read it.
-fn unread<K: Object>(key: &ObjectKey) -> kube::Error {
-    let kind = K::kind(&());
-    let message =
-        format!("{kind} {key} exists and was not known here: nothing was written, look again");
-    let status = Status::failure(&message, "Conflict").with_code(409);
-    kube::Error::Api(Box::new(status))
 }
 
 /// An object as the server answered, and its digest.

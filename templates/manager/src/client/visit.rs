@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::ResourceExt;
 use kube::core::Status;
 
-use crate::object::{Object, ObjectKey};
+use crate::object::{Kind, Object, ObjectKey};
 
 /// A reconcile that is running.
 struct Visit {
@@ -23,12 +23,13 @@ tokio::task_local! {
 
 /// Runs the reconcile of an object, which can be asked to come back by whoever puts something off in it.
 pub(crate) async fn during<K: Object, T>(
+    kind: &Kind<K>,
     object: &K,
     again: impl Fn(Duration) + Send + Sync + 'static,
     reconcile: impl Future<Output = T>,
 ) -> T {
     let visit = Visit {
-        kind: K::kind(&()).into_owned(),
+        kind: kind.name().into_owned(),
         key: ObjectKey::of(object),
         uid: object.uid(),
         again: Box::new(again),
@@ -85,9 +86,9 @@ mod tests {
         let log = asked.clone();
         let second = Duration::from_secs(1);
         let map = ConfigMap::default();
-        let put_off = during(&map, move |after| log.lock().unwrap().push(after), async {
-            again(second)
-        });
+        let kind = Kind::default();
+        let push = move |after| log.lock().unwrap().push(after);
+        let put_off = during(&kind, &map, push, async { again(second) });
         assert!(put_off.await);
         assert!(!again(second));
         assert_eq!(*asked.lock().unwrap(), [second]);
@@ -99,8 +100,9 @@ mod tests {
         serde_json::from_value(json!({ "metadata": metadata })).unwrap()
     }
 
-    async fn refused(owner: &impl Object, owned: &ConfigMap) -> Option<String> {
-        let checked = during(owner, |_| {}, async { check_owner(owned) }).await;
+    async fn refused<K: Object<DynamicType = ()>>(owner: &K, owned: &ConfigMap) -> Option<String> {
+        let kind = Kind::default();
+        let checked = during(&kind, owner, |_| {}, async { check_owner(owned) }).await;
         checked.err().map(|error| error.to_string())
     }
 

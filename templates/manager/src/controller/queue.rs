@@ -23,20 +23,18 @@ pub(crate) struct Queue {
     changed: Notify,
 }
 
-/// Why an object is in the queue.
+/// How soon an object is taken: those of low priority when no other waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// Something has changed, or its time has come.
-    Change,
-    /// It was there when the watch began: whatever changes overtakes it.
-    Listing,
+pub(crate) enum Priority {
+    Normal,
+    Low,
 }
 
 #[derive(Default)]
 struct State {
-    ready: VecDeque<ObjectKey>,
-    /// What was listed, in the order of the listing; and what has changed since, which has its place in `ready`.
-    listed: VecDeque<ObjectKey>,
+    normal: VecDeque<ObjectKey>,
+    /// In the order of their coming; and what has become [`Priority::Normal`] since, which has its place in `normal`.
+    low: VecDeque<ObjectKey>,
     /// What these hold, and what came again while it was worked on.
     waiting: BTreeMap<ObjectKey, Waiting>,
     /// Since when.
@@ -51,7 +49,7 @@ struct State {
 #[derive(Clone, Copy)]
 struct Waiting {
     since: Instant,
-    cause: Cause,
+    priority: Priority,
 }
 
 impl Queue {
@@ -62,8 +60,8 @@ impl Queue {
     }
 
     /// Now, or as soon as the current work on it has ended.
-    pub(crate) fn add(&self, key: ObjectKey, cause: Cause) {
-        self.change(|state| state.add(key, cause));
+    pub(crate) fn add(&self, key: ObjectKey, priority: Priority) {
+        self.change(|state| state.add(key, priority));
     }
 
     /// After this time, unless it is wanted earlier.
@@ -146,34 +144,35 @@ impl Queue {
 }
 
 impl State {
-    fn add(&mut self, key: ObjectKey, cause: Cause) {
+    fn add(&mut self, key: ObjectKey, priority: Priority) {
         self.unplan(&key);
         let before = self.waiting.get(&key).copied();
-        if before.is_some_and(|before| cause == Cause::Listing || before.cause == cause) {
+        if before.is_some_and(|before| priority == Priority::Low || before.priority == priority) {
             return;
         }
         let since = before.map_or_else(Instant::now, |before| before.since);
-        self.waiting.insert(key.clone(), Waiting { since, cause });
+        self.waiting
+            .insert(key.clone(), Waiting { since, priority });
         if before.is_none() {
             self.metrics.adds.inc();
         }
         if !self.working.contains_key(&key) {
-            self.line(cause).push_back(key);
+            self.line(priority).push_back(key);
         }
     }
 
-    fn line(&mut self, cause: Cause) -> &mut VecDeque<ObjectKey> {
-        match cause {
-            Cause::Change => &mut self.ready,
-            Cause::Listing => &mut self.listed,
+    fn line(&mut self, priority: Priority) -> &mut VecDeque<ObjectKey> {
+        match priority {
+            Priority::Normal => &mut self.normal,
+            Priority::Low => &mut self.low,
         }
     }
 
-    fn next_listed(&mut self) -> Option<ObjectKey> {
-        while let Some(key) = self.listed.pop_front() {
+    fn next_low(&mut self) -> Option<ObjectKey> {
+        while let Some(key) = self.low.pop_front() {
             let waiting = self.waiting.get(&key);
-            let listed = waiting.is_some_and(|waiting| waiting.cause == Cause::Listing);
-            if listed && !self.working.contains_key(&key) {
+            let low = waiting.is_some_and(|waiting| waiting.priority == Priority::Low);
+            if low && !self.working.contains_key(&key) {
                 return Some(key);
             }
         }
@@ -203,9 +202,9 @@ impl State {
         while let Some((due, key)) = self.schedule.first()
             && *due <= now
         {
-            self.add(key.clone(), Cause::Change);
+            self.add(key.clone(), Priority::Normal);
         }
-        let key = self.ready.pop_front().or_else(|| self.next_listed());
+        let key = self.normal.pop_front().or_else(|| self.next_low());
         if let Some(key) = &key {
             if let Some(waiting) = self.waiting.remove(key) {
                 let waited = now.duration_since(waiting.since);
@@ -221,7 +220,7 @@ impl State {
             let worked = since.elapsed();
             self.metrics.worked.observe(worked.as_secs_f64());
             if let Some(waiting) = self.waiting.get(key) {
-                self.line(waiting.cause).push_back(key.clone());
+                self.line(waiting.priority).push_back(key.clone());
             }
         }
     }
@@ -265,12 +264,12 @@ mod tests {
     async fn an_object_is_worked_on_once_and_never_twice_at_a_time() {
         let queue = Queue::default();
         for name in ["a", "b", "a"] {
-            queue.add(key(name), Cause::Change);
+            queue.add(key(name), Priority::Normal);
         }
         assert_eq!(queue.next().await, key("a"));
-        queue.add(key("a"), Cause::Change);
+        queue.add(key("a"), Priority::Normal);
         assert_eq!(queue.next().await, key("b"));
-        queue.add(key("c"), Cause::Change);
+        queue.add(key("c"), Priority::Normal);
         assert_eq!(queue.next().await, key("c"), "`a` is still being worked on");
         queue.done(&key("a"));
         assert_eq!(queue.next().await, key("a"));
@@ -302,7 +301,7 @@ mod tests {
         state.plan(key("a"), at(5));
         state.plan(key("a"), at(7));
         assert_eq!(state.take(at(4)), (None, Some(at(5))));
-        state.add(key("a"), Cause::Change);
+        state.add(key("a"), Priority::Normal);
         assert_eq!(state.take(at(4)), (Some(key("a")), None));
         state.plan(key("a"), at(5));
         assert_eq!(state.take(at(5)), (None, None), "still being worked on");
@@ -311,26 +310,26 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_overtakes_what_was_listed() {
+    fn normal_priority_overtakes_low() {
         let mut state = State::default();
         let now = Instant::now();
         let next = |state: &mut State| state.take(now).0.map(|key| key.name);
         for name in ["a", "b", "c", "d"] {
-            state.add(key(name), Cause::Listing);
+            state.add(key(name), Priority::Low);
         }
-        state.add(key("c"), Cause::Change);
-        state.add(key("c"), Cause::Listing);
-        state.add(key("x"), Cause::Change);
+        state.add(key("c"), Priority::Normal);
+        state.add(key("c"), Priority::Low);
+        state.add(key("x"), Priority::Normal);
         let mut taken = Vec::from_iter((0..3).map_while(|_| next(&mut state)));
         // It comes again, from both sides, while it is being worked on.
-        state.add(key("c"), Cause::Listing);
-        state.add(key("a"), Cause::Listing);
-        state.add(key("a"), Cause::Change);
+        state.add(key("c"), Priority::Low);
+        state.add(key("a"), Priority::Low);
+        state.add(key("a"), Priority::Normal);
         state.done(&key("c"));
         state.done(&key("a"));
         taken.extend((0..9).map_while(|_| next(&mut state)));
         assert_eq!(taken, ["c", "x", "a", "a", "b", "c", "d"]);
-        assert!(state.listed.is_empty() && state.waiting.is_empty());
+        assert!(state.low.is_empty() && state.waiting.is_empty());
     }
 
     #[test]
@@ -367,8 +366,8 @@ mod tests {
                 let some = key(dice(5));
                 match dice(6) {
                     0 => {
-                        let causes = [Cause::Change, Cause::Listing];
-                        state.add(some.clone(), causes[usize::from(dice(2) == 0)]);
+                        let priorities = [Priority::Normal, Priority::Low];
+                        state.add(some.clone(), priorities[usize::from(dice(2) == 0)]);
                         wanted.insert(some, now);
                     }
                     1 => {
@@ -416,7 +415,7 @@ mod tests {
             tokio::spawn(async move {
                 for change in 1..=CHANGES {
                     newest[object].store(change, Ordering::SeqCst);
-                    queue.add(key(object), Cause::Change);
+                    queue.add(key(object), Priority::Normal);
                     if change % 7 == object {
                         tokio::task::yield_now().await;
                     }

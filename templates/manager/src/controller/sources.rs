@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use futures::{FutureExt, Stream, StreamExt};
 
-use super::queue::Cause;
-use super::{Controller, cause};
+use super::Controller;
+use super::queue::Priority;
+use crate::cache::Seen;
 use crate::caught;
 use crate::client::objects::Objects;
 use crate::object::{Object, ObjectKey};
@@ -36,7 +37,10 @@ impl<K: Object> Controller<'_, K> {
         objects: &Objects<C>,
         predicate: impl Fn(Option<&C>, &C) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.watches_when(objects, predicate, |owned| ObjectKey::owner_of::<K>(owned))
+        let owners = self.objects.clone();
+        self.watches_when(objects, predicate, move |owned| {
+            owners.cache.kind.owner_of(owned)
+        })
     }
 
     /// As [`Controller::watches`], for changes of which `predicate` is true: the state before, none if it is new to us, and the
@@ -64,6 +68,7 @@ impl<K: Object> Controller<'_, K> {
         map: impl Fn(&C) -> Keys + Send + Sync + 'static,
     ) -> Self {
         let queue = self.queue.clone();
+        let kind = objects.cache.kind.name().into_owned();
         objects.cache.listen(move |key, seen| {
             let wanted = |now| caught::call(|| predicate(seen.before, now));
             // What a predicate can't tell is looked at.
@@ -75,12 +80,14 @@ impl<K: Object> Controller<'_, K> {
             // What one state says holds although the other is too much for `map`.
             let keys = keys.filter_map(|keys| {
                 keys.inspect_err(|panic| {
-                    tracing::error!(kind = %C::kind(&()), %key, panic, "a map panicked: nobody looks at the change");
+                    tracing::error!(kind, %key, panic, "a map panicked: nobody looks at the change");
                 })
                 .ok()
             });
+            let low = seen.known || is_progress(seen);
+            let priority = if low { Priority::Low } else { Priority::Normal };
             for key in keys.flatten().collect::<BTreeSet<_>>() {
-                queue.add(key, cause(seen));
+                queue.add(key, priority);
             }
         });
         self.synced.push(objects.cache.synced().boxed());
@@ -105,7 +112,7 @@ impl<K: Object> Controller<'_, K> {
         let (queue, name) = (self.queue.clone(), self.name.clone());
         let source = async move {
             let told = keys.for_each(|key| {
-                queue.add(key, Cause::Change);
+                queue.add(key, Priority::Normal);
                 std::future::ready(())
             });
             if let Err(panic) = caught::run(told).await {
@@ -136,5 +143,61 @@ impl<K: Object> Controller<'_, K> {
     pub fn runs(mut self, runs: Runs) -> Self {
         self.leadership = runs.under(&self.controllers.leadership);
         self
+    }
+}
+
+/// Whether only the status or the metadata has changed: what its controller makes of the object, step by step.
+fn is_progress<K: Object>(seen: &Seen<'_, K>) -> bool {
+    let (Some(before), Some(after)) = (seen.before, seen.after) else {
+        return false;
+    };
+    let (before, after) = (before.meta(), after.meta());
+    after.generation.is_some()
+        && before.generation == after.generation
+        && before.deletion_timestamp == after.deletion_timestamp
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::Deployment;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn progress<K: Object + DeserializeOwned>(before: Value, after: Value) -> bool {
+        let [before, after] = [before, after].map(|metadata| {
+            let object = json!({ "metadata": metadata });
+            serde_json::from_value::<K>(object).expect("an object")
+        });
+        let (before, after) = (Some(&before), Some(&after));
+        is_progress(&Seen {
+            before,
+            after,
+            known: false,
+        })
+    }
+
+    #[test]
+    fn progress_is_what_leaves_the_spec_as_it_is() {
+        let before = json!({ "generation": 1, "resourceVersion": "1" });
+        for (after, is) in [
+            (json!({ "generation": 1, "resourceVersion": "2" }), true),
+            (json!({ "generation": 2, "resourceVersion": "2" }), false),
+            (
+                json!({ "generation": 1, "deletionTimestamp": "2026-01-01T00:00:00Z" }),
+                false,
+            ),
+        ] {
+            assert_eq!(
+                progress::<Deployment>(before.clone(), after.clone()),
+                is,
+                "{after}"
+            );
+        }
+        // The server does not count the generations of this kind.
+        let [before, after] = ["1", "2"].map(|version| json!({ "resourceVersion": version }));
+        assert!(!progress::<ConfigMap>(before, after));
     }
 }

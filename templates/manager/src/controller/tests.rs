@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use prometheus_client::registry::Registry;
 
-use super::queue::{Cause, Queue};
+use super::queue::{Priority, Queue};
 use crate::metrics::{self, Metrics, Outcome};
 use crate::object::ObjectKey;
 
@@ -38,9 +38,9 @@ async fn page() -> String {
         namespace: Some("default".into()),
         name: name.into(),
     };
-    queue.add(key("a"), Cause::Change);
-    queue.add(key("b"), Cause::Change);
-    queue.add(key("b"), Cause::Change);
+    queue.add(key("a"), Priority::Normal);
+    queue.add(key("b"), Priority::Normal);
+    queue.add(key("b"), Priority::Normal);
     tokio::time::advance(Duration::from_millis(2)).await;
     let first = queue.next().await;
     controller.started();
@@ -51,7 +51,7 @@ async fn page() -> String {
     queue.next().await;
     controller.started();
     tokio::time::advance(Duration::from_millis(3)).await;
-    queue.add(key("c"), Cause::Listing);
+    queue.add(key("c"), Priority::Low);
     metrics.set_leader("0123abcd.example.com", true);
     metrics.requested("10.0.0.1:443", "GET", "200");
     metrics.requested("10.0.0.1:443", "GET", "200");

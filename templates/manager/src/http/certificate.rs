@@ -5,14 +5,19 @@
 use std::io::{Error, ErrorKind, Result};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+#[cfg(feature = "webhook")]
+use prometheus_client::metrics::gauge::Gauge;
 use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+#[cfg(feature = "webhook")]
+use super::validity;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -27,11 +32,19 @@ pub(crate) struct Certificate {
 struct State {
     source: Source,
     config: Arc<ServerConfig>,
+    /// When the certificate ends, in seconds since 1970; 0 when nobody wants to know.
+    #[cfg(feature = "webhook")]
+    end: i64,
+    #[cfg(feature = "webhook")]
+    shown: Gauge,
 }
 
 enum Source {
     /// Signed by itself: it hides what is said, and clients can't tell who says it.
     Own { in_use: Range<SystemTime> },
+    /// By somebody in this process, who also renews it.
+    #[cfg(feature = "webhook")]
+    Kept,
     /// A Secret that is mounted, most likely.
     Files {
         certificate: PathBuf,
@@ -56,24 +69,65 @@ impl Certificate {
             key,
             seen: Some(pair),
         };
-        Ok(Self::new(source, config))
+        let certificate = Self::new(source, config);
+        #[cfg(feature = "webhook")]
+        certificate.lock().read_end();
+        Ok(certificate)
+    }
+
+    /// Until it is replaced. `end` is when the certificate ends, in seconds since 1970.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn kept(config: Arc<ServerConfig>, end: i64) -> Self {
+        let certificate = Self::new(Source::Kept, config);
+        certificate.lock().end = end;
+        certificate
+    }
+
+    /// Shows when the certificate ends, in seconds since 1970, from now on.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn show_end(&self, gauge: Gauge) {
+        let mut state = self.lock();
+        gauge.set(state.end);
+        state.shown = gauge;
+    }
+
+    /// For the clients from now on.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn replace(&self, config: Arc<ServerConfig>, end: i64) {
+        let mut state = self.lock();
+        state.config = config;
+        state.end = end;
+        state.shown.set(end);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn new(source: Source, config: Arc<ServerConfig>) -> Self {
         Self {
-            state: Mutex::new(State { source, config }),
+            state: Mutex::new(State {
+                source,
+                config,
+                #[cfg(feature = "webhook")]
+                end: 0,
+                #[cfg(feature = "webhook")]
+                shown: Gauge::default(),
+            }),
         }
     }
 
     /// What to meet a client with. Reads the files, if there are any: a new pair counts from the next client on, and
     /// instead of a bad pair the one before stays. May block.
     pub(crate) fn current(&self, now: SystemTime) -> Arc<ServerConfig> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
         match state.renewed(now) {
             Ok(None) => {}
             Ok(Some(config)) => {
                 tracing::info!("the certificate is a new one");
                 state.config = config;
+                #[cfg(feature = "webhook")]
+                state.read_end();
             }
             Err(error) => {
                 tracing::error!(%error, "the certificate can't be renewed, the old one stays")
@@ -84,9 +138,24 @@ impl Certificate {
 }
 
 impl State {
+    /// Of a certificate in a file.
+    #[cfg(feature = "webhook")]
+    fn read_end(&mut self) {
+        if let Source::Files {
+            seen: Some([chain, _]),
+            ..
+        } = &self.source
+        {
+            self.end = validity::end(chain).unwrap_or_default();
+            self.shown.set(self.end);
+        }
+    }
+
     /// A new certificate, if it is time for it. The same failure is returned once.
     fn renewed(&mut self, now: SystemTime) -> Result<Option<Arc<ServerConfig>>> {
         match &mut self.source {
+            #[cfg(feature = "webhook")]
+            Source::Kept => Ok(None),
             Source::Own { in_use } if in_use.contains(&now) => Ok(None),
             Source::Own { in_use } => {
                 let (config, until) = own(now)?;
@@ -153,6 +222,14 @@ fn given(
 /// An error that names the file.
 fn of(path: &Path, kind: ErrorKind, error: &dyn std::error::Error) -> Error {
     Error::new(kind, format!("{}: {error}", path.display()))
+}
+
+/// Of a certificate with its authorities, and its key.
+#[cfg(feature = "webhook")]
+pub(crate) fn from_pem(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>> {
+    let chain = CertificateDer::pem_slice_iter(chain).collect::<std::result::Result<_, _>>();
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(Error::other)?;
+    config(chain.map_err(Error::other)?, key)
 }
 
 fn config(

@@ -16,8 +16,9 @@ use prometheus_client::registry::Registry;
 use super::address::BindAddress;
 use super::authorization::Authorization;
 use super::certificate::Certificate;
-use super::server::{self, Answer};
+use super::server::{self, Answer, Requests};
 use crate::metrics;
+use crate::signal::Shutdown;
 
 const PATH: &str = "/metrics";
 
@@ -62,6 +63,9 @@ impl Endpoint<'_> {
         };
         let address = listener.local_addr()?;
         tracing::info!(%address, secure, "Serving metrics server");
-        Ok(Some(server::serve(listener, certificate, answer).boxed()))
+        let certificate = certificate.map(Arc::new);
+        let never = Shutdown::default();
+        let serve = server::serve(listener, certificate, Requests::One, never, answer);
+        Ok(Some(serve.boxed()))
     }
 }

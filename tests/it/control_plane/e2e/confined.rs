@@ -62,13 +62,13 @@ fn a_confined_operator_works_in_its_namespaces_and_asks_for_nothing_elsewhere() 
         admin.wait_for("the status", &["-n", namespace, "memcached", "cache"], |memcached| {
             memcached["status"]["replicas"] == 1
         });
-        admin.wait_for("the event", &["-n", namespace, "events.events.k8s.io"], |events| {
-            events["items"].as_array().is_some_and(|events| events.iter().any(|event| event["reason"] == "Created"))
-        });
     }
     for namespace in ["one", "two"] {
         admin.run(&["delete", "memcached", "-n", namespace, "cache", "--wait=false"]);
         admin.wait_gone(&["-n", namespace, "memcached", "cache"]);
+        admin.wait_for("the event", &["-n", namespace, "events.events.k8s.io"], |events| {
+            events["items"].as_array().is_some_and(|events| events.iter().any(|event| event["reason"] == "Deleting"))
+        });
     }
     assert_eq!(operator.terminate(), Some(0));
     let ignored = admin.get(&["-n", "other", "memcached", "cache"]).unwrap();

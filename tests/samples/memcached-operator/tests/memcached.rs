@@ -25,7 +25,6 @@ async fn a_new_object_gets_all_it_needs_and_then_peace() {
         format!("PATCH {OBJECT}"),
         format!("PATCH {SERVICE}"),
         format!("PATCH {DEPLOYMENT}"),
-        format!("POST {EVENTS}"),
         format!("PATCH {OBJECT}/status"),
     ];
     assert_eq!(written, expected);

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! The controllers, and the error that their reconcile functions share.
 
 use manager::Failure;

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! Runs the operator until SIGTERM or Ctrl-C.
 
 use std::process::ExitCode;

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! Reconciles against an API server that is a map of JSON objects.
 
 mod mock;

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! The CRDs in `config/crd/bases` are those that the compiler derives from the types.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,7 +9,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::events::{self, EventType, Recorder};
 use kube::runtime::{finalizer, watcher};
 use kube::{Resource, ResourceExt};
-use manager::{Action, Change, Failure, Manager, Objects, StatusChange, condition};
+use manager::{Action, Failure, Manager, Objects, StatusChange, condition};
 
 use crate::api::v1alpha1::memcached::{Memcached, MemcachedStatus};
 use crate::controller::{Error, Result};
@@ -113,10 +113,6 @@ async fn converge(object: &Memcached, context: &Context) -> Result<MemcachedStat
     let deployment = desired::deployment(object, &context.image);
     let applied = context.deployments.apply(&deployment, FIELD_MANAGER).await;
     let deployment = applied.map_err(Error::during("apply the Deployment"))?;
-    if deployment.change == Change::Created {
-        let note = format!("Created Deployment {}", deployment.object.name_any());
-        publish(object, context, EventType::Normal, "Created", note).await;
-    }
 
     let pods = context.pods.list(object.meta().namespace.as_deref());
     let selector = desired::selector(object);

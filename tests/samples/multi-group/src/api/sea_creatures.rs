@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! The versions of sea-creatures.example.org.
 
 pub mod v1alpha1;

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! An API server that is a map of JSON objects, for tests of what a controller asks of it.
 //!
 //! It answers GET, POST, PATCH and DELETE, and refuses what was meant for another version of an object. It knows no

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! The kinds of ship.example.org/v1.
 
 pub mod frigate;

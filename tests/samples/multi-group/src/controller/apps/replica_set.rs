@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! Acts on every ReplicaSet.
 
 use std::sync::Arc;

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! Brings the cluster to the state that every HumpbackWhaleMigrationObservation asks for.
 
 use std::sync::Arc;

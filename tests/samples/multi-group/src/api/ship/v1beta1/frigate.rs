@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! The kind `Frigate`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! From an object to those that it needs. Nothing here talks to a server.
 
 use std::collections::BTreeMap;

@@ -1,3 +1,6 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
 //! From what is in the cluster to the status. Nothing here talks to a server.
 
 use manager::condition::{self, Observed};

@@ -1,0 +1,109 @@
+//! Which types of a package are custom resources.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use quote::ToTokens;
+use syn::Item;
+use syn::spanned::Spanned as _;
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::k8s;
+use crate::source::{ItemRef, SourceTree};
+
+use super::hidden::{Hidden, LIST};
+use super::items::{Derive, attributes, derives};
+
+pub(super) const DERIVE: &str = "kube::CustomResource";
+
+/// A type that derives `CustomResource`, before anything else about it is read.
+#[derive(Debug)]
+pub struct Declared {
+    /// The spec.
+    pub item: ItemRef,
+    /// Why the derive may be another one of this name.
+    pub doubt: Option<Diagnostic>,
+}
+
+/// Every type of the package that derives `CustomResource`, in the order of the source; and where there may be more.
+pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
+    let mut declared = Vec::new();
+    let mut diagnostics = Diagnostics::default();
+    let mut seen = BTreeMap::new();
+    let hidden = Hidden::new(tree);
+    diagnostics.extend(hidden.unlinked().into_iter().collect());
+    for item in tree.declarations() {
+        let module = tree.module(item);
+        if !matches!(tree.item(item), Item::Struct(_) | Item::Enum(_) | Item::Union(_)) {
+            diagnostics.extend(hidden.behind(module, tree.item(item)).into_iter().collect());
+            continue;
+        }
+        for attribute in attributes(tree.item(item)) {
+            if attribute.path().is_ident("cfg_attr") && hidden.is_named(attribute.meta.to_token_stream()) {
+                let message =
+                    "whether `CustomResource` is derived depends on a `cfg` that only the compiler can decide";
+                let origin = tree.origin(module, attribute.span());
+                diagnostics.push(Diagnostic::new(Code::UnknownCfg, message).at(origin).help(LIST));
+            }
+        }
+        let found = derives(tree, module, attributes(tree.item(item)));
+        if found.iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == DERIVE)) {
+            let origin = tree.origin(module, tree.item(item).span());
+            // A file that two targets include declares its types once, but one that is two modules of a target twice.
+            let root = tree.root(module);
+            if *seen.entry((origin.path, origin.range.start)).or_insert(root) == root {
+                declared.push(Declared { item, doubt: None });
+            }
+            diagnostics.extend(hidden.inside(module, tree.item(item)).into_iter().collect());
+            continue;
+        }
+        let behind = hidden.behind(module, tree.item(item));
+        let kube = attributes(tree.item(item)).iter().find(|attribute| attribute.path().is_ident("kube"));
+        // A crate may have the derive under another name.
+        let renamed = found.iter().find_map(|(_, derive)| match derive {
+            Derive::Resolved(path) if !is_of_another(path) => Some(path),
+            _ => None,
+        });
+        if let (None, Some(kube), Some(path)) = (&behind, kube, renamed) {
+            let message = format!("cannot tell whether the derive `{path}` is `CustomResource`");
+            let doubt = Diagnostic::new(Code::UnresolvedName, message).at(tree.origin(module, kube.span())).help(NAME);
+            declared.push(Declared { item, doubt: Some(doubt) });
+            continue;
+        }
+        diagnostics.extend(behind.into_iter().collect());
+        for (_, derive) in found {
+            let Derive::Unresolved(text, span) = derive else { continue };
+            let name = text.rsplit("::").next().unwrap_or_default();
+            if kube.is_some() || hidden.is_name(name) || !text.contains("::") {
+                let doubt = Diagnostic::new(Code::UnresolvedName, format!("cannot tell what the derive `{text}` is"))
+                    .at(tree.origin(module, span))
+                    .help(NAME);
+                if kube.is_some() {
+                    declared.push(Declared { item, doubt: Some(doubt) });
+                } else if name == "CustomResource" {
+                    diagnostics.push(doubt);
+                }
+            }
+        }
+    }
+    (declared, diagnostics)
+}
+
+/// The custom resources that the package declares, as `Kind.group`, each with the types that are their roots.
+pub fn names(tree: &SourceTree) -> BTreeMap<String, BTreeSet<String>> {
+    let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let (declared, _) = declared(tree);
+    for resource in declared.into_iter().filter_map(|declared| k8s::custom_resource(tree, declared.item)) {
+        names.entry(resource.name()).or_default().insert(resource.root);
+    }
+    names
+}
+
+/// The derive is of a crate that has none with an attribute `kube` but kube.
+fn is_of_another(path: &str) -> bool {
+    let krate = path.split("::").next().unwrap_or_default();
+    ["std", "serde", "schemars", "kube", "serde_json", "clap", "garde", "validator", "strum"].contains(&krate)
+}
+
+/// What to do about a derive that may be another one.
+const NAME: &str = "name it by its path: `#[derive(kube::CustomResource)]`, or list the path of the type in `crds` of \
+                    `[package.metadata.memcached-sdk]`";

@@ -1,0 +1,317 @@
+//! A struct or enum of the user → [`Container`]: serde's names, the attributes of schemars, defaults evaluated.
+
+use proc_macro2::{Span, TokenTree};
+use quote::ToTokens;
+use serde_derive_internals::ast::{Data, Style};
+use serde_derive_internals::attr::{Default as SerdeDefault, TagType};
+use serde_derive_internals::{Ctxt, Derive as SerdeDerive, ast};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, DeriveInput, Fields, WherePredicate};
+
+use crate::diagnostic::{Code, Origin};
+use crate::schema::{Constraints, Container, Meta, Shape, Tag, TypeId, Unknown, Variant, VariantData};
+use crate::source::ModuleId;
+
+use super::Describer;
+use super::kube_rules::without_skipped;
+use super::schema_source::SchemaSource;
+use crate::api::attribute::effective;
+use crate::api::schemars_attr::{Place, SchemarsAttrs, With};
+use crate::api::serde_type::serde_type;
+use crate::api::types::{Refusal, Scope, UserType};
+
+impl Describer<'_> {
+    pub(super) fn container(
+        &mut self,
+        user: &UserType,
+        mut input: DeriveInput,
+        source: SchemaSource,
+    ) -> Option<Container> {
+        // What is wrong is told to the end: the answer is none only then.
+        let scope = &user.scope;
+        let mut clean = self.serde_attributes(user, &input).is_some();
+        let validated = match source {
+            SchemaSource::JsonSchema | SchemaSource::Code => None,
+            SchemaSource::KubeSchema => {
+                let validated = self.kube_schema(scope, &mut input);
+                clean &= validated.is_some();
+                validated
+            }
+        };
+        let ident = input.ident.to_string();
+        let input = match effective(input) {
+            Ok(input) => input,
+            Err(error) => {
+                self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);
+                self.parts(user);
+                return None;
+            }
+        };
+        let Some(cont) = self.serde_type(scope.module, &input, SerdeDerive::Deserialize) else {
+            self.parts(user);
+            return None;
+        };
+        let (attrs, understood) = self.schemars_attrs(scope, &input.attrs, Place::Container);
+        if !understood && replaces(&input.attrs) {
+            return None;
+        }
+        clean &= understood;
+        if let Some(path) = &attrs.ref_variants {
+            let message = "`_unstable_ref_variants` makes references, which no CRD may have";
+            self.refuse(Refusal::new(Code::SchemarsAttribute, scope, path.span(), message));
+        }
+        let name = match (&attrs.rename, cont.attrs.remote()) {
+            (Some(rename), _) if rename.value().contains('{') => {
+                let message = "a name with type parameters is not read";
+                self.refuse(Refusal::new(Code::SchemarsAttribute, scope, rename.span(), message));
+                return None;
+            }
+            (None, Some(remote)) => remote.segments.last().map(|last| last.ident.to_string()).unwrap_or_default(),
+            _ => cont.attrs.name().deserialize_name().value.clone(),
+        };
+        // The impl of `KubeSchema` is written for the type itself, that of a copy is behind it.
+        let (name, id, inline) = match source {
+            SchemaSource::KubeSchema => {
+                let name = self.kube_schema_name(&ident);
+                (name.clone(), name.into(), true)
+            }
+            SchemaSource::JsonSchema | SchemaSource::Code => {
+                let id = self.eval.types.schema_id(scope, &cont, &name);
+                (name, id, attrs.inline)
+            }
+        };
+        let meta = self.meta(scope, &attrs);
+        clean &= meta.is_some();
+        let meta = meta.unwrap_or_default();
+        let validated = validated.map(|validated| without_skipped(validated, &cont));
+        if let (Some(validated), ast::Data::Struct(_, fields)) = (&validated, &cont.data) {
+            let read: Vec<&ast::Field<'_>> = fields.iter().filter(|field| !field.attrs.skip_deserializing()).collect();
+            for (index, ..) in &validated.fields {
+                if read[*index].attrs.flatten() {
+                    let message = "which property gets the rules of a flattened field is not decided";
+                    self.refuse(Refusal::new(Code::KubeAttribute, scope, place(read[*index].original), message));
+                }
+            }
+        }
+        let fields = cont.data.all_fields().filter(|field| !field.attrs.skip_deserializing());
+        let bounds = fields.filter_map(|field| field.attrs.de_bound()).chain(cont.attrs.de_bound()).flatten().cloned();
+        let bounds: Vec<WherePredicate> = bounds.collect();
+        let shape = self.shape_of(scope, &bounds, &cont, &attrs, &meta)?;
+        clean.then_some(Container { name, id, inline, shape, meta, validated })
+    }
+
+    /// Looks at the types of the fields of a type whose attributes are wrong.
+    fn parts(&mut self, user: &UserType) {
+        let (scope, Some(input)) = (&user.scope, self.eval.types.derive_input(user.item)) else { return };
+        let variants: Vec<(&[Attribute], &Fields)> = match &input.data {
+            syn::Data::Struct(data) => vec![(&[], &data.fields)],
+            syn::Data::Enum(data) => {
+                data.variants.iter().map(|variant| (variant.attrs.as_slice(), &variant.fields)).collect()
+            }
+            syn::Data::Union(_) => Vec::new(),
+        };
+        if replaces(&input.attrs) {
+            return;
+        }
+        let fields =
+            variants.into_iter().filter(|(attributes, _)| !replaces(attributes)).flat_map(|(_, fields)| fields);
+        for field in fields.filter(|field| !replaces(&field.attrs)) {
+            let name = field.ident.as_ref().map(ToString::to_string);
+            self.path.extend(name.clone());
+            let ty = self.eval.ty(scope, &field.ty);
+            self.use_type(ty, (scope.module, field.ty.span()));
+            self.path.truncate(self.path.len() - usize::from(name.is_some()));
+        }
+    }
+
+    /// The type as one of serde's derives sees it; what is wrong with it is reported.
+    pub(in crate::api) fn serde_type<'i>(
+        &mut self,
+        module: ModuleId,
+        input: &'i DeriveInput,
+        derive: SerdeDerive,
+    ) -> Option<ast::Container<'i>> {
+        serde_type(input, derive).map_err(|error| self.refuse_syntax(Code::SerdeAttribute, module, error)).ok()
+    }
+
+    /// Serde's own derives see attributes that schemars leaves out; a mistake in one of those does not compile.
+    fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Option<()> {
+        let mut checked = false;
+        for (canonical, derive) in
+            [("serde::Deserialize", SerdeDerive::Deserialize), ("serde::Serialize", SerdeDerive::Serialize)]
+        {
+            if !checked && self.eval.types.derives_trait(user.item, canonical) {
+                let container = self.serde_type(user.scope.module, input, derive)?;
+                // Of which derive it is matters to serde's parser for `transparent` only.
+                checked = !container.attrs.transparent();
+            }
+        }
+        Some(())
+    }
+
+    /// What is understood of them, and whether that is all.
+    pub(super) fn schemars_attrs(
+        &mut self,
+        scope: &Scope,
+        attributes: &[Attribute],
+        place: Place,
+    ) -> (SchemarsAttrs, bool) {
+        let mut clean = self.decided(scope, attributes);
+        let errors = Ctxt::new();
+        let attrs = SchemarsAttrs::read(attributes, place, &errors);
+        if let Err(error) = errors.check() {
+            self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);
+            clean = false;
+        }
+        if let Some(transform) = attrs.transforms.first() {
+            let refusal = Refusal::new(Code::SchemaCode, scope, transform.span(), "`transform = …` runs code")
+                .help("say it with `extend(…)`");
+            self.refuse(refusal);
+        }
+        (attrs, clean)
+    }
+
+    fn shape_of(
+        &mut self,
+        scope: &Scope,
+        bounds: &[WherePredicate],
+        cont: &ast::Container<'_>,
+        attrs: &SchemarsAttrs,
+        meta: &Meta,
+    ) -> Option<Shape> {
+        if let Some(with) = &attrs.with {
+            let ty = self.with(scope, with)?;
+            let plain = matches!(with, With::Type(_)) && meta.is_default();
+            return Some(if plain { Shape::Transparent(ty) } else { Shape::With(ty) });
+        }
+        let deny = if cont.attrs.deny_unknown_fields() { Unknown::Deny } else { Unknown::Allow };
+        let container_default = cont.attrs.default();
+        if let Data::Struct(_, fields) = &cont.data
+            && cont.attrs.transparent()
+            && let Some(inner) = fields.iter().find(|field| field.attrs.transparent())
+        {
+            let field = self.field(scope, bounds, inner, None)?;
+            let errors = Ctxt::new();
+            let own_type = SchemarsAttrs::read(&inner.original.attrs, Place::Field, &errors).with.is_none();
+            let plain = errors.check().is_ok()
+                && own_type
+                && meta.is_default()
+                && field.meta.is_default()
+                && field.constraints == Constraints::default();
+            return Some(if plain { Shape::Transparent(field.ty) } else { Shape::Newtype(Box::new(field)) });
+        }
+        if let Some(from) = cont.attrs.type_from().or(cont.attrs.type_try_from()) {
+            let from = from.clone();
+            let ty = self.eval.ty(scope, &from);
+            self.use_type(ty, (scope.module, from.span()));
+            return Some(Shape::With(ty));
+        }
+        Some(match &cont.data {
+            Data::Struct(Style::Unit, _) => Shape::Unit,
+            Data::Struct(Style::Newtype, fields) => {
+                Shape::Newtype(Box::new(self.field(scope, bounds, &fields[0], None)?))
+            }
+            Data::Struct(Style::Tuple, fields) => {
+                Shape::Tuple(self.fields(scope, bounds, fields, &SerdeDefault::None)?)
+            }
+            Data::Struct(Style::Struct, fields) => {
+                Shape::Struct(self.fields(scope, bounds, fields, container_default)?, deny)
+            }
+            Data::Enum(variants) => {
+                let tag = match cont.attrs.tag() {
+                    TagType::External => Tag::External,
+                    TagType::Internal { tag } => Tag::Internal(tag.clone()),
+                    TagType::Adjacent { tag, content } => Tag::Adjacent(tag.clone(), content.clone()),
+                    TagType::None => Tag::None,
+                };
+                let mut complete = true;
+                let mut described = Vec::new();
+                for variant in variants {
+                    match self.variant_of(scope, bounds, variant) {
+                        Some(variant) => described.push(variant),
+                        None => complete = false,
+                    }
+                }
+                if !complete {
+                    return None;
+                }
+                Shape::Enum(tag, described, deny)
+            }
+        })
+    }
+
+    fn variant_of(&mut self, scope: &Scope, bounds: &[WherePredicate], variant: &ast::Variant<'_>) -> Option<Variant> {
+        let (attrs, clean) = self.schemars_attrs(scope, &variant.original.attrs, Place::Variant);
+        let meta = self.meta(scope, &attrs);
+        if !clean && replaces(&variant.original.attrs) {
+            return None;
+        }
+        let skipped = variant.attrs.skip_deserializing();
+        let name = variant.attrs.name().deserialize_name().value.clone();
+        self.path.push(name.clone());
+        let data = match (variant.style, skipped) {
+            (Style::Unit, _) => Some(VariantData::Unit),
+            // Nothing of a skipped variant is looked at, except that it is not a plain name.
+            (_, true) => Some(VariantData::Tuple(Vec::new())),
+            (Style::Newtype, false) => {
+                self.field(scope, bounds, &variant.fields[0], None).map(|field| VariantData::Newtype(Box::new(field)))
+            }
+            (Style::Tuple, false) => {
+                self.fields(scope, bounds, &variant.fields, &SerdeDefault::None).map(VariantData::Tuple)
+            }
+            (Style::Struct, false) => {
+                self.fields(scope, bounds, &variant.fields, &SerdeDefault::None).map(VariantData::Struct)
+            }
+        };
+        let with = attrs.with.as_ref().map(|with| self.with(scope, with));
+        self.path.pop();
+        let with = match with {
+            Some(with) => Some(with?),
+            None => None,
+        };
+        let origin = self.origin(scope, variant.original.ident.span());
+        let variant =
+            Variant { name, data: data?, with, untagged: variant.attrs.untagged(), skipped, meta: meta?, origin };
+        clean.then_some(variant)
+    }
+
+    /// Where something is written, unless that is in no file of the tree.
+    pub(in crate::api) fn origin(&self, scope: &Scope, span: Span) -> Option<Origin> {
+        scope.k8s.is_none().then(|| self.tree.origin(scope.module, span))
+    }
+
+    pub(in crate::api) fn with(&mut self, scope: &Scope, with: &With) -> Option<TypeId> {
+        match with {
+            With::Type(ty) => {
+                let id = self.eval.ty(scope, ty);
+                self.use_type(id, (scope.module, ty.span()));
+                Some(id)
+            }
+            With::Function(path) => self.schema_with(scope, path),
+        }
+    }
+}
+
+/// `name: Type`, without what stands before it.
+pub(super) fn place(field: &syn::Field) -> Span {
+    let ty = field.ty.span();
+    field.ident.as_ref().map_or(ty, |name| name.span().join(ty).unwrap_or(ty))
+}
+
+/// The attributes may say that not the type itself is described: it is not looked at where they are not understood.
+pub(super) fn replaces(attributes: &[Attribute]) -> bool {
+    const KEYS: [&str; 9] =
+        ["from", "into", "remote", "schema_with", "skip", "skip_deserializing", "transparent", "try_from", "with"];
+    let read =
+        attributes.iter().filter(|attribute| ["serde", "schemars"].iter().any(|name| attribute.path().is_ident(name)));
+    read.flat_map(ToTokens::to_token_stream)
+        .flat_map(|token| match token {
+            TokenTree::Group(group) => group.stream(),
+            token => token.into(),
+        })
+        .flat_map(|token| match token {
+            TokenTree::Group(group) => group.stream(),
+            token => token.into(),
+        })
+        .any(|token| matches!(token, TokenTree::Ident(name) if KEYS.iter().any(|key| name == key)))
+}

@@ -1,0 +1,209 @@
+//! Fields, and their defaults.
+
+use serde_derive_internals::ast;
+use serde_derive_internals::attr::Default as SerdeDefault;
+use serde_json::Value;
+use syn::WherePredicate;
+use syn::spanned::Spanned as _;
+
+use crate::diagnostic::Code;
+use crate::schema::{Field, TypeId};
+
+use super::container::{place, replaces};
+use super::{Describer, Reported};
+use crate::api::bound::Provable;
+use crate::api::schemars_attr::Place;
+use crate::api::types::{Refusal, Scope, Why};
+use crate::api::value::Val;
+
+impl Describer<'_> {
+    pub(in crate::api) fn fields(
+        &mut self,
+        scope: &Scope,
+        bounds: &[WherePredicate],
+        fields: &[ast::Field<'_>],
+        container_default: &SerdeDefault,
+    ) -> Option<Vec<Field>> {
+        let mut described = Vec::new();
+        let mut complete = true;
+        let mut whole = None;
+        for (index, field) in fields.iter().enumerate() {
+            if field.attrs.skip_deserializing() {
+                // Only a field that is skipped both ways keeps its `cfg` out of sight.
+                complete &= self.decided(scope, &field.original.attrs);
+                continue;
+            }
+            let needs = !field.attrs.flatten() && !field.attrs.skip_serializing() && field.attrs.default().is_none();
+            let default = match container_default {
+                SerdeDefault::None => None,
+                _ if !needs => Some(ContainerDefault::Unused),
+                container => {
+                    let value = whole.get_or_insert_with(|| self.container_default(scope, container));
+                    Some(value.as_ref().map_or(ContainerDefault::Refused, |values| {
+                        values
+                            .get(index)
+                            .map_or(ContainerDefault::Refused, |value| ContainerDefault::Value(value.clone()))
+                    }))
+                }
+            };
+            match self.field(scope, bounds, field, default) {
+                Some(field) => described.push(field),
+                None => complete = false,
+            }
+        }
+        complete.then_some(described)
+    }
+
+    /// The values of the fields when the whole struct has a default.
+    fn container_default(&mut self, scope: &Scope, default: &SerdeDefault) -> Option<Vec<Val>> {
+        let this = scope.this?;
+        let item = self.eval.types.user(this)?.item;
+        let ident = self.eval.types.derive_input(item)?.ident;
+        let value = match default {
+            SerdeDefault::Path(path) => self.evaluate(|eval| eval.call_path(scope, path, this)),
+            SerdeDefault::Default | SerdeDefault::None => {
+                self.evaluate(|eval| eval.default_called(scope, &syn::parse_quote!(Self), &ident, this))
+            }
+        };
+        match value {
+            Ok(Val::Struct(id, values)) if id == this => Some(values),
+            Ok(_) => {
+                let message = "the default of the whole struct is not its own value";
+                self.refuse(Refusal::new(Code::DefaultValue, scope, ident.span(), message));
+                None
+            }
+            Err(refusal) => {
+                self.refuse_default(refusal);
+                None
+            }
+        }
+    }
+
+    pub(super) fn field(
+        &mut self,
+        scope: &Scope,
+        bounds: &[WherePredicate],
+        field: &ast::Field<'_>,
+        container: Option<ContainerDefault>,
+    ) -> Option<Field> {
+        let name = field.attrs.name().deserialize_name().value.clone();
+        let named = field.original.ident.is_some();
+        if named && !field.attrs.flatten() {
+            self.path.push(name.clone());
+        }
+        let described = self.field_inner(scope, bounds, field, name, container);
+        if named && !field.attrs.flatten() {
+            self.path.pop();
+        }
+        described
+    }
+
+    fn field_inner(
+        &mut self,
+        scope: &Scope,
+        bounds: &[WherePredicate],
+        field: &ast::Field<'_>,
+        name: String,
+        container: Option<ContainerDefault>,
+    ) -> Option<Field> {
+        let attributes = &field.original.attrs;
+        let (attrs, clean) = self.schemars_attrs(scope, attributes, Place::Field);
+        if !clean && replaces(attributes) {
+            return None;
+        }
+        let meta = self.meta(scope, &attrs);
+        let constraints = self.constraints(scope, &attrs.constraints);
+        let declared = self.eval.ty(scope, field.ty);
+        let ty = if let Some(with) = &attrs.with {
+            self.with(scope, with)
+        } else {
+            self.use_type(declared, (scope.module, field.ty.span()));
+            Some(declared)
+        };
+        let has_default = container.is_some() || !field.attrs.default().is_none();
+        let default = if field.original.ident.is_none()
+            || field.attrs.flatten()
+            || field.attrs.skip_serializing()
+            || !has_default
+        {
+            Ok(None)
+        } else {
+            self.default(scope, bounds, field, declared, container)
+        };
+        let field = Field {
+            name,
+            ty: ty?,
+            has_default,
+            flatten: field.attrs.flatten(),
+            read_only: field.attrs.skip_deserializing(),
+            write_only: field.attrs.skip_serializing(),
+            default: default.ok()?,
+            meta: meta?,
+            constraints: constraints.ok()?,
+            origin: self.origin(scope, place(field.original)),
+        };
+        clean.then_some(field)
+    }
+
+    /// The `default` of a field, when it has one to write.
+    fn default(
+        &mut self,
+        scope: &Scope,
+        bounds: &[WherePredicate],
+        field: &ast::Field<'_>,
+        ty: TypeId,
+        container: Option<ContainerDefault>,
+    ) -> Result<Option<Value>, Reported> {
+        match self.eval.types.provable(scope, field, bounds) {
+            Provable::Yes => {}
+            Provable::No => return Ok(None),
+            Provable::Unknown => {
+                let message = "whether a default inside a generic type is written depends on what its bounds prove";
+                let refusal = Refusal::new(Code::DefaultValue, scope, field.original.span(), message)
+                    .help("use a type of its own instead of a generic one, or add the bound `Serialize`");
+                return Err(self.refuse(refusal));
+            }
+        }
+        let value = match (field.attrs.default(), container) {
+            (SerdeDefault::None, Some(ContainerDefault::Value(value))) => Ok(value),
+            (SerdeDefault::None, _) => return Err(Reported),
+            (SerdeDefault::Default, _) => self.evaluate(|eval| eval.default_called(scope, field.ty, field.ty, ty)),
+            (SerdeDefault::Path(path), _) => self.evaluate(|eval| eval.call_path(scope, path, ty)),
+        };
+        let item = scope.this.and_then(|this| self.eval.types.user(this)).map(|user| user.item);
+        let proved = item.is_some_and(|item| self.eval.types.derives_trait(item, "serde::Serialize"));
+        if field.attrs.serialize_with().is_none() && !self.eval.types.is_serialize(ty, proved) {
+            let message =
+                format!("whether `{}` implements `Serialize` is not known", self.eval.types.text(scope, field.ty));
+            let refusal = Refusal::new(Code::DefaultValue, scope, field.ty.span(), message);
+            return Err(self.refuse_default(refusal.help("derive `Serialize`, or remove the default")));
+        }
+        let written = value.map_err(Refusal::of_code).and_then(|value| {
+            if let Some(path) = field.attrs.skip_serializing_if()
+                && self.evaluate(|eval| eval.test_path(scope, path, &value, ty)).map_err(Refusal::of_code)?
+            {
+                return Ok(None);
+            }
+            if let Some(path) = field.attrs.serialize_with() {
+                let message = "a function of the user writes it (`serialize_with` or `with`)";
+                return Err(Refusal::new(Code::DefaultValue, scope, path.span(), message));
+            }
+            self.evaluate(|eval| eval.json(scope, field.ty, &value)).map(Some)
+        });
+        match written {
+            Ok(value) => Ok(value),
+            Err(refusal) if refusal.why == Why::Fails => Ok(None),
+            Err(refusal) => Err(self.refuse_default(refusal)),
+        }
+    }
+}
+
+/// What a default of the whole struct says about one field.
+pub(super) enum ContainerDefault {
+    /// The field does not write it.
+    Unused,
+    /// It could not be evaluated, which was reported.
+    Refused,
+    /// The value of the field.
+    Value(Val),
+}

@@ -1,0 +1,106 @@
+//! `#[x_kube(…)]` of a type that derives `KubeSchema`: rules and merge strategies.
+
+use kube::core::Rule;
+use quote::ToTokens;
+use serde_derive_internals::ast;
+use serde_derive_internals::ast::Data;
+use syn::spanned::Spanned as _;
+use syn::{Attribute, DeriveInput, Expr, Fields};
+
+use crate::diagnostic::Code;
+use crate::schema::Validated;
+use crate::schema::release::Change;
+
+use super::Describer;
+use crate::api::kube_attr::{KubeSchemaAttrs, KubeSchemaFieldAttrs};
+use crate::api::kube_schema::hidden_name;
+use crate::api::types::{Refusal, Scope};
+
+impl Describer<'_> {
+    /// The name that `KubeSchema` gives the schema of a type.
+    pub(super) fn kube_schema_name(&self, ident: &str) -> String {
+        let suffix = if self.eval.types.graph.releases.has(Change::RootTitle) { "" } else { "Validated" };
+        format!("{ident}{suffix}")
+    }
+
+    /// Reads `#[x_kube(…)]` and keeps of the other attributes what `KubeSchema` hands on.
+    pub(super) fn kube_schema(&mut self, scope: &Scope, input: &mut DeriveInput) -> Option<Validated> {
+        use darling::{FromDeriveInput as _, FromField as _};
+        let mut clean = true;
+        if let Some(name) = hidden_name(input) {
+            let message = format!("`{name}` means something else in the code of `KubeSchema` than here");
+            let refusal = Refusal::new(Code::KubeAttribute, scope, name.span(), message);
+            self.refuse(refusal.help(format!("write the path: `self::{name}`")));
+            clean = false;
+        }
+        let rules = match KubeSchemaAttrs::from_derive_input(input) {
+            Ok(attrs) => self.rules(scope, &attrs.validations),
+            Err(errors) => {
+                self.refuse_keys(scope, &input.ident, errors);
+                None
+            }
+        };
+        clean &= rules.is_some();
+        let keep = |attributes: &mut Vec<Attribute>| {
+            attributes.retain(|attribute| {
+                ["serde", "schemars", "doc", "validate", "cfg", "cfg_attr"]
+                    .iter()
+                    .any(|name| attribute.path().is_ident(name))
+            });
+        };
+        keep(&mut input.attrs);
+        let mut validated = Validated { rules: rules.unwrap_or_default(), fields: Vec::new() };
+        let named = match &mut input.data {
+            syn::Data::Struct(syn::DataStruct { fields: Fields::Named(fields), .. }) => &mut fields.named,
+            _ => return clean.then_some(validated),
+        };
+        for (index, field) in named.iter_mut().enumerate() {
+            let attrs = KubeSchemaFieldAttrs::from_field(field);
+            keep(&mut field.attrs);
+            let attrs = match attrs {
+                Ok(attrs) => attrs,
+                Err(errors) => {
+                    self.refuse_keys(scope, &field.ident, errors);
+                    clean = false;
+                    continue;
+                }
+            };
+            let rules = self.rules(scope, &attrs.validations);
+            let merge =
+                attrs.merge_strategy.as_ref().map(|expr| self.reported(|eval| eval.merge_strategy(scope, expr)));
+            let (Some(rules), Ok(merge)) = (rules, merge.transpose()) else {
+                clean = false;
+                continue;
+            };
+            if !rules.is_empty() || merge.is_some() {
+                validated.fields.push((index, rules, merge));
+            }
+        }
+        let container_default = input.attrs.iter().find(|attribute| {
+            attribute.path().is_ident("serde") && attribute.to_token_stream().to_string().contains("default")
+        });
+        if let (Some(attribute), false) = (container_default, validated.fields.is_empty()) {
+            let message = "`KubeSchema` with rules on fields does not compile beside a default of the whole struct";
+            self.refuse(Refusal::new(Code::KubeAttribute, scope, attribute.span(), message));
+            clean = false;
+        }
+        clean.then_some(validated)
+    }
+
+    /// All rules, or none when one is refused.
+    pub(super) fn rules(&mut self, scope: &Scope, expressions: &[Expr]) -> Option<Vec<Rule>> {
+        let rules: Vec<Rule> =
+            expressions.iter().filter_map(|expr| self.reported(|eval| eval.rule(scope, expr)).ok()).collect();
+        (rules.len() == expressions.len()).then_some(rules)
+    }
+}
+
+/// Rules by the position among the fields that are read.
+pub(super) fn without_skipped(mut validated: Validated, cont: &ast::Container<'_>) -> Validated {
+    let Data::Struct(_, fields) = &cont.data else { return validated };
+    validated.fields.retain(|(index, _, _)| !fields[*index].attrs.skip_deserializing());
+    for (index, _, _) in &mut validated.fields {
+        *index -= fields[..*index].iter().filter(|field| field.attrs.skip_deserializing()).count();
+    }
+    validated
+}

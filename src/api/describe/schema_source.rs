@@ -1,0 +1,75 @@
+//! Which impl makes the schema of a type.
+
+use syn::DeriveInput;
+
+use crate::diagnostic::Code;
+
+use super::Describer;
+use crate::api::items::Derive;
+use crate::api::types::{Refusal, Use, UserType, Why};
+
+impl Describer<'_> {
+    /// The derive that makes the schema; also the checks on what stands around it.
+    pub(super) fn schema_source(&mut self, user: &UserType, input: &DeriveInput, at: Use) -> Option<SchemaSource> {
+        let scope = &user.scope;
+        let derives = self.eval.types.derives(user.item);
+        let resolved = |path: &str| {
+            derives.iter().rev().find(|(_, derive)| matches!(derive, Derive::Resolved(found) if found == path))
+        };
+        let (source, position) = match (resolved("schemars::JsonSchema"), resolved("kube::KubeSchema")) {
+            (Some((position, _)), None) => (SchemaSource::JsonSchema, *position),
+            (None, Some((position, _))) => (SchemaSource::KubeSchema, *position),
+            (Some(_), Some(_)) => {
+                let message = format!("`{}` derives both `JsonSchema` and `KubeSchema`", input.ident);
+                self.refuse(Refusal::new(Code::NoSchema, scope, input.ident.span(), message));
+                return None;
+            }
+            (None, None) => {
+                let named = derives.iter().find_map(|(_, derive)| match derive {
+                    Derive::Unresolved(text, span) if text.contains("Schema") => Some((text.clone(), *span)),
+                    _ => None,
+                });
+                let by_hand = self.tree.impls(user.item);
+                if named.is_none()
+                    && by_hand
+                        .iter()
+                        .any(|block| self.eval.types.trait_of(*block).as_deref() == Some("schemars::JsonSchema"))
+                {
+                    return self.attribute_macros(scope, &input.attrs).then_some(SchemaSource::Code);
+                }
+                let refusal = if let Some((text, span)) = named {
+                    Refusal::new(Code::NoSchema, scope, span, format!("cannot tell what the derive `{text}` is"))
+                        .help("name it by its path: `#[derive(schemars::JsonSchema)]`")
+                } else {
+                    let (module, span) = at;
+                    let message = format!("`{}` does not derive `JsonSchema`", input.ident);
+                    let help = Some("add `#[derive(JsonSchema)]` to it".to_owned());
+                    Refusal { code: Code::NoSchema, module, span, message, help, why: Why::Undecided }
+                };
+                self.refuse(refusal);
+                return None;
+            }
+        };
+        // Derives that the schema or its defaults depend on must see the item as it stands here.
+        let last = derives
+            .iter()
+            .filter(|(_, derive)| match derive {
+                Derive::Resolved(path) => {
+                    matches!(path.as_str(), "serde::Serialize" | "std::default::Default" | "kube::CustomResource")
+                }
+                Derive::Unresolved(..) => false,
+            })
+            .map(|(position, _)| *position)
+            .fold(position, usize::max);
+        self.attribute_macros(scope, &input.attrs[..last]).then_some(source)
+    }
+}
+
+/// Which derive makes the schema of a type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SchemaSource {
+    JsonSchema,
+    KubeSchema,
+    /// No derive, but an impl.
+    Code,
+}

@@ -1,0 +1,300 @@
+//! A closed-world evaluator of the language that `docs/reference/evaluated-code.md` states: literals, constants, constructors
+//! and functions that are made of them.
+//!
+//! What is not positively known is refused; nothing here guesses. The code is taken to compile, so a wrong type needs
+//! no answer, but every number is checked against the type that it has.
+
+mod block;
+mod call;
+mod condition;
+mod default_of;
+mod foreign;
+mod impl_block;
+mod json;
+mod k8s;
+mod macros;
+mod method;
+mod number;
+mod path;
+mod rule;
+mod schema;
+mod syntax;
+mod type_expr;
+
+use std::collections::BTreeMap;
+
+use quote::ToTokens;
+use syn::spanned::Spanned as _;
+use syn::{Block, Expr, ExprGroup, ExprParen, ExprStruct, Fields, ImplItemFn, Item, Member, Path, Signature, UnOp};
+
+use crate::diagnostic::Code;
+use crate::schema::TypeId;
+use crate::schema::known::Kind;
+use crate::source::Namespace;
+use crate::source::{CfgSet, ItemRef, Resolution, SourceTree};
+
+use super::item_attrs::rewrites;
+use super::types::{Refusal, Scope, Types, Use};
+use super::value::Val;
+
+pub(super) use schema::ByHand;
+
+/// The value that code has, or why there is none.
+pub(super) type Eval<T = Val> = Result<T, Refusal>;
+
+/// Evaluates the code of one custom resource.
+pub(super) struct Evaluator<'t> {
+    tree: &'t SourceTree,
+    pub(super) types: Types<'t>,
+    /// Types whose schemas are part of what was evaluated; who asked for the value describes them.
+    pub(super) needed: Vec<(TypeId, Use)>,
+    /// What may still be done for this resource, see [`Evaluator::spend`].
+    budget: usize,
+    /// Calls inside each other.
+    depth: usize,
+    /// Expressions inside each other.
+    nested: usize,
+    /// Aliases that are being followed.
+    aliases: Vec<ItemRef>,
+}
+
+/// A function, and the scope that its code is read in.
+pub(super) struct Function {
+    sig: Signature,
+    block: Block,
+    scope: Scope,
+}
+
+impl Function {
+    pub(super) fn of(function: &ImplItemFn, scope: &Scope) -> Self {
+        Function { sig: function.sig.clone(), block: function.block.clone(), scope: scope.clone() }
+    }
+}
+
+impl<'t> Evaluator<'t> {
+    pub(super) fn new(types: Types<'t>) -> Self {
+        Evaluator {
+            tree: types.tree,
+            types,
+            needed: Vec::new(),
+            budget: BUDGET,
+            depth: 0,
+            nested: 0,
+            aliases: Vec::new(),
+        }
+    }
+}
+
+impl Evaluator<'_> {
+    pub(super) fn unsupported<T>(&self, scope: &Scope, what: &impl ToTokens) -> Eval<T> {
+        let message = format!("cannot evaluate `{}` without running code", self.types.text(scope, what));
+        Err(Refusal::new(Code::Expression, scope, what.to_token_stream().span(), message)
+            .help("use literals, constants, or functions that only return them"))
+    }
+
+    /// The refusal of what a path names, when nothing is found.
+    fn unknown<T>(&self, scope: &Scope, what: &impl ToTokens, path: &Path) -> Eval<T> {
+        match self.types.resolve_in(scope, path, Namespace::Values) {
+            Resolution::Unresolved(why) if !scope.has_owner(path) => {
+                Err(Refusal::new(Code::Expression, scope, path.span(), why)
+                    .help("write the full path of it, or a `use` that names it"))
+            }
+            _ => self.unsupported(scope, what),
+        }
+    }
+
+    /// An expression that stands for a number of elements.
+    fn integer(&mut self, scope: &Scope, expr: &Expr, ty: Option<TypeId>) -> Option<usize> {
+        match self.eval(scope, &Env::new(), expr, ty) {
+            Ok(Val::Int(value)) => usize::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The value of an expression; `ty` is the type that the place asks for.
+    pub(super) fn eval(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
+        self.spend(scope, expr, 1)?;
+        if self.nested >= NESTED {
+            return self.unsupported(scope, expr);
+        }
+        self.nested += 1;
+        let value = self.expression(scope, env, expr, ty);
+        self.nested -= 1;
+        let value = value?;
+        if ty.is_some_and(|ty| !self.types.conforms(&value, ty)) {
+            return self.unsupported(scope, expr);
+        }
+        if let Val::Str(_) = value {
+            self.spend(scope, expr, value.weight())?;
+        }
+        Ok(value)
+    }
+
+    /// Takes the cost of evaluating `what` from the budget: each call may double the work, so that a few lines of code
+    /// would run for years, or fill the memory.
+    fn spend(&mut self, scope: &Scope, what: &impl ToTokens, cost: usize) -> Eval<()> {
+        let left = self.budget.checked_sub(cost);
+        self.budget = left.unwrap_or_default();
+        if left.is_some() { Ok(()) } else { self.unsupported(scope, what) }
+    }
+
+    fn expression(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
+        match expr {
+            Expr::Lit(lit) => self.literal(&lit.lit, ty, false).map_or_else(|| self.unsupported(scope, expr), Ok),
+            Expr::Unary(unary) => match (&unary.op, &*unary.expr) {
+                (UnOp::Neg(_), Expr::Lit(lit)) => {
+                    self.literal(&lit.lit, ty, true).map_or_else(|| self.unsupported(scope, expr), Ok)
+                }
+                _ => self.unsupported(scope, expr),
+            },
+            Expr::Binary(binary) => self.sum(scope, env, binary, ty),
+            Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => {
+                self.eval(scope, env, expr, ty)
+            }
+            Expr::Reference(inner) if inner.mutability.is_some() => match self.eval(scope, env, &inner.expr, None)? {
+                Val::Generator => Ok(Val::Generator),
+                _ => self.unsupported(scope, expr),
+            },
+            Expr::Reference(inner) => {
+                let ty = ty.and_then(|ty| self.types.known(ty)).filter(|(known, _)| known.kind == Kind::Reference);
+                self.eval(scope, env, &inner.expr, ty.map(|(_, arguments)| arguments[0]))
+            }
+            Expr::Block(block) if block.label.is_none() => self.block(scope, env, &block.block, ty),
+            Expr::Path(path) if path.qself.is_none() => self.path(scope, env, expr, &path.path, ty),
+            Expr::Struct(literal) if literal.qself.is_none() => self.struct_literal(scope, env, literal, ty),
+            Expr::Call(call) => self.call(scope, env, call, ty),
+            Expr::MethodCall(call) => self.method(scope, env, call, ty),
+            Expr::Array(array) => {
+                let elem = self.types.argument(ty, |kind| matches!(kind, Kind::Array(_) | Kind::Slice | Kind::Vec));
+                self.list(scope, env, array.elems.iter(), elem).map(Val::Seq)
+            }
+            Expr::Tuple(tuple) => {
+                let types =
+                    ty.and_then(|ty| self.types.known(ty)).filter(|(known, _)| matches!(known.kind, Kind::Tuple(_)));
+                let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
+                let values: Eval<Vec<Val>> = tuple
+                    .elems
+                    .iter()
+                    .enumerate()
+                    .map(|(index, item)| self.eval(scope, env, item, types.get(index).copied()))
+                    .collect();
+                let values = values?;
+                Ok(if values.is_empty() { Val::Unit } else { Val::Seq(values) })
+            }
+            Expr::Macro(call) => self.macro_call(scope, env, expr, &call.mac, ty),
+            _ => self.unsupported(scope, expr),
+        }
+    }
+
+    fn constant(&mut self, scope: &Scope, expr: &Expr, item: ItemRef) -> Eval {
+        if self.tree.unknown_cfg(item).is_some() {
+            return self.unsupported(scope, expr);
+        }
+        let tree = self.tree;
+        let (ty, value) = match tree.item(item) {
+            Item::Const(item) if !rewrites(&item.attrs) => (&item.ty, &item.expr),
+            Item::Static(item) if !rewrites(&item.attrs) => (&item.ty, &item.expr),
+            _ => return self.unsupported(scope, expr),
+        };
+        let inner = Scope::module(self.tree.module(item));
+        let Some(value) = self.of_build(&inner, &**value, CfgSet::apply_to_expr) else {
+            return self.unsupported(scope, expr);
+        };
+        let ty = self.ty(&inner, ty);
+        self.deeper(scope, expr, |eval| eval.eval(&inner, &Env::new(), &value, Some(ty)))
+    }
+
+    fn deeper(&mut self, scope: &Scope, expr: &impl ToTokens, run: impl FnOnce(&mut Self) -> Eval) -> Eval {
+        if self.depth >= DEPTH {
+            return self.unsupported(scope, expr);
+        }
+        self.depth += 1;
+        let result = run(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// The types of the fields of a struct or variant.
+    fn field_types(&mut self, id: TypeId, fields: &Fields) -> Vec<TypeId> {
+        let Some(user) = self.types.user(id).cloned() else { return Vec::new() };
+        fields.iter().map(|field| self.ty(&user.scope, &field.ty)).collect()
+    }
+
+    fn struct_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, expected: Option<TypeId>) -> Eval {
+        let resolved = match self.types.resolve(scope, &literal.path) {
+            Resolution::Member(item, name) => self
+                .expected_variant(scope, &literal.path, expected)
+                .or_else(|| self.types.item_type(scope, item).map(|id| Target::Member(id, name))),
+            Resolution::Foreign(path) if path[0] == "k8s_openapi" => {
+                return self.k8s_literal(scope, env, literal, &path);
+            }
+            Resolution::Local(_) => {
+                let path = syn::TypePath { attrs: Vec::new(), qself: None, path: literal.path.clone() };
+                // Arguments that are left out are those of the type that is asked for.
+                let bare = literal.path.segments.last().is_some_and(|last| last.arguments.is_none());
+                let inferred = expected.filter(|id| bare && self.types.names(scope, &literal.path, *id));
+                let id = inferred.unwrap_or_else(|| self.ty(scope, &syn::Type::Path(path)));
+                Some(Target::Itself(id))
+            }
+            _ => self.value_path(scope, &literal.path),
+        };
+        let (id, variant, fields) = match resolved {
+            Some(Target::Itself(id)) => match self.types.shape(id) {
+                Some(fields) => (id, None, fields.clone()),
+                None => return self.unsupported(scope, literal),
+            },
+            Some(Target::Member(id, name)) => match self.types.variant(id, &name) {
+                Some((index, fields)) => (id, Some(index), fields.clone()),
+                None => return self.unsupported(scope, literal),
+            },
+            _ => return self.unsupported(scope, literal),
+        };
+        let types = self.field_types(id, &fields);
+        let rest = match &literal.rest {
+            Some(rest) if variant.is_none() => Some(self.eval(scope, env, rest, Some(id))?),
+            Some(rest) => return self.unsupported(scope, rest),
+            None => None,
+        };
+        let mut values = Vec::new();
+        for (index, (field, ty)) in fields.iter().zip(types).enumerate() {
+            let given = literal.fields.iter().find(|given| match (&given.member, &field.ident) {
+                (Member::Named(name), Some(ident)) => name == ident,
+                (Member::Unnamed(position), None) => position.index as usize == index,
+                _ => false,
+            });
+            values.push(match (given, &rest) {
+                (Some(given), _) => self.eval(scope, env, &given.expr, Some(ty))?,
+                (None, Some(Val::Struct(of, values))) if *of == id => values[index].clone(),
+                _ => return self.unsupported(scope, literal),
+            });
+        }
+        Ok(match variant {
+            Some(index) => Val::Variant(id, index, values),
+            None => Val::Struct(id, values),
+        })
+    }
+}
+
+/// Values of function parameters.
+pub(super) type Env = BTreeMap<String, Val>;
+
+/// More nested calls than a default ever has.
+const DEPTH: usize = 32;
+
+/// More expressions inside each other than a default ever has; each takes some 10 kB of stack in an unoptimised build.
+const NESTED: usize = 1_000;
+
+/// More expressions and parts of values than all defaults of a resource ever have; see [`Types::spend`].
+const BUDGET: usize = 100_000;
+
+/// What a path in an expression names.
+pub(super) enum Target {
+    /// A constant, static or function.
+    Item(ItemRef),
+    /// The type itself: a unit or tuple struct, or `Self`.
+    Itself(TypeId),
+    /// A variant or associated item of a type.
+    Member(TypeId, String),
+    /// Something of another crate.
+    Foreign(Vec<String>),
+}

@@ -1,0 +1,99 @@
+//! Blocks: straight lines of `let` and of changes of a schema, and the value at their end.
+
+use std::borrow::Cow;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{Block, Expr, Pat, Stmt};
+
+use crate::schema::TypeId;
+use crate::source::CfgSet;
+
+use super::schema::Own;
+use super::{Env, Eval, Evaluator};
+use crate::api::types::Scope;
+use crate::api::value::Val;
+
+impl Evaluator<'_> {
+    pub(super) fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
+        self.spend(scope, block, env.values().map(Val::weight).sum())?;
+        let (mut env, mut own) = (env.clone(), Own::new());
+        let Some((last, before)) = block.stmts.split_last() else { return Ok(Val::Unit) };
+        for stmt in before {
+            match stmt {
+                Stmt::Local(local) => {
+                    let name = self.local(scope, &mut env, local)?;
+                    // A name that is used again would leave references to the first one behind.
+                    let taken = env.values().any(|value| matches!(value, Val::Place(place) if place.is_in(&name)));
+                    if !own.insert(name) && taken {
+                        return self.unsupported(scope, local);
+                    }
+                }
+                Stmt::Expr(Expr::MethodCall(call), Some(_)) => self.edit(scope, &mut env, &own, call)?,
+                stmt => return self.unsupported(scope, stmt),
+            }
+        }
+        match last {
+            Stmt::Expr(expr, None) => self.eval(scope, &env, expr, ty),
+            // `json! { … }` at the end.
+            Stmt::Macro(last) if last.semi_token.is_none() => {
+                let expr = Expr::Macro(syn::ExprMacro { attrs: last.attrs.clone(), mac: last.mac.clone() });
+                self.eval(scope, &env, &expr, ty)
+            }
+            stmt => self.unsupported(scope, stmt),
+        }
+    }
+
+    /// Code without what `cfg` takes out of it, which `apply` does; `None` when that is not decided.
+    pub(super) fn of_build<'c, T: Clone + ToTokens>(
+        &self,
+        scope: &Scope,
+        code: &'c T,
+        apply: fn(&CfgSet, &mut T),
+    ) -> Option<Cow<'c, T>> {
+        if !has_cfg(code) {
+            return Some(Cow::Borrowed(code));
+        }
+        let mut code = code.clone();
+        apply(self.tree.cfg(scope.module), &mut code);
+        (scope.k8s.is_none() && !has_cfg(&code)).then_some(Cow::Owned(code))
+    }
+
+    /// Binds `let name = …;`, and returns the name.
+    fn local(&mut self, scope: &Scope, env: &mut Env, local: &syn::Local) -> Eval<String> {
+        let (pat, ty) = match &local.pat {
+            Pat::Type(typed) => (&*typed.pat, Some(self.ty(scope, &typed.ty))),
+            pat => (pat, None),
+        };
+        let (Pat::Ident(name), Some(init)) = (pat, &local.init) else { return self.unsupported(scope, local) };
+        if name.subpat.is_some() || name.by_ref.is_some() || init.diverge.is_some() {
+            return self.unsupported(scope, local);
+        }
+        let value = match self.place(env, &init.expr) {
+            Some(place) => Val::Place(place),
+            None => self.eval(scope, env, &init.expr, ty)?,
+        };
+        env.insert(name.ident.to_string(), value);
+        Ok(name.ident.to_string())
+    }
+}
+
+/// Whether something inside depends on a `#[cfg]`.
+fn has_cfg(tokens: &impl ToTokens) -> bool {
+    pub(in crate::api) fn any(tokens: TokenStream) -> bool {
+        let mut before = None;
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Group(group) => {
+                let attribute = before.take() == Some('#') && group.delimiter() == Delimiter::Bracket;
+                let first = group.stream().into_iter().next();
+                let cfg = |first| matches!(first, Some(TokenTree::Ident(name)) if name == "cfg" || name == "cfg_attr");
+                (attribute && cfg(first)) || any(group.stream())
+            }
+            token => {
+                before = if let TokenTree::Punct(punct) = token { Some(punct.as_char()) } else { None };
+                false
+            }
+        })
+    }
+    any(tokens.to_token_stream())
+}

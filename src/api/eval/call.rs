@@ -1,0 +1,229 @@
+//! Calls: constructors and functions of the source.
+
+use std::rc::Rc;
+
+use quote::ToTokens;
+use syn::{Expr, ExprCall, Fields, FnArg, GenericArgument, Item, Pat, Path, Signature};
+
+use crate::schema::TypeId;
+use crate::source::{CfgSet, Resolution};
+
+use super::syntax::{call_of, generic_default, has_arguments, owner_type, parameter};
+use super::{Env, Eval, Evaluator, Function, Target};
+use crate::api::item_attrs::rewrites;
+use crate::api::types::Scope;
+use crate::api::value::Val;
+
+impl Evaluator<'_> {
+    /// Whether a path names a generic type of the user without its arguments, and by no alias that may have them.
+    fn leaves_out_arguments(&self, scope: &Scope, path: &Path, id: TypeId) -> bool {
+        let is_generic = self.types.user(id).is_some_and(|user| !user.scope.generics.is_empty());
+        let Some(syn::Type::Path(owner)) = owner_type(path).filter(|_| is_generic && !has_arguments(path)) else {
+            return false;
+        };
+        self.types.names(scope, &owner.path, id)
+    }
+
+    pub(super) fn call(&mut self, scope: &Scope, env: &Env, call: &ExprCall, ty: Option<TypeId>) -> Eval {
+        let Expr::Path(function) = &*call.func else { return self.unsupported(scope, call) };
+        if let Some(name) = self.schema_name_call(scope, call)? {
+            return Ok(Val::Str(name));
+        }
+        if let Some(schema) = self.json_schema_call(scope, env, call)? {
+            return Ok(schema);
+        }
+        if let Some(qself) = &function.qself {
+            let id = self.ty(scope, &qself.ty);
+            let is_default = call.args.is_empty() && self.is_default(scope, &function.path, qself.position, id);
+            return if is_default { self.default_of(scope, call, id) } else { self.unsupported(scope, call) };
+        }
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        if let Some(id) = generic_default(scope, &function.path).filter(|_| arguments.is_empty()) {
+            return self.default_of(scope, call, id);
+        }
+        // The arguments of a generic type are those of the type that is asked for.
+        let asked = ty.filter(|id| self.types.shape(*id).is_some() && self.types.names(scope, &function.path, *id));
+        let asked = asked.map(Target::Itself).or_else(|| self.expected_variant(scope, &function.path, ty));
+        match asked.or_else(|| self.value_path(scope, &function.path)) {
+            Some(Target::Foreign(path)) => self.foreign_call(scope, env, call, &path, &function.path, ty),
+            Some(Target::Itself(id)) => match self.types.shape(id).cloned() {
+                Some(fields @ Fields::Unnamed(_)) => {
+                    Ok(Val::Struct(id, self.constructor(scope, env, call, id, &fields, &arguments)?))
+                }
+                _ => self.unsupported(scope, call),
+            },
+            Some(Target::Member(id, name)) => {
+                if let Some((index, fields)) = self.types.variant(id, &name) {
+                    let fields = fields.clone();
+                    return Ok(Val::Variant(id, index, self.constructor(scope, env, call, id, &fields, &arguments)?));
+                }
+                // The arguments that are left out are inferred, even inside of the type's own blocks.
+                if ty != Some(id) && self.leaves_out_arguments(scope, &function.path, id) {
+                    return self.unsupported(scope, call);
+                }
+                match self.own_function(scope, id, &name) {
+                    Some(found) => {
+                        let found = self.turbofish(scope, &function.path, found);
+                        self.function(scope, env, call, &found, &arguments)
+                    }
+                    None if name == "default" && arguments.is_empty() && !self.types.has_own(id, "default") => {
+                        self.default_of(scope, call, id)
+                    }
+                    None => self.unsupported(scope, call),
+                }
+            }
+            Some(Target::Item(item)) => match self.tree.item(item) {
+                Item::Fn(found) if self.tree.unknown_cfg(item).is_none() && !rewrites(&found.attrs) => {
+                    let (sig, block) = (found.sig.clone(), (*found.block).clone());
+                    let found = Function { sig, block, scope: Scope::module(self.tree.module(item)) };
+                    let found = self.turbofish(scope, &function.path, found);
+                    self.function(scope, env, call, &found, &arguments)
+                }
+                _ => self.unsupported(scope, call),
+            },
+            None => self.unknown(scope, call, &function.path),
+        }
+    }
+
+    /// `<T>::default` or `<T as Default>::default`, without the type before its end; `position` is how much of the path is
+    /// the trait.
+    pub(in crate::api) fn is_default(&self, scope: &Scope, path: &Path, position: usize, id: TypeId) -> bool {
+        let named = path.segments.last().is_some_and(|last| last.ident == "default" && last.arguments.is_none());
+        let segments = path.segments.iter().take(position).cloned().collect();
+        let is_trait = match position {
+            0 => !self.types.has_own(id, "default"),
+            _ => match self.types.resolve(scope, &Path { leading_colon: path.leading_colon, segments }) {
+                Resolution::Foreign(path) => path.join("::") == "std::default::Default",
+                _ => false,
+            },
+        };
+        named && is_trait && path.segments.len() == position + 1
+    }
+
+    /// A generic function with the types and constants that `path::<A, 3>` gives it.
+    pub(super) fn turbofish(&mut self, scope: &Scope, path: &Path, function: Function) -> Function {
+        let Some(syn::PathArguments::AngleBracketed(list)) = path.segments.last().map(|last| &last.arguments) else {
+            return function;
+        };
+        let given: Vec<&GenericArgument> = list
+            .args
+            .iter()
+            .filter(|argument| !matches!(argument, GenericArgument::Lifetime(_)))
+            .filter(|argument| !matches!(argument, GenericArgument::Type(syn::Type::Infer(_))))
+            .collect();
+        let parameters: Vec<String> = function.sig.generics.params.iter().filter_map(parameter).collect();
+        if given.len() != parameters.len() {
+            return function;
+        }
+        let mut generics = (*function.scope.generics).clone();
+        for (name, argument) in parameters.into_iter().zip(given) {
+            let Ok(argument) = self.argument_type(scope, argument) else { return function };
+            generics.insert(name, argument);
+        }
+        let inner = Scope { generics: Rc::new(generics), ..function.scope };
+        Function { scope: inner, ..function }
+    }
+
+    fn constructor(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprCall,
+        id: TypeId,
+        fields: &Fields,
+        arguments: &[&Expr],
+    ) -> Eval<Vec<Val>> {
+        let types = self.field_types(id, fields);
+        if types.len() != arguments.len() {
+            return self.unsupported(scope, call);
+        }
+        arguments.iter().zip(types).map(|(argument, ty)| self.eval(scope, env, argument, Some(ty))).collect()
+    }
+
+    fn function(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &impl ToTokens,
+        function: &Function,
+        arguments: &[&Expr],
+    ) -> Eval {
+        let Function { sig, scope: inner, .. } = function;
+        if !self.is_bound(sig, inner) || sig.inputs.len() != arguments.len() {
+            return self.unsupported(scope, call);
+        }
+        let mut values = Vec::new();
+        for (input, argument) in sig.inputs.iter().zip(arguments) {
+            let FnArg::Typed(input) = input else { return self.unsupported(scope, call) };
+            let ty = self.ty(inner, &input.ty);
+            values.push(self.eval(scope, env, argument, Some(ty))?);
+        }
+        self.invoke(scope, call, function, values)
+    }
+
+    /// Runs a function on values.
+    pub(super) fn invoke(
+        &mut self,
+        scope: &Scope,
+        call: &impl ToTokens,
+        function: &Function,
+        values: Vec<Val>,
+    ) -> Eval {
+        let Function { sig, block, scope: inner } = function;
+        if !self.is_bound(sig, inner) || sig.inputs.len() != values.len() {
+            return self.unsupported(scope, call);
+        }
+        let mut env = Env::new();
+        for (input, value) in sig.inputs.iter().zip(values) {
+            let FnArg::Typed(input) = input else { return self.unsupported(scope, call) };
+            if !self.is_of(inner, &input.ty, &value) {
+                return self.unsupported(scope, call);
+            }
+            match &*input.pat {
+                Pat::Wild(_) => {}
+                Pat::Ident(name) if name.mutability.is_none() && name.subpat.is_none() => {
+                    env.insert(name.ident.to_string(), value);
+                }
+                _ => return self.unsupported(scope, call),
+            }
+        }
+        let Some(block) = self.of_build(inner, block, CfgSet::apply_to_block) else {
+            return self.unsupported(scope, call);
+        };
+        let output = match &sig.output {
+            syn::ReturnType::Default => None,
+            syn::ReturnType::Type(_, ty) if matches!(**ty, syn::Type::ImplTrait(_)) => {
+                return self.unsupported(scope, call);
+            }
+            syn::ReturnType::Type(_, ty) => Some(self.ty(inner, ty)),
+        };
+        self.deeper(scope, call, |eval| eval.block(inner, &env, &block, output))
+    }
+
+    /// The parameters of a function stand for known types and constants, whose bounds bring no methods of the user's.
+    pub(super) fn is_bound(&self, sig: &Signature, inner: &Scope) -> bool {
+        sig.asyncness.is_none()
+            && sig.generics.params.iter().filter_map(parameter).all(|name| inner.generics.contains_key(&name))
+            && self.types.has_plain_bounds(inner, sig)
+    }
+
+    fn is_of(&mut self, scope: &Scope, ty: &syn::Type, value: &Val) -> bool {
+        let ty = self.ty(scope, ty);
+        self.types.conforms(value, ty)
+    }
+
+    pub(super) fn list<'e>(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        items: impl Iterator<Item = &'e Expr>,
+        element: Option<TypeId>,
+    ) -> Eval<Vec<Val>> {
+        items.map(|item| self.eval(scope, env, item, element)).collect()
+    }
+
+    /// The value that a function without parameters returns, as `#[serde(default = "path")]` calls it.
+    pub(in crate::api) fn call_path(&mut self, scope: &Scope, path: &syn::ExprPath, ty: TypeId) -> Eval {
+        self.call(scope, &Env::new(), &call_of(path.clone(), None), Some(ty))
+    }
+}

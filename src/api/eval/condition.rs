@@ -1,0 +1,255 @@
+//! Conditions: functions that say whether a field is left out, as `#[serde(skip_serializing_if = "path")]` calls them.
+
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use syn::{BinOp, Block, Expr, ExprMacro, Fields, FnArg, Item, Member, Pat, Signature, Stmt, UnOp};
+
+use crate::schema::TypeId;
+use crate::source::{CfgSet, Namespace, Resolution};
+
+use super::syntax::unwrap;
+use super::{Env, Eval, Evaluator, Function, Target};
+use crate::api::item_attrs::rewrites;
+use crate::api::types::Scope;
+use crate::api::value::Val;
+
+impl Evaluator<'_> {
+    /// Whether `path(&value)` is true, as `#[serde(skip_serializing_if = "path")]` calls it with a field of type `ty`.
+    pub(in crate::api) fn test_path(
+        &mut self,
+        scope: &Scope,
+        path: &syn::ExprPath,
+        value: &Val,
+        ty: TypeId,
+    ) -> Eval<bool> {
+        if path.qself.is_some() {
+            return self.unsupported(scope, path);
+        }
+        match self.value_path(scope, &path.path) {
+            Some(Target::Foreign(found)) => {
+                let known = PLAIN.contains(&found[0].as_str());
+                let answer = match (found.join("::").as_str(), value) {
+                    ("std::ops::Not::not", Val::Bool(value)) => Some(!value),
+                    _ => found.last().filter(|_| known).and_then(|name| test(name, value)),
+                };
+                answer.map_or_else(|| self.unsupported(scope, path), Ok)
+            }
+            Some(Target::Item(item)) => {
+                let tree = self.tree;
+                let Item::Fn(function) = tree.item(item) else { return self.unsupported(scope, path) };
+                let inner = Scope::module(tree.module(item));
+                let usable = tree.unknown_cfg(item).is_none() && !rewrites(&function.attrs);
+                let Some(inner) = inferred(&function.sig, ty, inner).filter(|_| usable) else {
+                    return self.unsupported(scope, path);
+                };
+                let function = Function { sig: function.sig.clone(), block: (*function.block).clone(), scope: inner };
+                self.condition(scope, path, &function, value)
+            }
+            Some(Target::Member(id, name)) => match self.own_function(scope, id, &name) {
+                Some(function) => self.condition(scope, path, &function, value),
+                None => self.unsupported(scope, path),
+            },
+            _ => self.unsupported(scope, path),
+        }
+    }
+
+    /// What a condition of the user says of a value.
+    fn condition(&mut self, scope: &Scope, at: &syn::ExprPath, function: &Function, value: &Val) -> Eval<bool> {
+        let Function { sig, block, scope: inner } = function;
+        let (name, of) = match sig.inputs.first() {
+            Some(FnArg::Receiver(receiver)) if matches!(receiver.kind, syn::ReceiverKind::Reference(..)) => {
+                ("self".to_owned(), inner.this)
+            }
+            Some(FnArg::Typed(input)) => match (&*input.pat, &*input.ty) {
+                (Pat::Ident(name), syn::Type::Reference(ty)) if name.subpat.is_none() => {
+                    (name.ident.to_string(), Some(self.ty(inner, &ty.elem)))
+                }
+                _ => return self.unsupported(scope, at),
+            },
+            _ => return self.unsupported(scope, at),
+        };
+        // Through a `Deref` it would be called with another value.
+        let is_of = of.is_some_and(|of| self.types.conforms(value, of));
+        if !is_of || sig.inputs.len() != 1 || !self.is_bound(sig, inner) {
+            return self.unsupported(scope, at);
+        }
+        let Some(block) = self.of_build(inner, block, CfgSet::apply_to_block) else {
+            return self.unsupported(scope, at);
+        };
+        self.block_holds(inner, &Subject { name, value }, &block)
+    }
+
+    fn block_holds(&mut self, scope: &Scope, subject: &Subject<'_>, block: &Block) -> Eval<bool> {
+        match block.stmts.as_slice() {
+            [Stmt::Expr(expr, None)] => self.holds(scope, subject, expr),
+            [Stmt::Macro(last)] if last.semi_token.is_none() => {
+                let expr = ExprMacro { attrs: last.attrs.clone(), mac: last.mac.clone() };
+                self.holds(scope, subject, &Expr::Macro(expr))
+            }
+            _ => self.unsupported(scope, block),
+        }
+    }
+
+    fn holds(&mut self, scope: &Scope, subject: &Subject<'_>, expr: &Expr) -> Eval<bool> {
+        self.spend(scope, expr, subject.value.weight())?;
+        let answer = match unwrap(expr) {
+            Expr::Block(block) if block.label.is_none() => return self.block_holds(scope, subject, &block.block),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => match self.part(scope, subject, &unary.expr) {
+                Some(Val::Bool(value)) => Some(!value),
+                Some(_) => None,
+                None => Some(!self.holds(scope, subject, &unary.expr)?),
+            },
+            Expr::Binary(binary) => match &binary.op {
+                BinOp::And(_) => {
+                    let (left, right) =
+                        (self.holds(scope, subject, &binary.left)?, self.holds(scope, subject, &binary.right)?);
+                    Some(left && right)
+                }
+                BinOp::Or(_) => {
+                    let (left, right) =
+                        (self.holds(scope, subject, &binary.left)?, self.holds(scope, subject, &binary.right)?);
+                    Some(left || right)
+                }
+                BinOp::Eq(_) => self.compare(scope, subject, &binary.left, &binary.right)?,
+                BinOp::Ne(_) => self.compare(scope, subject, &binary.left, &binary.right)?.map(|equal| !equal),
+                _ => None,
+            },
+            Expr::MethodCall(call) => {
+                let name = call.method.to_string();
+                let plain = call.args.is_empty() && !self.tree.may_be_of_trait(scope.module, &name);
+                self.part(scope, subject, &call.receiver).filter(|_| plain).and_then(|value| test(&name, &value))
+            }
+            Expr::Macro(call) => match self.types.resolve_in(scope, &call.mac.path, Namespace::Macros) {
+                Resolution::Foreign(path) if path.join("::") == "std::matches" => {
+                    self.is_variant(scope, subject, &call.mac)
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        answer.map_or_else(|| self.unsupported(scope, expr), Ok)
+    }
+
+    /// The field, or a field of it.
+    fn part(&self, scope: &Scope, subject: &Subject<'_>, expr: &Expr) -> Option<Val> {
+        match unwrap(expr) {
+            Expr::Path(path) if path.path.is_ident(&subject.name) => Some(subject.value.clone()),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => match unwrap(&unary.expr) {
+                Expr::Path(path) if path.path.is_ident(&subject.name) => Some(subject.value.clone()),
+                _ => None,
+            },
+            Expr::Field(access) => {
+                let Val::Struct(id, values) = self.part(scope, subject, &access.base)? else { return None };
+                let Member::Named(name) = &access.member else { return None };
+                let fields = self.types.shape(id)?;
+                let at = fields.iter().position(|field| field.ident.as_ref() == Some(name))?;
+                let home = self.types.user(id)?.scope.module;
+                // One that can't be seen does not hide that of a `Deref`.
+                let seen = self.types.is_visible(scope, &fields.iter().nth(at)?.vis, home);
+                values.into_iter().nth(at).filter(|_| seen)
+            }
+            _ => None,
+        }
+    }
+
+    fn compare(&mut self, scope: &Scope, subject: &Subject<'_>, left: &Expr, right: &Expr) -> Eval<Option<bool>> {
+        let mut side = |expr: &Expr| match self.part(scope, subject, expr) {
+            Some(value) => Ok(value),
+            None => self.eval(scope, &Env::new(), expr, None),
+        };
+        let (left, right) = (side(left)?, side(right)?);
+        Ok(self.equal(&left, &right))
+    }
+
+    /// `matches!(value, Path)` of a variant without fields.
+    fn is_variant(&mut self, scope: &Scope, subject: &Subject<'_>, mac: &syn::Macro) -> Option<bool> {
+        let parser = |input: syn::parse::ParseStream<'_>| {
+            let value: Expr = input.parse()?;
+            input.parse::<syn::Token![,]>()?;
+            Ok((value, input.parse::<syn::ExprPath>()?))
+        };
+        let (value, pat) = mac.parse_body_with(parser).ok()?;
+        let Val::Variant(id, index, _) = self.part(scope, subject, &value)? else { return None };
+        // A name alone may be a variable.
+        match self.value_path(scope, &pat.path).filter(|_| pat.qself.is_none() && pat.path.segments.len() > 1)? {
+            Target::Member(of, name) if of == id => match self.types.variant(id, &name)? {
+                (position, Fields::Unit) => Some(position == index),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether two values are equal, where `PartialEq` is that of the language or derived.
+    fn equal(&self, left: &Val, right: &Val) -> Option<bool> {
+        let all = |left: &[Val], right: &[Val]| {
+            let pairs = left.iter().zip(right).map(|(left, right)| self.equal(left, right));
+            let equal: Option<Vec<bool>> = pairs.collect();
+            equal.map(|equal| left.len() == right.len() && equal.into_iter().all(|equal| equal))
+        };
+        let derived = |id: TypeId| {
+            let user = self.types.user(id);
+            user.is_some_and(|user| self.types.derives_trait(user.item, "std::cmp::PartialEq"))
+        };
+        match (left, right) {
+            (Val::F64(left), Val::F64(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),
+            (Val::F32(left), Val::F32(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),
+            // Two texts may be one path, and two objects one number in other words.
+            (Val::Json(left), Val::Json(right)) => (left == right).then_some(true),
+            (Val::Some(left), Val::Some(right)) => self.equal(left, right),
+            (Val::Some(_), Val::None) | (Val::None, Val::Some(_)) => Some(false),
+            (Val::Seq(left), Val::Seq(right)) => all(left, right),
+            (Val::Map(left), Val::Map(right)) if left.is_empty() || right.is_empty() => {
+                Some(left.is_empty() && right.is_empty())
+            }
+            (Val::Struct(id, left), Val::Struct(other, right)) if id == other && derived(*id) => all(left, right),
+            (Val::Variant(id, index, left), Val::Variant(other, position, right)) if id == other && derived(*id) => {
+                if index == position {
+                    all(left, right)
+                } else {
+                    Some(false)
+                }
+            }
+            (
+                Val::Unit | Val::Bool(_) | Val::Int(_) | Val::Char(_) | Val::Str(_) | Val::Duration(_) | Val::None,
+                Val::Unit | Val::Bool(_) | Val::Int(_) | Val::Char(_) | Val::Str(_) | Val::Duration(_) | Val::None,
+            ) => Some(left == right),
+            _ => None,
+        }
+    }
+}
+
+/// Crates whose `is_empty`, `is_none` and the like are those of std.
+const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
+
+/// The parameter of a condition, which is a reference to the field.
+struct Subject<'v> {
+    name: String,
+    value: &'v Val,
+}
+
+/// The scope of a condition for values of type `ty`: `fn(&T) -> …` with no other parameter but `T`.
+fn inferred(sig: &Signature, ty: TypeId, scope: Scope) -> Option<Scope> {
+    let mut parameters = sig.generics.type_params();
+    let Some(parameter) = parameters.next() else { return Some(scope) };
+    let Some(FnArg::Typed(input)) = sig.inputs.first() else { return None };
+    let is_it = matches!(&*input.ty, syn::Type::Reference(of)
+        if matches!(&*of.elem, syn::Type::Path(path) if path.path.is_ident(&parameter.ident)));
+    let generics = Rc::new([(parameter.ident.to_string(), ty)].into());
+    (is_it && parameters.next().is_none()).then_some(Scope { generics, ..scope })
+}
+
+/// `is_empty`, `is_none` and `is_some` of std types.
+fn test(name: &str, value: &Val) -> Option<bool> {
+    match (name, value) {
+        ("is_none", Val::None) | ("is_some", Val::Some(_)) => Some(true),
+        ("is_none", Val::Some(_)) | ("is_some", Val::None) => Some(false),
+        ("is_empty", Val::Str(text)) => Some(text.is_empty()),
+        ("is_empty", Val::Seq(values)) => Some(values.is_empty()),
+        ("is_empty", Val::Map(entries)) => Some(entries.is_empty()),
+        ("is_null", Val::Json(value)) => Some(value.is_null()),
+        ("is_zero", Val::Duration(value)) => Some(value.is_zero()),
+        _ => None,
+    }
+}

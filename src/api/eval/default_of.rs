@@ -1,0 +1,119 @@
+//! `T::default()`: of types of std and other crates, derived, and written by hand.
+
+use std::time::Duration;
+
+use quote::ToTokens;
+use serde_json::Value;
+use syn::Item;
+use syn::spanned::Spanned as _;
+
+use crate::diagnostic::Code;
+use crate::schema::TypeId;
+use crate::schema::known::Kind;
+use crate::source::ItemRef;
+
+use super::{Eval, Evaluator};
+use crate::api::types::{Refusal, Scope};
+use crate::api::value::Val;
+
+impl Evaluator<'_> {
+    /// `<T>::default()`: a function of this name that the type has itself comes first.
+    pub(in crate::api) fn default_called(
+        &mut self,
+        scope: &Scope,
+        ty: &syn::Type,
+        at: &impl ToTokens,
+        id: TypeId,
+    ) -> Eval {
+        if scope.is_parameter(ty) || !self.types.has_own(id, "default") {
+            return self.default_of(scope, at, id);
+        }
+        match self.own_function(scope, id, "default") {
+            Some(function) => self.invoke(scope, at, &function, Vec::new()),
+            None => self.unsupported(scope, at),
+        }
+    }
+
+    /// The `default` of the trait.
+    pub(super) fn default_of(&mut self, scope: &Scope, at: &impl ToTokens, id: TypeId) -> Eval {
+        // Its fields are looked up by name.
+        self.spend(scope, at, 20)?;
+        if let Some((known, arguments)) = self.types.known(id) {
+            return match known.kind {
+                Kind::Bool => Ok(Val::Bool(false)),
+                Kind::Char => Ok(Val::Char('\0')),
+                Kind::F32 => Ok(Val::F32(0.0)),
+                Kind::F64 => Ok(Val::F64(0.0)),
+                Kind::String | Kind::Str | Kind::SmolStr => Ok(Val::Str(String::new())),
+                // Its methods are not those of a text.
+                Kind::Path => Ok(Val::Json("".into())),
+                Kind::Option => Ok(Val::None),
+                Kind::Phantom => Ok(Val::Unit),
+                Kind::Json => Ok(Val::Json(Value::Null)),
+                kind if kind.is_list() || kind.is_set() => Ok(Val::Seq(Vec::new())),
+                kind if kind.is_map() || kind == Kind::JsonMap => Ok(Val::Map(Vec::new())),
+                kind if kind.is_transparent() => self.default_of(scope, at, arguments[0]),
+                Kind::Slice | Kind::Bytes | Kind::Array(0) => Ok(Val::Seq(Vec::new())),
+                Kind::Array(length) => Ok(Val::Seq(vec![self.default_of(scope, at, arguments[0])?; length])),
+                Kind::Duration => Ok(Val::Duration(Duration::ZERO)),
+                Kind::Range => {
+                    let end = self.default_of(scope, at, arguments[0])?;
+                    let end = self.json(scope, at, &end)?;
+                    Ok(Val::Json(serde_json::json!({ "start": end, "end": end })))
+                }
+                Kind::Tuple(0) => Ok(Val::Unit),
+                Kind::Tuple(_) => {
+                    let values: Eval<Vec<Val>> =
+                        arguments.iter().map(|argument| self.default_of(scope, at, *argument)).collect();
+                    values.map(Val::Seq)
+                }
+                Kind::Integer(..) => Ok(Val::Int(0)),
+                Kind::Uuid => Ok(Val::Json(uuid::Uuid::nil().to_string().into())),
+                _ => match known.default {
+                    Some(default) => Ok(Val::Json(default())),
+                    None => match self.types.linked_default(scope, known.path) {
+                        Some(default) => Ok(Val::Json(default)),
+                        None => self.unsupported(scope, at),
+                    },
+                },
+            };
+        }
+        if let Some(default) = self.types.k8s_default(id) {
+            return Ok(Val::Json(default));
+        }
+        let Some(user) = self.types.user(id).cloned() else { return self.unsupported(scope, at) };
+        self.deeper(scope, at, |eval| {
+            if eval.types.derives_trait(user.item, "std::default::Default") {
+                return eval.derived_default(scope, at, id, user.item);
+            }
+            match eval.trait_function(id, "std::default::Default", "default") {
+                Some(function) => eval.invoke(scope, at, &function, Vec::new()),
+                None if eval.types.implements(id, "std::default::Default") => eval.unsupported(scope, at),
+                None => {
+                    let message = format!("`{}` has no `Default` in the source", eval.types.text(scope, at));
+                    Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message)
+                        .help("derive `Default`, or write an `impl Default` for it"))
+                }
+            }
+        })
+    }
+
+    fn derived_default(&mut self, scope: &Scope, at: &impl ToTokens, id: TypeId, item: ItemRef) -> Eval {
+        let tree = self.tree;
+        match tree.item(item) {
+            Item::Struct(item) => {
+                let types = self.field_types(id, &item.fields);
+                let values: Eval<Vec<Val>> = types.into_iter().map(|ty| self.default_of(scope, at, ty)).collect();
+                Ok(Val::Struct(id, values?))
+            }
+            Item::Enum(item) => {
+                let marked = |variant: &syn::Variant| variant.attrs.iter().any(|attr| attr.path().is_ident("default"));
+                match item.variants.iter().position(marked) {
+                    Some(index) => Ok(Val::Variant(id, index, Vec::new())),
+                    None => self.unsupported(scope, at),
+                }
+            }
+            _ => self.unsupported(scope, at),
+        }
+    }
+}

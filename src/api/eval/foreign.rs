@@ -1,0 +1,186 @@
+//! Functions of std, `serde_json`, schemars, kube and k8s-openapi.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use syn::{Expr, ExprCall, Path};
+
+use crate::schema::known::Kind;
+use crate::schema::{TypeId, known};
+
+use super::json::integer;
+use super::schema::is_json_function;
+use super::syntax::{has_arguments, owner_type, unwrap};
+use super::{Env, Eval, Evaluator};
+use crate::api::types::{Info, Scope};
+use crate::api::value::Val;
+
+impl Evaluator<'_> {
+    pub(super) fn foreign_call(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprCall,
+        path: &[String],
+        written: &Path,
+        ty: Option<TypeId>,
+    ) -> Eval {
+        let arguments: &[&Expr] = &call.args.iter().collect::<Vec<_>>();
+        let path = path.join("::");
+        let (of, function) = path.rsplit_once("::").unwrap_or(("", &path));
+        let owner = known::lookup(of).map_or(Kind::Other, |owner| owner.kind);
+        let ty = match (owner_type(written), function) {
+            (Some(written_of), "new" | "from") if ty.is_none() && has_arguments(written) => {
+                Some(self.ty(scope, &written_of))
+            }
+            _ => ty,
+        };
+        match (owner, function, arguments) {
+            (Kind::Option, "Some", [value]) => {
+                let inner = self.types.argument(ty, |kind| kind == Kind::Option);
+                Ok(Val::Some(Box::new(self.eval(scope, env, value, inner)?)))
+            }
+            (_, "new", [text]) if of == "kube_core::Rule" => {
+                let text = self.rule_text(scope, env, text)?;
+                Ok(Val::from(kube::core::Rule::new(text)))
+            }
+            (_, "default", []) if of == "std::default::Default" => match ty {
+                Some(ty) => self.default_of(scope, call, ty),
+                None => self.unsupported(scope, call),
+            },
+            (_, _, [value]) if is_json_function(&path) => self.json_function(scope, env, call, &path, value, ty),
+            (Kind::JsonMap | Kind::Schema, "new" | "default", []) => Ok(Val::Json(Value::Object(Map::new()))),
+            (Kind::Cow, "Borrowed" | "Owned", [value]) => {
+                let inner = self.types.argument(ty, |kind| kind == Kind::Cow);
+                self.eval(scope, env, value, inner)
+            }
+            (Kind::String, "new", []) => Ok(Val::Str(String::new())),
+            (Kind::String | Kind::Cow, "from", [value]) => match self.eval(scope, env, value, None)? {
+                Val::Str(text) => Ok(Val::Str(text)),
+                _ => self.unsupported(scope, call),
+            },
+            (_, "new", []) if owner.is_list() || owner.is_set() => Ok(Val::Seq(Vec::new())),
+            (_, "new", []) if owner.is_map() => Ok(Val::Map(Vec::new())),
+            (_, "new", [value]) if owner.is_pointer() => {
+                let inner = self.types.argument(ty, Kind::is_pointer);
+                self.eval(scope, env, value, inner)
+            }
+            (Kind::Vec | Kind::List, "from" | "from_iter", [value]) => {
+                let element = self.types.argument(ty, Kind::is_list);
+                match unwrap(value) {
+                    Expr::Array(array) => self.list(scope, env, array.elems.iter(), element).map(Val::Seq),
+                    _ => self.unsupported(scope, call),
+                }
+            }
+            (Kind::TreeSet | Kind::HashSet, "from" | "from_iter", [value]) => {
+                let element = self.types.argument(ty, Kind::is_set);
+                match unwrap(value) {
+                    Expr::Array(array) => {
+                        let values = self.list(scope, env, array.elems.iter(), element)?;
+                        // A hash set of several elements has no order to write down.
+                        let one = owner == Kind::TreeSet || values.len() < 2;
+                        sorted(values)
+                            .filter(|_| one)
+                            .map_or_else(|| self.unsupported(scope, call), |values| Ok(Val::Seq(values)))
+                    }
+                    _ => self.unsupported(scope, call),
+                }
+            }
+            (Kind::TreeMap | Kind::HashMap, "from" | "from_iter", [value]) => {
+                let Expr::Array(array) = unwrap(value) else { return self.unsupported(scope, call) };
+                self.map_of(scope, env, array, ty)
+            }
+            (_, "Quantity" | "Int" | "String", [value]) if of == QUANTITY || of == INT_OR_STRING => {
+                let inner = if function == "Int" { self.types.primitive("i32") } else { self.types.string() };
+                match self.eval(scope, env, value, inner)? {
+                    Val::Str(text) => Ok(Val::Json(text.into())),
+                    Val::Int(number) if function == "Int" => Ok(Val::Json(integer(number))),
+                    _ => self.unsupported(scope, call),
+                }
+            }
+            (_, "default", []) => {
+                let Some(written) = owner_type(written) else { return self.unsupported(scope, call) };
+                let id = self.ty(scope, &written);
+                match (self.types.known(id), ty) {
+                    // `Vec::default()` leaves the arguments to inference.
+                    (None, Some(ty)) if self.types.known(ty).is_some_and(|(known, _)| known.path == of) => {
+                        self.default_of(scope, call, ty)
+                    }
+                    (Some(_), _) => self.default_of(scope, call, id),
+                    (None, _) if matches!(self.types.info(id), Info::K8s(_)) => self.default_of(scope, call, id),
+                    (None, _) => self.unsupported(scope, call),
+                }
+            }
+            _ => {
+                let given = self.list(scope, env, arguments.iter().copied(), None)?;
+                called(&path, &given).map_or_else(|| self.unsupported(scope, call), Ok)
+            }
+        }
+    }
+
+    /// `[(key, value)]` where a map is asked for.
+    pub(super) fn map_of(&mut self, scope: &Scope, env: &Env, array: &syn::ExprArray, ty: Option<TypeId>) -> Eval {
+        let types = ty.and_then(|ty| self.types.known(ty)).filter(|(known, _)| known.kind.is_map());
+        let types = types.map(|(_, arguments)| arguments).unwrap_or_default();
+        let mut entries = Vec::new();
+        for entry in &array.elems {
+            let Expr::Tuple(pair) = unwrap(entry) else { return self.unsupported(scope, array) };
+            let (Some(key), Some(value), 2) = (pair.elems.first(), pair.elems.last(), pair.elems.len()) else {
+                return self.unsupported(scope, array);
+            };
+            let key = self.eval(scope, env, key, types.first().copied())?;
+            let value = self.eval(scope, env, value, types.get(1).copied())?;
+            entries.push((key, value));
+        }
+        Ok(Val::Map(entries))
+    }
+}
+
+const QUANTITY: &str = "k8s_openapi::apimachinery::pkg::api::resource";
+
+const INT_OR_STRING: &str = "k8s_openapi::apimachinery::pkg::util::intstr::IntOrString";
+
+fn sorted(values: Vec<Val>) -> Option<Vec<Val>> {
+    if values.len() < 2 {
+        return Some(values);
+    }
+    let texts: Option<std::collections::BTreeSet<String>> =
+        values.iter().map(|value| if let Val::Str(text) = value { Some(text.clone()) } else { None }).collect();
+    if let Some(texts) = texts {
+        return Some(texts.into_iter().map(Val::Str).collect());
+    }
+    let numbers: Option<std::collections::BTreeSet<i128>> =
+        values.iter().map(|value| if let Val::Int(number) = value { Some(*number) } else { None }).collect();
+    numbers.map(|numbers| numbers.into_iter().map(Val::Int).collect())
+}
+
+/// The constant of a canonical path: `std::u32::MAX`.
+pub(super) fn constant(path: &str) -> Option<Val> {
+    let (ty, name) = path.strip_prefix("std::")?.rsplit_once("::")?;
+    match (known::lookup(ty)?.kind, name) {
+        (Kind::Integer(min, _), "MIN") => Some(Val::Int(min)),
+        (Kind::Integer(_, max), "MAX") => Some(Val::Int(max)),
+        _ => None,
+    }
+}
+
+/// What a function of this canonical path returns.
+fn called(path: &str, arguments: &[Val]) -> Option<Val> {
+    let whole = |value: &i128| u64::try_from(*value).ok();
+    match (path, arguments) {
+        ("std::path::PathBuf::new", []) => Some(Val::Json("".into())),
+        ("std::path::PathBuf::from", [Val::Str(path)]) => Some(written(path)),
+        ("std::time::Duration::from_secs", [Val::Int(value)]) => {
+            whole(value).map(Duration::from_secs).map(Val::Duration)
+        }
+        ("std::time::Duration::from_millis", [Val::Int(value)]) => {
+            whole(value).map(Duration::from_millis).map(Val::Duration)
+        }
+        _ => None,
+    }
+}
+
+/// What serde writes for a type that it writes as text.
+fn written(value: &impl ToString) -> Val {
+    Val::Json(value.to_string().into())
+}

@@ -1,0 +1,54 @@
+//! Method calls on texts, numbers, JSON, schemas and rules. What a type of the user has is not called by a method: which
+//! one is meant may depend on traits, bounds and `Deref`.
+
+use syn::{Expr, ExprMethodCall};
+
+use crate::schema::TypeId;
+use crate::schema::known::Kind;
+
+use super::{Env, Eval, Evaluator};
+use crate::api::types::Scope;
+use crate::api::value::Val;
+
+impl Evaluator<'_> {
+    pub(super) fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
+        let method = call.method.to_string();
+        // One of a trait may take a value of std in an earlier step of the search for a method than that of std.
+        if self.tree.may_be_of_trait(scope.module, &method) {
+            return self.unsupported(scope, call);
+        }
+        let receiver = match &*call.receiver {
+            // The `Ok` of a call has the type that the place asks for.
+            Expr::Call(inner) if matches!(method.as_str(), "unwrap" | "expect") => self.call(scope, env, inner, ty)?,
+            Expr::Array(pairs)
+                if method == "into"
+                    && pairs.elems.iter().all(|pair| matches!(pair, Expr::Tuple(_)))
+                    && matches!(self.types.kind(ty), Some(Kind::TreeMap | Kind::HashMap)) =>
+            {
+                return self.map_of(scope, env, pairs, ty);
+            }
+            receiver => self.eval(scope, env, receiver, None)?,
+        };
+        if let Val::Rule(rule) = receiver {
+            return self.modified_rule(scope, env, *rule, call);
+        }
+        if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
+            return Ok(value);
+        }
+        let value = match (receiver, method.as_str(), call.args.len()) {
+            (Val::Str(text), "to_string" | "to_owned" | "clone", 0) => Some(Val::Str(text)),
+            (Val::Str(text), "len", 0) => i128::try_from(text.len()).ok().map(Val::Int),
+            // Into what, only the type says.
+            (Val::Str(text), "into", 0) if self.types.is_text(ty) => Some(Val::Str(text)),
+            (Val::Str(text), "into", 0) if self.types.kind(ty) == Some(Kind::Path) => Some(Val::Json(text.into())),
+            (value, "into", 0) if self.types.is_json(ty) && value.is_simple() => Some(value),
+            (value @ Val::Int(number), "into", 0) if self.types.fits(number, ty) == Some(true) => Some(value),
+            (Val::Seq(items), "into", 0) if self.types.kind(ty) == Some(Kind::Vec) => Some(Val::Seq(items)),
+            (Val::Int(value), "to_string", 0) => Some(Val::Str(value.to_string())),
+            (Val::Bool(value), "to_string", 0) => Some(Val::Str(value.to_string())),
+            (Val::Char(value), "to_string", 0) => Some(Val::Str(value.to_string())),
+            _ => None,
+        };
+        value.map_or_else(|| self.unsupported(scope, call), Ok)
+    }
+}

@@ -1,0 +1,93 @@
+//! Numbers: literals, and sums and products of integers, each checked against the type that the place has.
+
+use syn::{BinOp, Expr, ExprBinary, Lit, UnOp};
+
+use crate::schema::known::Kind;
+use crate::schema::{TypeId, known};
+
+use super::syntax::unwrap;
+use super::{Env, Eval, Evaluator};
+use crate::api::types::Scope;
+use crate::api::value::Val;
+
+impl Evaluator<'_> {
+    pub(in crate::api) fn literal(&self, lit: &Lit, ty: Option<TypeId>, negative: bool) -> Option<Val> {
+        let float = |text: &str, suffix: &str| {
+            let text = if negative { format!("-{text}") } else { text.to_owned() };
+            match (suffix, self.types.kind(ty)) {
+                ("f32", _) | ("", Some(Kind::F32)) => text.parse().ok().map(Val::F32),
+                ("f64", _) | ("", Some(Kind::F64)) => text.parse().ok().map(Val::F64),
+                // What stands beside it may make it one of the other width.
+                _ => None,
+            }
+        };
+        match lit {
+            Lit::Str(text) if !negative => Some(Val::Str(text.value())),
+            Lit::Bool(value) if !negative => Some(Val::Bool(value.value)),
+            Lit::Char(value) if !negative => Some(Val::Char(value.value())),
+            Lit::Float(value) => float(value.base10_digits(), value.suffix()),
+            Lit::Int(value) if matches!(value.suffix(), "f32" | "f64") => float(value.base10_digits(), value.suffix()),
+            Lit::Int(value) => {
+                // In an attribute the sign may be part of the literal.
+                let number: i128 = value.base10_parse().ok()?;
+                let number = if negative { -number } else { number };
+                let fits = match value.suffix() {
+                    "" if ty.is_some() => self.types.fits(number, ty)?,
+                    "" => i32::try_from(number).is_ok(),
+                    suffix => known::lookup(suffix)?.kind.holds(number)?,
+                };
+                fits.then_some(Val::Int(number))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of an expression that no place asks for a type of, where a float alone is an `f64`.
+    pub(in crate::api) fn untyped(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval {
+        let ty = if is_float(expr) { self.types.primitive("f64") } else { None };
+        self.eval(scope, env, expr, ty)
+    }
+
+    /// `+`, `-` and `*` of integers, whose type is that of the place, or `usize` beside the length of a text.
+    pub(in crate::api) fn sum(&mut self, scope: &Scope, env: &Env, expr: &ExprBinary, ty: Option<TypeId>) -> Eval {
+        let operate = match &expr.op {
+            BinOp::Add(_) => i128::checked_add,
+            BinOp::Sub(_) => i128::checked_sub,
+            BinOp::Mul(_) => i128::checked_mul,
+            _ => return self.unsupported(scope, expr),
+        };
+        let ty = if ty.is_none() && (is_length(&expr.left) || is_length(&expr.right)) {
+            self.types.primitive("usize")
+        } else {
+            ty
+        };
+        if self.types.fits(0, ty).is_none() {
+            return self.unsupported(scope, expr);
+        }
+        match (self.eval(scope, env, &expr.left, ty)?, self.eval(scope, env, &expr.right, ty)?) {
+            (Val::Int(left), Val::Int(right)) => {
+                let value = operate(left, right).filter(|value| self.types.fits(*value, ty) == Some(true));
+                value.map_or_else(|| self.unsupported(scope, expr), |value| Ok(Val::Int(value)))
+            }
+            _ => self.unsupported(scope, expr),
+        }
+    }
+}
+
+/// A float that does not say how wide it is.
+fn is_float(expr: &Expr) -> bool {
+    match unwrap(expr) {
+        Expr::Lit(literal) => matches!(&literal.lit, Lit::Float(number) if number.suffix().is_empty()),
+        Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_float(&unary.expr),
+        _ => false,
+    }
+}
+
+/// A length, or a sum with one.
+fn is_length(expr: &Expr) -> bool {
+    match unwrap(expr) {
+        Expr::MethodCall(call) => call.method == "len",
+        Expr::Binary(sum) => is_length(&sum.left) || is_length(&sum.right),
+        _ => false,
+    }
+}

@@ -1,0 +1,157 @@
+//! Expressions of `validation = …` and `merge_strategy = …`, built as the real values of kube-core.
+
+use kube::core::{ListMerge, MapMerge, Message, Reason, Rule, StructMerge};
+use quote::ToTokens;
+use syn::spanned::Spanned as _;
+use syn::{Expr, ExprCall, ExprMethodCall};
+
+use crate::diagnostic::Code;
+use crate::schema::Merge;
+use crate::source::{Namespace, Resolution};
+
+use super::{Env, Eval, Evaluator};
+use crate::api::types::{Refusal, Scope};
+use crate::api::value::{CelRule, Val};
+
+impl Evaluator<'_> {
+    fn unknown_rule<T>(&self, scope: &Scope, expr: &impl ToTokens) -> Result<T, Refusal> {
+        let message = format!("cannot read the rule `{}` without running code", self.types.text(scope, expr));
+        Err(Refusal::new(Code::Expression, scope, expr.to_token_stream().span(), message)
+            .help("write a string, a pair of strings, or `Rule::new(…)` with literals"))
+    }
+
+    /// A text where a rule takes one.
+    pub(super) fn rule_text(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Result<String, Refusal> {
+        let string = self.types.string();
+        match self.eval(scope, env, expr, string)? {
+            Val::Str(text) => Ok(text),
+            _ => self.unknown_rule(scope, expr),
+        }
+    }
+
+    /// A rule as an attribute has it, whose code the derive puts below a `use` of the names of kube-core.
+    pub(in crate::api) fn rule(&mut self, scope: &Scope, expr: &Expr) -> Result<Rule, Refusal> {
+        let none = Env::new();
+        match expr {
+            Expr::Paren(inner) => self.rule(scope, &inner.expr),
+            Expr::Group(inner) => self.rule(scope, &inner.expr),
+            Expr::Tuple(pair) if pair.elems.len() == 2 => {
+                let rule = self.rule_text(scope, &none, &pair.elems[0])?;
+                let message = self.rule_text(scope, &none, &pair.elems[1])?;
+                Ok(Rule::new(rule).message(message.as_str()))
+            }
+            Expr::Call(call) if self.means(scope, true, &call.func, "Rule", "new") && call.args.len() == 1 => {
+                Ok(Rule::new(self.rule_text(scope, &none, &call.args[0])?))
+            }
+            Expr::MethodCall(call) => {
+                let rule = self.rule(scope, &call.receiver)?;
+                let rule = CelRule { rule, imported: true };
+                match self.modified_rule(scope, &none, rule, call)? {
+                    Val::Rule(rule) => Ok(rule.rule),
+                    _ => self.unknown_rule(scope, expr),
+                }
+            }
+            expr => match self.eval(scope, &none, expr, None)? {
+                Val::Rule(rule) => Ok(rule.rule),
+                Val::Str(text) => Ok(Rule::from(text.as_str())),
+                Val::Seq(pair) => match pair.as_slice() {
+                    [Val::Str(rule), Val::Str(message)] => Ok(Rule::from((rule.as_str(), message.as_str()))),
+                    _ => self.unknown_rule(scope, expr),
+                },
+                _ => self.unknown_rule(scope, expr),
+            },
+        }
+    }
+
+    /// A rule after a call of one of its methods.
+    pub(super) fn modified_rule(&mut self, scope: &Scope, env: &Env, rule: CelRule, call: &ExprMethodCall) -> Eval {
+        let CelRule { rule, imported } = rule;
+        let method = call.method.to_string();
+        let (Some(argument), 1) = (call.args.first(), call.args.len()) else {
+            return match (method.as_str(), call.args.len()) {
+                ("clone" | "into", 0) => Ok(CelRule { rule, imported }.into()),
+                _ => self.unknown_rule(scope, call),
+            };
+        };
+        let rule = match method.as_str() {
+            "message" => match argument {
+                Expr::Call(ExprCall { func, args, .. })
+                    if args.len() == 1 && self.means(scope, imported, func, "Message", "Expression") =>
+                {
+                    rule.message(Message::Expression(self.rule_text(scope, env, &args[0])?))
+                }
+                Expr::Call(ExprCall { func, args, .. })
+                    if args.len() == 1 && self.means(scope, imported, func, "Message", "Message") =>
+                {
+                    rule.message(Message::Message(self.rule_text(scope, env, &args[0])?))
+                }
+                text => rule.message(self.rule_text(scope, env, text)?.as_str()),
+            },
+            "reason" => {
+                let reasons = [
+                    ("FieldValueInvalid", Reason::FieldValueInvalid),
+                    ("FieldValueForbidden", Reason::FieldValueForbidden),
+                    ("FieldValueRequired", Reason::FieldValueRequired),
+                    ("FieldValueDuplicate", Reason::FieldValueDuplicate),
+                ];
+                let meant = |(name, _): &(&str, Reason)| self.means(scope, imported, argument, "Reason", name);
+                match reasons.into_iter().find(meant) {
+                    Some((_, reason)) => rule.reason(reason),
+                    None => return self.unknown_rule(scope, argument),
+                }
+            }
+            "field_path" => rule.field_path(self.rule_text(scope, env, argument)?),
+            "optional_old_self" => match self.eval(scope, env, argument, None)? {
+                Val::Bool(value) => rule.optional_old_self(value),
+                _ => return self.unknown_rule(scope, argument),
+            },
+            _ => return self.unknown_rule(scope, call),
+        };
+        Ok(CelRule { rule, imported }.into())
+    }
+
+    /// A path names an item of a type of kube-core, whose names the derive may import.
+    fn means(&self, scope: &Scope, imported: bool, expr: &Expr, owner: &str, name: &str) -> bool {
+        let Expr::Path(path) = expr else { return false };
+        let short = path.path.segments.iter().map(|segment| segment.ident.to_string()).eq([owner, name]);
+        if imported && short && path.qself.is_none() && path.path.leading_colon.is_none() {
+            return true;
+        }
+        match self.types.resolve_in(scope, &path.path, Namespace::Values) {
+            Resolution::Foreign(path) => path.iter().map(String::as_str).eq(["kube_core", owner, name]),
+            _ => false,
+        }
+    }
+
+    /// `ListMerge::Map(vec!["key".into()])` and its kin.
+    pub(in crate::api) fn merge_strategy(&mut self, scope: &Scope, expr: &Expr) -> Eval<Merge> {
+        let strategy = match expr {
+            Expr::Call(call) if self.means(scope, true, &call.func, "ListMerge", "Map") && call.args.len() == 1 => {
+                let keys = self.types.string().and_then(|string| self.types.list_of(string));
+                match self.eval(scope, &Env::new(), &call.args[0], keys) {
+                    Ok(Val::Seq(keys)) => keys
+                        .into_iter()
+                        .map(|key| if let Val::Str(key) = key { Some(key) } else { None })
+                        .collect::<Option<Vec<String>>>()
+                        .map(|keys| Merge::List(ListMerge::Map(keys))),
+                    _ => None,
+                }
+            }
+            expr => [
+                ("ListMerge", "Atomic", Merge::List(ListMerge::Atomic)),
+                ("ListMerge", "Set", Merge::List(ListMerge::Set)),
+                ("MapMerge", "Atomic", Merge::Map(MapMerge::Atomic)),
+                ("MapMerge", "Granular", Merge::Map(MapMerge::Granular)),
+                ("StructMerge", "Atomic", Merge::Struct(StructMerge::Atomic)),
+                ("StructMerge", "Granular", Merge::Struct(StructMerge::Granular)),
+            ]
+            .into_iter()
+            .find(|(owner, name, _)| self.means(scope, true, expr, owner, name))
+            .map(|(_, _, merge)| merge),
+        };
+        strategy.ok_or_else(|| {
+            let message = format!("cannot read the merge strategy `{}`", self.types.text(scope, expr));
+            Refusal::new(Code::Expression, scope, expr.span(), message)
+        })
+    }
+}

@@ -1,0 +1,329 @@
+//! Functions that build a schema by hand (`schema_with`, an `impl JsonSchema`), evaluated to a [`Recipe`].
+//!
+//! They are straight lines: locals, JSON with schemas inside, `insert` and `remove`.
+
+use std::collections::BTreeSet;
+
+use syn::spanned::Spanned as _;
+use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, ImplItem, Item};
+
+use crate::schema::known::Kind;
+use crate::schema::{Change, Edit, Recipe, Shape, Type, TypeId, known};
+use crate::source::{ItemRef, Resolution};
+
+use super::syntax::{call_of, owner_type, parameters_match, unwrap};
+use super::{Env, Eval, Evaluator, Function, Target};
+use crate::api::items::generics;
+use crate::api::types::{Refusal, Scope, Types, Why};
+use crate::api::value::{Place, Val};
+
+impl Evaluator<'_> {
+    /// The result of a function that returns a schema.
+    fn made(&mut self, scope: &Scope, at: &impl quote::ToTokens, value: Val) -> Eval<Recipe> {
+        match self.recipe(scope, at, value)? {
+            Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.unsupported(scope, at),
+            Recipe::Array(_) => self.unsupported(scope, at),
+            recipe => Ok(recipe),
+        }
+    }
+
+    /// The `impl JsonSchema` of a type, when there is one: `Err` says that it can't be used.
+    pub(in crate::api) fn by_hand(&mut self, id: TypeId, item: ItemRef) -> Option<Eval<(ByHand, ItemRef)>> {
+        let scope = self.types.user(id)?.scope.clone();
+        let blocks: Vec<ItemRef> = self
+            .tree
+            .impls(item)
+            .iter()
+            .copied()
+            .filter(|block| self.types.trait_of(*block).as_deref() == Some("schemars::JsonSchema"))
+            .collect();
+        let (block, others) = blocks.split_first()?;
+        Some(self.read_impl(&scope, *block, !others.is_empty()))
+    }
+
+    /// Reads the names of an `impl JsonSchema`; `several` says that there is another one for the same type.
+    pub(in crate::api) fn read_impl(&mut self, of: &Scope, block: ItemRef, several: bool) -> Eval<(ByHand, ItemRef)> {
+        let tree = self.tree;
+        let Item::Impl(item) = tree.item(block) else { return self.unsupported(of, &tree.item(block)) };
+        let scope = Scope { module: tree.module(block), ..of.clone() };
+        let user = of.this.and_then(|this| self.types.user(this));
+        let generics = user.and_then(|user| generics(tree.item(user.item)));
+        let declared = generics.into_iter().flat_map(|generics| &generics.params).filter_map(|param| match param {
+            syn::GenericParam::Type(param) => Some(param.ident.to_string()),
+            syn::GenericParam::Const(param) => Some(param.ident.to_string()),
+            syn::GenericParam::Lifetime(_) => None,
+        });
+        let declared: Vec<String> = declared.collect();
+        // An alias may have its arguments in another order.
+        let named = matches!((&*item.self_ty, of.this), (syn::Type::Path(path), Some(this))
+            if self.types.names(&Scope::module(tree.module(block)), &path.path, this));
+        let for_all = (declared.is_empty() || named) && parameters_match(item, &declared);
+        if several || tree.unknown_cfg(block).is_some() || !for_all {
+            return self.unsupported(&scope, &item.self_ty);
+        }
+        Ok((self.names_by_hand(&scope, item)?, block))
+    }
+
+    /// Reads the names; `scope` is that of the impl.
+    pub(in crate::api) fn names_by_hand(&mut self, scope: &Scope, item: &syn::ItemImpl) -> Eval<ByHand> {
+        let (mut name, mut id, mut inline) = (None, None, false);
+        for part in &item.items {
+            let ImplItem::Fn(function) = part else { return self.unsupported(scope, part) };
+            let method = function.sig.ident.to_string();
+            match method.as_str() {
+                "json_schema" => continue,
+                "schema_name" | "schema_id" | "inline_schema" => {}
+                // Hidden methods of the trait, which change how the type is used.
+                _ => return self.unsupported(scope, &function.sig.ident),
+            }
+            let value = self.invoke(scope, &function.sig.ident, &Function::of(function, scope), Vec::new())?;
+            match (method.as_str(), value) {
+                ("schema_name", Val::Str(text)) => name = Some(text),
+                ("schema_id", Val::Str(text)) => id = Some(text),
+                ("inline_schema", Val::Bool(value)) => inline = value,
+                _ => return self.unsupported(scope, &function.block),
+            }
+        }
+        let Some(name) = name else { return self.unsupported(scope, &item.self_ty) };
+        Ok(ByHand { id: id.unwrap_or_else(|| name.clone()), name, inline, scope: scope.clone() })
+    }
+
+    /// What the `json_schema` of a hand-written impl returns; `None` when it has no such function.
+    pub(in crate::api) fn schema_by_hand(&mut self, by_hand: &ByHand, item: &syn::ItemImpl) -> Eval<Option<Recipe>> {
+        let function = item.items.iter().find_map(|item| match item {
+            ImplItem::Fn(function) if function.sig.ident == "json_schema" => Some(function),
+            _ => None,
+        });
+        let Some(function) = function else { return Ok(None) };
+        let (scope, name) = (&by_hand.scope, &function.sig.ident);
+        let value = self.invoke(scope, name, &Function::of(function, scope), vec![Val::Generator])?;
+        self.made(scope, name, value).map(Some)
+    }
+
+    /// What the function of a `schema_with = "path"` returns.
+    pub(in crate::api) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Eval<Recipe> {
+        let path_of = |path| syn::ExprPath { attrs: Vec::new(), qself: None, path };
+        let generator = path_of(syn::Ident::new("generator", path.span()).into());
+        let call = call_of(path_of(path.clone()), Some(Expr::Path(generator)));
+        let env = Env::from([("generator".to_owned(), Val::Generator)]);
+        let value = self.call(scope, &env, &call, None)?;
+        self.made(scope, path, value)
+    }
+
+    /// `T::schema_name()` or `T::schema_id()` of a type that another one is named after.
+    pub(super) fn schema_name_call(&mut self, scope: &Scope, call: &ExprCall) -> Eval<Option<String>> {
+        let Expr::Path(function) = &*call.func else { return Ok(None) };
+        let Some(last) = function.path.segments.last() else { return Ok(None) };
+        let is_name = last.ident == "schema_name";
+        if !(is_name || last.ident == "schema_id") || !call.args.is_empty() {
+            return Ok(None);
+        }
+        let Some(mut id) = self.owner_of_schema(scope, function) else { return Ok(None) };
+        let is_generic = |types: &Types<'_>, id| types.user(id).is_some_and(|user| !user.scope.generics.is_empty());
+        if is_generic(&self.types, id) {
+            return Ok(None);
+        }
+        if self.types.active.contains(&id) {
+            // Inside its own impl.
+            let item = self.types.user(id).map(|user| user.item);
+            let by_hand = item.and_then(|item| self.by_hand(id, item)?.ok());
+            return Ok(by_hand.map(|(by_hand, _)| if is_name { by_hand.name } else { by_hand.id }));
+        }
+        loop {
+            return match self.types.graph.get(id) {
+                Type::Known(known, _) => Ok(if is_name { known.name() } else { known.id() }),
+                Type::User(container) => match container.shape {
+                    Shape::Transparent(inner) if container.validated.is_none() => {
+                        id = inner;
+                        continue;
+                    }
+                    _ if is_name => Ok(Some(container.name.clone())),
+                    _ if is_generic(&self.types, id) => Ok(None),
+                    _ => Ok(Some(container.id.text.clone())),
+                },
+                Type::Unknown => {
+                    self.needed.push((id, (scope.module, call.span())));
+                    self.unsupported(scope, call).map_err(|refusal| Refusal { why: Why::Undescribed, ..refusal })
+                }
+            };
+        }
+    }
+
+    /// `T::json_schema(generator)` in any form; `None` when the call is something else.
+    pub(super) fn json_schema_call(&mut self, scope: &Scope, env: &Env, call: &ExprCall) -> Eval<Option<Val>> {
+        let Expr::Path(function) = &*call.func else { return Ok(None) };
+        let (Some(last), 1) = (function.path.segments.last(), call.args.len()) else { return Ok(None) };
+        if last.ident != "json_schema" || !matches!(self.eval(scope, env, &call.args[0], None)?, Val::Generator) {
+            return Ok(None);
+        }
+        let Some(id) = self.owner_of_schema(scope, function) else { return Ok(None) };
+        self.needed.push((id, (scope.module, function.span())));
+        Ok(Some(Val::Recipe(Recipe::Schema(id))))
+    }
+
+    /// The type of which a path names a function that `JsonSchema` has; `None` when it may mean another function.
+    fn owner_of_schema(&mut self, scope: &Scope, function: &syn::ExprPath) -> Option<TypeId> {
+        let path = &function.path;
+        let name = path.segments.last()?.ident.to_string();
+        let ty = match &function.qself {
+            Some(qself) if qself.position > 0 => {
+                let segments = path.segments.iter().take(qself.position).cloned().collect();
+                let of = syn::Path { leading_colon: path.leading_colon, segments };
+                return match self.types.resolve(scope, &of) {
+                    Resolution::Foreign(of) if of.join("::") == "schemars::JsonSchema" => {
+                        Some(self.ty(scope, &qself.ty))
+                    }
+                    _ => None,
+                };
+            }
+            Some(qself) => (*qself.ty).clone(),
+            None => match self.value_path(scope, path) {
+                Some(Target::Item(_)) => return None,
+                _ => owner_type(path)?,
+            },
+        };
+        let id = self.ty(scope, &ty);
+        // What a type has itself comes first, unless only its bounds are known; one of another trait may be meant, too.
+        let other = !scope.is_parameter(&ty) && self.types.has_own(id, &name)
+            || scope.k8s.is_none() && self.tree.may_be_of_trait(scope.module, &name);
+        (!other).then_some(id)
+    }
+
+    pub(super) fn json_function(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprCall,
+        path: &str,
+        value: &Expr,
+        ty: Option<TypeId>,
+    ) -> Eval {
+        let (owner, function) = path.rsplit_once("::").unwrap_or(("", path));
+        let argument = match function {
+            "String" => self.types.string(),
+            "Array" => self.types.json_type().and_then(|json| self.types.list_of(json)),
+            _ => None,
+        };
+        let value = self.eval(scope, env, value, argument)?;
+        if matches!(function, "from" | "try_from") && value.is_of_user() {
+            return self.unsupported(scope, call);
+        }
+        let recipe = self.recipe(scope, call, value)?;
+        let owner = known::lookup(owner).map(|owner| owner.kind);
+        let schema = owner == Some(Kind::Schema) || self.types.kind(ty) == Some(Kind::Schema);
+        match &recipe {
+            // Anything else fails, and what other types are read from JSON is not known.
+            Recipe::Json(value) if schema && !value.is_object() && !value.is_boolean() => self.unsupported(scope, call),
+            Recipe::Array(_) if schema => self.unsupported(scope, call),
+            _ if schema || owner.is_some() || function == "to_value" => Ok(Val::from(recipe)),
+            _ => self.unsupported(scope, call),
+        }
+    }
+
+    /// Methods of the generator, of schemas and of JSON that change nothing; `None` when it is none of them.
+    pub(super) fn schema_method(
+        &mut self,
+        scope: &Scope,
+        env: &Env,
+        call: &ExprMethodCall,
+        receiver: &Val,
+    ) -> Eval<Option<Val>> {
+        let arguments: Vec<&Expr> = call.args.iter().collect();
+        Ok(match (receiver, call.method.to_string().as_str(), arguments.as_slice()) {
+            (Val::Generator, "subschema_for", []) => {
+                let Some(turbofish) = &call.turbofish else { return self.unsupported(scope, call) };
+                let (Some(GenericArgument::Type(ty)), 1) = (turbofish.args.first(), turbofish.args.len()) else {
+                    return self.unsupported(scope, call);
+                };
+                let id = self.ty(scope, ty);
+                self.needed.push((id, (scope.module, ty.span())));
+                Some(Val::Recipe(Recipe::Subschema(id)))
+            }
+            (Val::Generator, _, _) => return self.unsupported(scope, call),
+            (Val::Json(_) | Val::Recipe(_), "unwrap" | "to_value" | "clone", []) => Some(receiver.clone()),
+            (Val::Json(_) | Val::Recipe(_), "expect", [why]) => {
+                self.eval(scope, env, why, None)?;
+                Some(receiver.clone())
+            }
+            _ => None,
+        })
+    }
+
+    /// `schema.ensure_object()` of a schema that a variable holds.
+    pub(super) fn place(&self, env: &Env, expr: &Expr) -> Option<Place> {
+        let Expr::MethodCall(call) = unwrap(expr) else { return None };
+        if call.method != "ensure_object" || !call.args.is_empty() {
+            return None;
+        }
+        self.object(env, &call.receiver)
+    }
+
+    /// A variable that holds a schema, or the object of one.
+    pub(super) fn object(&self, env: &Env, expr: &Expr) -> Option<Place> {
+        let Expr::Path(path) = unwrap(expr) else { return self.place(env, expr) };
+        let name = path.path.get_ident()?.to_string();
+        match env.get(&name)? {
+            Val::Json(_) | Val::Recipe(_) => Some(Place { variable: name }),
+            Val::Place(place) => Some(place.clone()),
+            _ => None,
+        }
+    }
+
+    /// A statement that changes a schema or an object which a variable of the block holds.
+    pub(super) fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Own, call: &ExprMethodCall) -> Eval<()> {
+        let Some(Place { variable }) = self.object(env, &call.receiver).filter(|place| own.contains(&place.variable))
+        else {
+            return self.unsupported(scope, call);
+        };
+        let method = call.method.to_string();
+        if self.tree.may_be_of_trait(scope.module, &method) {
+            return self.unsupported(scope, call);
+        }
+        let string = self.types.string();
+        let change = match (method.as_str(), call.args.iter().collect::<Vec<_>>().as_slice()) {
+            ("insert", [key, value]) => {
+                let Val::Str(key) = self.eval(scope, env, key, string)? else { return self.unsupported(scope, key) };
+                let json = self.types.json_type();
+                let inserted = self.eval(scope, env, value, json)?;
+                Change::Insert(key, self.recipe(scope, value, inserted)?)
+            }
+            ("remove", [key]) => match self.eval(scope, env, key, None)? {
+                Val::Str(key) => Change::Remove(key),
+                _ => return self.unsupported(scope, key),
+            },
+            _ => return self.unsupported(scope, call),
+        };
+        // `Schema::remove` leaves a boolean as it is.
+        let of_schema = matches!(unwrap(&call.receiver), Expr::Path(path) if path.path.is_ident(&variable));
+        let ensure = !(of_schema && matches!(change, Change::Remove(_)));
+        let base = match env.remove(&variable) {
+            Some(Val::Json(value)) => Recipe::Json(value),
+            Some(Val::Recipe(recipe)) => recipe,
+            _ => return self.unsupported(scope, call),
+        };
+        env.insert(variable, Val::Recipe(base.edited(Edit { ensure, change })));
+        Ok(())
+    }
+}
+
+/// The variables that a block declares itself; a change of any other variable would be lost at its end.
+pub(super) type Own = BTreeSet<String>;
+
+/// The names that a hand-written `impl JsonSchema` gives its type.
+pub(in crate::api) struct ByHand {
+    pub(in crate::api) name: String,
+    pub(in crate::api) id: String,
+    pub(in crate::api) inline: bool,
+    scope: Scope,
+}
+
+/// Whether a function of another crate turns JSON or a schema into the same as another type.
+pub(super) fn is_json_function(path: &str) -> bool {
+    let (owner, function) = path.rsplit_once("::").unwrap_or(("", path));
+    match known::lookup(owner).map(|owner| owner.kind) {
+        Some(Kind::Schema) => matches!(function, "from" | "try_from"),
+        Some(Kind::Json) => matches!(function, "from" | "String" | "Bool" | "Number" | "Array" | "Object"),
+        Some(_) => false,
+        None => matches!(owner, "serde_json" | "serde_json::value") && matches!(function, "from_value" | "to_value"),
+    }
+}

@@ -1,0 +1,338 @@
+//! Type expressions: the type that each stands for.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use syn::spanned::Spanned as _;
+use syn::{Expr, GenericArgument, GenericParam, Item, PathArguments, TypePath};
+
+use crate::diagnostic::Code;
+use crate::schema::known::Kind;
+use crate::schema::{TypeId, known};
+use crate::source::{ItemRef, Namespace, Resolution};
+
+use super::{Env, Evaluator};
+use crate::api::dependency;
+use crate::api::types::{Info, Refusal, Scope};
+use crate::api::value::Val;
+
+impl Evaluator<'_> {
+    /// The type that a type expression stands for. Nothing is reported before the type is used.
+    pub(in crate::api) fn ty(&mut self, scope: &Scope, ty: &syn::Type) -> TypeId {
+        match ty {
+            syn::Type::Paren(inner) => self.ty(scope, &inner.elem),
+            syn::Type::Group(inner) => self.ty(scope, &inner.elem),
+            syn::Type::Reference(inner) => {
+                let inner = self.ty(scope, &inner.elem);
+                self.types.known_type(known::reference(), vec![inner])
+            }
+            syn::Type::Tuple(tuple) => {
+                let arguments: Vec<TypeId> = tuple.elems.iter().map(|elem| self.ty(scope, elem)).collect();
+                match known::tuple(arguments.len()) {
+                    Some(known) => self.types.known_type(known, arguments),
+                    None => self.types.unread_type(scope, ty, "a tuple of this many elements"),
+                }
+            }
+            syn::Type::Array(array) => {
+                let inner = self.ty(scope, &array.elem);
+                let length = self.length(scope, &array.len).and_then(known::array);
+                match length {
+                    Some(known) => self.types.known_type(known, vec![inner]),
+                    None => self.types.unread_type(scope, ty, "an array of this length"),
+                }
+            }
+            syn::Type::Slice(slice) => {
+                let inner = self.ty(scope, &slice.elem);
+                self.types.known_type(known::slice(), vec![inner])
+            }
+            syn::Type::Path(path) => self.path_type(scope, path),
+            _ => self.types.unread_type(scope, ty, "a type of this form"),
+        }
+    }
+
+    pub(in crate::api) fn length(&mut self, scope: &Scope, length: &Expr) -> Option<usize> {
+        let usize_type = self.types.primitive("usize");
+        self.integer(scope, length, usize_type)
+    }
+
+    fn path_type(&mut self, scope: &Scope, ty: &TypePath) -> TypeId {
+        let path = &ty.path;
+        if ty.qself.is_some() {
+            return self.types.unread_type(scope, ty, "an associated type");
+        }
+        if let Some(ident) = path.get_ident() {
+            if ident == "Self"
+                && let Some(this) = scope.this
+            {
+                return this;
+            }
+            if let Some(&argument) = scope.generics.get(&ident.to_string()) {
+                return argument;
+            }
+        }
+        if scope.has_owner(path) {
+            return self.types.unread_type(scope, ty, "an associated type");
+        }
+        if path.segments.iter().rev().skip(1).any(|segment| !segment.arguments.is_none()) {
+            return self.types.unread_type(scope, ty, "a path with arguments in the middle");
+        }
+        let bare = path.segments.last().is_some_and(|last| last.arguments.is_none());
+        let resolution = self.types.resolve(scope, path);
+        match resolution {
+            Resolution::Local(item) => self.local_type(scope, ty, item),
+            Resolution::Primitive(name) => match self.types.primitive(&name) {
+                Some(_) if !bare => self.types.unread_type(scope, ty, "a primitive type with arguments"),
+                Some(id) => id,
+                None => self.types.unread_type(scope, ty, "this primitive type"),
+            },
+            Resolution::Foreign(canonical) => self.foreign_type(scope, ty, &canonical),
+            Resolution::Member(..) => self.types.unread_type(scope, ty, "an associated type"),
+            Resolution::Unresolved(why) => {
+                if scope.k8s.is_none() {
+                    // A glob import from a package that can be read may bring the name in.
+                    for found in self.tree.through_foreign_globs(scope.module, path, Namespace::Types) {
+                        if dependency::is_readable(&found[0]) {
+                            let _ = self.tree.request_package(scope.module, &found[0]);
+                        }
+                    }
+                }
+                self.types.refused(
+                    Refusal::new(Code::UnresolvedName, scope, path.span(), why)
+                        .help("write the full path of the type, or a `use` that names it"),
+                )
+            }
+        }
+    }
+
+    pub(in crate::api) fn arguments(&mut self, scope: &Scope, ty: &TypePath) -> Result<Vec<TypeId>, TypeId> {
+        let list = match ty.path.segments.last().map(|last| &last.arguments) {
+            None | Some(PathArguments::None) => return Ok(Vec::new()),
+            Some(PathArguments::AngleBracketed(list)) => list,
+            Some(PathArguments::Parenthesized(_)) => {
+                return Err(self.types.unread_type(scope, ty, "a type with arguments like those of a function"));
+            }
+        };
+        let written = list.args.iter().filter(|argument| !matches!(argument, GenericArgument::Lifetime(_)));
+        written.map(|argument| self.argument_type(scope, argument)).collect()
+    }
+
+    /// The type or constant that a generic argument stands for.
+    pub(super) fn argument_type(&mut self, scope: &Scope, argument: &GenericArgument) -> Result<TypeId, TypeId> {
+        Ok(match argument {
+            GenericArgument::Type(syn::Type::Path(path)) if self.is_constant(scope, path) => {
+                let expr = Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() });
+                self.constant_argument(scope, &expr)
+            }
+            GenericArgument::Type(ty) => self.ty(scope, ty),
+            GenericArgument::Const(expr) => self.constant_argument(scope, expr),
+            _ => return Err(self.types.unread_type(scope, argument, "a generic argument of this form")),
+        })
+    }
+
+    /// A path among type arguments that names a constant.
+    fn is_constant(&self, scope: &Scope, ty: &TypePath) -> bool {
+        let generic = ty.path.get_ident().is_some_and(|ident| scope.generics.contains_key(&ident.to_string()));
+        let constant = |item| matches!(self.tree.item(item), Item::Const(_));
+        !generic
+            && ty.qself.is_none()
+            && matches!(self.types.resolve(scope, &ty.path), Resolution::Unresolved(_))
+            && matches!(self.types.resolve_in(scope, &ty.path, Namespace::Values), Resolution::Local(item) if constant(item))
+    }
+
+    /// The argument of a const generic.
+    fn constant_argument(&mut self, scope: &Scope, expr: &Expr) -> TypeId {
+        let usize_type = self.types.primitive("usize");
+        let value = self.eval(scope, &Env::new(), expr, usize_type);
+        let Ok(value @ (Val::Int(_) | Val::Bool(_) | Val::Char(_))) = value else {
+            return self.types.unread_type(scope, expr, "a const argument of this form");
+        };
+        let found = self.types.infos.iter().position(|info| matches!(info, Info::Const(other) if *other == value));
+        match found {
+            Some(position) => self.types.graph.at(position),
+            None => self.types.add(Info::Const(value)),
+        }
+    }
+
+    fn foreign_type(&mut self, scope: &Scope, ty: &TypePath, canonical: &[String]) -> TypeId {
+        let arguments = match self.arguments(scope, ty) {
+            Ok(arguments) => arguments,
+            Err(refused) => return refused,
+        };
+        let mut path = canonical.join("::");
+        let span = ty.path.span();
+        let mut known = known::lookup(&path);
+        if known.is_some_and(|known| known.kind == Kind::JsonMap) && !self.is_string_to_value(&arguments) {
+            return self.types.unread_type(scope, ty, "this map");
+        }
+        if canonical[0] == "k8s_openapi" {
+            return match arguments.as_slice() {
+                [] => self.types.k8s_type(scope, span, canonical),
+                _ => self.types.unread_type(scope, ty, "a type of k8s-openapi with arguments"),
+            };
+        }
+        if let ("arrayvec::ArrayVec", [item, capacity]) = (path.as_str(), arguments.as_slice())
+            && let Info::Const(Val::Int(capacity)) = self.types.info(*capacity)
+            && let Some(known) = usize::try_from(*capacity).ok().and_then(known::array_vec)
+            && dependency::schemars_feature(self.tree, scope.module, "arrayvec").is_none()
+        {
+            return self.types.known_type(known, vec![*item]);
+        }
+        let mut arguments = arguments;
+        if let ("std::num::NonZero", [number]) = (path.as_str(), arguments.as_slice())
+            && let Some((number, _)) = self.types.known(*number)
+        {
+            path = format!("std::num::NonZero{}{}", number.path[..1].to_uppercase(), &number.path[1..]);
+            known = known::lookup(&path);
+            arguments.clear();
+        }
+        let Some(known) = known else {
+            let krate = canonical.first().map_or("", String::as_str);
+            let why = dependency::is_readable(krate)
+                .then(|| self.tree.request_package(scope.module, krate).refusal())
+                .flatten();
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            let message = format!("type `{path}` of the crate `{krate}` is not known{why}");
+            return self.types.refused(
+                Refusal::new(Code::ForeignType, scope, span, message)
+                    .help("describe the value with `#[schemars(with = \"…\")]`"),
+            );
+        };
+        if let Some(why) = dependency::schemars_feature(self.tree, scope.module, &canonical[0]) {
+            let message = format!("type `{path}` has no schema: {why}");
+            return self.types.refused(
+                Refusal::new(Code::ForeignType, scope, span, message)
+                    .help("switch the feature on in the project's dependency on schemars, and update `Cargo.lock`"),
+            );
+        }
+        let arguments = match known.kind {
+            // `SmallVec<[T; N]>` is described by `T`.
+            Kind::SmallVec => match arguments.first().and_then(|array| self.types.known(*array)) {
+                Some((array, items)) if matches!(array.kind, Kind::Array(_)) => items,
+                _ => return self.types.unread_type(scope, ty, "this array"),
+            },
+            _ => arguments,
+        };
+        // Capacities and time zones have no influence; that of a vector is a bound.
+        if let (Kind::Capacity, [_]) = (known.kind, arguments.as_slice()) {
+            return self.types.known_type(known, Vec::new());
+        }
+        // A hasher has no influence.
+        let most = known.arity + usize::from(known.kind.is_hashed());
+        if arguments.len() < known.arity || arguments.len() > most {
+            return self.types.wrong_number(scope, ty, known.arity, arguments.len());
+        }
+        if arguments.iter().any(|argument| matches!(self.types.info(*argument), Info::Const(_))) {
+            return self.types.unread_type(scope, ty, "a constant in the place of a type");
+        }
+        let arguments = arguments.into_iter().take(known.arity).collect();
+        self.types.known_type(known, arguments)
+    }
+
+    fn is_string_to_value(&self, arguments: &[TypeId]) -> bool {
+        let kinds: Vec<Option<Kind>> = arguments.iter().map(|id| self.types.kind(Some(*id))).collect();
+        kinds == [Some(Kind::String), Some(Kind::Json)]
+    }
+
+    fn local_type(&mut self, scope: &Scope, ty: &TypePath, item: ItemRef) -> TypeId {
+        let arguments = match self.arguments(scope, ty) {
+            Ok(arguments) => arguments,
+            Err(refused) => return refused,
+        };
+        let tree = self.tree;
+        if let Some(cfg) = tree.unknown_cfg(item) {
+            let message = format!(
+                "`{}` exists only under `cfg({cfg})`, which only the compiler can decide",
+                self.types.text(scope, &ty.path)
+            );
+            return self.types.refused(Refusal::new(Code::UnknownCfg, scope, ty.path.span(), message));
+        }
+        let generics = match tree.item(item) {
+            Item::Struct(item) => &item.generics,
+            Item::Enum(item) => &item.generics,
+            Item::Type(alias) => {
+                let bound = match self.bind(scope, ty, &alias.generics, &arguments, item) {
+                    Ok(bound) => bound,
+                    Err(refused) => return refused,
+                };
+                let scope = Scope { module: tree.module(item), generics: Rc::new(bound), this: None, k8s: None };
+                if self.aliases.contains(&item) {
+                    return self.types.unread_type(&scope, ty, "an alias of itself");
+                }
+                self.aliases.push(item);
+                let id = self.ty(&scope, &alias.ty);
+                self.aliases.pop();
+                return id;
+            }
+            _ => return self.types.unread_type(scope, ty, "something other than a struct, an enum or an alias"),
+        };
+        match self.bind(scope, ty, generics, &arguments, item) {
+            // With the defaults of those that are left out it is the same type.
+            Ok(bound) => {
+                let all = generics.params.iter().filter_map(|param| match param {
+                    GenericParam::Type(param) => bound.get(&param.ident.to_string()).copied(),
+                    GenericParam::Const(param) => bound.get(&param.ident.to_string()).copied(),
+                    GenericParam::Lifetime(_) => None,
+                });
+                self.types.user_type(item, all.collect(), bound)
+            }
+            Err(refused) => refused,
+        }
+    }
+
+    fn bind(
+        &mut self,
+        scope: &Scope,
+        ty: &TypePath,
+        generics: &syn::Generics,
+        arguments: &[TypeId],
+        item: ItemRef,
+    ) -> Result<BTreeMap<String, TypeId>, TypeId> {
+        let mut bound = BTreeMap::new();
+        let takes = generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))).count();
+        let given = arguments.len();
+        let mut arguments = arguments.iter();
+        for param in &generics.params {
+            match param {
+                GenericParam::Lifetime(_) => {}
+                GenericParam::Const(param) => {
+                    let argument = match (arguments.next(), &param.default) {
+                        (Some(&argument), _) => argument,
+                        (None, Some((_, default))) => {
+                            let scope = Scope::module(self.tree.module(item));
+                            self.constant_argument(&scope, default)
+                        }
+                        (None, None) => return Err(self.types.wrong_number(scope, ty, takes, given)),
+                    };
+                    if !matches!(self.types.info(argument), Info::Const(_)) {
+                        return Err(self.types.unread_type(scope, ty, "a const argument of this form"));
+                    }
+                    bound.insert(param.ident.to_string(), argument);
+                }
+                GenericParam::Type(param) => {
+                    let argument = match (arguments.next(), &param.default) {
+                        (Some(&argument), _) => argument,
+                        (None, Some((_, default))) => {
+                            let module = self.tree.module(item);
+                            let scope = Scope { module, generics: Rc::new(bound.clone()), this: None, k8s: None };
+                            self.ty(&scope, default)
+                        }
+                        (None, None) => return Err(self.types.wrong_number(scope, ty, takes, given)),
+                    };
+                    if matches!(self.types.info(argument), Info::Const(_)) {
+                        return Err(self.types.unread_type(scope, ty, "a constant in the place of a type"));
+                    }
+                    bound.insert(param.ident.to_string(), argument);
+                }
+            }
+        }
+        if arguments.next().is_some() {
+            return Err(self.types.wrong_number(scope, ty, takes, given));
+        }
+        Ok(bound)
+    }
+
+    /// The type of the root of a custom resource refers to the user's types by path.
+    pub(in crate::api) fn path_ty(&mut self, scope: &Scope, path: &syn::Path) -> TypeId {
+        self.ty(scope, &syn::Type::Path(syn::TypePath { attrs: Vec::new(), qself: None, path: path.clone() }))
+    }
+}

@@ -1,0 +1,90 @@
+//! Which traits and items the types of the source have, by derive or by `impl`.
+
+use std::rc::Rc;
+
+use syn::{DeriveInput, ImplItem, Item, Visibility};
+
+use crate::schema::TypeId;
+use crate::source::{ItemRef, ModuleId, Resolution};
+
+use super::item_attrs::{rewrites, skip_none, skips_none};
+use super::items::{Derive, Derives, attributes, derives, text};
+use super::types::{Scope, Types};
+
+impl Types<'_> {
+    /// See [`Derives`].
+    pub(super) fn derives(&self, item: ItemRef) -> Rc<Derives> {
+        let read = || derives(self.tree, self.tree.module(item), attributes(self.tree.item(item))).into();
+        Rc::clone(self.derived.borrow_mut().entry(item).or_insert_with(read))
+    }
+
+    /// Whether the item derives the trait of this canonical path, and no attribute macro rewrites it before.
+    pub(super) fn derives_trait(&self, item: ItemRef, canonical: &str) -> bool {
+        let all = attributes(self.tree.item(item));
+        let understood = skips_none(self.tree, self.tree.module(item), all);
+        let rewritten = |position: usize| match understood {
+            Some(at) => rewrites(&all[..at]) || rewrites(&all[at + 1..position]),
+            None => rewrites(&all[..position]),
+        };
+        self.derives(item).iter().any(|(position, derive)| {
+            matches!(derive, Derive::Resolved(path) if path == canonical) && !rewritten(*position)
+        })
+    }
+
+    /// The canonical path of the trait of an `impl` block.
+    pub(super) fn trait_of(&self, block: ItemRef) -> Option<String> {
+        let Item::Impl(item) = self.tree.item(block) else { return None };
+        let (path, _) = item.trait_.as_ref()?;
+        Some(match self.tree.resolve(self.tree.module(block), path) {
+            Resolution::Foreign(path) => path.join("::"),
+            Resolution::Local(_) | Resolution::Member(..) | Resolution::Primitive(_) => String::new(),
+            Resolution::Unresolved(_) => text(self.tree, self.tree.module(block), path),
+        })
+    }
+
+    /// A struct or enum as the input of a derive.
+    pub(super) fn derive_input(&self, item: ItemRef) -> Option<DeriveInput> {
+        let mut input: DeriveInput = match self.tree.item(item) {
+            Item::Struct(item) => item.clone().into(),
+            Item::Enum(item) => item.clone().into(),
+            _ => return None,
+        };
+        if skips_none(self.tree, self.tree.module(item), &input.attrs).is_some() {
+            skip_none(&mut input);
+        }
+        Some(input)
+    }
+
+    /// Whether a type has an associated item of this name outside of traits, for whatever arguments.
+    pub(super) fn has_own(&self, id: TypeId, name: &str) -> bool {
+        let tree = self.tree;
+        let named = |block: &ItemRef| match tree.item(*block) {
+            Item::Impl(item) if item.trait_.is_none() => item.items.iter().any(|item| match item {
+                ImplItem::Fn(item) => item.sig.ident == name,
+                ImplItem::Const(item) => item.ident == name,
+                ImplItem::Macro(_) => true,
+                _ => false,
+            }),
+            _ => false,
+        };
+        self.user(id).is_some_and(|user| tree.impls(user.item).iter().any(named))
+    }
+
+    /// Whether a type of the user has an `impl` of the trait of this canonical path, for whatever arguments.
+    pub(super) fn implements(&self, id: TypeId, canonical: &str) -> bool {
+        let Some(user) = self.user(id) else { return false };
+        self.tree.impls(user.item).iter().any(|block| self.trait_of(*block).as_deref() == Some(canonical))
+    }
+
+    /// Whether code in a scope may use what is declared in a module with this visibility.
+    pub(super) fn is_visible(&self, scope: &Scope, vis: &Visibility, module: ModuleId) -> bool {
+        let around = |module| std::iter::successors(Some(module), |module| self.tree.parent(*module));
+        let inside = |of: Option<ModuleId>| of.is_some_and(|of| around(scope.module).any(|module| module == of));
+        match vis {
+            Visibility::Public(_) => true,
+            Visibility::Restricted(vis) if vis.path.is_ident("crate") => inside(around(module).last()),
+            Visibility::Restricted(vis) if vis.path.is_ident("super") => inside(self.tree.parent(module)),
+            Visibility::Restricted(_) | Visibility::Inherited => inside(Some(module)),
+        }
+    }
+}

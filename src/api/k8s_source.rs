@@ -1,0 +1,43 @@
+//! Where the sources of k8s-openapi are, and what a path means in them.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use proc_macro2::Span;
+
+use crate::source::Resolution;
+
+/// Where code of k8s-openapi is evaluated.
+#[derive(Debug, Clone)]
+pub(super) struct K8sSource {
+    /// The place in the user's code that asked for it.
+    pub(super) at: Span,
+    pub(super) dir: Rc<PathBuf>,
+}
+
+/// A type of k8s-openapi.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct K8sType {
+    /// The folder of the modules of one Kubernetes version.
+    pub(super) dir: Rc<PathBuf>,
+    /// Its path below the crate.
+    pub(super) path: Vec<String>,
+}
+
+impl K8sSource {
+    /// What a path means in generated code, which writes all of them out.
+    pub(super) fn resolve(path: &syn::Path) -> Resolution {
+        let mut parts: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["crate", "schemars", ..] => Resolution::Foreign(parts.split_off(1)),
+            ["crate", ..] => {
+                "k8s_openapi".clone_into(&mut parts[0]);
+                Resolution::Foreign(parts)
+            }
+            ["std", ..] => Resolution::Foreign(parts),
+            ["Option"] => Resolution::Foreign(["std", "option", "Option"].map(str::to_owned).to_vec()),
+            [name @ ("bool" | "i32" | "i64" | "f64" | "str")] => Resolution::Primitive((*name).to_owned()),
+            _ => Resolution::Unresolved(format!("cannot find `{}`", parts.join("::"))),
+        }
+    }
+}

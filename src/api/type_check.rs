@@ -1,0 +1,83 @@
+//! What the types of values decide: whether a value is of the type that its place asks for, and whether that type can be
+//! written by serde.
+
+use crate::schema::TypeId;
+use crate::schema::known::{Kind, Known};
+
+use super::types::{Info, Types};
+use super::value::Val;
+
+impl Types<'_> {
+    /// False when the compiler would make another value of it first: it finds the type of a number by inference, and
+    /// goes through `Deref` where a reference to another type is asked for.
+    pub(super) fn conforms(&self, value: &Val, ty: TypeId) -> bool {
+        let of_user = matches!(value, Val::Struct(..) | Val::Variant(..));
+        let (known, arguments) = match self.info(ty) {
+            Info::User(_) => {
+                return match value {
+                    Val::Struct(id, _) | Val::Variant(id, ..) => *id == ty,
+                    Val::Unit | Val::Json(_) | Val::Recipe(_) | Val::Rule(_) | Val::Generator | Val::Place(_) => true,
+                    _ => false,
+                };
+            }
+            Info::Const(_) | Info::Described => return true,
+            // Of a trait object or a type that is `impl Trait` nothing is known but the trait.
+            Info::K8s(_) | Info::Refused(_) => return !of_user,
+            Info::Known(known, arguments) => (known, arguments),
+        };
+        let all = |values: &[Val]| values.iter().all(|value| self.conforms(value, arguments[0]));
+        match (known.kind, value) {
+            (kind, value) if kind == Kind::Reference || kind.is_transparent() => self.conforms(value, arguments[0]),
+            (Kind::Option, Val::Some(inner)) => self.conforms(inner, arguments[0]),
+            (Kind::Tuple(_), Val::Seq(values)) => {
+                values.iter().zip(arguments).all(|(value, argument)| self.conforms(value, *argument))
+            }
+            (Kind::Array(_) | Kind::Slice, Val::Seq(values)) => all(values),
+            (kind, Val::Seq(values)) if kind.is_list() || kind.is_set() => all(values),
+            (kind, Val::Map(entries)) if kind.is_map() => entries
+                .iter()
+                .all(|(key, value)| self.conforms(key, arguments[0]) && self.conforms(value, arguments[1])),
+            (Kind::F32, Val::F64(_)) | (Kind::F64, Val::F32(_)) => false,
+            (kind, Val::Int(value)) => kind.holds(*value) != Some(false),
+            _ => !of_user,
+        }
+    }
+
+    /// Whether a type implements `Serialize`, as far as its source says so; for a field of a type that derives it, that
+    /// is `proved` of what the source does not show.
+    pub(super) fn is_serialize(&self, ty: TypeId, proved: bool) -> bool {
+        match self.info(ty) {
+            Info::User(user) => {
+                let arguments = || user.scope.generics.values().all(|argument| self.is_serialize(*argument, proved));
+                self.implements(ty, "serde::Serialize")
+                    || self.derives_trait(user.item, "serde::Serialize") && arguments()
+            }
+            Info::Known(known, _) if known.kind == Kind::Phantom => true,
+            // It depends on features of serde and of the other crate.
+            Info::Known(known, _) if !proved && is_optional(known) => false,
+            Info::Known(_, arguments) => arguments.iter().all(|argument| self.is_serialize(*argument, proved)),
+            Info::K8s(_) | Info::Const(_) | Info::Described | Info::Refused(_) => true,
+        }
+    }
+
+    /// Whether keys of a map are the same exactly when they are written alike.
+    pub(super) fn is_plain_key(&self, value: &Val) -> bool {
+        match value {
+            Val::Struct(id, values) | Val::Variant(id, _, values) => {
+                let derives = |item| self.derives_trait(item, "std::cmp::PartialEq");
+                self.user(*id).is_some_and(|user| derives(user.item))
+                    && !self.implements(*id, "std::cmp::Ord")
+                    && values.iter().all(|value| self.is_plain_key(value))
+            }
+            Val::Some(inner) => self.is_plain_key(inner),
+            Val::Seq(values) => values.iter().all(|value| self.is_plain_key(value)),
+            _ => true,
+        }
+    }
+}
+
+/// A type that implements the traits of serde only where a feature says so.
+fn is_optional(known: &Known) -> bool {
+    let plain = ["std", "serde_json", "schemars", "kube_core", "k8s_openapi"];
+    matches!(known.kind, Kind::Shared | Kind::Weak) || known.krate().is_some_and(|krate| !plain.contains(&krate))
+}

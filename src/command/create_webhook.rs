@@ -1,0 +1,200 @@
+//! `create webhook`: handlers for a kind of the project, of Kubernetes, or of another crate, and what lets the API server ask them.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{Outcome, Usage, apply, external, init, manifests, recorded, refuse_module};
+use crate::cli::CreateWebhookArgs;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::plan::{Draft, RECORD, RelPath};
+use crate::project::builtin;
+use crate::project::name::{Group, Kind, Plural, Version};
+use crate::project::webhook::{CertMode, Webhooks};
+use crate::project::{Project, Resource, ResourceApi};
+use crate::scaffold::context::{ResourceContext, WebhookContext};
+use crate::scaffold::webhook;
+use crate::source::CargoManifest;
+use crate::term::Term;
+
+/// Kinds of objects that an operator is made of.
+const OWN: [&str; 9] =
+    ["Deployment", "Event", "Lease", "Namespace", "Pod", "ReplicaSet", "Secret", "Service", "ServiceAccount"];
+
+pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> {
+    let root = Project::find_root(Path::new("."))?;
+    let mut draft = Draft::open(&root);
+    refuse_module(&root)?;
+    refuse_other_storage(&draft, args)?;
+    let mut found = plan(&mut draft, args)?;
+    found.sort();
+    let mut report = apply(draft, found, &args.write)?;
+    if report.is_written(&args.write) && CargoManifest::is_ahead_of_its_lock(&root) {
+        report.diagnostics.extend(init::fetch_dependencies(&root, term));
+    }
+    report.next = if args.make {
+        "\nNext, write the handlers; `memcached-sdk generate` brings config/ up to date.".to_owned()
+    } else {
+        "\nNext, run `memcached-sdk generate`: it writes config/webhook/manifests.yaml.".to_owned()
+    };
+    report.show(&args.write, term)
+}
+
+/// Adds the webhooks to the project of the draft.
+pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagnostics> {
+    let mut project = recorded(draft)?;
+    let mut resource = wanted(&project, args)?;
+    let asked = asked(&project, &resource, args)?;
+    let before = project.find(&resource).map(Webhooks::of).transpose()?.unwrap_or_default();
+    let after = before.with(&asked, &resource.display(), args.write.force)?;
+    resource.webhooks = Some(after.to_value());
+    let mode = args.webhook_cert_mode.unwrap_or_else(|| CertMode::of(&project).unwrap_or_default());
+    if let Some(recorded) = CertMode::of(&project)
+        && recorded != mode
+    {
+        let message = format!("the project has `--webhook-cert-mode={}`", recorded.as_str());
+        let help = format!(
+            "all webhooks have one certificate: leave the flag out, or run `memcached-sdk edit --webhook-cert-mode={}` first",
+            mode.as_str()
+        );
+        return Err(Problem::new(message).help(help).into());
+    }
+    project.add_webhooks(resource.clone());
+    mode.record(&mut project);
+
+    let mut found = Diagnostics::default();
+    if resource.core && OWN.contains(&resource.kind.as_str()) && after.admits() {
+        let message = format!("webhooks of `{}` are asked about the operator's own objects, too", resource.display());
+        let help =
+            "with `failurePolicy=ignore`, or a `namespaceSelector` in `patch`, the operator can start when it is down";
+        found.push(Diagnostic::new(Code::WebhookDeadlock, message).help(help));
+    }
+    let shape = resource.api.clone().unwrap_or_else(|| ResourceApi::new(resource.namespaced));
+    let context = ResourceContext::new(&project, &resource, &shape, true);
+    let spokes = asked.spoke.iter().filter_map(|version| {
+        let mut others = project.other_versions(&resource);
+        others.find(|other| other.version.as_str() == version).and_then(|other| Some((other, other.api.as_ref()?)))
+    });
+    let spokes: Vec<_> = spokes.map(|(spoke, api)| ResourceContext::new(&project, spoke, api, false)).collect();
+    let context = WebhookContext::new(context, &resource, &after);
+    found.extend(webhook::config(draft, &context, &after, mode)?);
+    if asked.conversion {
+        found.extend(webhook::conversion(draft, &context, &spokes, mode)?);
+    }
+    found.extend(webhook::handlers(draft, &context, &asked, &after, args.write.force)?);
+    external::depend(draft, &resource)?;
+    draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
+    if args.make {
+        found.extend(manifests::manifests(draft, &project)?);
+    }
+    Ok(found)
+}
+
+/// The version that others are converted to is the one that is stored, as its author may have decided.
+fn refuse_other_storage(draft: &Draft, args: &CreateWebhookArgs) -> Result<()> {
+    let project = recorded(draft)?;
+    let resource = wanted(&project, args)?;
+    if !args.conversion || resource.api.is_none() {
+        return Ok(());
+    }
+    let path = format!("src/{}.rs", resource.api_modules(project.multigroup).join("/"));
+    if draft.read(&RelPath::new(&path)?)?.is_some_and(|text| text.contains("storage = false")) {
+        let problem = Problem::new(format!("`{}` is not the version that is stored", resource.display()));
+        let help = format!(
+            "pass the stored one as `--version`, or take `storage = false` out of `{path}` and put it into the other"
+        );
+        return Err(problem.help(help).into());
+    }
+    Ok(())
+}
+
+/// The kind, as PROJECT has it or is to have it.
+fn wanted(project: &Project, args: &CreateWebhookArgs) -> Result<Resource> {
+    let group = Group::parse(&args.group).map_err(Usage)?;
+    let version = Version::parse(&args.version).map_err(Usage)?;
+    let kind = Kind::parse(&args.kind).map_err(Usage)?;
+    let domain = external::domain(&args.external, project)?;
+    let mut resource = Resource::new(group, domain, version, kind).map_err(Usage)?;
+    if args.external.external_api_path.is_some() {
+        external::name(&args.external, &mut resource)?;
+        if let Some(entry) = project.find(&resource).filter(|entry| entry.external) {
+            resource.namespaced = entry.namespaced;
+        }
+    } else if let Some(entry) = project.find(&resource) {
+        resource = entry.clone();
+    } else if let Some(builtin) = builtin::find(&args.group, &args.version, &args.kind)? {
+        resource = Resource::builtin(&builtin)?;
+    } else {
+        let shown = resource.display();
+        return Err(Problem::new(format!("`{shown}` is neither an API of this project nor a type of Kubernetes"))
+            .help("make it with `memcached-sdk create api`, or name the type of another crate by `--external-api-path`")
+            .into());
+    }
+    if let Some(plural) = &args.plural {
+        resource.plural = Plural::parse(plural).map_err(Usage)?;
+    }
+    Ok(resource)
+}
+
+/// The webhooks that the flags ask for.
+fn asked(project: &Project, resource: &Resource, args: &CreateWebhookArgs) -> Result<Webhooks> {
+    let usage = |message: &str, help: &str| Err(Usage(Problem::new(message).help(help)).into());
+    if !(args.defaulting || args.programmatic_validation || args.conversion) {
+        return usage(
+            "no webhook is asked for",
+            "pass `--defaulting`, `--programmatic-validation` or `--conversion`, one or several",
+        );
+    }
+    for (path, given, flag) in [
+        (&args.defaulting_path, args.defaulting, "`--defaulting-path` needs `--defaulting`"),
+        (&args.validation_path, args.programmatic_validation, "`--validation-path` needs `--programmatic-validation`"),
+    ] {
+        let Some(path) = path else { continue };
+        if !given {
+            return usage(flag, "pass both");
+        }
+        let is_path_char = |char: char| char.is_ascii_alphanumeric() || matches!(char, '/' | '-' | '.');
+        if !path.starts_with('/') || path.len() < 2 || !path.chars().all(is_path_char) {
+            return usage(
+                "a path begins with `/`, and has letters, digits, `-`, `.` and `/`",
+                "for example `/validate`",
+            );
+        }
+    }
+    if !args.spoke.is_empty() && !args.conversion {
+        return usage("`--spoke` needs `--conversion`", "pass both");
+    }
+    if args.conversion {
+        if resource.api.is_none() {
+            return usage("only kinds of this project can be converted", "leave `--conversion` out");
+        }
+        if args.spoke.is_empty() {
+            return usage(
+                "`--conversion` needs `--spoke`: the versions that are not stored",
+                "for example `--spoke v1alpha1`",
+            );
+        }
+    }
+    let mut spokes = Vec::new();
+    for spoke in &args.spoke {
+        let version = Version::parse(spoke).map_err(Usage)?;
+        if version == resource.version {
+            return usage("a version is not a spoke of itself", "`--version` names the version that is stored");
+        }
+        let known = project.other_versions(resource).any(|other| other.version == version && other.api.is_some());
+        if !known {
+            let problem = Problem::new(format!("`{}` has no version `{version}`", resource.kind));
+            return Err(problem.help(format!("make it with `memcached-sdk create api --version {version}`")).into());
+        }
+        spokes.push(version.to_string());
+    }
+    Ok(Webhooks {
+        defaulting: args.defaulting,
+        validation: args.programmatic_validation,
+        conversion: args.conversion,
+        spoke: spokes,
+        defaulting_path: args.defaulting_path.clone(),
+        validation_path: args.validation_path.clone(),
+        ..Webhooks::default()
+    })
+}

@@ -1,0 +1,199 @@
+//! `edit`: another choice → the difference that it makes in what is scaffolded, in the files as the user has them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::choice::{Choice, Scope};
+use super::replay::{Scaffold, replay};
+use super::{Outcome, Usage, apply, init, manifests, recorded, refuse_module};
+use crate::cli::EditArgs;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
+use crate::edit::merge::{Conflict, Merged, merge};
+use crate::parallel;
+use crate::plan::{Draft, IfExists, RECORD, RelPath};
+use crate::project::Project;
+use crate::scaffold;
+use crate::source::CargoManifest;
+use crate::term::Term;
+
+pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
+    let root = Project::find_root(Path::new("."))?;
+    let mut draft = Draft::open(&root);
+    refuse_module(&root)?;
+    let mut found = plan(&mut draft, args, term)?;
+    found.sort();
+    let mut report = apply(draft, found, &args.write)?;
+    if report.is_written(&args.write) && CargoManifest::is_ahead_of_its_lock(&root) {
+        report.diagnostics.extend(init::fetch_dependencies(&root, term));
+    }
+    report.show(&args.write, term)
+}
+
+fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnostics> {
+    let project = recorded(draft)?;
+    let choices = choices(args)?;
+    let mut wanted = project.clone();
+    for choice in &choices {
+        choice.make(&mut wanted);
+    }
+    let if_exists = if args.write.force { IfExists::Overwrite } else { IfExists::Skip };
+    let mut found = Diagnostics::default();
+    let after = replay(&wanted, term)?;
+    if wanted != project {
+        found.extend(lead(draft, &replay(&project, term)?, &after, if_exists)?);
+    }
+    // Files may say another choice than PROJECT.
+    for choice in choices.iter().filter(|choice| choice.is_of(&project)) {
+        for other in choice.others(&wanted) {
+            let _neither = lead(draft, &replay(&other.made(&wanted), term)?, &after, if_exists)?;
+        }
+    }
+    if wanted != project {
+        draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
+    }
+    if args.make && !found.has_errors() {
+        found.extend(manifests::manifests(draft, &wanted)?);
+    }
+    Ok(found)
+}
+
+/// What the flags ask for.
+fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
+    let mut choices = Vec::new();
+    if !args.namespaces.is_empty() {
+        choices.push(Choice::Scope(Scope::Listed(init::namespaces(&args.namespaces)?)));
+    }
+    if let Some(namespaced) = args.namespaced {
+        choices.push(Choice::Scope(if namespaced { Scope::Own } else { Scope::Cluster }));
+    }
+    if let Some(owner) = &args.owner {
+        choices.push(Choice::Owner(init::words("--owner", owner)?));
+    }
+    if let Some(license) = args.license {
+        choices.push(Choice::License(init::license(license)));
+    }
+    choices.extend(Choice::of_parts(&args.parts));
+    if choices.is_empty() {
+        let problem = Problem::new("no choice is made");
+        return Err(Usage(problem.help("pass what is to change, such as `--namespaced`; see `--help`")).into());
+    }
+    Ok(choices)
+}
+
+/// Makes the differences between two scaffolds in the files of the draft. What stands in the way is told.
+fn lead(draft: &mut Draft, from: &Scaffold, to: &Scaffold, if_exists: IfExists) -> Result<Diagnostics> {
+    let mut found = Diagnostics::default();
+    let paths: BTreeSet<&RelPath> = from.keys().chain(to.keys()).collect();
+    let differing = paths.into_iter().filter(|path| from.get(path) != to.get(path));
+    // rustfmt is a process for each file.
+    let formatted = parallel::map(differing, |path: &RelPath| {
+        (path, [from, to].map(|files| files.get(path).map(|text| scaffold::formatted(path, text))))
+    });
+    for (path, [old, new]) in formatted {
+        match (old, new, draft.read(path)?) {
+            (Some(old), None, Some(text)) if is_same(&old, &text) => draft.remove(path.clone()),
+            (Some(_), None, Some(_)) => {
+                let message =
+                    format!("`{path}` is no longer part of the scaffold and stays, since you have changed it");
+                found.push(Diagnostic::new(Code::EditKept, message).help("remove it if you don't need it"));
+            }
+            (None, Some(new), there) if there.as_deref() != Some(&new) => draft.scaffold(path.clone(), new, if_exists),
+            (Some(old), Some(new), Some(_)) => {
+                let mut refused = None;
+                draft.edit(path, |text| {
+                    let merged = merged(path, &old, &new, text);
+                    if !merged.conflicts.is_empty() {
+                        refused = Some((text.to_owned(), merged.conflicts));
+                    }
+                    Ok(merged.text)
+                })?;
+                if let Some((text, conflicts)) = refused {
+                    found.extend(told(path, &text, &conflicts));
+                }
+            }
+            // What is not there was removed by the user.
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+fn is_same(scaffolded: &str, text: &str) -> bool {
+    text == scaffolded || text.replace("\r\n", "\n") == scaffolded
+}
+
+/// The text with the difference. Where that could not be taken back, or makes a file no YAML, the user's lines are in the way.
+fn merged(path: &RelPath, old: &str, new: &str, text: &str) -> Merged {
+    let merged = merge(old, new, text);
+    let is_yaml = |text: &str| serde_yaml::from_multiple::<Value>(text).is_ok();
+    let is_config = [".yaml", ".yml"].iter().any(|end| path.as_str().ends_with(end));
+    let breaks = is_config && is_yaml(text) && !is_yaml(&merged.text);
+    let stays = merged.conflicts.is_empty() && !merged.was_there && merge(new, old, &merged.text).text != text;
+    if breaks || stays {
+        let conflict = Conflict { range: 0..text.len(), wanted: String::new() };
+        return Merged { text: text.to_owned(), conflicts: vec![conflict], ..merged };
+    }
+    merged
+}
+
+fn told(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diagnostics {
+    let finding = |Conflict { range, wanted }: &Conflict| {
+        if wanted.is_empty() && range.len() == text.len() {
+            let message = format!("`{path}` is changed by you where it would be changed");
+            let help = "take your changes out of it, run the command again, and make them anew";
+            return Diagnostic::new(Code::EditConflict, message).at(Origin::file(path.as_str())).help(help);
+        }
+        // The line feed at the end belongs to the line.
+        let shown = range.start..range.end.saturating_sub(1).max(range.start);
+        let origin = Origin { path: path.as_str().into(), text: text.into(), range: shown };
+        let (first, last) = (origin.line_column().0, origin.end_line_column().0);
+        let lines = if first < last { format!("{first} to {last}") } else { first.to_string() };
+        let message = format!("`{path}:{lines}` is changed by you, and would be changed");
+        let help = if wanted.is_empty() {
+            "remove these lines, and run the command again".to_owned()
+        } else {
+            format!("write there, and run the command again:\n{}", wanted.trim_end_matches('\n'))
+        };
+        Diagnostic::new(Code::EditConflict, message).at(origin).help(help)
+    };
+    conflicts.iter().map(finding).collect()
+}
+
+/// For `generate --check`: what files of the scaffold say that PROJECT does not, and the draft with it put right.
+pub(super) fn verify_choices(draft: &mut Draft, project: &Project, term: &mut Term) -> Result<Diagnostics> {
+    let mut found = Diagnostics::default();
+    // What was not made by commands can't be compared.
+    let Ok(wanted) = replay(project, term) else { return Ok(found) };
+    for choice in Choice::recorded(project) {
+        let mut differing: BTreeMap<RelPath, String> = BTreeMap::new();
+        for other in choice.others(project) {
+            let Ok(from) = replay(&other.made(project), term) else { continue };
+            for (path, new) in &wanted {
+                let (Some(old), Some(text)) = (from.get(path), draft.read(path)?) else { continue };
+                if old == new || differing.contains_key(path) {
+                    continue;
+                }
+                let [old, new] = [old, new].map(|text| scaffold::formatted(path, text));
+                let text = text.replace("\r\n", "\n");
+                let merged = merged(path, &old, &new, &text);
+                if merged.text != text {
+                    differing.insert(path.clone(), merged.text);
+                }
+            }
+        }
+        if differing.is_empty() {
+            continue;
+        }
+        let paths: Vec<String> = differing.keys().map(|path| format!("`{path}`")).collect();
+        let message = format!("not as with `{}`, which `PROJECT` says: {}", choice.flag(), paths.join(", "));
+        let help = format!("run `memcached-sdk edit {}`, or another choice", choice.flag());
+        found.push(Diagnostic::new(Code::ProjectDiffers, message).help(help));
+        for (path, text) in differing {
+            draft.edit(&path, |_| Ok(text))?;
+        }
+    }
+    Ok(found)
+}

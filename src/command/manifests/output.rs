@@ -1,0 +1,295 @@
+//! Where manifests go: the usual folders, one folder, one file, or stdout.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::Manifests;
+use crate::cli::LayoutArgs;
+use crate::crd;
+use crate::diagnostic::Problem;
+use crate::k8s::kind_name;
+use crate::parallel;
+use crate::plan::{Draft, RelPath};
+use crate::project::Project;
+use crate::rbac::scope;
+use crate::yaml;
+
+/// Where manifests go. Paths are relative to [`Self::base`].
+#[derive(Debug)]
+pub(in crate::command) struct Output {
+    base: PathBuf,
+    layout: Layout,
+}
+
+#[derive(Debug)]
+enum Layout {
+    /// `config/crd/bases`, `config/rbac` and `config/webhook`.
+    Usual,
+    /// One folder; empty for the base itself.
+    Folder(String),
+    /// One file.
+    File(String),
+    /// No file.
+    Stdout,
+}
+
+impl Output {
+    /// What the flags say; paths are relative to the working directory, as all paths on a command line. Outside of `root` the
+    /// base is another one.
+    pub(in crate::command) fn new(args: &LayoutArgs, root: &Path) -> Result<Self> {
+        let usual = Self::usual(root);
+        if args.stdout {
+            return Ok(Self { layout: Layout::Stdout, ..usual });
+        }
+        if let Some(path) = &args.output_dir {
+            let path = resolve(path)?;
+            return Ok(match inside(&path, root) {
+                Some(folder) => Self { layout: Layout::Folder(folder), ..usual },
+                None => Self { base: path, layout: Layout::Folder(String::new()) },
+            });
+        }
+        if let Some(path) = &args.single_file {
+            let path = resolve(path)?;
+            let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+                return Err(Problem::new(format!("`{}` is not the path of a file", path.display())).into());
+            };
+            return Ok(match inside(&path, root) {
+                Some(file) => Self { layout: Layout::File(file), ..usual },
+                None => Self { layout: Layout::File(name.to_string_lossy().into_owned()), base: folder.to_path_buf() },
+            });
+        }
+        Ok(usual)
+    }
+
+    /// As without flags.
+    pub(in crate::command) fn usual(root: &Path) -> Self {
+        Self { base: root.to_path_buf(), layout: Layout::Usual }
+    }
+
+    pub(in crate::command) fn base(&self) -> &Path {
+        &self.base
+    }
+
+    pub(in crate::command) fn is_usual(&self) -> bool {
+        matches!(self.layout, Layout::Usual)
+    }
+
+    pub(in crate::command) fn is_stdout(&self) -> bool {
+        matches!(self.layout, Layout::Stdout)
+    }
+
+    /// Plans the files, and the removal of those that earlier runs wrote. The answer is whether there are such.
+    pub(in crate::command) fn write(
+        &self,
+        manifests: &Manifests,
+        header: &Header,
+        project: Option<&Project>,
+        draft: &mut Draft,
+    ) -> Result<bool> {
+        let (crd_folder, role_folder, webhook_folder) = match &self.layout {
+            Layout::Usual => ("config/crd/bases", "config/rbac", "config/webhook"),
+            Layout::Folder(folder) => (folder.as_str(), folder.as_str(), folder.as_str()),
+            Layout::File(path) => {
+                draft.generate(RelPath::new(path)?, text(manifests, header));
+                return Ok(false);
+            }
+            Layout::Stdout => return Ok(false),
+        };
+        let mut removes = false;
+        if let Some(crds) = &manifests.crds {
+            let mut written = BTreeSet::new();
+            let texts = parallel::map(crds, |crd| yaml::file(header.text(), std::slice::from_ref(&crd.value)));
+            for (crd, text) in crds.iter().zip(texts) {
+                let path = below(crd_folder, &crd.file_name)?;
+                draft.generate(path.clone(), text);
+                written.insert(path);
+            }
+            let groups: BTreeSet<&str> = crds.iter().map(|crd| crd::group(&crd.value)).collect();
+            let stale =
+                if manifests.complete { stale(draft, crd_folder, project, &groups, &written)? } else { Vec::new() };
+            // Those that were not chosen are not gone.
+            let stale: Vec<RelPath> = stale
+                .into_iter()
+                .filter(|(_, name)| !manifests.kinds.all.contains(name))
+                .map(|(path, _)| path)
+                .collect();
+            removes = !stale.is_empty();
+            for path in stale {
+                draft.remove(path);
+            }
+        }
+        if let Some(roles) = &manifests.roles {
+            let path = below(role_folder, "role.yaml")?;
+            if let Some(scope) = manifests.scope.as_ref().filter(|_| self.is_usual()) {
+                let placed = scope.place(roles.clone(), &manifests.role_name);
+                draft.generate(path, yaml::file(header.text(), &placed.inside));
+                write_overlay(scope.overlay(&placed), header, draft)?;
+            } else {
+                draft.generate(path, yaml::file(header.text(), roles));
+            }
+        }
+        if let Some(webhooks) = &manifests.webhooks {
+            removes |= write_webhooks(webhooks, webhook_folder, manifests.complete, header, draft)?;
+        }
+        Ok(removes)
+    }
+}
+
+/// Plans the file of the webhooks. Without any it goes, or is left empty where a kustomization lists it. The answer is whether
+/// what an earlier run wrote goes.
+fn write_webhooks(
+    webhooks: &[Value],
+    folder: &str,
+    complete: bool,
+    header: &Header,
+    draft: &mut Draft,
+) -> Result<bool> {
+    let path = below(folder, WEBHOOKS)?;
+    if !webhooks.is_empty() {
+        draft.generate(path, yaml::file(header.text(), webhooks));
+        return Ok(false);
+    }
+    let before = draft.read(&path)?;
+    if !complete || before.as_ref().is_some_and(|text| !is_webhooks(text)) {
+        return Ok(false);
+    }
+    let kustomization = draft.read(&below(folder, "kustomization.yaml")?)?;
+    let listed = kustomization.and_then(|text| serde_yaml::from_str::<Value>(&text).ok());
+    let is_listed = listed.is_some_and(|listed| {
+        listed["resources"].as_array().is_some_and(|resources| resources.iter().any(|file| file == WEBHOOKS))
+    });
+    let had_some = before.as_ref().is_some_and(|text| !text.ends_with(NO_WEBHOOKS));
+    if is_listed {
+        draft.generate(path, format!("{}{NO_WEBHOOKS}", header.text().unwrap_or_default()));
+    } else if before.is_some() {
+        draft.remove(path);
+    }
+    Ok(had_some)
+}
+
+/// The file of the webhooks.
+const WEBHOOKS: &str = "manifests.yaml";
+const NO_WEBHOOKS: &str = "# Written by `memcached-sdk generate`: no marker of a webhook is in the source.\n";
+
+/// The file is one that we have written.
+fn is_webhooks(text: &str) -> bool {
+    let is_configuration = |document: &Value| {
+        let kind = document["kind"].as_str().unwrap_or_default();
+        matches!(kind, "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration")
+    };
+    let documents: Option<Vec<Value>> = serde_yaml::from_multiple(text).ok();
+    text.ends_with(NO_WEBHOOKS) || documents.is_some_and(|documents| documents.iter().all(is_configuration))
+}
+
+/// Tells our files in `config/namespaces` from others.
+const OVERLAY_NOTE: &str =
+    "# Written by `memcached-sdk generate`: PROJECT and the markers say which namespaces there are.\n";
+
+/// Plans the files of `config/namespaces`, and the removal of those that are no longer needed.
+fn write_overlay(files: Vec<(&str, Vec<Value>)>, header: &Header, draft: &mut Draft) -> Result<()> {
+    let folder = "config/namespaces";
+    let mut stale: BTreeSet<&str> = scope::OVERLAY_FILES.into();
+    for (name, documents) in files {
+        let header = format!("{}{OVERLAY_NOTE}", header.text().unwrap_or_default());
+        draft.generate(below(folder, name)?, yaml::file(Some(&header), &documents));
+        stale.remove(name);
+    }
+    for name in stale {
+        let path = below(folder, name)?;
+        if draft.read(&path)?.is_some_and(|text| text.contains(OVERLAY_NOTE)) {
+            draft.remove(path);
+        }
+    }
+    Ok(())
+}
+
+/// All of it as YAML documents, each after a line `---`.
+pub(in crate::command) fn text(manifests: &Manifests, header: &Header) -> String {
+    let crds = manifests.crds.iter().flatten().map(|crd| crd.value.clone());
+    let others = manifests.roles.iter().chain(&manifests.webhooks).flatten();
+    let all: Vec<Value> = crds.chain(others.cloned()).collect();
+    yaml::file(header.text(), &all)
+}
+
+/// What stands on top of each file.
+#[derive(Debug, Default)]
+pub(in crate::command) struct Header(Option<String>);
+
+impl Header {
+    pub(in crate::command) fn read(args: &LayoutArgs) -> Result<Self> {
+        let Some(path) = &args.header_file else { return Ok(Self::default()) };
+        let mut text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        if let Some(index) = text.lines().position(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))
+        {
+            let message = format!("`{}` is no header for YAML: line {} is no comment", path.display(), index + 1);
+            return Err(Problem::new(message).help("start each line with `#`").into());
+        }
+        if let Some(year) = &args.year {
+            text = text.replace(" YEAR", &format!(" {year}"));
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        Ok(Self(Some(text)))
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+}
+
+/// An absolute path without `.` and `..`.
+fn resolve(path: &Path) -> Result<PathBuf> {
+    Ok(crate::source::clean(&std::path::absolute(path)?))
+}
+
+/// `path` seen from `root`, with `/`, when it is below it.
+fn inside(path: &Path, root: &Path) -> Option<String> {
+    let parts = path.strip_prefix(root).ok()?.components().map(|part| part.as_os_str().to_str());
+    parts.collect::<Option<Vec<_>>>().map(|parts| parts.join("/"))
+}
+
+fn below(folder: &str, name: &str) -> Result<RelPath, Problem> {
+    if folder.is_empty() { RelPath::new(name) } else { RelPath::new(format!("{folder}/{name}")) }
+}
+
+/// The CRDs that an earlier run wrote, each with its kind: files named as we name them, of a group of the source or of the
+/// project.
+/// What somebody else has put into the folder stays.
+fn stale(
+    draft: &Draft,
+    folder: &str,
+    project: Option<&Project>,
+    groups: &BTreeSet<&str>,
+    written: &BTreeSet<RelPath>,
+) -> Result<Vec<(RelPath, String)>> {
+    let ours = |group: &str| {
+        let resources = project.iter().flat_map(|project| &project.resources);
+        let domain = project.and_then(|project| project.domain.as_ref());
+        groups.contains(group)
+            || resources.filter(|resource| resource.api.is_some()).any(|resource| resource.qualified_group() == group)
+            || domain.is_some_and(|domain| group == domain.as_str() || group.ends_with(&format!(".{domain}")))
+    };
+    let mut stale = Vec::new();
+    for entry in std::fs::read_dir(draft.root().join(folder)).into_iter().flatten() {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if Path::new(&name).extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
+        let Ok(path) = below(folder, &name) else { continue };
+        if written.contains(&path) {
+            continue;
+        }
+        let Some(text) = draft.read(&path)? else { continue };
+        let Ok(crd) = serde_yaml::from_str::<Value>(&text) else { continue };
+        if crd["kind"] == "CustomResourceDefinition" && crd::file_name(&crd) == name && ours(crd::group(&crd)) {
+            let kind = crd["spec"]["names"]["kind"].as_str().unwrap_or_default();
+            stale.push((path, kind_name(kind, crd::group(&crd))));
+        }
+    }
+    stale.sort();
+    Ok(stale)
+}

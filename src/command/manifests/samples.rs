@@ -1,0 +1,149 @@
+//! The samples of a project, `config/samples`: an empty one gets what its type requires, and one that its type does not
+//! allow is told of.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use anyhow::Result;
+use serde_json::{Map, Value};
+
+use crate::crd::sample;
+use crate::crd::walk::Path;
+use crate::crd::{self, Crd};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::plan::{Draft, RelPath};
+use crate::yaml;
+
+const FOLDER: &str = "config/samples";
+
+/// What a sample is when its type requires nothing.
+const EMPTY: &str = "spec: {}";
+
+/// Fills in the empty samples, and judges all.
+pub(in crate::command) fn update(crds: &[Crd], draft: &mut Draft) -> Result<Diagnostics> {
+    let mut found = Diagnostics::default();
+    for path in files(draft) {
+        match draft.read(&path) {
+            Ok(Some(text)) if filled(crds, &text) != text => draft.edit(&path, |text| Ok(filled(crds, text)))?,
+            Ok(_) => {}
+            Err(error) => {
+                found.push(Diagnostic::new(Code::InvalidSample, format!("{error:#}")).at(Origin::file(path.as_str())));
+                continue;
+            }
+        }
+        let text = draft.read(&path)?.unwrap_or_default();
+        found.extend(yaml::documents(&text).into_iter().filter_map(|range| judge(crds, &path, &text, range)).collect());
+    }
+    Ok(found)
+}
+
+fn files(draft: &Draft) -> BTreeSet<RelPath> {
+    let is_sample = |path: &RelPath| {
+        let name = path.as_str().strip_prefix(FOLDER).and_then(|name| name.strip_prefix('/'));
+        name.is_some_and(|name| {
+            !name.contains('/')
+                && name != "kustomization.yaml"
+                && [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
+        })
+    };
+    let there = std::fs::read_dir(draft.root().join(FOLDER)).into_iter().flatten().flatten();
+    let there = there.filter_map(|entry| RelPath::new(format!("{FOLDER}/{}", entry.file_name().to_str()?)).ok());
+    there.chain(draft.paths().cloned()).filter(is_sample).collect()
+}
+
+/// The text with the required fields where a spec is empty.
+fn filled(crds: &[Crd], text: &str) -> String {
+    let mut filled = text.to_owned();
+    // From the end, so that the places in front of it stay.
+    for range in yaml::documents(text).into_iter().rev() {
+        let document = &text[range.clone()];
+        let Ok(object) = serde_yaml::from_str::<Value>(document) else { continue };
+        let Some((_, schema)) = schema(crds, &object) else { continue };
+        let spec = sample::least(schema).and_then(|mut least| least.remove("spec"));
+        let Some(spec) = spec.filter(|spec| spec.as_object().is_some_and(|spec| !spec.is_empty())) else { continue };
+        let mut at = range.start;
+        for line in document.split_inclusive('\n') {
+            if line.trim_end() == EMPTY {
+                filled.replace_range(at..at + EMPTY.len(), &block("spec", &spec));
+                break;
+            }
+            at += line.len();
+        }
+    }
+    filled
+}
+
+/// A field in block style, without a line feed at the end.
+fn block(name: &str, value: &Value) -> String {
+    let field = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
+    yaml::document(&field).trim_end().to_owned()
+}
+
+/// What is wrong with one document.
+fn judge(crds: &[Crd], path: &RelPath, text: &str, range: Range<usize>) -> Option<Diagnostic> {
+    let document = &text[range.clone()];
+    let wrong = |message: String, place: Range<usize>| {
+        let range = place.start + range.start..place.end + range.start;
+        let origin = Origin { path: path.as_str().into(), text: text.into(), range };
+        Diagnostic::new(Code::InvalidSample, message).at(origin)
+    };
+    let object: Value = match serde_yaml::from_str(document) {
+        Ok(object) => object,
+        Err(error) => {
+            let error = error.to_string();
+            let why = error.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            let help = "mend it, or put what is no sample into another folder";
+            return Some(wrong(format!("a sample is no YAML: {why}"), 0..0).help(help));
+        }
+    };
+    let (name, schema) = schema(crds, &object)?;
+    let (inner, why) = sample::fits(schema, &object).err()?;
+    let what = inner.to_string();
+    let what = if what.is_empty() { String::new() } else { format!("`{what}` of ") };
+    let message = format!("a sample is not valid, {why}: {what}{name}");
+    let help = match sample::least(schema) {
+        Some(least) if !least.is_empty() => {
+            format!("change it; the least that is valid is\n{}", yaml::document(&Value::Object(least)).trim_end())
+        }
+        _ => "change it, so that the API server accepts it".to_owned(),
+    };
+    Some(wrong(message, place(document, &inner)).help(help))
+}
+
+/// The schema of an object, and what its kind is called.
+fn schema<'a>(crds: &'a [Crd], object: &Value) -> Option<(String, &'a Map<String, Value>)> {
+    let (group, version) = object["apiVersion"].as_str()?.split_once('/')?;
+    let crd = crds.iter().find(|crd| crd::group(&crd.value) == group && object["kind"] == crd.kind())?;
+    let (_, found) = crd.versions().find(|(name, _)| *name == version)?;
+    let schema = found.pointer("/schema/openAPIV3Schema").and_then(Value::as_object)?;
+    Some((format!("{group}/{version} {}", crd.kind()), schema))
+}
+
+/// Where the innermost key on the way is, in a document in block style.
+fn place(document: &str, path: &Path) -> Range<usize> {
+    let mut fields = path.fields().peekable();
+    let (mut found, mut at) = (0..0, 0);
+    // Of the key that was found last, and of those below it.
+    let (mut outer, mut inner) = (None, None);
+    for line in document.split_inclusive('\n') {
+        let body = line.trim();
+        let column = line.len() - line.trim_start().len();
+        let start = at + column;
+        at += line.len();
+        if body.is_empty() || body.starts_with('#') || body == "---" {
+            continue;
+        }
+        if outer.is_some_and(|outer| column <= outer) {
+            break;
+        }
+        let inner_column = *inner.get_or_insert(column);
+        let Some(field) = fields.peek() else { break };
+        let key = body.split(':').next().unwrap_or_default().trim_matches(['"', '\'']);
+        if column == inner_column && key == *field {
+            found = start..start + body.len();
+            (outer, inner) = (Some(column), None);
+            fields.next();
+        }
+    }
+    found
+}

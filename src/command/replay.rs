@@ -1,0 +1,149 @@
+//! PROJECT → what the commands that it records scaffold: `init`, each `create api`, each `create webhook`.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::{create_api, create_webhook, init};
+use crate::cli::{CreateApiArgs, CreateWebhookArgs, ExternalArgs};
+use crate::plan::{Draft, IfExists, RECORD, RelPath};
+use crate::project::name::ControllerName;
+use crate::project::webhook::Webhooks;
+use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource};
+use crate::term::Term;
+
+/// The files as they are scaffolded, of Rust not formatted; without PROJECT and what is generated.
+pub(super) type Scaffold = BTreeMap<RelPath, String>;
+
+pub(super) fn replay(project: &Project, term: &mut Term) -> Result<Scaffold> {
+    scaffold(project, term).context("what `PROJECT` records can't be scaffolded again")
+}
+
+fn scaffold(project: &Project, term: &mut Term) -> Result<Scaffold> {
+    let mut draft = Draft::imagined();
+    let mut bare = Project { resources: Vec::new(), ..project.clone() };
+    bare.plugins.remove(DEPLOY_IMAGE);
+    let _told_before = init::scaffold(&mut draft, &bare, IfExists::Overwrite)?;
+    for resource in &project.resources {
+        for args in apis(project, resource) {
+            let _told_before = create_api::plan(&mut draft, &args, term)?;
+        }
+    }
+    for resource in &project.resources {
+        if let Some(args) = webhooks(resource)? {
+            let _told_before = create_webhook::plan(&mut draft, &args)?;
+        }
+    }
+    let paths: Vec<RelPath> = draft.paths().filter(|path| path.as_str() != RECORD).cloned().collect();
+    let mut files = Scaffold::new();
+    for path in paths {
+        if let Some(text) = draft.read(&path)? {
+            files.insert(path, text);
+        }
+    }
+    Ok(files)
+}
+
+/// The group as it is given on the command line.
+fn group(resource: &Resource) -> String {
+    match resource.qualified_group() {
+        _ if !resource.core => resource.group.to_string(),
+        group if group.is_empty() => "core".to_owned(),
+        group => group,
+    }
+}
+
+/// The runs of `create api` that have made a resource.
+fn apis(project: &Project, resource: &Resource) -> Vec<CreateApiArgs> {
+    let Resource { version, kind, plural, api, controllers, core, namespaced, .. } = resource;
+    let default = resource.default_controller_name(project.multigroup);
+    let names: Vec<Option<&ControllerName>> = match controllers {
+        Controllers::None => Vec::new(),
+        Controllers::Default => vec![None],
+        // Beside others, the one without a name of its own has this one.
+        Controllers::Named(names) => {
+            names.iter().map(|name| Some(name).filter(|name| name.as_str() != default)).collect()
+        }
+    };
+    let mut options = deploy_image(project, resource);
+    let mut option = |key: &str| options.as_mut().and_then(|options| options.remove(key));
+    let own = CreateApiArgs {
+        group: group(resource),
+        version: version.to_string(),
+        kind: kind.to_string(),
+        resource: Some(api.is_some()),
+        controller: Some(!names.is_empty()),
+        namespaced: api.as_ref().map_or(*namespaced, |api| api.namespaced),
+        external: external(resource),
+        plural: Some(plural.to_string()).filter(|_| !core),
+        short_name: api.iter().flat_map(|api| &api.short_names).map(ToString::to_string).collect(),
+        controller_name: names.first().copied().flatten().map(ToString::to_string),
+        image: option("image"),
+        image_container_port: option("containerPort").and_then(|port| port.parse().ok()),
+        image_container_command: option("containerCommand")
+            .map(|parts| parts.split(',').map(str::to_owned).collect())
+            .unwrap_or_default(),
+        run_as_user: option("runAsUser").and_then(|user| user.parse().ok()),
+        ..CreateApiArgs::default()
+    };
+    if api.is_none() && names.is_empty() {
+        return Vec::new();
+    }
+    let more = names.iter().skip(1).map(|name| CreateApiArgs {
+        resource: Some(false),
+        controller_name: name.map(ToString::to_string),
+        image: None,
+        ..own.clone()
+    });
+    let more: Vec<CreateApiArgs> = more.collect();
+    [own].into_iter().chain(more).collect()
+}
+
+/// Where the type of a resource is.
+fn external(resource: &Resource) -> ExternalArgs {
+    if !resource.external {
+        return ExternalArgs::default();
+    }
+    ExternalArgs {
+        external_api_path: resource.path.clone(),
+        external_api_domain: resource.domain.as_ref().map(ToString::to_string),
+        external_api_module: resource.module.clone(),
+    }
+}
+
+/// What `create api --image` was given.
+fn deploy_image(project: &Project, resource: &Resource) -> Option<BTreeMap<String, String>> {
+    let entries = project.plugins.get(DEPLOY_IMAGE)?.get("resources")?.as_array()?;
+    let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
+    let entry = entries.iter().find(|entry| {
+        text(entry, "group") == resource.group.as_str()
+            && text(entry, "version") == resource.version.as_str()
+            && text(entry, "kind") == resource.kind.as_str()
+    })?;
+    let options = entry["options"].as_object()?;
+    Some(options.iter().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect())
+}
+
+/// The runs of `create webhook` for a resource, in one.
+fn webhooks(resource: &Resource) -> Result<Option<CreateWebhookArgs>> {
+    let Webhooks { conversion, defaulting, defaulting_path, spoke, validation, validation_path, .. } =
+        Webhooks::of(resource).with_context(|| resource.display())?;
+    if !(conversion || defaulting || validation) {
+        return Ok(None);
+    }
+    Ok(Some(CreateWebhookArgs {
+        group: group(resource),
+        version: resource.version.to_string(),
+        kind: resource.kind.to_string(),
+        plural: Some(resource.plural.to_string()).filter(|_| resource.external),
+        defaulting,
+        programmatic_validation: validation,
+        conversion,
+        spoke,
+        defaulting_path,
+        validation_path,
+        external: external(resource),
+        ..CreateWebhookArgs::default()
+    }))
+}

@@ -1,0 +1,132 @@
+//! What becomes of objects between versions that nothing converts: without a webhook the API server changes nothing but the
+//! `apiVersion`, so versions that are served have to have equal schemas.
+//! <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#specify-multiple-versions>
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::Crd;
+use super::walk::{self, Path, Step};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::source::marker::{CONVERSION, Marker};
+
+/// Keys of a schema that are for people.
+const DOCUMENTATION: [&str; 4] = ["description", "title", "example", "externalDocs"];
+
+/// Whether objects of the kind can be asked for in several versions.
+pub fn is_needed(crd: &Crd) -> bool {
+    served(crd).count() > 1
+}
+
+/// The kinds that a webhook converts, as `Kind.group`.
+#[derive(Debug, Clone)]
+pub enum Converted {
+    /// These and no others.
+    All(BTreeSet<String>),
+    /// These: a version is there before what converts it.
+    SoFar(BTreeSet<String>),
+    /// Outside of a project.
+    Unknown,
+}
+
+impl Converted {
+    fn has(&self, kind: &str) -> bool {
+        match self {
+            Self::All(kinds) | Self::SoFar(kinds) => kinds.contains(kind),
+            Self::Unknown => false,
+        }
+    }
+}
+
+/// Says which kinds need a conversion that they do not have. `markers` may say why that is right.
+pub fn check(crds: &[Crd], markers: &[Marker], converted: &Converted) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    for crd in crds.iter().filter(|crd| !converted.has(&crd.name())) {
+        let Some((one, other, path)) = difference(crd) else { continue };
+        let stored = stored(crd);
+        let origin = crd.declared.get(stored).map(|declared| &declared.origin);
+        if markers.iter().any(|marker| origin.is_some_and(|origin| is_before(marker, origin, crds))) {
+            continue;
+        }
+        let what = if path == Path::default() { String::new() } else { format!(" in `{path}`") };
+        let message =
+            format!("`{}` serves `{one}` and `{other}`, which differ{what}, without a conversion", crd.kind());
+        let spokes: Vec<&str> = served(crd).map(|(name, _)| name).filter(|name| *name != stored).collect();
+        let marker = format!("`// +{CONVERSION}:none=…` before the type of `{stored}`");
+        let create = format!("memcached-sdk create webhook --conversion --spoke {}", spokes.join(","));
+        let convert = format!("convert them by `{create}`, or say why they need none: {marker}");
+        let (code, help) = match converted {
+            Converted::All(_) => (Code::ConversionNone, convert),
+            Converted::SoFar(_) => (Code::ConversionUnknown, convert),
+            Converted::Unknown => {
+                (Code::ConversionUnknown, format!("unless a webhook converts them, say why they need none: {marker}"))
+            }
+        };
+        found.push(Diagnostic::new(code, message).at(origin.cloned()).help(help).about(crd.name()));
+    }
+    found
+}
+
+fn served(crd: &Crd) -> impl Iterator<Item = (&str, &Value)> {
+    crd.versions().filter(|(_, version)| version["served"] == true)
+}
+
+fn stored(crd: &Crd) -> &str {
+    crd.versions().find(|(_, version)| version["storage"] == true).map(|(name, _)| name).unwrap_or_default()
+}
+
+/// The marker is before this type, and no other custom resource is between them.
+fn is_before(marker: &Marker, origin: &Origin, crds: &[Crd]) -> bool {
+    let between = |other: &Origin| {
+        other.path == origin.path && (marker.origin.range.end..origin.range.start).contains(&other.range.start)
+    };
+    let mut others = crds.iter().flat_map(|crd| crd.declared.values()).map(|declared| &declared.origin);
+    marker.origin.path == origin.path
+        && marker.origin.range.end <= origin.range.start
+        && !others.any(between)
+        && !marker.string("none").trim().is_empty()
+}
+
+/// Two versions that are served, and where their schemas differ first.
+fn difference(crd: &Crd) -> Option<(String, String, Path)> {
+    if !is_needed(crd) {
+        return None;
+    }
+    let mut value = crd.value.clone();
+    walk::edit(&mut value, &mut |_, _, schema| schema.retain(|key, _| !DOCUMENTATION.contains(&key.as_str())));
+    let plain = Crd { file_name: String::new(), value, declared: BTreeMap::new() };
+    let schema = |version: &Value| version.pointer("/schema/openAPIV3Schema").cloned().unwrap_or_default();
+    let mut versions = served(&plain);
+    let (one, first) = versions.next()?;
+    let first = schema(first);
+    versions.find_map(|(other, version)| {
+        let path = differ(&first, &schema(version), &Path::default())?;
+        Some((one.to_owned(), other.to_owned(), path))
+    })
+}
+
+/// Where two schemas differ first.
+fn differ(one: &Value, other: &Value, path: &Path) -> Option<Path> {
+    if one == other {
+        return None;
+    }
+    let none = Map::new();
+    let fields = |schema: &Value| schema["properties"].as_object().unwrap_or(&none).clone();
+    let (here, there) = (fields(one), fields(other));
+    let names: BTreeSet<&String> = here.keys().chain(there.keys()).collect();
+    let of_field = |name: &String| match (here.get(name), there.get(name)) {
+        (Some(one), Some(other)) => differ(one, other, &path.field(name)),
+        _ => Some(path.field(name)),
+    };
+    let of_part = |key: &str, step: Step| match (&one[key], &other[key]) {
+        (one @ Value::Object(_), other @ Value::Object(_)) => differ(one, other, &path.then(step)),
+        _ => None,
+    };
+    names
+        .into_iter()
+        .find_map(of_field)
+        .or_else(|| of_part("items", Step::Items))
+        .or_else(|| of_part("additionalProperties", Step::Values))
+        .or_else(|| Some(path.clone()))
+}

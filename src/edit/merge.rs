@@ -1,0 +1,238 @@
+//! Three texts → one: what changed between two versions of a text, in a third one that others have changed, too.
+//!
+//! Changes that touch are no conflict here, as they are for `similar::TextMerge` and git: entries that the scaffold and its
+//! user add to one list touch as a rule, and their order is known.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// A text with the changes that could be made in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// The text; where there is a conflict it is what it was.
+    pub text: String,
+    /// What could not be changed.
+    pub conflicts: Vec<Conflict>,
+    /// Some of it had been changed in the same way before.
+    pub was_there: bool,
+}
+
+/// A place that both have changed, each in another way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// Where, as bytes of their text.
+    pub range: Range<usize>,
+    /// What was to be there.
+    pub wanted: String,
+}
+
+/// Makes the changes from `old` to `new` in `theirs`, which was `old` once.
+pub fn merge(old: &str, new: &str, theirs: &str) -> Merged {
+    let [old, new, theirs] = [old, new, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    let (mut ours, mut others) = (edits(&old, &new), edits(&old, &theirs));
+    let mut merged = Merged { text: String::new(), conflicts: Vec::new(), was_there: false };
+    let mut at = 0;
+    while let Some(step) = next(&old, &mut ours, &mut others) {
+        let (until, lines, go_on) = match step {
+            Step::Make(edit) => (edit.old.start, edit.lines, edit.old.end),
+            Step::Keep(edit) => {
+                merged.was_there = true;
+                (edit.old.start, edit.lines, edit.old.end)
+            }
+            Step::Done => {
+                merged.was_there = true;
+                continue;
+            }
+            Step::Share(edit) => (edit.old.start, edit.lines, edit.old.start),
+            Step::Refuse(our, other) => {
+                let bytes = |count: usize| theirs[..count].iter().map(|line| line.len()).sum();
+                let range = bytes(other.at)..bytes(other.at + other.lines.len());
+                merged.conflicts.push(Conflict { range, wanted: our.lines.concat() });
+                continue;
+            }
+        };
+        merged.text.extend(old[at..until].iter().chain(lines).copied());
+        at = go_on;
+    }
+    merged.text.extend(old[at..].iter().copied());
+    merged
+}
+
+/// Lines of the old text that became others.
+#[derive(Debug, Clone)]
+struct Edit<'a> {
+    old: Range<usize>,
+    /// The first of its lines in the text that has it.
+    at: usize,
+    lines: &'a [&'a str],
+    /// The key of the list that is removed stays: others have entries in it.
+    keeps_key: bool,
+}
+
+impl Edit<'_> {
+    fn inserts(&self) -> bool {
+        self.old.is_empty()
+    }
+}
+
+fn edits<'a>(old: &[&str], new: &'a [&'a str]) -> VecDeque<Edit<'a>> {
+    let mut edits: VecDeque<Edit<'a>> = VecDeque::new();
+    for op in capture_diff_slices(Algorithm::Myers, old, new) {
+        if matches!(op, DiffOp::Equal { .. }) {
+            continue;
+        }
+        let (old, now) = (op.old_range(), op.new_range());
+        match edits.back_mut().filter(|last| last.old.end == old.start && last.at + last.lines.len() == now.start) {
+            Some(last) => (last.old.end, last.lines) = (old.end, &new[last.at..now.end]),
+            None => edits.push_back(Edit { old, at: now.start, lines: &new[now], keeps_key: false }),
+        }
+    }
+    edits
+}
+
+enum Step<'a> {
+    /// The lines replace the old ones.
+    Make(Edit<'a>),
+    /// The same, made by both.
+    Keep(Edit<'a>),
+    /// It is in the other's change.
+    Done,
+    /// The lines are of both; the rest of both follows.
+    Share(Edit<'a>),
+    /// Ours can't be made because of theirs, which is made later.
+    Refuse(Edit<'a>, Edit<'a>),
+}
+
+/// The next thing to do from the start to the end.
+fn next<'a>(old: &'a [&'a str], ours: &mut VecDeque<Edit<'a>>, others: &mut VecDeque<Edit<'a>>) -> Option<Step<'a>> {
+    let (Some(our), Some(other)) = (ours.front().cloned(), others.front().cloned()) else {
+        return ours.pop_front().or_else(|| others.pop_front()).map(Step::Make);
+    };
+    if our.old == other.old && our.lines == other.lines {
+        ours.pop_front();
+        return others.pop_front().map(Step::Keep);
+    }
+    if our.inserts() && other.inserts() && our.old == other.old {
+        // Both have added the same list.
+        if let ([first, rest @ ..], [same, more @ ..]) = (our.lines, other.lines)
+            && first == same
+            && is_key(first)
+        {
+            ours[0] = Edit { at: our.at + 1, lines: rest, ..our.clone() };
+            others[0] = Edit { at: other.at + 1, lines: more, ..other };
+            return Some(Step::Share(Edit { lines: &our.lines[..1], ..our }));
+        }
+        ours.pop_front();
+        let refused = shares_entry(our.lines, other.lines);
+        return Some(if refused { Step::Refuse(our, other) } else { Step::Make(our) });
+    }
+    // Entries in a list that goes.
+    let key = our.keeps_key || is_list(&old[our.old.clone()]);
+    let inside = our.old.start < other.old.start + usize::from(our.keeps_key) && other.old.start <= our.old.end;
+    if key && inside && other.inserts() && is_entry(other.lines) {
+        if !our.lines.is_empty() {
+            ours.pop_front();
+            return Some(Step::Refuse(our, other));
+        }
+        if !our.keeps_key {
+            let start = our.old.start;
+            ours[0] = Edit { old: start + 1..our.old.end, keeps_key: true, ..our.clone() };
+            return Some(Step::Make(Edit { old: start..start + 1, lines: &old[start..=start], ..our }));
+        }
+        // What stands before the entries goes first.
+        if our.old.start < other.old.start {
+            ours[0].old.start = other.old.start;
+            return Some(Step::Make(Edit { old: our.old.start..other.old.start, ..our }));
+        }
+        return others.pop_front().map(Step::Make);
+    }
+    if our.old.end <= other.old.start {
+        return ours.pop_front().map(Step::Make);
+    }
+    if other.old.end <= our.old.start {
+        return others.pop_front().map(Step::Make);
+    }
+    ours.pop_front();
+    // Theirs has it, and more beside it.
+    let begins = our.old.start == other.old.start && other.lines.starts_with(our.lines);
+    let ends = our.old.end == other.old.end && other.lines.ends_with(our.lines);
+    let within = other.old.start <= our.old.start && our.old.end <= other.old.end;
+    Some(if !our.lines.is_empty() && within && (begins || ends) { Step::Done } else { Step::Refuse(our, other) })
+}
+
+/// A line such as `env:`.
+fn is_key(line: &str) -> bool {
+    let line = line.trim();
+    line.strip_suffix(':').is_some_and(|key| !key.is_empty() && !key.contains([' ', ':', '#']))
+}
+
+/// A key, and nothing that could be another one's.
+fn is_list(lines: &[&str]) -> bool {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let Some((key, rest)) = lines.split_first() else { return false };
+    is_key(key) && rest.iter().all(|line| indent(line) > indent(key) || !is_key(line))
+}
+
+/// The lines begin with an entry of a list.
+fn is_entry(lines: &[&str]) -> bool {
+    let content = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    lines.iter().find(content).is_some_and(|line| line.trim_start().starts_with("- "))
+}
+
+/// Both have one of the outermost lines.
+fn shares_entry(ours: &[&str], others: &[&str]) -> bool {
+    let indent = |line: &&str| line.len() - line.trim_start().len();
+    let content = |line: &&&str| !line.trim().is_empty();
+    let outermost = ours.iter().filter(content).map(indent).min().unwrap_or_default();
+    ours.iter().filter(content).any(|line| indent(line) == outermost && others.contains(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_both_are_in_the_result() {
+        for (old, new, theirs, expected) in [
+            ("a\nb\n", "a\nb\n", "a\nc\n", "a\nc\n"),
+            ("a\nb\n", "a\nc\n", "a\nb\n", "a\nc\n"),
+            ("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n"),
+            // they touch
+            ("a\nb\n", "A\nb\n", "a\nB\n", "A\nB\n"),
+            ("a\nb\n", "a\nx\nb\n", "a\nB\n", "a\nx\nB\n"),
+            ("a\nb\n", "a\nx\nb\n", "a\nu\nb\n", "a\nx\nu\nb\n"),
+            ("a\nx\nb\n", "a\nb\n", "a\nx\nu\nb\n", "a\nu\nb\n"),
+            // both have made it
+            ("a\nb\nc\n", "a\nB\nc\n", "a\nB\nC\n", "a\nB\nC\n"),
+            ("a\nb\nc\n", "a\nB\nc\nd\n", "a\nB\nc\n", "a\nB\nc\nd\n"),
+            // a list of both
+            ("a\nb\n", "a\nk:\n- x\nb\n", "a\nk:\n- u\nb\n", "a\nk:\n- x\n- u\nb\n"),
+            ("a\nk:\n- x\nb\n", "a\nb\n", "a\nk:\n- x\n- u\nb\n", "a\nk:\n- u\nb\n"),
+            ("a\nk:\n- x\nb\n", "a\nb\n", "a\nk:\n- u\n- x\n- v\nb\n", "a\nk:\n- u\n- v\nb\n"),
+            ("a\nk:\n- x\nb\n", "a\nb\n", "a\nk:\n- x\nb\nu\n", "a\nb\nu\n"),
+            // no line feed at the end
+            ("a\nb", "a\nx\nb", "A\nb", "A\nx\nb"),
+        ] {
+            let merged = merge(old, new, theirs);
+            assert_eq!((merged.text.as_str(), merged.conflicts), (expected, vec![]), "{old:?} {new:?} {theirs:?}");
+        }
+    }
+
+    #[test]
+    fn what_both_have_changed_is_told_and_stays() {
+        for (old, new, theirs, place, wanted) in [
+            ("a\nb\nc\n", "a\nx\nc\n", "a\nu\nc\n", "u\n", "x\n"),
+            ("a\nb\nc\n", "a\nc\n", "a\nu\nc\n", "u\n", ""),
+            ("a\nb\nc\n", "a\nx\nc\n", "a\nc\n", "", "x\n"),
+            ("a\nb\n", "a\n- x\n- y\nb\n", "a\n- y\nb\n", "- y\n", "- x\n- y\n"),
+            ("a\nk:\n- x\nb\n", "a\n#k:\n#- x\nb\n", "a\nk:\n- x\n- u\nb\n", "- u\n", "#k:\n#- x\n"),
+        ] {
+            let Merged { text, conflicts, .. } = merge(old, new, theirs);
+            assert_eq!(text, theirs);
+            let [Conflict { range, wanted: told }] = &conflicts[..] else { panic!("{conflicts:?}") };
+            assert_eq!((&theirs[range.clone()], told.as_str()), (place, wanted));
+        }
+    }
+}

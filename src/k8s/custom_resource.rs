@@ -1,0 +1,103 @@
+//! What `#[kube(…)]` says of a custom resource's name, read without judging the rest of the attribute.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{Attribute, Item, Meta};
+
+/// The names of a custom resource, as far as `#[kube(…)]` says them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CustomResource {
+    /// API group.
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+    /// The type that the derive makes.
+    pub root: String,
+    /// The name in URLs, where it is not computed.
+    pub plural: Option<String>,
+    /// Objects live in namespaces.
+    pub namespaced: bool,
+    /// The type of the status, as written.
+    pub status: Option<String>,
+}
+
+/// What a custom resource is called where its group matters: `Kind.group`.
+pub fn kind_name(kind: &str, group: &str) -> String {
+    if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") }
+}
+
+impl CustomResource {
+    /// Its name as `Kind.group`.
+    pub fn name(&self) -> String {
+        kind_name(&self.kind, &self.group)
+    }
+
+    /// The custom resource of which an item is the spec; kube before version 1 says `struct` for `root`.
+    pub fn of(item: &Item) -> Option<Self> {
+        let attributes = match item {
+            Item::Struct(item) => &item.attrs,
+            Item::Enum(item) => &item.attrs,
+            _ => return None,
+        };
+        Self::from_attributes(attributes)
+    }
+
+    fn from_attributes(attributes: &[Attribute]) -> Option<Self> {
+        let mut found = Self::default();
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("kube")) {
+            if let Meta::List(list) = &attribute.meta {
+                found.read(list.tokens.clone());
+            }
+        }
+        if found.root.is_empty() {
+            found.root.clone_from(&found.kind);
+        }
+        (!found.kind.is_empty()).then_some(found)
+    }
+
+    fn read(&mut self, tokens: TokenStream) {
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next() {
+            let TokenTree::Ident(name) = token else { continue };
+            if !matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == '=') {
+                self.namespaced |= name == "namespaced";
+                continue;
+            }
+            tokens.next();
+            let Some(TokenTree::Literal(value)) = tokens.next() else { continue };
+            let Ok(value) = syn::parse_str::<syn::LitStr>(&value.to_string()) else { continue };
+            match name.to_string().as_str() {
+                "group" => self.group = value.value(),
+                "kind" => self.kind = value.value(),
+                "root" | "struct" => self.root = value.value(),
+                "plural" => self.plural = Some(value.value()),
+                "status" => self.status = Some(value.value()),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_from_any_attribute_of_kube() {
+        let read = |text: &str| CustomResource::of(&syn::parse_str(text).unwrap());
+        let full = "#[kube(group = \"g.io\", version = \"v1\", kind = \"A\", shortname = \"a\")] \
+                    #[kube(namespaced, status = \"x::S\", plural = \"as\", struct = \"R\", unheard(of))] struct Spec;";
+        let expected = CustomResource {
+            group: "g.io".to_owned(),
+            kind: "A".to_owned(),
+            root: "R".to_owned(),
+            plural: Some("as".to_owned()),
+            namespaced: true,
+            status: Some("x::S".to_owned()),
+        };
+        assert_eq!(read(full), Some(expected));
+        assert_eq!(read("#[kube(kind = \"A\", root = \"R\")] struct Spec;").unwrap().root, "R");
+        assert_eq!(read("#[kube(group = \"g.io\", kind = \"A\")] enum Spec {}").unwrap().root, "A");
+        assert_eq!(read("#[kube(namespaced)] struct Spec;"), None);
+        assert_eq!(read("#[other(kind = \"A\")] struct Spec;"), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! What PROJECT says about webhooks: `webhooks` of a resource, as kubebuilder writes it, and how the certificates are made.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{LAYOUT, Project, Resource};
+use crate::diagnostic::Problem;
+
+/// The webhooks of a resource.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Webhooks {
+    /// Converts its versions.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub conversion: bool,
+    /// Sets defaults.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub defaulting: bool,
+    /// The path of defaulting, when it is not the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defaulting_path: Option<String>,
+    /// The versions that are not stored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spoke: Vec<String>,
+    /// Validates.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub validation: bool,
+    /// The path of validation, when it is not the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation_path: Option<String>,
+    /// The version of the configurations.
+    pub webhook_version: Option<String>,
+    /// Fields that we don't know, kept.
+    #[serde(flatten)]
+    pub unknown: Map<String, Value>,
+}
+
+impl Webhooks {
+    /// Those of an entry of PROJECT.
+    pub fn of(resource: &Resource) -> Result<Self, Problem> {
+        let value = resource.webhooks.clone().filter(|value| !value.is_null()).unwrap_or_else(|| json!({}));
+        serde_json::from_value(value).map_err(|error| {
+            Problem::new(format!("`webhooks` of `{}` in `PROJECT`: {error}", resource.display()))
+                .help("correct the file")
+        })
+    }
+
+    /// These and others. What is there already is refused, unless `force`; further spokes are added.
+    pub fn with(&self, other: &Self, of: &str, force: bool) -> Result<Self, Problem> {
+        for (there, asked, what) in [
+            (self.defaulting, other.defaulting, "defaulting"),
+            (self.validation, other.validation, "validation"),
+            (self.conversion && other.spoke.iter().all(|new| self.spoke.contains(new)), other.conversion, "conversion"),
+        ] {
+            if there && asked && !force {
+                return Err(Problem::new(format!("{what} webhook already exists: `{of}`"))
+                    .help("pass `--force` to scaffold it again"));
+            }
+        }
+        let mut all = self.clone();
+        all.defaulting |= other.defaulting;
+        all.validation |= other.validation;
+        all.conversion |= other.conversion;
+        all.spoke.extend(other.spoke.iter().filter(|new| !self.spoke.contains(new)).cloned());
+        all.defaulting_path = other.defaulting_path.clone().or(all.defaulting_path);
+        all.validation_path = other.validation_path.clone().or(all.validation_path);
+        all.webhook_version = Some("v1".to_owned());
+        Ok(all)
+    }
+
+    /// Whether the API server asks about requests for the kind.
+    pub fn admits(&self) -> bool {
+        self.defaulting || self.validation
+    }
+
+    /// As PROJECT has it.
+    pub fn to_value(&self) -> Value {
+        json!(self)
+    }
+}
+
+/// Who makes the certificates of the webhook server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CertMode {
+    /// The operator.
+    #[default]
+    Own,
+    /// cert-manager.
+    CertManager,
+    /// The user.
+    Files,
+}
+
+impl CertMode {
+    const KEY: &str = "webhookCertMode";
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Own, Self::CertManager, Self::Files];
+
+    /// As on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Own => "self",
+            Self::CertManager => "cert-manager",
+            Self::Files => "files",
+        }
+    }
+
+    /// That of a project that has chosen one.
+    pub fn of(project: &Project) -> Option<Self> {
+        let recorded = project.plugins.get(LAYOUT)?.get(Self::KEY)?.as_str()?;
+        Self::ALL.into_iter().find(|mode| mode.as_str() == recorded)
+    }
+
+    /// Keeps it in PROJECT; the usual one only of a project that has webhooks.
+    pub fn record(self, project: &mut Project) {
+        let Some(own) = project.plugins.entry(LAYOUT).or_insert_with(|| json!({})).as_object_mut() else { return };
+        if self != Self::default() || project.resources.iter().any(|resource| resource.webhooks.is_some()) {
+            own.insert(Self::KEY.to_owned(), json!(self.as_str()));
+        } else {
+            own.remove(Self::KEY);
+        }
+        if own.is_empty() {
+            project.plugins.remove(LAYOUT);
+        }
+    }
+}

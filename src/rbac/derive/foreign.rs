@@ -1,0 +1,156 @@
+//! Types of other crates: those that the rules of [`super::table`] and [`super::calls`] know, each under one name.
+
+use std::fmt;
+use std::rc::Rc;
+
+/// A type of another crate, or one that no crate is known to declare.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Foreign {
+    /// Of kube, wherever it is re-exported.
+    Kube(Kube),
+    /// Of k8s-openapi: the path below the crate.
+    K8s(Rc<str>),
+    /// `k8s_openapi::NamespaceResourceScope`, or kube's.
+    NamespaceScope,
+    /// `k8s_openapi::ClusterResourceScope`, or kube's.
+    ClusterScope,
+    /// `kubert::Runtime`
+    KubertRuntime,
+    /// The builder of a runtime of kubert.
+    KubertBuilder,
+    /// `std::string::String`
+    String,
+    Str,
+    /// A literal that is no string, or what has its type.
+    Literal,
+    /// Any other, by its path.
+    Other(Rc<str>),
+    /// A name that nothing declares: a macro that is not expanded may do so.
+    Unresolved(Rc<str>),
+}
+
+macro_rules! kube {
+    ($($name:ident)*) => {
+        /// A type of kube.
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum Kube {
+            $($name,)*
+            /// One that no rule names.
+            Other(Rc<str>),
+        }
+
+        impl Kube {
+            pub(super) fn named(name: &str) -> Self {
+                match name {
+                    $(stringify!($name) => Self::$name,)*
+                    other => Self::Other(other.into()),
+                }
+            }
+
+            pub(super) fn name(&self) -> &str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                    Self::Other(name) => name,
+                }
+            }
+        }
+    };
+}
+
+kube! {
+    ApiResource AttachParams Client Cluster Config Controller DeleteParams DeserializeGuard DynamicObject Entry EvictParams GetParams
+    GroupVersionKind Kubeconfig ListParams LogParams Namespace Object PartialObjectMeta Patch PatchParams PostParams Recorder Store
+    WatchParams Writer
+}
+
+impl Kube {
+    /// Only calls of an `Api` take it.
+    pub(super) fn is_params(&self) -> bool {
+        matches!(
+            self,
+            Self::AttachParams
+                | Self::DeleteParams
+                | Self::EvictParams
+                | Self::GetParams
+                | Self::ListParams
+                | Self::LogParams
+                | Self::Patch
+                | Self::PatchParams
+                | Self::PostParams
+                | Self::WatchParams
+        )
+    }
+}
+
+/// The crates that kube consists of, whose types are one set of names.
+const KUBE: [&str; 5] = ["kube", "kube_client", "kube_core", "kube_runtime", "kube_derive"];
+
+/// A path begins with a crate of kube.
+pub(super) fn is_kube(path: &[String]) -> bool {
+    path.first().is_some_and(|krate| KUBE.contains(&krate.as_str()))
+}
+
+/// A path begins with k8s-openapi.
+pub(super) fn is_k8s(path: &[String]) -> bool {
+    path.first().is_some_and(|krate| krate == "k8s_openapi")
+}
+
+impl Foreign {
+    /// A type by its canonical path.
+    pub(super) fn at(path: &[String]) -> Self {
+        let name = path.last().map(String::as_str).unwrap_or_default();
+        let krate = path.first().map(String::as_str).unwrap_or_default();
+        match (krate, name) {
+            (_, "NamespaceResourceScope") => Self::NamespaceScope,
+            (_, "ClusterResourceScope") => Self::ClusterScope,
+            _ if is_kube(path) => Self::Kube(Kube::named(name)),
+            ("k8s_openapi", _) => Self::K8s(path[1..].join("::").into()),
+            ("kubert", "Runtime") => Self::KubertRuntime,
+            ("kubert", "Builder") => Self::KubertBuilder,
+            ("std" | "alloc", "String") => Self::String,
+            _ => Self::Other(path.join("::").into()),
+        }
+    }
+
+    pub(super) fn primitive(name: &str) -> Self {
+        match name {
+            "str" => Self::Str,
+            other => Self::Other(other.into()),
+        }
+    }
+
+    /// The path; of kube and k8s-openapi without the crate, and of what is unresolved the name.
+    fn path(&self) -> &str {
+        match self {
+            Self::Kube(found) => found.name(),
+            Self::NamespaceScope => "k8s_openapi::NamespaceResourceScope",
+            Self::ClusterScope => "k8s_openapi::ClusterResourceScope",
+            Self::KubertRuntime => "kubert::Runtime",
+            Self::KubertBuilder => "kubert::Builder",
+            Self::String => "std::string::String",
+            Self::Str => "str",
+            Self::Literal => "literal",
+            Self::K8s(path) | Self::Other(path) | Self::Unresolved(path) => path,
+        }
+    }
+
+    /// The crate, of a type that may belong to one that is built on kube.
+    pub(super) fn krate(&self) -> Option<&str> {
+        match self {
+            Self::Kube(_) | Self::K8s(_) | Self::Unresolved(_) => None,
+            other => other.path().split("::").next(),
+        }
+    }
+}
+
+/// Its whole path, as messages show it.
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let krate = match self {
+            Self::Kube(_) => "kube::",
+            Self::K8s(_) => "k8s_openapi::",
+            _ => "",
+        };
+        write!(f, "{krate}{}", self.path())
+    }
+}

@@ -1,0 +1,53 @@
+//! The state of a function that is being run.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::Span;
+
+use super::index::FunctionId;
+use super::lower::NameScope;
+use super::place::Place;
+use super::types::Ty;
+
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) scope: NameScope,
+    pub(super) locals: Vec<BTreeMap<String, Ty>>,
+    pub(super) nested: BTreeMap<String, FunctionId>,
+    pub(super) output: Ty,
+    pub(super) returned: Ty,
+}
+
+impl Frame {
+    pub(super) fn of(scope: NameScope) -> Self {
+        Self { scope, locals: vec![BTreeMap::new()], nested: BTreeMap::new(), output: Ty::Unknown, returned: Ty::Never }
+    }
+
+    pub(super) fn place(&self, span: Span) -> Place {
+        Place { module: self.scope.module, span }
+    }
+
+    pub(super) fn enter(&mut self) {
+        self.locals.push(BTreeMap::new());
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.locals.pop();
+    }
+
+    pub(super) fn local(&self, name: &str) -> Option<&Ty> {
+        self.locals.iter().rev().find_map(|names| names.get(name))
+    }
+
+    pub(super) fn declare(&mut self, name: String, ty: Ty) {
+        if let Some(names) = self.locals.last_mut() {
+            names.insert(name, ty);
+        }
+    }
+
+    pub(super) fn assign(&mut self, name: &str, ty: Ty) {
+        if let Some(slot) = self.locals.iter_mut().rev().find_map(|names| names.get_mut(name)) {
+            *slot = ty;
+        }
+    }
+}

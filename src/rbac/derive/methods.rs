@@ -1,0 +1,120 @@
+//! Which function a method is, by the type that it is called on.
+
+use super::foreign::Foreign;
+use super::index::{FunctionId, ImplBlock, Owner};
+use super::lower::{Lowering, NameScope};
+use super::types::Ty;
+use crate::source::ItemRef;
+
+impl Lowering<'_> {
+    /// The type that an `impl` block is for; its parameters fit anything.
+    pub(super) fn implemented(&mut self, block: ImplBlock<'_>) -> Ty {
+        if let Some(known) = self.blocks.get(&block.id) {
+            return known.clone();
+        }
+        let mut scope = NameScope::new(block.module);
+        for parameter in block.item.generics.type_params() {
+            let name = parameter.ident.to_string();
+            scope.generics.insert(name.clone(), Ty::Param(name.as_str().into()));
+        }
+        let ty = self.lower(&scope, &block.item.self_ty);
+        self.blocks.insert(block.id, ty.clone());
+        ty
+    }
+
+    /// The scope inside of an `impl` block when it is for this type.
+    pub(super) fn scope_of(&mut self, block: ImplBlock<'_>, itself: Ty) -> NameScope {
+        let mut scope = NameScope::new(block.module);
+        scope.generics = self.bind_generics(&scope, &block.item.generics, &[]);
+        let of = self.lower(&scope, &block.item.self_ty);
+        self.inferred.unify(&of, &itself);
+        scope.itself = Some(itself);
+        scope
+    }
+
+    /// The function that a method of a type is.
+    pub(super) fn method(&mut self, ty: &Ty, name: &str) -> Option<FunctionId> {
+        let mut default = None;
+        let mut blanket = None;
+        for id in self.index.methods(name).to_vec() {
+            let function = self.index.get(id).clone();
+            match function.owner {
+                Some(Owner::Impl(..)) if matches!(ty, Ty::Param(_) | Ty::Unknown | Ty::Infer(_)) => {}
+                Some(Owner::Impl(block, of)) => {
+                    let lowered = self.implemented(block);
+                    match (&lowered, ty) {
+                        (Ty::Param(_), _) if of.is_some() => blanket = blanket.or(Some((id, of))),
+                        (Ty::Param(_) | Ty::Unknown, _) => {}
+                        _ if self.may_be(&lowered, ty) => return Some(id),
+                        _ => {}
+                    }
+                }
+                Some(Owner::Trait(_, item)) => {
+                    let fits = match ty {
+                        Ty::Item(of, _) if *of == item => true,
+                        Ty::Param(_) => true,
+                        Ty::Unknown | Ty::Infer(_) => false,
+                        ty => self.implements(ty, item),
+                    };
+                    if fits {
+                        default = default.or(Some((id, Some(item))));
+                    }
+                }
+                None => {}
+            }
+        }
+        // What is implemented for every type comes before what the trait says itself.
+        let by_both = matches!((default, blanket), (Some((_, one)), Some((_, other))) if one == other);
+        let found = if by_both { blanket } else { default.or(blanket) };
+        found.map(|(id, _)| id)
+    }
+
+    fn implements(&mut self, ty: &Ty, of: ItemRef) -> bool {
+        let blocks = self.index.implementations.get(&of).cloned().unwrap_or_default();
+        blocks.into_iter().any(|block| {
+            let lowered = self.implemented(block);
+            self.may_be(&lowered, ty)
+        })
+    }
+
+    /// A type of an `impl` block, whose parameters are still open, may be this one.
+    pub(super) fn may_be(&self, of: &Ty, ty: &Ty) -> bool {
+        let each = |one: &[Ty], other: &[Ty]| one.iter().zip(other).all(|(one, other)| self.may_be(one, other));
+        match (&self.inferred.resolve(of), &self.inferred.resolve(ty)) {
+            (Ty::Infer(_) | Ty::Param(_), _) | (_, Ty::Infer(_) | Ty::Param(_)) => true,
+            (Ty::Item(a, one), Ty::Item(b, other)) => a == b && each(one, other),
+            (Ty::Root(a), Ty::Root(b)) => a == b,
+            (Ty::Foreign(a, one), Ty::Foreign(b, other)) => a == b && each(one, other),
+            (Ty::Api(one, _), Ty::Api(other, _))
+            | (Ty::Many(one), Ty::Many(other))
+            | (Ty::Map(one), Ty::Map(other)) => self.may_be(one, other),
+            (Ty::Tuple(one), Ty::Tuple(other)) => one.len() == other.len() && each(one, other),
+            (Ty::Foreign(Foreign::Kube(one), _), Ty::Elsewhere(other)) => one == other,
+            (Ty::Foreign(Foreign::Str | Foreign::String, _), text) => text.is_known_text(),
+            _ => false,
+        }
+    }
+
+    /// What a collection holds.
+    pub(super) fn element(&self, ty: &Ty) -> Ty {
+        match self.inferred.resolve(ty) {
+            Ty::Many(element) => (*element).clone(),
+            Ty::Map(value) => Ty::Tuple(vec![Ty::Unknown, (*value).clone()]),
+            _ => Ty::Unknown,
+        }
+    }
+
+    /// What `Deref` makes of a type of the tree.
+    pub(super) fn deref(&mut self, ty: &Ty) -> Option<Ty> {
+        for block in self.index.derefs.clone() {
+            let of = self.implemented(block);
+            if !self.may_be(&of, ty) {
+                continue;
+            }
+            let scope = self.scope_of(block, ty.clone());
+            let target = self.lower(&scope, block.associated_type("Target")?);
+            return Some(self.inferred.resolve(&target));
+        }
+        None
+    }
+}

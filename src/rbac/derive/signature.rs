@@ -1,0 +1,77 @@
+//! The signatures of functions, with their type parameters open.
+
+use super::index::{FunctionId, Owner};
+use super::lower::{Lowering, NameScope, bounds_of};
+use super::types::{Generics, Ty};
+
+/// A function about to be called.
+#[derive(Debug)]
+pub(super) struct Signature {
+    pub(super) id: FunctionId,
+    pub(super) scope: NameScope,
+    /// Without the receiver.
+    pub(super) parameters: Vec<Ty>,
+    pub(super) output: Ty,
+}
+
+impl Lowering<'_> {
+    /// Type parameters: to be inferred from a call, or as they are.
+    fn parameters(&mut self, scope: &NameScope, declared: &[&syn::Generics], called: bool) -> Generics {
+        let mut scope = scope.clone();
+        for generics in declared {
+            for parameter in generics.type_params() {
+                let name = parameter.ident.to_string();
+                let ty = if called { self.inferred.fresh() } else { Ty::Param(name.as_str().into()) };
+                scope.generics.insert(name, ty);
+            }
+        }
+        for generics in declared {
+            for parameter in generics.type_params() {
+                let bounds = bounds_of(generics, &parameter.ident).into_iter().cloned();
+                let bounds: syn::punctuated::Punctuated<_, syn::Token![+]> = bounds.collect();
+                let shape = self.bounds(&scope, &bounds);
+                // A bound by a trait of the tree says which methods there are, not what the type is.
+                if let Some(shape) =
+                    shape.filter(|shape| !matches!(shape, Ty::Item(..) | Ty::Foreign(..) | Ty::Unknown))
+                {
+                    let name = parameter.ident.to_string();
+                    match scope.generics.get(&name).cloned() {
+                        Some(open @ Ty::Infer(_)) => self.inferred.unify(&open, &shape),
+                        _ => {
+                            scope.generics.insert(name, shape);
+                        }
+                    }
+                }
+            }
+        }
+        scope.generics
+    }
+
+    /// A function as it is called, or as it is by itself.
+    pub(super) fn signature(&mut self, id: FunctionId, itself: Option<Ty>, called: bool) -> Signature {
+        let function = self.index.get(id).clone();
+        let mut scope = NameScope::new(function.module);
+        let declared: Vec<_> = function.generics().collect();
+        scope.generics = self.parameters(&scope, &declared, called);
+        scope.itself.clone_from(&itself);
+        match function.owner {
+            Some(Owner::Impl(block, _)) => {
+                let of = self.lower(&scope, &block.item.self_ty);
+                if let Some(itself) = &itself {
+                    self.inferred.unify(&of, itself);
+                }
+                let of = self.inferred.resolve(&of);
+                scope.itself = Some(itself.map_or(of.clone(), |itself| of.refine(&itself)));
+            }
+            Some(Owner::Trait(..)) if itself.is_none() => scope.itself = Some(Ty::Param("Self".into())),
+            _ => {}
+        }
+        let typed = function.signature.inputs.iter().filter_map(|input| match input {
+            syn::FnArg::Typed(input) => Some(&*input.ty),
+            syn::FnArg::Receiver(_) => None,
+        });
+        let parameters = typed.map(|ty| self.lower(&scope, ty)).collect();
+        let output = self.lower_return(&scope, &function.signature.output);
+        Signature { id, scope, parameters, output }
+    }
+}

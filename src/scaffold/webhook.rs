@@ -1,0 +1,276 @@
+//! Webhooks: the handlers of a kind, and what config/ needs for all of them.
+
+use anyhow::Result;
+
+use super::context::{ResourceContext, SpokeContext, WebhookContext};
+use super::rustfmt::Formatted;
+use super::template::{self, Rendered};
+use super::{API_DEPENDENCIES, depend, dependency, marker, module, put, registration, rustfmt};
+use crate::diagnostic::Diagnostics;
+use crate::edit::cargo_toml::{self, Dependency, Section};
+use crate::edit::{EditError, kustomization, rust, scaffold_marker};
+use crate::plan::{Draft, IfExists, RelPath};
+use crate::project::ident;
+use crate::project::webhook::{CertMode, Webhooks};
+
+const DEFAULT: &str = "config/default/kustomization.yaml";
+
+/// The Service, its certificate, and how the operator's pod gets it.
+pub(crate) fn config(
+    draft: &mut Draft,
+    context: &WebhookContext,
+    webhooks: &Webhooks,
+    mode: CertMode,
+) -> Result<Diagnostics> {
+    let mut found = put(draft, template::render("webhook-config", context)?, IfExists::Skip)?;
+    match mode {
+        CertMode::Own => found.extend(put(draft, template::render("webhook-self", context)?, IfExists::Skip)?),
+        CertMode::CertManager => {
+            found.extend(put(draft, template::render("webhook-certmanager", context)?, IfExists::Skip)?);
+        }
+        CertMode::Files => {}
+    }
+    // The names that the certificate is for, and where cert-manager puts its CA.
+    let replacements: String =
+        template::render("webhook-replacements", context)?.into_iter().map(|file| file.text).collect();
+    draft.edit(&RelPath::new(DEFAULT)?, |text| {
+        let text = kustomization::add_below(
+            text,
+            "resources",
+            "# [WEBHOOK] Admission and conversion webhooks are added below this line.",
+            "../webhook",
+        )?;
+        match mode {
+            CertMode::Own => {
+                let text = patch(&text, "path: manager_webhook_patch.yaml\n  target:\n    kind: Deployment")?;
+                let text = patch(&text, "path: manager_webhook_names_patch.yaml")?;
+                kustomization::add_entry(&text, "configurations", "kustomizeconfig.yaml")
+            }
+            CertMode::CertManager => {
+                let text = kustomization::add_below(
+                    &text,
+                    "resources",
+                    "# [CERTMANAGER] Certificates are added below this line.",
+                    "../certmanager",
+                )?;
+                let text = patch(&text, "path: manager_webhook_patch.yaml\n  target:\n    kind: Deployment")?;
+                kustomization::add_key(&text, "replacements", &replacements)
+            }
+            CertMode::Files => Ok(text),
+        }
+    })?;
+    if mode == CertMode::Own {
+        let kinds = [(webhooks.defaulting, "mutating"), (webhooks.validation, "validating")];
+        for (_, kind) in kinds.into_iter().filter(|(wanted, _)| *wanted) {
+            let value = format!("--webhook-configurations={kind}:$({}_WEBHOOKS)", kind.to_uppercase());
+            let argument = format!("- op: add\n  path: /spec/template/spec/containers/0/args/-\n  value: {value}");
+            draft.edit(&RelPath::new("config/default/manager_webhook_patch.yaml")?, |text| {
+                if text.contains(&value) {
+                    return Ok(text.to_owned());
+                }
+                scaffold_marker::insert(text, "webhookconfigurations", &argument)
+            })?;
+        }
+        draft.edit(&RelPath::new("config/rbac/kustomization.yaml")?, |text| {
+            let below = "- leader_election_role_binding.yaml";
+            let text = kustomization::add_below(text, "resources", below, "webhook_cert_role_binding.yaml")?;
+            kustomization::add_below(&text, "resources", below, "webhook_cert_role.yaml")
+        })?;
+    }
+    draft.edit(&RelPath::new("config/network-policy/kustomization.yaml")?, |text| {
+        kustomization::add_entry(text, "resources", "allow-webhook-traffic.yaml")
+    })?;
+    Ok(found)
+}
+
+fn patch(text: &str, entry: &str) -> Result<String, EditError> {
+    kustomization::add_below(
+        text,
+        "patches",
+        "# [WEBHOOK] Patches for the webhook server are added below this line.",
+        entry,
+    )
+}
+
+/// The handlers that are asked for, in a file of their own or in the one that is there, of which all else stays as it is.
+pub(crate) fn handlers(
+    draft: &mut Draft,
+    context: &WebhookContext,
+    asked: &Webhooks,
+    all: &Webhooks,
+    force: bool,
+) -> Result<Diagnostics> {
+    let api = &context.resource;
+    draft.edit(&RelPath::new("src/lib.rs")?, |text| rust::add_module(text, "webhook"))?;
+    let mut found = put(draft, template::render("webhook-version", context)?, IfExists::Skip)?;
+    if api.project.multigroup {
+        found.extend(put(draft, template::render("webhook-group", context)?, IfExists::Skip)?);
+        module(draft, "src/webhook.rs", &api.group_snake)?;
+        module(draft, &format!("src/webhook/{}.rs", api.group_snake), &api.version_snake)?;
+    } else {
+        module(draft, "src/webhook.rs", &api.version_snake)?;
+    }
+    module(draft, &format!("src/webhook/{}.rs", api.api_dir), &api.kind_snake)?;
+
+    let path = RelPath::new(format!("src/webhook/{}.rs", context.webhook_file))?;
+    if draft.read(&path)?.is_none() || force {
+        let mut files = template::render("webhook", context)?;
+        for file in &mut files {
+            file.text = with(&file.text, context, all)?;
+        }
+        found.extend(put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?);
+    } else {
+        let blocks = Blocks::of(context, asked)?;
+        draft.edit(&path, |text| {
+            let edited = blocks.insert(text)?;
+            Ok(match (rustfmt::format(text), rustfmt::format(&edited)) {
+                (Formatted::Yes(before), Formatted::Yes(after)) if before == *text => after,
+                _ => edited,
+            })
+        })?;
+    }
+    let function = format!("{}::{}::register", api.project.crate_name, context.webhook_mod);
+    marker(draft, "src/main.rs", "controllers", &registration(&function))?;
+    let manifest = RelPath::new("Cargo.toml")?;
+    draft.edit(&manifest, |text| cargo_toml::add_feature(text, Section::Dependencies, "manager", "webhook"))?;
+    depend(draft, &[(Section::DevDependencies, dependency("serde_json", "1"))])?;
+    Ok(found)
+}
+
+/// Inserts items before a marker, with a blank line between.
+fn block(text: &str, name: &str, items: &str) -> Result<String, EditError> {
+    let text = scaffold_marker::insert(text, name, items)?;
+    let marker = format!("// +kubebuilder:scaffold:{name}");
+    Ok(text
+        .replace(&format!("}}\n{marker}"), &format!("}}\n\n{marker}"))
+        .replace(&format!("}}\n    {marker}"), &format!("}}\n\n    {marker}")))
+}
+
+fn with(text: &str, context: &WebhookContext, webhooks: &Webhooks) -> Result<String> {
+    Ok(Blocks::of(context, webhooks)?.insert(text)?)
+}
+
+/// The conversions of a kind: `context` is of the version that is stored.
+pub(crate) fn conversion(
+    draft: &mut Draft,
+    context: &WebhookContext,
+    spokes: &[ResourceContext],
+    mode: CertMode,
+) -> Result<Diagnostics> {
+    let mut found = put(draft, template::render("webhook-hub", context)?, IfExists::Skip)?;
+    let hub = &context.resource;
+    let module_of =
+        |api: &ResourceContext| (format!("src/api/{}.rs", api.api_dir), format!("{}_conversion", api.kind_snake));
+    let (file, name) = module_of(hub);
+    module(draft, &file, &name)?;
+    found.extend(put(draft, template::render("webhook-round-trip", context)?, IfExists::Skip)?);
+    for spoke in spokes {
+        let (hub_version, hub_mod) = (hub.version.clone(), hub.api_mod.clone());
+        let context = SpokeContext { spoke: spoke.clone(), hub_version, hub_mod };
+        found.extend(put(draft, template::render("webhook-spoke", &context)?, IfExists::Skip)?);
+        let (file, name) = module_of(spoke);
+        module(draft, &file, &name)?;
+        let ResourceContext { role_file_prefix, version_snake, api_use, kind, .. } = spoke;
+        let name = format!("{}_{version_snake}", role_file_prefix.replace(['.', '-'], "_"));
+        let test = format!("#[test]\nfn {name}() {{\n    round_trip::<{api_use}::{kind}>();\n}}");
+        draft.edit(&RelPath::new("tests/conversions.rs")?, |text| block(text, "conversions", &test))?;
+    }
+    let crds = RelPath::new("config/crd/kustomization.yaml")?;
+    let patch = format!("- path: patches/webhook_in_{}.yaml", context.webhook_crd);
+    draft.edit(&crds, |text| {
+        let text = scaffold_marker::insert(text, "crdkustomizewebhookpatch", &patch)?;
+        kustomization::add_entry(&text, "configurations", "kustomizeconfig.yaml")
+    })?;
+    let crd = format!("{}.{}", hub.plural, hub.qualified_group);
+    match mode {
+        CertMode::Own => marker(draft, "config/rbac/webhook_cert_role.yaml", "webhookrules", &rule(&crd))?,
+        CertMode::CertManager => {
+            for (name, index) in [("crdkustomizecainjectionns", 0), ("crdkustomizecainjectionname", 1)] {
+                marker(draft, DEFAULT, name, &injection(&crd, index))?;
+            }
+        }
+        CertMode::Files => {}
+    }
+    let proptest = Dependency { default_features: false, features: &["std"], ..dependency("proptest", "1") };
+    depend(draft, &API_DEPENDENCIES)?;
+    depend(draft, &[(Section::DevDependencies, proptest)])?;
+    Ok(found)
+}
+
+/// What the operator may do with a CRD to keep the CA of its conversion.
+fn rule(crd: &str) -> String {
+    format!(
+        "- apiGroups:\n  - apiextensions.k8s.io\n  resourceNames:\n  - {crd}\n  resources:\n  - customresourcedefinitions\n  \
+         verbs:\n  - get\n  - list\n  - patch\n  - watch"
+    )
+}
+
+/// Where cert-manager puts the CA of a conversion.
+fn injection(crd: &str, index: u8) -> String {
+    format!(
+        "- select:\n    kind: CustomResourceDefinition\n    name: {crd}\n  fieldPaths:\n  - \
+         .metadata.annotations.[cert-manager.io/inject-ca-from]\n  options:\n    create: true\n    delimiter: /\n    index: {index}"
+    )
+}
+
+/// What is inserted into the file of a kind.
+struct Blocks {
+    /// Calls behind `.webhooks(…)`.
+    calls: Vec<String>,
+    /// Names of `manager::webhook`.
+    names: Vec<&'static str>,
+    handlers: Vec<String>,
+    tests: Vec<String>,
+}
+
+impl Blocks {
+    fn of(context: &WebhookContext, webhooks: &Webhooks) -> Result<Self> {
+        let mut blocks = Self { calls: Vec::new(), names: Vec::new(), handlers: Vec::new(), tests: Vec::new() };
+        let WebhookContext { rust_type, defaulting_path, validating_path, .. } = context;
+        if webhooks.defaulting {
+            blocks.calls.push(format!(".defaulting::<{rust_type}>(\"{defaulting_path}\")"));
+            blocks.names.extend(["Defaulting", "Denied", "Request"]);
+            blocks.add(template::render("webhook-defaulting", context)?);
+        }
+        if webhooks.validation {
+            blocks.calls.push(format!(".validating::<{rust_type}>(\"{validating_path}\")"));
+            blocks.names.extend(["Denied", "FieldErrors", "Request", "Validating", "Warnings"]);
+            blocks.add(template::render("webhook-validating", context)?);
+        }
+        if webhooks.conversion {
+            blocks.calls.push(format!(".conversion::<{rust_type}>()"));
+            let hub = &context.resource;
+            for spoke in &webhooks.spoke {
+                // The module of the version is the last part but one.
+                let (modules, kind) = hub.api_mod.rsplit_once("::").unwrap_or_default();
+                let (folder, _) = modules.rsplit_once("::").unwrap_or_default();
+                blocks.calls.push(format!(".spoke::<{folder}::{}::{kind}::{}>()", ident::module(spoke), hub.kind));
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn add(&mut self, rendered: Vec<Rendered>) {
+        for Rendered { path, text } in rendered {
+            if path == "test" { &mut self.tests } else { &mut self.handlers }.push(text);
+        }
+    }
+
+    fn insert(&self, text: &str) -> Result<String, EditError> {
+        let mut text = text.to_owned();
+        for call in &self.calls {
+            text = rust::add_call(&text, ".webhooks(", call)?;
+        }
+        text = rust::add_names(&text, "manager::webhook", &self.names)?;
+        for handler in &self.handlers {
+            text = block(&text, "handlers", handler)?;
+        }
+        for test in &self.tests {
+            if !text.contains("+kubebuilder:scaffold:tests") {
+                text += "\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    // +kubebuilder:scaffold:tests\n}\n";
+            }
+            text = block(&text, "tests", test)?;
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,199 @@
+//! A type whose real `JsonSchema` impl is linked here, and what it is to the evaluator.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+/// The functions of one impl.
+pub(super) struct Impl {
+    pub(super) inline: fn() -> bool,
+    pub(super) name: fn() -> Cow<'static, str>,
+    pub(super) id: fn() -> Cow<'static, str>,
+    pub(super) schema: fn(&mut SchemaGenerator) -> Schema,
+    pub(super) non_optional: fn(&mut SchemaGenerator) -> Schema,
+    pub(super) is_option: fn() -> bool,
+}
+
+/// What values of a known type are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `bool`
+    Bool,
+    /// `char`
+    Char,
+    /// An integer with its least and its greatest value.
+    Integer(i128, i128),
+    /// `u128`, whose range is that of no value here.
+    U128,
+    /// `f32`
+    F32,
+    /// `f64`
+    F64,
+    /// `str`
+    Str,
+    /// `String`
+    String,
+    /// `Option`
+    Option,
+    /// `Result`
+    Result,
+    /// `Vec`
+    Vec,
+    /// `VecDeque` and `LinkedList`
+    List,
+    /// `BinaryHeap`
+    Heap,
+    /// `SmallVec`
+    SmallVec,
+    /// `ArrayVec` of this capacity.
+    ArrayVec(usize),
+    /// `BTreeSet`
+    TreeSet,
+    /// `HashSet`
+    HashSet,
+    /// `IndexSet`
+    IndexSet,
+    /// `BTreeMap`
+    TreeMap,
+    /// `HashMap`
+    HashMap,
+    /// `IndexMap`
+    IndexMap,
+    /// `Box`
+    Box,
+    /// `Rc` and `Arc`
+    Shared,
+    /// `Weak`
+    Weak,
+    /// `Cow`
+    Cow,
+    /// `Reverse`
+    Reverse,
+    /// `Cell`, `Mutex` and the like: written like its argument.
+    Wrapper,
+    /// `&T`
+    Reference,
+    /// `(A, B, …)` of this many elements.
+    Tuple(usize),
+    /// `[T; N]` of this length.
+    Array(usize),
+    /// `[T]`
+    Slice,
+    /// `PhantomData`
+    Phantom,
+    /// `serde_json::Value`
+    Json,
+    /// `serde_json::Map`
+    JsonMap,
+    /// `schemars::Schema`
+    Schema,
+    /// `PathBuf`
+    Path,
+    /// `std::time::Duration`
+    Duration,
+    /// `Range`
+    Range,
+    /// `Bytes` and `BytesMut`
+    Bytes,
+    /// `SmolStr`
+    SmolStr,
+    /// `Uuid`
+    Uuid,
+    /// A type with an argument that has no influence on its schema.
+    Capacity,
+    /// No values of it are evaluated.
+    Other,
+}
+
+impl Kind {
+    /// A list of any length.
+    pub fn is_list(self) -> bool {
+        matches!(self, Kind::Vec | Kind::List | Kind::Heap | Kind::SmallVec)
+    }
+
+    /// A set.
+    pub fn is_set(self) -> bool {
+        matches!(self, Kind::TreeSet | Kind::HashSet | Kind::IndexSet)
+    }
+
+    /// A map with keys of any type.
+    pub fn is_map(self) -> bool {
+        matches!(self, Kind::TreeMap | Kind::HashMap | Kind::IndexMap)
+    }
+
+    /// A pointer that owns.
+    pub fn is_pointer(self) -> bool {
+        matches!(self, Kind::Box | Kind::Shared)
+    }
+
+    /// Its default is that of its argument, and it is written like that.
+    pub fn is_transparent(self) -> bool {
+        self.is_pointer() || matches!(self, Kind::Cow | Kind::Reverse | Kind::Wrapper)
+    }
+
+    /// Its last argument may be a hasher.
+    pub fn is_hashed(self) -> bool {
+        matches!(self, Kind::HashMap | Kind::HashSet | Kind::IndexMap | Kind::IndexSet)
+    }
+
+    /// Whether an integer is one of the type; `None` when the type is no integer.
+    pub fn holds(self, value: i128) -> Option<bool> {
+        match self {
+            Kind::Integer(min, max) => Some((min..=max).contains(&value)),
+            _ => None,
+        }
+    }
+}
+
+/// A type with a real impl.
+pub struct Known {
+    /// Canonical path, the real package first: `std::vec::Vec`, `k8s_openapi::api::core::v1::PodSpec`.
+    pub path: &'static str,
+    /// Number of type arguments that matter.
+    pub arity: usize,
+    /// What its values are.
+    pub kind: Kind,
+    /// `serde_json::to_value(T::default())`, where that is known.
+    pub default: Option<fn() -> Value>,
+    pub(super) imp: Impl,
+}
+
+impl std::fmt::Debug for Known {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.path)
+    }
+}
+
+impl Known {
+    pub(super) const fn of<T: JsonSchema + ?Sized>(path: &'static str, arity: usize, kind: Kind) -> Known {
+        let imp = Impl {
+            inline: T::inline_schema,
+            name: T::schema_name,
+            id: T::schema_id,
+            schema: T::json_schema,
+            non_optional: T::_schemars_private_non_optional_json_schema,
+            is_option: T::_schemars_private_is_option,
+        };
+        Known { path, arity, kind, default: None, imp }
+    }
+
+    /// `JsonSchema::schema_name`, for a type without arguments.
+    pub fn name(&self) -> Option<String> {
+        (self.arity == 0).then(|| (self.imp.name)().into_owned())
+    }
+
+    /// `JsonSchema::schema_id`, for a type without arguments.
+    pub fn id(&self) -> Option<String> {
+        (self.arity == 0).then(|| (self.imp.id)().into_owned())
+    }
+
+    /// The crate that declares it; a type of the language has none.
+    pub fn krate(&self) -> Option<&'static str> {
+        self.path.split_once("::").map(|(krate, _)| krate)
+    }
+
+    pub(super) const fn with_default(self, default: fn() -> Value) -> Known {
+        Known { default: Some(default), ..self }
+    }
+}

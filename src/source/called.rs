@@ -1,0 +1,73 @@
+//! Calls of methods by name, with the text that they are given: read from tokens, so inside of macros, too.
+
+use super::SourceTree;
+use super::comment::active;
+use super::file::{FileId, SourceFile};
+use super::lexer::tokens;
+use super::sources::index;
+use crate::diagnostic::Origin;
+
+/// `.name::<T>("text"`, or with another argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MethodCall {
+    /// The method.
+    pub name: &'static str,
+    /// The first argument, if it is a literal.
+    pub text: Option<String>,
+    /// That argument, or the name of the method.
+    pub origin: Origin,
+}
+
+impl SourceTree {
+    /// The calls of methods of these names in the package's own source, file by file; not those switched off by cfg.
+    pub fn method_calls(&self, names: &[&'static str]) -> Vec<MethodCall> {
+        let unread = self.sources.unread_files();
+        let mut calls = Vec::new();
+        for (position, file) in self.sources.files.iter().enumerate() {
+            let Some(name) = names.iter().find(|name| file.text.contains(&format!(".{name}"))) else { continue };
+            let id = FileId(index(position));
+            // It finds out what cfg switches off; a method's name outside of comments makes it look.
+            if file.own && self.is_wanted(&file.disk) {
+                match active(file, name, unread.get(&id).copied()) {
+                    Some(_) => calls.extend(in_file(file, names)),
+                    None => self.sources.request_file(id),
+                }
+            }
+        }
+        calls
+    }
+}
+
+fn in_file(file: &SourceFile, names: &[&'static str]) -> Vec<MethodCall> {
+    let tokens: Vec<(usize, &str)> = tokens(&file.text).collect();
+    let is_call = |at: &usize| tokens[*at].1 == "." && file.is_active(tokens[*at].0);
+    let call = |at: usize| {
+        let (start, word) = tokens.get(at + 1)?;
+        let name = names.iter().find(|name| *name == word)?;
+        let open = turbofish_end(&tokens, at + 2);
+        let (_, "(") = tokens.get(open)? else { return None };
+        let text = tokens.get(open + 1).and_then(|(_, token)| syn::parse_str::<syn::LitStr>(token).ok());
+        let (start, word) = if text.is_some() { tokens[open + 1] } else { (*start, *word) };
+        let origin = file.origin(start..start + word.len());
+        Some(MethodCall { name, text: text.map(|text| text.value()), origin })
+    };
+    (0..tokens.len()).filter(is_call).filter_map(call).collect()
+}
+
+/// Where `::<…>` ends that may begin at a token.
+fn turbofish_end(tokens: &[(usize, &str)], at: usize) -> usize {
+    let is = |at: usize, wanted: &str| tokens.get(at).is_some_and(|(_, token)| *token == wanted);
+    if !(is(at, ":") && is(at + 1, ":") && is(at + 2, "<")) {
+        return at;
+    }
+    let mut depth = 0_usize;
+    for (position, (_, token)) in tokens.iter().enumerate().skip(at + 2) {
+        match *token {
+            "<" => depth += 1,
+            ">" if depth == 1 => return position + 1,
+            ">" => depth -= 1,
+            _ => {}
+        }
+    }
+    tokens.len()
+}

@@ -1,0 +1,147 @@
+//! What a tree is told of packages that it does not read.
+
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use syn::Item;
+
+use super::manifest::CargoManifest;
+use super::namespace::Namespace;
+use super::package::{Package, PackageId};
+
+/// Facts about published packages, from a room that knows these packages.
+#[derive(Debug)]
+pub struct Ecosystem {
+    /// The derive whose types are looked for.
+    pub derive: Derive,
+    /// By crate, the paths below it that are another path: (path, canonical path), longest first where one begins with
+    /// the other. The empty path is the whole crate.
+    pub aliases: &'static [(&'static str, &'static [(&'static str, &'static str)])],
+    /// By canonical path of a module, names that a glob import of it brings in, for the few where guessing wrong is
+    /// impossible. No other glob import can bring in something else by the same name, or its use is an error: see
+    /// [the reference](https://doc.rust-lang.org/reference/names/name-resolution.html#r-names.resolution.expansion.imports.ambiguity.glob-vs-glob).
+    pub globs: &'static [(&'static str, &'static [&'static str])],
+    /// Crates of which no module has a public name that shadows one of the prelude.
+    pub keep_prelude: &'static [&'static str],
+    /// A package whose modules have names that are known without parsing it.
+    pub listed: Listed,
+}
+
+/// A derive macro: files that may use it are parsed first.
+#[derive(Debug)]
+pub struct Derive {
+    /// The name that it is exported by.
+    pub name: &'static str,
+    /// Its helper attribute.
+    pub attribute: &'static str,
+    /// Attribute macros that expand to the derive.
+    pub attribute_macros: &'static [&'static str],
+    /// The packages that export it.
+    pub packages: &'static [&'static str],
+    /// What the packages are called that depend on these and have no derive of their own: the beginning of their names.
+    pub family: &'static str,
+    /// The type that the derive declares beside an item.
+    pub declares: fn(&Item) -> Option<String>,
+}
+
+/// A package whose modules have names that are known without parsing it.
+#[derive(Debug)]
+pub struct Listed {
+    /// The name of its crate.
+    pub krate: &'static str,
+    /// Whether the module of a path below the crate has a name, for code of the importer; `None` when that is not known.
+    pub has: fn(&Importer<'_>, &[String], &str, Namespace) -> Option<bool>,
+}
+
+/// The package whose code imports something.
+#[derive(Debug, Clone, Copy)]
+pub struct Importer<'a> {
+    pub(super) packages: &'a [Package],
+    pub(super) package: PackageId,
+    pub(super) caches: &'a Caches,
+}
+
+impl<'a> Importer<'a> {
+    /// Its manifest.
+    pub fn manifest(&self) -> &'a CargoManifest {
+        &self.packages[self.package.0 as usize].manifest
+    }
+
+    /// The manifests of all packages that were read, the project's own first.
+    pub fn manifests(&self) -> impl Iterator<Item = &'a CargoManifest> {
+        self.packages.iter().map(|package| &package.manifest)
+    }
+
+    /// Equal for the same package as long as no more packages are read.
+    pub fn key(&self) -> (usize, usize) {
+        (self.packages.len(), self.package.0 as usize)
+    }
+
+    /// As [`super::SourceTree::cache`].
+    pub fn cache<T: Default + 'static>(&self) -> Rc<T> {
+        self.caches.get()
+    }
+}
+
+/// A value of each type that somebody asked for: what other rooms remember for as long as the tree lives.
+#[derive(Debug, Default)]
+pub(super) struct Caches(RefCell<BTreeMap<TypeId, Rc<dyn Any>>>);
+
+impl Caches {
+    pub(super) fn get<T: Default + 'static>(&self) -> Rc<T> {
+        let mut caches = self.0.borrow_mut();
+        let cache = caches.entry(TypeId::of::<T>()).or_insert_with(|| Rc::new(T::default()));
+        Rc::clone(cache).downcast().unwrap_or_default()
+    }
+}
+
+impl Ecosystem {
+    /// `path` under its one name; the first part is the crate.
+    pub(crate) fn canonical(&self, mut path: Vec<String>) -> Vec<String> {
+        if matches!(path[0].as_str(), "core" | "alloc") {
+            path[0] = "std".to_string();
+        }
+        // A rewritten path may be an alias again: kube::core → kube_core → …
+        for _ in 0..4 {
+            let Some((alias, canonical)) = self.alias(&path) else { break };
+            let mut rewritten: Vec<String> = canonical.split("::").map(str::to_owned).collect();
+            rewritten.extend(path.drain(alias..));
+            if rewritten == path {
+                break;
+            }
+            path = rewritten;
+        }
+        path
+    }
+
+    /// How many parts of a path are an alias, and the path that it stands for.
+    fn alias(&self, path: &[String]) -> Option<(usize, &'static str)> {
+        let (krate, rest) = path.split_first()?;
+        let aliases = super::prelude::ALIASES.iter().chain(self.aliases).find(|(of, _)| of == krate)?.1;
+        aliases.iter().find_map(|(alias, canonical)| {
+            let mut parts = alias.split("::").filter(|part| !part.is_empty());
+            let length = parts.clone().count();
+            let is_prefix = rest.len() >= length && parts.by_ref().zip(rest).all(|(part, other)| part == other);
+            is_prefix.then_some((length + 1, *canonical))
+        })
+    }
+
+    /// A glob import of `path` is known to bring in `name`.
+    pub(super) fn glob_has(&self, path: &[String], name: &str) -> bool {
+        let path = self.canonical(path.to_vec()).join("::");
+        let mut globs = super::prelude::GLOBS.iter().chain(self.globs);
+        globs.any(|(glob, names)| *glob == path && names.contains(&name))
+    }
+
+    /// A glob import from this crate shadows no type of the prelude.
+    pub(super) fn keeps_prelude(&self, krate: &str) -> bool {
+        krate == "std" || self.keep_prelude.contains(&krate)
+    }
+
+    /// It is in the package whose modules are listed.
+    pub(super) fn lists(&self, path: &[String]) -> bool {
+        path.first().is_some_and(|krate| krate == self.listed.krate)
+    }
+}

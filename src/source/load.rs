@@ -1,0 +1,152 @@
+//! Reads a package and its path dependencies, as far as nothing else is asked for.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::cfg::CfgSet;
+use super::choice::Choice;
+use super::ecosystem::Ecosystem;
+use super::files::Pending;
+use super::loader::Loader;
+use super::manifest::{CargoManifest, Dependency, FeatureSelection, crate_name};
+use super::package::{Package, PackageId};
+use super::resolve::Scopes;
+use super::sources::{Sources, index};
+use super::{SourceTree, file, outline};
+use crate::diagnostic::Diagnostics;
+
+impl SourceTree {
+    /// Reads the package in `dir` with its default features, every file of it.
+    ///
+    /// An error means that there is nothing to read: no `Cargo.toml`, or no package in it.
+    pub fn load(ecosystem: &'static Ecosystem, dir: &Path) -> anyhow::Result<(Self, Diagnostics)> {
+        Self::read(ecosystem, dir, dir, &FeatureSelection::default(), &Pending::default(), false)
+    }
+
+    /// Reads the package in `dir` with other features, and with files that are not written yet. Paths are shown
+    /// relative to `root`.
+    ///
+    /// Of files that can't use the derive of the ecosystem only the outline is read, until [`Self::settle`] finds that
+    /// more of them is needed.
+    pub fn load_below(
+        ecosystem: &'static Ecosystem,
+        root: &Path,
+        dir: &Path,
+        selection: &FeatureSelection,
+        pending: &Pending,
+    ) -> anyhow::Result<(Self, Diagnostics)> {
+        Self::read(ecosystem, root, dir, selection, pending, true)
+    }
+
+    fn read(
+        ecosystem: &'static Ecosystem,
+        root: &Path,
+        dir: &Path,
+        selection: &FeatureSelection,
+        pending: &Pending,
+        outlines: bool,
+    ) -> anyhow::Result<(Self, Diagnostics)> {
+        let mut sources = Sources::new(ecosystem);
+        let mut loader = Loader::new(&mut sources, root, pending, outlines);
+        let manifests = manifests_of(root, dir, selection, pending, Asked::ForSure)?;
+        let possible = match manifests.as_slice() {
+            [_] => Vec::new(),
+            _ => manifests_of(root, dir, selection, pending, Asked::Perhaps)?,
+        };
+        for (position, manifest) in manifests.into_iter().enumerate() {
+            let package = PackageId(index(loader.sources.packages.len()));
+            let features = manifest.active_features.clone();
+            let possible = possible.iter().find(|possible| possible.dir == manifest.dir);
+            let maybe = possible.into_iter().flat_map(|possible| possible.active_features.difference(&features));
+            let cfg = CfgSet { maybe: maybe.cloned().collect(), features };
+            let targets = manifest.targets.clone();
+            let own = position == 0;
+            loader.sources.packages.push(Package { manifest, cfg, lib: None, own, fetched: false });
+            for target in targets {
+                let features = &loader.sources[package].manifest.active_features;
+                let wanted = target.required_features.iter().all(|feature| features.contains(feature));
+                if (target.lib || own) && wanted {
+                    loader.target(package, target.name, target.lib, &target.root);
+                }
+            }
+        }
+        let mut diagnostics = loader.diagnostics;
+        let (derive, manifest) = (&ecosystem.derive, &sources.packages[0].manifest);
+        let deriving = manifest.lock.as_ref().map(|lock| lock.built_with(derive.packages)).unwrap_or_default();
+        // A macro of a dependency may expand to the derive.
+        let may_derive = |found: &Dependency| {
+            !found.package.starts_with(derive.family) && deriving.contains(&crate_name(&found.package))
+        };
+        let mut names = sources.word_index().names(derive.name);
+        let dependencies = manifest.dependencies.iter().filter(|(_, found)| may_derive(found));
+        names.extend(dependencies.map(|(name, _)| name.clone()));
+        sources
+            .request_files(|file| outline::may_derive(&file.text, derive, &names) || outline::may_include(&file.text));
+        let mut tree = Self {
+            sources,
+            scopes: Scopes::default(),
+            impls: OnceCell::new(),
+            only: Vec::new(),
+            choice: Choice::default(),
+            deriving,
+        };
+        diagnostics.extend(tree.read_requested());
+        Ok((tree, diagnostics))
+    }
+}
+
+/// Which features of path dependencies count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Those that are on for every platform and in every build.
+    ForSure,
+    /// Those that are on for one platform, or in a build of the tests; some versions of cargo's resolver have them on
+    /// everywhere.
+    Perhaps,
+}
+
+/// The package in `dir` and, transitively, its path dependencies, with the features that cargo would unify.
+fn manifests_of(
+    root: &Path,
+    dir: &Path,
+    selection: &FeatureSelection,
+    pending: &Pending,
+    asked: Asked,
+) -> anyhow::Result<Vec<CargoManifest>> {
+    let shown = |dir: &Path| {
+        file::relative(&file::clean(&dir.join("Cargo.toml")), &file::clean(root)).to_string_lossy().into_owned()
+    };
+    let own = CargoManifest::read(dir, &shown(dir), selection, pending, None)?;
+    let mut wanted: BTreeMap<PathBuf, FeatureSelection> = BTreeMap::new();
+    let mut read: BTreeMap<PathBuf, CargoManifest> = BTreeMap::new();
+    let mut order = Vec::new();
+    let mut queue = vec![own.clone()];
+    while let Some(manifest) = queue.pop() {
+        let normal = manifest.dependencies.iter().filter(|(name, found)| manifest.is_active(name, found));
+        let other = manifest.other_dependencies.values().filter(|_| asked == Asked::Perhaps && own.old_resolver);
+        for dependency in normal.map(|(_, dependency)| dependency).chain(other) {
+            let Some(path) = dependency.path.as_ref().filter(|path| path.as_path() != dir) else { continue };
+            let default = FeatureSelection { no_default: true, ..FeatureSelection::default() };
+            let mut selection = wanted.get(path).cloned().unwrap_or(default);
+            let (default_features, features) = match asked {
+                Asked::ForSure => (dependency.sure_default, &dependency.sure),
+                Asked::Perhaps => (dependency.default_features, &dependency.features),
+            };
+            selection.no_default &= !default_features;
+            selection.features.extend(features.iter().cloned());
+            if wanted.get(path) == Some(&selection) {
+                continue;
+            }
+            // A path dependency that can't be read stays a foreign crate.
+            if let Ok(manifest) = CargoManifest::read(path, &shown(path), &selection, pending, own.lock.as_ref()) {
+                if read.insert(path.clone(), manifest.clone()).is_none() {
+                    order.push(path.clone());
+                }
+                queue.push(manifest);
+            }
+            wanted.insert(path.clone(), selection);
+        }
+    }
+    Ok(std::iter::once(own).chain(order.iter().filter_map(|path| read.remove(path))).collect())
+}

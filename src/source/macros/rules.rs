@@ -1,0 +1,262 @@
+//! `macro_rules!`: matching a call against the rules, and transcription.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use syn::ext::IdentExt as _;
+use syn::parse::discouraged::Speculative as _;
+use syn::parse::{ParseStream, Parser as _};
+
+/// What the metavariables of a rule stand for.
+type Bound = BTreeMap<String, Value>;
+
+#[derive(Debug, Clone)]
+enum Value {
+    One(TokenStream),
+    /// Of each time that a repetition matches.
+    Many(Vec<Value>),
+}
+
+/// Expands a call by the first rule that matches; none if that rule, or one before it, is not understood. `$crate` becomes
+/// `krate`, and what the rule writes has `span`, so that its names are looked up where the call is: hygiene is not modelled.
+pub fn expand(rules: TokenStream, arguments: &TokenStream, krate: &str, span: Span) -> Option<TokenStream> {
+    let mut rules = rules.into_iter();
+    loop {
+        let TokenTree::Group(matcher) = rules.next()? else { return None };
+        let body = rules.by_ref().find_map(|token| match token {
+            TokenTree::Group(group) => Some(group),
+            _ => None,
+        })?;
+        let patterns = patterns(matcher.stream())?;
+        if let Some(bound) = matched(&patterns, arguments.clone()) {
+            return transcribe(body.stream(), &bound, krate, span);
+        }
+        match rules.next() {
+            Some(TokenTree::Punct(semicolon)) if semicolon.as_char() == ';' => {}
+            _ => return None,
+        }
+    }
+}
+
+/// What a rule expects.
+enum Pattern {
+    /// `$name:kind`
+    Bind(String, String),
+    /// `$( … )separator*`
+    Repeat(Repeat<Vec<Pattern>>),
+    Group(Delimiter, Vec<Pattern>),
+    Token(String),
+}
+
+/// What stands in `$( … )`.
+struct Repeat<T> {
+    inner: T,
+    separator: Option<TokenTree>,
+    /// `?`: not more than once.
+    once: bool,
+}
+
+impl Pattern {
+    /// The names that it binds.
+    fn names<'p>(&'p self, names: &mut Vec<&'p str>) {
+        match self {
+            Self::Bind(name, _) => names.push(name),
+            Self::Repeat(Repeat { inner, .. }) | Self::Group(_, inner) => {
+                for pattern in inner {
+                    pattern.names(names);
+                }
+            }
+            Self::Token(_) => {}
+        }
+    }
+}
+
+/// What follows `$( … )`; none for what is no repetition.
+fn repeat<T>(inner: T, tokens: &mut impl Iterator<Item = TokenTree>) -> Option<Repeat<T>> {
+    let mut separator = None;
+    for _ in 0..2 {
+        let token = tokens.next()?;
+        match &token {
+            TokenTree::Punct(many) if matches!(many.as_char(), '*' | '+' | '?') => {
+                return Some(Repeat { inner, separator, once: many.as_char() == '?' });
+            }
+            _ => separator = Some(token),
+        }
+    }
+    None
+}
+
+/// None for what is not understood.
+fn patterns(tokens: TokenStream) -> Option<Vec<Pattern>> {
+    let mut tokens = tokens.into_iter();
+    let mut found = Vec::new();
+    while let Some(token) = tokens.next() {
+        found.push(match token {
+            TokenTree::Punct(dollar) if dollar.as_char() == '$' => match tokens.next()? {
+                TokenTree::Group(group) => Pattern::Repeat(repeat(patterns(group.stream())?, &mut tokens)?),
+                TokenTree::Ident(name) => {
+                    let (TokenTree::Punct(_), kind) = (tokens.next()?, tokens.next()?) else { return None };
+                    Pattern::Bind(name.to_string(), kind.to_string())
+                }
+                _ => return None,
+            },
+            TokenTree::Group(group) => Pattern::Group(group.delimiter(), patterns(group.stream())?),
+            token => Pattern::Token(token.to_string()),
+        });
+    }
+    Some(found)
+}
+
+fn matched(patterns: &[Pattern], tokens: TokenStream) -> Option<Bound> {
+    let parser = |input: ParseStream<'_>| match_all(patterns, input);
+    parser.parse2(tokens).ok()
+}
+
+fn match_all(patterns: &[Pattern], input: ParseStream<'_>) -> syn::Result<Bound> {
+    let mut bound = Bound::new();
+    for pattern in patterns {
+        match_one(pattern, input, &mut bound)?;
+    }
+    Ok(bound)
+}
+
+fn match_one(pattern: &Pattern, input: ParseStream<'_>, bound: &mut Bound) -> syn::Result<()> {
+    match pattern {
+        Pattern::Bind(name, kind) => {
+            let value = fragment(kind, input)?;
+            bound.insert(name.clone(), Value::One(value));
+        }
+        Pattern::Repeat(repeat) => bound.extend(match_repeat(repeat, input)),
+        Pattern::Group(delimiter, inner) => match input.parse::<TokenTree>()? {
+            TokenTree::Group(group) if group.delimiter() == *delimiter => {
+                bound.extend(matched(inner, group.stream()).ok_or_else(|| input.error("another macro rule"))?);
+            }
+            _ => return Err(input.error("another macro rule")),
+        },
+        Pattern::Token(text) => {
+            if input.parse::<TokenTree>()?.to_string() != *text {
+                return Err(input.error("another macro rule"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// As often as it fits.
+fn match_repeat(repeat: &Repeat<Vec<Pattern>>, input: ParseStream<'_>) -> Bound {
+    let mut names = Vec::new();
+    for pattern in &repeat.inner {
+        pattern.names(&mut names);
+    }
+    let mut all: BTreeMap<String, Vec<Value>> = names.iter().map(|name| ((*name).to_owned(), Vec::new())).collect();
+    let mut first = true;
+    while !input.is_empty() && (first || !repeat.once) {
+        let ahead = input.fork();
+        let separator = repeat.separator.as_ref().filter(|_| !first);
+        let separated = separator
+            .is_none_or(|wanted| ahead.parse::<TokenTree>().is_ok_and(|found| found.to_string() == wanted.to_string()));
+        let Some(bound) = separated.then(|| match_all(&repeat.inner, &ahead).ok()).flatten() else { break };
+        input.advance_to(&ahead);
+        first = false;
+        for (name, value) in bound {
+            all.entry(name).or_default().push(value);
+        }
+    }
+    all.into_iter().map(|(name, values)| (name, Value::Many(values))).collect()
+}
+
+/// What `$name:kind` takes of the arguments.
+fn fragment(kind: &str, input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    fn tokens(parsed: impl quote::ToTokens) -> TokenStream {
+        parsed.into_token_stream()
+    }
+    Ok(match kind {
+        "expr" | "expr_2021" => {
+            let inner = tokens(input.parse::<syn::Expr>()?);
+            if inner.clone().into_iter().nth(1).is_none() {
+                inner
+            } else {
+                TokenTree::Group(Group::new(Delimiter::Parenthesis, inner)).into()
+            }
+        }
+        "ident" => tokens(Ident::parse_any(input)?),
+        "ty" => tokens(input.parse::<syn::Type>()?),
+        "path" => tokens(input.parse::<syn::Path>()?),
+        "literal" => tokens(input.parse::<syn::Lit>()?),
+        "block" => tokens(input.parse::<syn::Block>()?),
+        "pat" | "pat_param" => tokens(syn::Pat::parse_multi(input)?),
+        "lifetime" => tokens(input.parse::<syn::Lifetime>()?),
+        "tt" => tokens(input.parse::<TokenTree>()?),
+        _ => return Err(input.error("not understood")),
+    })
+}
+
+/// The body of a rule with what is bound; none if it is not understood.
+fn transcribe(body: TokenStream, bound: &Bound, krate: &str, span: Span) -> Option<TokenStream> {
+    let mut written = TokenStream::new();
+    let mut tokens = body.into_iter();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Punct(dollar) if dollar.as_char() == '$' => match tokens.next()? {
+                TokenTree::Ident(name) if name == "crate" => {
+                    written.extend([TokenTree::Ident(Ident::new(krate, span))]);
+                }
+                TokenTree::Ident(name) => match bound.get(&name.to_string())? {
+                    Value::One(value) => written.extend(value.clone()),
+                    Value::Many(_) => return None,
+                },
+                TokenTree::Group(group) => {
+                    let repeat = repeat(group.stream(), &mut tokens)?;
+                    written.extend(transcribe_each(&repeat, bound, krate, span)?);
+                }
+                _ => return None,
+            },
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), transcribe(group.stream(), bound, krate, span)?);
+                inner.set_span(span);
+                written.extend([TokenTree::Group(inner)]);
+            }
+            mut other => {
+                other.set_span(span);
+                written.extend([other]);
+            }
+        }
+    }
+    Some(written)
+}
+
+/// What a repetition writes: once for each value of the names in it.
+fn transcribe_each(repeat: &Repeat<TokenStream>, bound: &Bound, krate: &str, span: Span) -> Option<TokenStream> {
+    let mut used = Vec::new();
+    names(repeat.inner.clone(), &mut used);
+    let times = used.iter().filter_map(|name| match bound.get(name)? {
+        Value::Many(values) => Some(values.len()),
+        Value::One(_) => None,
+    });
+    let mut written = TokenStream::new();
+    for position in 0..times.min()? {
+        if position > 0 {
+            written.extend(repeat.separator.clone());
+        }
+        let at = |(name, value): (&String, &Value)| match value {
+            Value::Many(values) => values.get(position).map(|value| (name.clone(), value.clone())),
+            one @ Value::One(_) => Some((name.clone(), one.clone())),
+        };
+        let bound: Bound = bound.iter().filter_map(at).collect();
+        written.extend(transcribe(repeat.inner.clone(), &bound, krate, span)?);
+    }
+    Some(written)
+}
+
+/// The names behind `$`.
+fn names(tokens: TokenStream, found: &mut Vec<String>) {
+    let mut dollar = false;
+    for token in tokens {
+        match &token {
+            TokenTree::Ident(name) if dollar => found.push(name.to_string()),
+            TokenTree::Group(group) => names(group.stream(), found),
+            _ => {}
+        }
+        dollar = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '$');
+    }
+}

@@ -1,0 +1,162 @@
+//! The names of every module.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::super::macros::MacroItems;
+use super::super::namespace::Namespace;
+use super::super::package::CrateId;
+use super::super::sources::Sources;
+use super::super::{ItemRef, ModuleId};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Def {
+    Module(ModuleId),
+    Item(ItemRef),
+    Member(ItemRef, Rc<str>),
+    Foreign(Rc<[String]>),
+    /// Several definitions, between which cfg or an error of the user decides; the text says why.
+    Ambiguous(Rc<str>),
+}
+
+/// Where a name can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visible {
+    Everywhere,
+    Within(ModuleId),
+}
+
+/// How a name was declared; a higher precedence shadows a lower one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Precedence {
+    Glob,
+    /// A named import from a crate that is not read: the name may not exist in this namespace.
+    Possible,
+    Explicit,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Binding {
+    pub(super) def: Def,
+    pub(super) visible: Visible,
+    pub(super) precedence: Precedence,
+    /// The import that made it: a later round may resolve it better.
+    pub(super) import: Option<usize>,
+    /// The import is under a `cfg` that only the compiler can decide.
+    pub(super) conditional: bool,
+}
+
+pub(super) type Names = BTreeMap<Rc<str>, [Option<Binding>; 3]>;
+
+/// A glob import from a crate that is not read.
+#[derive(Debug)]
+pub(super) struct ForeignGlob {
+    pub(super) visible: Visible,
+    /// The module has the import itself.
+    pub(super) own: bool,
+    /// The modules whose globs re-export it to this one.
+    pub(super) through: BTreeSet<ModuleId>,
+}
+
+/// The names of every module.
+#[derive(Debug, Default)]
+pub(in super::super) struct Scopes {
+    pub(super) names: Vec<Names>,
+    /// Glob imports from other crates, by module.
+    pub(super) foreign_globs: BTreeMap<ModuleId, BTreeMap<Rc<[String]>, ForeignGlob>>,
+    /// The names of all named imports, resolved or not.
+    pub(super) imported: BTreeSet<(ModuleId, Rc<str>)>,
+    /// `extern crate x as y` at a crate root.
+    pub(super) extern_crates: BTreeMap<(CrateId, String), Def>,
+    /// The names that macro calls may declare.
+    pub(super) macro_items: MacroItems,
+    /// Unresolved named imports: their paths.
+    pub(super) unresolved: BTreeMap<(ModuleId, Rc<str>), Vec<String>>,
+    /// `#[macro_use] extern crate x`.
+    pub(super) macro_use: BTreeMap<CrateId, Vec<String>>,
+    /// `use x::…::x`, which imports a macro or a function: a type `x` would make the first `x` ambiguous for rustc.
+    pub(super) namesakes: BTreeSet<(ModuleId, Rc<str>)>,
+}
+
+impl Binding {
+    pub(super) fn item(def: Def, visible: Visible) -> Self {
+        Self { def, visible, precedence: Precedence::Explicit, import: None, conditional: false }
+    }
+}
+
+impl Scopes {
+    pub(super) fn get(
+        &self,
+        sources: &Sources,
+        module: ModuleId,
+        name: &str,
+        namespace: Namespace,
+    ) -> Option<&Binding> {
+        let names = self.names[module.0 as usize].get(name);
+        let binding = names.and_then(|names| names[namespace as usize].as_ref());
+        // An outline has only modules: under an unknown cfg, the rest of the file may declare the same name.
+        let certain = |binding: &Binding| match binding.def {
+            Def::Module(found) => sources[found].unknown_cfg.is_none(),
+            _ => false,
+        };
+        if !binding.is_some_and(certain) {
+            sources.request(module);
+        }
+        binding
+    }
+
+    /// Binds a name; false when nothing changes, since it is bound so already or with a higher precedence.
+    pub(super) fn bind(&mut self, module: ModuleId, name: &str, namespace: Namespace, mut new: Binding) -> bool {
+        let names = &mut self.names[module.0 as usize];
+        if !names.contains_key(name) {
+            names.insert(name.into(), Default::default());
+        }
+        let Some(slot) = names.get_mut(name).map(|slots| &mut slots[namespace as usize]) else { return false };
+        if let Some(old) = slot {
+            let unclear = || Def::Ambiguous(format!("what `{name}` means depends on `cfg`").into());
+            if old.precedence > new.precedence {
+                let hides = old.conditional && old.def != new.def && old.import != new.import;
+                if hides {
+                    *old = Binding { def: unclear(), import: None, conditional: false, ..old.clone() };
+                }
+                return hides;
+            }
+            if old.precedence < new.precedence && new.conditional && old.def != new.def && old.import != new.import {
+                new = Binding { def: unclear(), import: None, conditional: false, ..new };
+            }
+            if old.precedence == new.precedence && (old.import.is_none() || old.import != new.import) {
+                if old.def == new.def {
+                    let wider = new.visible == Visible::Everywhere && old.visible != Visible::Everywhere;
+                    if wider {
+                        old.visible = new.visible;
+                    }
+                    return wider;
+                }
+                if matches!(old.def, Def::Ambiguous(_)) {
+                    return false;
+                }
+                // cfg that only the compiler knows, or an error of the user.
+                new.def = Def::Ambiguous(format!("`{name}` has more than one meaning here").into());
+                new.import = None;
+            }
+            if *old == new {
+                return false;
+            }
+        }
+        *slot = Some(new);
+        true
+    }
+}
+
+/// A module can see what is visible there.
+pub(super) fn sees(sources: &Sources, module: ModuleId, visible: Visible) -> bool {
+    let Visible::Within(around) = visible else { return true };
+    let mut at = Some(module);
+    while let Some(module) = at {
+        if module == around {
+            return true;
+        }
+        at = sources[module].parent;
+    }
+    false
+}

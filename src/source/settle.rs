@@ -1,0 +1,158 @@
+//! Reads on demand: a question notes what its answer depends on, and is asked again once that is read.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::files::Pending;
+use super::loader::Loader;
+use super::manifest::crate_name;
+use super::outline::has_word;
+use super::package::{Package, PackageId};
+use super::resolve::Scopes;
+use super::sources::{ModuleId, index};
+use super::{SourceTree, registry};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// The answer to [`SourceTree::request_package`].
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackageRequest {
+    /// It is read next: [`SourceTree::settle`] drops the current answer and asks again.
+    Queued,
+    /// It can't be read, and why.
+    Refused(String),
+}
+
+impl PackageRequest {
+    /// Why it can't be read.
+    pub fn refusal(self) -> Option<String> {
+        match self {
+            Self::Queued => None,
+            Self::Refused(why) => Some(why),
+        }
+    }
+}
+
+impl SourceTree {
+    /// Runs `ask` until all that it requests is read; its last answer, and what is wrong in the files that were read for it.
+    pub fn settle<T>(&mut self, mut ask: impl FnMut(&Self) -> T) -> (T, Diagnostics) {
+        let mut diagnostics = Diagnostics::default();
+        let mut again = false;
+        loop {
+            let answer = ask(self);
+            let packages = self.sources.requested_packages.take();
+            if self.sources.requested.borrow().is_empty() && packages.is_empty() {
+                return (answer, diagnostics);
+            }
+            if !packages.is_empty() {
+                diagnostics.extend(self.read_packages(packages));
+                continue;
+            }
+            // One round of requests by name; then everything, so that the rounds are few.
+            if std::mem::replace(&mut again, true) {
+                self.sources.request_files(|_| true);
+            }
+            diagnostics.extend(self.read_requested());
+        }
+    }
+
+    /// Nothing is requested that is not read.
+    pub fn is_settled(&self) -> bool {
+        self.sources.requested.borrow().is_empty() && self.sources.requested_packages.borrow().is_empty()
+    }
+
+    /// Reads the libraries of packages that come from a registry.
+    fn read_packages(&mut self, packages: BTreeSet<(String, semver::Version)>) -> Diagnostics {
+        let pending = Pending::default();
+        let root = self.manifest().dir.clone();
+        let workspace = self.manifest().workspace.clone();
+        let mut loader = Loader::new(&mut self.sources, &root, &pending, true);
+        for (name, version) in packages {
+            let found = registry::locate(&workspace, &name, &version);
+            let manifest = found.and_then(|dir| loader.sources.fetched_manifest(&dir, &name, &version));
+            loader.sources.located.insert((name, version), manifest.is_some());
+            let Some((manifest, cfg)) = manifest else { continue };
+            let package = PackageId(index(loader.sources.packages.len()));
+            let lib = manifest.targets.iter().find(|target| target.lib).cloned();
+            loader.sources.packages.push(Package { manifest, cfg, lib: None, own: false, fetched: true });
+            if let Some(lib) = lib {
+                loader.target(package, lib.name, true, &lib.root);
+            }
+        }
+        // What is missing in a package of a registry shows as an unresolved name, if anything needs it.
+        self.read_requested()
+    }
+
+    /// Requests a package by the name that code of a module has for it.
+    pub fn request_package(&self, module: ModuleId, name: &str) -> PackageRequest {
+        let here = self.manifest_of(module).dependencies.values();
+        let anywhere = self.manifests().flat_map(|manifest| manifest.dependencies.values());
+        let mut found = here.chain(anywhere).filter(|dependency| crate_name(&dependency.package) == name);
+        let Some(dependency) = found.next() else {
+            return PackageRequest::Refused("no dependency has this name".to_owned());
+        };
+        let Some(version) = dependency.locked.clone() else {
+            return PackageRequest::Refused("its version is not in `Cargo.lock`".to_owned());
+        };
+        if found.any(|other| other.locked.as_ref().is_some_and(|other| *other != version)) {
+            return PackageRequest::Refused("several versions of it are used".to_owned());
+        }
+        if !dependency.registry {
+            return PackageRequest::Refused("it does not come from a registry".to_owned());
+        }
+        let key = (dependency.package.clone(), version);
+        match self.sources.located.get(&key) {
+            None => {
+                self.sources.requested_packages.borrow_mut().insert(key);
+                PackageRequest::Queued
+            }
+            Some(true) => PackageRequest::Refused("it is re-exported in a way that is not read".to_owned()),
+            Some(false) => {
+                PackageRequest::Refused(format!("the sources of {} {} are not there, run `cargo fetch`", key.0, key.1))
+            }
+        }
+    }
+
+    /// Parses every file, and says what is wrong in those that were not parsed before.
+    pub fn read_all(&mut self) -> Diagnostics {
+        self.sources.request_files(|_| true);
+        self.read_requested()
+    }
+
+    /// Parses the requested modules, and those that their names depend on.
+    pub(super) fn read_requested(&mut self) -> Diagnostics {
+        let pending = Pending::default();
+        let mut loader = Loader::new(&mut self.sources, Path::new(""), &pending, false);
+        loop {
+            for module in loader.sources.requested.take() {
+                loader.complete(module);
+            }
+            self.scopes = Scopes::build(loader.sources);
+            if loader.sources.requested.borrow().is_empty() {
+                break;
+            }
+        }
+        let found = loader.diagnostics;
+        self.impls.take();
+        let fetched: BTreeSet<&str> = self.sources.fetched_files().collect();
+        let ours =
+            |diagnostic: &&Diagnostic| diagnostic.origin.as_ref().is_none_or(|origin| !fetched.contains(&*origin.path));
+        found.iter().filter(ours).cloned().collect()
+    }
+
+    /// Requests all files with functions; false when some of them are not parsed yet.
+    pub fn request_code(&self) -> bool {
+        self.sources.request_files(|file| file.text.contains("fn"));
+        self.sources.requested.borrow().is_empty()
+    }
+
+    /// Requests all files that have one of the words.
+    pub fn request_words(&self, words: &BTreeSet<String>) {
+        self.sources.request_files(|file| words.iter().any(|word| has_word(&file.text, word)));
+    }
+
+    /// Requests everything.
+    pub fn request_all(&self) {
+        self.sources.request_files(|_| true);
+    }
+}

@@ -1,0 +1,135 @@
+//! `+kubebuilder:webhook` markers → the objects that tell the API server which webhooks to ask.
+//!
+//! What a marker means, and the order of the webhooks, is controller-gen's, so that the same markers give the same file.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::source::SourceTree;
+use crate::source::marker::{Marker, WEBHOOK, WEBHOOK_CONFIGURATION};
+
+mod handler;
+mod marker;
+mod patch;
+mod refused;
+
+pub use self::handler::{Handlers, handlers};
+pub use self::marker::Webhook;
+
+/// What the API server does with the answer of a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WebhookKind {
+    /// It may change the object.
+    Mutating,
+    /// It allows or denies.
+    Validating,
+}
+
+impl WebhookKind {
+    fn of(marker: &Marker) -> Self {
+        if marker.bool("mutating") { Self::Mutating } else { Self::Validating }
+    }
+
+    /// The kind of the object that such webhooks are in.
+    pub fn configuration(self) -> &'static str {
+        match self {
+            Self::Mutating => "MutatingWebhookConfiguration",
+            Self::Validating => "ValidatingWebhookConfiguration",
+        }
+    }
+
+    /// As in texts for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mutating => "mutating",
+            Self::Validating => "validating",
+        }
+    }
+
+    /// How the object is called unless a marker says another name.
+    pub fn default_name(self) -> &'static str {
+        match self {
+            Self::Mutating => "mutating-webhook-configuration",
+            Self::Validating => "validating-webhook-configuration",
+        }
+    }
+}
+
+/// What the markers of a package say.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Webhooks {
+    /// The webhooks.
+    pub webhooks: Vec<Webhook>,
+    /// The names of the objects that they are in, each with its marker.
+    pub names: BTreeMap<WebhookKind, (String, Origin)>,
+}
+
+/// The webhooks of a package.
+pub fn webhooks(tree: &SourceTree) -> (Webhooks, Diagnostics) {
+    let (markers, mut found) = tree.markers(&[WEBHOOK, WEBHOOK_CONFIGURATION]);
+    let mut all = Webhooks::default();
+    for marker in &markers {
+        if marker.name == WEBHOOK_CONFIGURATION {
+            let (kind, name) = (WebhookKind::of(marker), marker.string("name"));
+            if let Some((_, first)) = all.names.get(&kind) {
+                let message = format!("duplicate {} {WEBHOOK_CONFIGURATION} with name {name}", kind.as_str());
+                let help = format!("remove it, or the one at {}", place(first));
+                found.push(Diagnostic::new(Code::DuplicateWebhook, message).help(help).at(marker.origin.clone()));
+            } else {
+                all.names.insert(kind, (name, marker.origin.clone()));
+            }
+        } else {
+            all.webhooks.extend(marker::webhook(marker, &mut found));
+        }
+    }
+    found.extend(all.webhooks.iter().flat_map(refused::check).collect());
+    (all, found)
+}
+
+/// The documents of `manifests.yaml`: what the markers of all packages say together. The name of an object that the last
+/// package says counts, as with controller-gen.
+pub fn documents(packages: &[Webhooks]) -> (Vec<Value>, Diagnostics) {
+    let mut found = Diagnostics::default();
+    let mut documents = Vec::new();
+    for kind in [WebhookKind::Mutating, WebhookKind::Validating] {
+        let all = packages.iter().flat_map(|package| &package.webhooks);
+        let mut webhooks: Vec<&Webhook> = all.filter(|webhook| webhook.kind == kind).collect();
+        webhooks.sort_by(|one, other| one.name().cmp(other.name()));
+        for [one, other] in webhooks.array_windows() {
+            if one.name() == other.name() {
+                let message = format!("two {} webhooks have the name `{}`", kind.as_str(), one.name());
+                let help = format!("the other one is at {}; the API server refuses equal names", place(&one.origin));
+                found.push(Diagnostic::new(Code::DuplicateWebhook, message).help(help).at(other.origin.clone()));
+            }
+        }
+        let name = name(packages, kind, &mut found);
+        if !webhooks.is_empty() {
+            documents.push(json!({
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": kind.configuration(),
+                "metadata": { "name": name },
+                "webhooks": webhooks.iter().map(|webhook| &webhook.value).collect::<Vec<_>>(),
+            }));
+        }
+    }
+    (documents, found)
+}
+
+fn name<'a>(packages: &'a [Webhooks], kind: WebhookKind, found: &mut Diagnostics) -> &'a str {
+    let mut names = packages.iter().filter_map(|package| package.names.get(&kind)).rev();
+    let last = names.next();
+    for (name, origin) in names.filter(|(name, _)| last.is_some_and(|(last, _)| last != name)) {
+        let last = last.map(|(last, origin)| format!("`{last}`, which {} says", place(origin))).unwrap_or_default();
+        let message = format!("the {}s are in one object, which is not called `{name}`", kind.configuration());
+        let help = format!("its name is {last}: leave one of the markers out");
+        found.push(Diagnostic::new(Code::WebhookRule, message).help(help).at(origin.clone()));
+    }
+    last.map(|(name, _)| name.as_str()).filter(|name| !name.is_empty()).unwrap_or(kind.default_name())
+}
+
+fn place(origin: &Origin) -> String {
+    let (line, column) = origin.line_column();
+    format!("{}:{line}:{column}", origin.path)
+}

@@ -1,0 +1,70 @@
+//! The paths that markers name beside those that the code serves with `manager::webhook`.
+
+use super::{Webhook, WebhookKind, Webhooks};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::source::{MethodCall, SourceTree};
+
+const REGISTERED: [(&str, WebhookKind); 2] =
+    [("defaulting", WebhookKind::Mutating), ("validating", WebhookKind::Validating)];
+/// The method of the manager that registers handlers.
+const WEBHOOKS: &str = "webhooks";
+
+/// What the code of a package serves.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Handlers {
+    calls: Vec<MethodCall>,
+}
+
+/// The handlers of a package; none when it registers none with the manager.
+pub fn handlers(tree: &SourceTree) -> Handlers {
+    let calls = tree.method_calls(&[WEBHOOKS, REGISTERED[0].0, REGISTERED[1].0]);
+    let is_served = calls.iter().any(|call| call.name == WEBHOOKS);
+    Handlers { calls: if is_served { calls } else { Vec::new() } }
+}
+
+impl Handlers {
+    /// Adds those of another package.
+    pub fn extend(&mut self, other: Self) {
+        self.calls.extend(other.calls);
+    }
+
+    fn of(&self, kind: WebhookKind) -> impl Iterator<Item = &MethodCall> {
+        self.calls.iter().filter(move |call| REGISTERED.contains(&(call.name, kind)))
+    }
+
+    /// Paths that no handler serves, and handlers that no marker names. A handler whose path is no literal may be any.
+    pub fn compare(&self, packages: &[Webhooks]) -> Diagnostics {
+        let mut found = Diagnostics::default();
+        if self.calls.is_empty() {
+            return found;
+        }
+        let webhooks: Vec<&Webhook> = packages.iter().flat_map(|package| &package.webhooks).collect();
+        for (method, kind) in REGISTERED {
+            let named: Vec<(&Webhook, &str)> = webhooks
+                .iter()
+                .filter(|webhook| webhook.kind == kind)
+                .filter_map(|webhook| Some((*webhook, webhook.path()?)))
+                .collect();
+            let all_known = self.of(kind).all(|call| call.text.is_some());
+            for (webhook, path) in &named {
+                if all_known && !self.of(kind).any(|call| call.text.as_deref() == Some(path)) {
+                    let message = format!("no {} handler serves `{path}`", kind.as_str());
+                    let help = format!("register one: `.{method}::<…>(\"{path}\")`");
+                    found.push(Diagnostic::new(Code::WebhookUnserved, message).help(help).at(webhook.origin.clone()));
+                }
+            }
+            for call in self.of(kind) {
+                let Some(path) = &call.text else { continue };
+                if !named.iter().any(|(_, named)| named == path) {
+                    let message = format!("no marker of a {} webhook has the path `{path}`", kind.as_str());
+                    let mutating = kind == WebhookKind::Mutating;
+                    let help = format!(
+                        "the API server never asks it: write `+kubebuilder:webhook:path={path},mutating={mutating},…`"
+                    );
+                    found.push(Diagnostic::new(Code::WebhookUnmarked, message).help(help).at(call.origin.clone()));
+                }
+            }
+        }
+        found
+    }
+}

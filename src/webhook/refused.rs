@@ -1,0 +1,104 @@
+//! What the API server refuses of a webhook that controller-gen writes, or never asks it about.
+//!
+//! Refused is what `ValidateMutatingWebhookConfiguration` of Kubernetes refuses.
+
+use serde_json::Value;
+
+use super::{Webhook, WebhookKind};
+use crate::diagnostic::{Code, Diagnostic};
+
+/// Findings about a webhook.
+pub(super) fn check(webhook: &Webhook) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut warn = |message: String, help: &str| {
+        found.push(Diagnostic::new(Code::WebhookRule, message).help(help).at(webhook.origin.clone()));
+    };
+    name(webhook.name(), &mut warn);
+    policies(webhook, &mut warn);
+    versions(&webhook.value["admissionReviewVersions"], &mut warn);
+    for rule in webhook.value["rules"].as_array().into_iter().flatten() {
+        self::rule(rule, &mut warn);
+    }
+    client_config(&webhook.value["clientConfig"], &mut warn);
+    found
+}
+
+fn name(name: &str, warn: &mut dyn FnMut(String, &str)) {
+    let is_part = |part: &str| {
+        let edges = [part.chars().next(), part.chars().next_back()];
+        edges.iter().all(|edge| edge.is_some_and(|edge| edge.is_ascii_lowercase() || edge.is_ascii_digit()))
+            && part.chars().all(|char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-')
+    };
+    if name.split('.').count() < 3 || !name.split('.').all(is_part) || name.len() > 253 {
+        let help =
+            "write at least three parts of lower case letters, digits and `-`: `vmemcached-v1.cache.example.com`";
+        warn(format!("`{name}` can't be the name of a webhook"), help);
+    }
+}
+
+fn policies(webhook: &Webhook, warn: &mut dyn FnMut(String, &str)) {
+    let policy = webhook.value["failurePolicy"].as_str().unwrap_or("Fail");
+    if !["Fail", "Ignore"].contains(&policy) {
+        warn(format!("the failurePolicy `{policy}` is unknown"), "it is `fail` or `ignore`");
+    }
+    let said = &webhook.reinvocation;
+    if !said.is_empty() && webhook.kind == WebhookKind::Validating {
+        let help = "leave `reinvocationPolicy` out: only mutating webhooks are asked again";
+        warn("a validating webhook has no reinvocationPolicy".to_owned(), help);
+    } else if !["", "never", "ifneeded"].contains(&said.to_lowercase().as_str()) {
+        warn(format!("the reinvocationPolicy `{said}` is unknown, and left out"), "it is `Never` or `IfNeeded`");
+    }
+}
+
+fn versions(versions: &Value, warn: &mut dyn FnMut(String, &str)) {
+    if !texts(versions).any(|version| ["v1", "v1beta1"].contains(&version)) {
+        let message = "admissionReviewVersions names no version that the API server knows".to_owned();
+        warn(message, "write `admissionReviewVersions=v1`");
+    }
+}
+
+fn rule(rule: &Value, warn: &mut dyn FnMut(String, &str)) {
+    for (key, argument) in
+        [("apiGroups", "groups"), ("apiVersions", "versions"), ("operations", "verbs"), ("resources", "resources")]
+    {
+        let items: Vec<&str> = texts(&rule[key]).collect();
+        if items.is_empty() {
+            warn(
+                format!("`{argument}` is empty, so the webhook is asked about nothing"),
+                "name what it is about, or `*`",
+            );
+        }
+        if items.len() > 1 && items.contains(&"*") && argument != "resources" {
+            warn(format!("`{argument}` has `*` and others"), "leave the others out: `*` stands for all");
+        }
+        if items.contains(&"") && argument != "groups" {
+            warn(format!("an item of `{argument}` is empty"), "take it out");
+        }
+    }
+    for verb in texts(&rule["operations"]) {
+        if !["CREATE", "UPDATE", "DELETE", "CONNECT", "*"].contains(&verb) {
+            let help = "webhooks are asked about `create`, `update`, `delete` and `connect`; a patch is an `update`";
+            warn(format!("`{verb}` is no verb of a webhook"), help);
+        }
+    }
+}
+
+fn client_config(config: &Value, warn: &mut dyn FnMut(String, &str)) {
+    if let Some(path) = config["service"]["path"].as_str().filter(|path| !path.starts_with('/')) {
+        warn(format!("the path `{path}` does not begin with `/`"), "write `path=/…`");
+    }
+    if let Some(port) = config["service"]["port"].as_i64().filter(|port| !(1..=65535).contains(port)) {
+        warn(format!("{port} is no port"), "it is between 1 and 65535");
+    }
+    if let Some(url) = config["url"].as_str() {
+        if !url.starts_with("https://") {
+            warn(format!("the URL `{url}` does not begin with `https://`"), "webhooks are asked by TLS alone");
+        } else if url.contains(['?', '#', '@']) {
+            warn(format!("the URL `{url}` has a user, a query or a fragment"), "write host, port and path");
+        }
+    }
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+}

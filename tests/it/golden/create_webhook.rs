@@ -1,0 +1,252 @@
+//! `create webhook`: what it writes, in which order whatever it is asked for, and what it refuses.
+
+use snapbox::str;
+
+use crate::sandbox::{OFFLINE, Sandbox, join};
+
+const CREATE: &str = "create webhook --group cache --version v1 --kind Memcached";
+
+/// A project with two versions of a kind, of which v1 is stored.
+fn project(flags: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init --domain example.com --project-name op {flags} {OFFLINE}")).success();
+    sandbox.run("create api --group cache --version v1 --kind Memcached").success();
+    sandbox.run("create api --group cache --version v1alpha1 --kind Memcached").success();
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, flags: &str) {
+    sandbox.run(&format!("{CREATE} {flags}")).success();
+}
+
+/// The whole file of a kind, and that of its core counterpart.
+#[test]
+fn the_handlers_of_a_kind() {
+    let sandbox = project("--owner Me");
+    run(&sandbox, "--programmatic-validation --defaulting-path /d --defaulting");
+    snapbox::assert_data_eq!(
+        sandbox.read("src/webhook/v1/memcached.rs"),
+        snapbox::file!["../../fixtures/create-webhook/memcached.rs"].raw()
+    );
+    sandbox.run("create webhook --group core --version v1 --kind Pod --programmatic-validation").success();
+    snapbox::assert_data_eq!(
+        sandbox.read("src/webhook/v1/pod.rs"),
+        snapbox::file!["../../fixtures/create-webhook/pod.rs"].raw()
+    );
+    sandbox.run("generate webhooks --check").success();
+    snapbox::assert_data_eq!(
+        sandbox.read("PROJECT").split_once("resources:\n").unwrap().1,
+        str![[r#"
+- api:
+    crdVersion: v1
+    namespaced: true
+  controller: true
+  domain: example.com
+  group: cache
+  kind: Memcached
+  version: v1
+  webhooks:
+    defaulting: true
+    defaultingPath: /d
+    validation: true
+    webhookVersion: v1
+- api:
+    crdVersion: v1
+    namespaced: true
+  domain: example.com
+  group: cache
+  kind: Memcached
+  version: v1alpha1
+- core: true
+  group: core
+  kind: Pod
+  path: k8s_openapi::api::core::v1
+  version: v1
+  webhooks:
+    validation: true
+    webhookVersion: v1
+version: "3"
+
+"#]]
+    );
+}
+
+/// All at once, or one after the other, in two orders.
+#[test]
+fn the_order_does_not_matter() {
+    for mode in ["self", "cert-manager", "files"] {
+        let at_once = project(&format!("--webhook-cert-mode {mode}"));
+        run(&at_once, "--defaulting --programmatic-validation --conversion --spoke v1alpha1");
+        let steps = project("");
+        for flags in ["--defaulting", "--programmatic-validation", "--conversion --spoke v1alpha1"] {
+            run(&steps, &format!("{flags} --webhook-cert-mode {mode}"));
+        }
+        assert_eq!(join(&steps.files()), join(&at_once.files()), "{mode}");
+
+        // Another order gives the same lines.
+        let other = project(&format!("--webhook-cert-mode {mode}"));
+        for flags in ["--conversion --spoke v1alpha1", "--programmatic-validation", "--defaulting"] {
+            run(&other, flags);
+            // Its kustomization lists it, also without any webhook in it.
+            assert!(other.path("config/webhook/manifests.yaml").exists());
+        }
+        let sorted = |sandbox: &Sandbox| {
+            let text = join(&sandbox.files()).replace(';', "");
+            let mut lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
+            lines.retain(|line| !line.is_empty());
+            lines.sort();
+            lines
+        };
+        assert_eq!(sorted(&other), sorted(&at_once), "{mode}");
+        other.run("generate webhooks --check").success();
+    }
+}
+
+/// What the author has written stays, line for line.
+#[test]
+fn the_code_of_the_author_stays() {
+    let sandbox = project("");
+    run(&sandbox, "--defaulting");
+    let file = "src/webhook/v1/memcached.rs";
+    let text = sandbox
+        .read(file)
+        .replace("        Ok(())\n", "        self.spec.foo = Some(\"bar\".to_owned()) ;\n        Ok(())\n");
+    let text = text.replace("pub struct Context {}", "pub struct Context { client: kube::Client }");
+    let text = text.replace("Context {})", "Context { client: manager.client() })");
+    sandbox.file(file, &text);
+    run(&sandbox, "--programmatic-validation");
+    let after = sandbox.read(file);
+    let mut rest = after.lines();
+    for line in text.lines().filter(|line| !line.starts_with("use manager::webhook::")) {
+        let line = line.trim_end_matches(';');
+        assert!(rest.any(|other| other.trim_end_matches(';') == line), "`{line}` is missing in\n{after}");
+    }
+    assert!(after.contains(".validating::<Memcached>(\"/validate-cache-example-com-v1-memcached\");"), "{after}");
+    sandbox.run("generate webhooks --check").success();
+}
+
+/// Versions that differ are not served without a conversion, or a reason.
+#[test]
+fn a_conversion_is_asked_for() {
+    let sandbox = project("");
+    sandbox.lock().run("generate").success();
+    let spec = "src/api/v1/memcached.rs";
+    sandbox.replace(spec, "pub struct MemcachedSpec {\n", "pub struct MemcachedSpec {\n    pub size: i32,\n");
+    sandbox.run("generate").code(1).stderr(str![[r#"
+error[conversion-none]: `Memcached` serves `v1` and `v1alpha1`, which differ in `spec.size`, without a conversion
+  --> src/api/v1/memcached.rs:21:12
+   |
+21 | pub struct MemcachedSpec {
+   |            ^^^^^^^^^^^^^
+   |
+   = help: convert them by `memcached-sdk create webhook --conversion --spoke v1alpha1`, or say why they need none: `// +memcached-sdk:conversion:none=…` before the type of `v1`
+
+"#]]);
+    let marker = "// +memcached-sdk:conversion:none=\"nobody has objects yet\"\n#[derive(";
+    let text = sandbox.read(spec);
+    sandbox.replace(spec, "#[derive(", marker);
+    sandbox.run("generate").success();
+    sandbox.file(spec, &text);
+    run(&sandbox, "--conversion --spoke v1alpha1");
+    sandbox.run("generate").success();
+}
+
+#[test]
+fn what_is_refused() {
+    let sandbox = project("");
+    run(&sandbox, "--defaulting --conversion --spoke v1alpha1");
+    for (flags, code, message) in [
+        ("", 2, "no webhook is asked for"),
+        ("--defaulting", 1, "defaulting webhook already exists: `cache.example.com/v1 Memcached`"),
+        ("--conversion --spoke v1alpha1", 1, "conversion webhook already exists: `cache.example.com/v1 Memcached`"),
+        ("--conversion", 2, "`--conversion` needs `--spoke`"),
+        ("--conversion --spoke v1", 2, "a version is not a spoke of itself"),
+        ("--conversion --spoke v2", 1, "`Memcached` has no version `v2`"),
+        ("--programmatic-validation --spoke v1alpha1", 2, "`--spoke` needs `--conversion`"),
+        ("--programmatic-validation --defaulting-path /a", 2, "`--defaulting-path` needs `--defaulting`"),
+        ("--programmatic-validation --validation-path a", 2, "a path begins with `/`"),
+        ("--programmatic-validation --webhook-cert-mode files", 1, "the project has `--webhook-cert-mode=self`"),
+        (
+            "--programmatic-validation --kind Other",
+            1,
+            "`cache.example.com/v1 Other` is neither an API of this project nor",
+        ),
+        ("--programmatic-validation --external-api-path a::", 2, "`a::` is not the path of a Rust module"),
+    ] {
+        let kind = if flags.contains("--kind") { "create webhook --group cache --version v1" } else { CREATE };
+        let err = sandbox.run(&format!("{kind} {flags}")).code(code).err();
+        assert!(err.contains(message), "{flags}: {err}");
+    }
+    let before = sandbox.files();
+    let err = sandbox
+        .run("create webhook --group cache --version v1alpha1 --kind Memcached --conversion --spoke v1")
+        .code(1)
+        .err();
+    assert!(err.contains("`cache.example.com/v1alpha1 Memcached` is not the version that is stored"), "{err}");
+    // Nothing was written by any of them.
+    assert_eq!(join(&sandbox.files()), join(&before));
+    run(&sandbox, "--defaulting --force");
+    assert_eq!(join(&sandbox.files()), join(&before));
+}
+
+#[test]
+fn a_project_without_the_place_for_it_is_told_what_to_write() {
+    let sandbox = project("");
+    sandbox.replace("src/main.rs", "        // +kubebuilder:scaffold:controllers\n", "");
+    sandbox.run(&format!("{CREATE} --defaulting")).code(1).stderr(str![[r#"
+error: cannot edit `src/main.rs`: there is no scaffold marker `+kubebuilder:scaffold:controllers`
+help: put the marker back in a comment of its own line, or add by hand:
+.with(op::webhook::v1::memcached::register)
+
+"#]]);
+    assert!(!sandbox.path("src/webhook.rs").exists());
+}
+
+/// Of another crate, in a project with several groups.
+#[test]
+fn a_type_of_another_crate() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init --multigroup --domain example.com --project-name op {OFFLINE}")).success();
+    sandbox
+        .run(
+            "create webhook --group cert-manager --version v1 --kind Issuer --programmatic-validation --make=false \
+             --external-api-path certificates::v1 --external-api-domain io --external-api-module certificates@1.2",
+        )
+        .success();
+    let text = sandbox.read("src/webhook/cert_manager/v1/issuer.rs");
+    assert!(text.contains("use certificates::v1::Issuer;\n"), "{text}");
+    assert!(text.contains("groups=cert-manager.io,resources=issuers,"), "{text}");
+    assert!(sandbox.read("Cargo.toml").contains("\ncertificates = \"1.2\"\n"));
+    snapbox::assert_data_eq!(
+        sandbox.read("PROJECT").split_once("resources:\n").unwrap().1,
+        str![[r#"
+- domain: io
+  external: true
+  group: cert-manager
+  kind: Issuer
+  module: certificates@1.2
+  path: certificates::v1
+  version: v1
+  webhooks:
+    validation: true
+    webhookVersion: v1
+version: "3"
+
+"#]]
+    );
+}
+
+/// Core kinds that an operator is made of.
+#[test]
+fn an_operator_that_asks_itself_is_warned_of() {
+    let sandbox = project("");
+    let run = sandbox.run("create webhook --group core --version v1 --kind Pod --defaulting --dry-run").success();
+    let err = run.err();
+    assert!(
+        err.contains("warning[webhook-deadlock]: webhooks of `v1 Pod` are asked about the operator's own objects, too"),
+        "{err}"
+    );
+    let run =
+        sandbox.run("create webhook --group core --version v1 --kind ReplicationController --defaulting --dry-run");
+    assert!(!run.success().err().contains("warning"));
+}

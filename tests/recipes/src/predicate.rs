@@ -1,0 +1,23 @@
+use k8s_openapi::api::apps::v1::Deployment;
+use manager::{Controller, Objects};
+
+use crate::api::Site;
+
+/// Reconciles a site when its Deployment is changed, becomes available or stops being so; not for each pod.
+pub fn owning<'manager>(
+    controller: Controller<'manager, Site>,
+    deployments: &Objects<Deployment>,
+) -> Controller<'manager, Site> {
+    controller.owns_when(deployments, |before, now| {
+        before.is_none_or(|before| matters(before) != matters(now))
+    })
+}
+
+fn matters(deployment: &Deployment) -> (Option<i64>, bool) {
+    let status = deployment.status.as_ref();
+    let mut conditions = status
+        .into_iter()
+        .flat_map(|status| status.conditions.iter().flatten());
+    let available = conditions.any(|one| one.type_ == "Available" && one.status == "True");
+    (deployment.metadata.generation, available)
+}
