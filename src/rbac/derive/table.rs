@@ -213,6 +213,22 @@ pub(super) mod manager {
     /// What it requests of the CRD.
     pub(crate) const FORGETTING: [Request; 2] = [("get", None), ("patch", Some("status"))];
 
+    /// `Manager::webhooks`: the certificates, with the role that allows it. Those who bring certificates need none of it.
+    pub(crate) const CERTIFICATES: (&str, &str, &[&str]) =
+        ("webhook-cert-role", "api::core::v1::Secret", &["create", "get", "list", "update", "watch"]);
+    /// What their authority is published with.
+    pub(crate) const PUBLISHING: (&str, &[&str]) = ("webhook-ca-role", &["get", "list", "patch", "watch"]);
+
+    /// What has to know the authority because of a method of `Webhooks`.
+    pub(crate) fn webhooks(method: &str) -> Option<&'static str> {
+        Some(match method {
+            "defaulting" => "api::admissionregistration::v1::MutatingWebhookConfiguration",
+            "validating" => "api::admissionregistration::v1::ValidatingWebhookConfiguration",
+            "conversion" => DEFINITION,
+            _ => return None,
+        })
+    }
+
     /// Methods of `Controller` that request nothing and return it.
     pub(crate) const CONTROLLER: &[&str] = &[
         "ignore_status",

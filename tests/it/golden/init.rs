@@ -16,7 +16,7 @@ Next, define an API:
 
 "#]]);
     sandbox.run(&init).success().stdout(str![]).stderr(str![[r#"
-127 unchanged
+128 unchanged
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
@@ -33,7 +33,7 @@ update    Makefile
 
 "#]])
         .stderr(str![[r#"
-1 updated, 126 unchanged: run the command without `--check` to write them
+1 updated, 127 unchanged: run the command without `--check` to write them
 
 "#]]);
     sandbox.run(&init).code(1).stdout(str![]).stderr(str![[r#"

@@ -75,8 +75,20 @@ impl Reader<'_> {
             }
             (ManagerType::Controller, "run") => Ty::Tuple(Vec::new()),
             (ManagerType::Index, "list") => Ty::many(parts.first().cloned().unwrap_or(Ty::Unknown)),
-            // What their server needs is in the roles of its certificates.
-            (ManagerType::Manager, "webhooks" | "health_check" | "metrics" | "ready_check" | "task") => Ty::Unknown,
+            (ManagerType::Manager, "webhooks") => {
+                let (role, kind, verbs) = table::manager::CERTIFICATES;
+                let secrets = Ty::reaching(Ty::k8s(kind), Reach::Own);
+                self.request_in(role, place, &secrets, verbs, "Manager::webhooks");
+                self.manager_type(item, ManagerType::Webhooks, Vec::new())
+            }
+            (ManagerType::Webhooks, "spoke") => manager,
+            (ManagerType::Webhooks, name) if let Some(kind) = table::manager::webhooks(name) => {
+                let (role, verbs) = table::manager::PUBLISHING;
+                let published = Ty::reaching(Ty::k8s(kind), Reach::All);
+                self.request_in(role, place, &published, verbs, &format!("Webhooks::{name}"));
+                manager
+            }
+            (ManagerType::Manager, "health_check" | "metrics" | "ready_check" | "task") => Ty::Unknown,
             (ManagerType::Manager, "in_namespaces" | "namespaced" | "with")
             | (ManagerType::Objects, "optional" | "status_at_most_every") => manager,
             (ManagerType::Controller, name) if table::manager::CONTROLLER.contains(&name) => manager,
