@@ -41,11 +41,8 @@ fn the_manifests_of_each_certificate_mode_are_accepted() {
         sandbox.run(&format!("create webhook --group cache --version v1 --kind Memcached {webhooks}")).success();
         sandbox.lock().run("generate").success();
 
-        let output = Command::new(kubectl())
-            .args(["kustomize", "config/default"])
-            .current_dir(sandbox.root())
-            .output()
-            .unwrap();
+        let output =
+            Command::new(kubectl()).args(["kustomize", "config/default"]).current_dir(sandbox.root()).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         let objects: Vec<Value> = text.split("\n---\n").map(|text| serde_yaml::from_str(text).unwrap()).collect();
