@@ -51,6 +51,7 @@ mod secret;
 mod serving;
 #[cfg(test)]
 mod tests;
+mod version;
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -64,10 +65,9 @@ use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-pub use self::admission::{Defaulting, Operation, Request, Validating, Warnings};
+pub use self::admission::{Defaulting, Operation, Request, Validating};
 use self::conversion::Conversions;
-pub use self::conversion::{Hub, Spoke};
-pub use self::denied::Denied;
+pub use self::denied::{Denied, Warnings};
 pub use self::field::FieldErrors;
 pub use self::flags::WebhookOptions;
 use self::flags::{Operator, Source};
@@ -75,6 +75,7 @@ use self::keeper::Progress;
 use self::local::Local;
 use self::metrics::Metrics;
 use self::serving::{Answering, BUDGET, Handler, Serving};
+pub use self::version::{Hub, Spoke};
 use crate::Manager;
 use crate::error::Error;
 use crate::http::certificate::Certificate;

@@ -4,6 +4,7 @@ use super::super::doubt::Cause;
 use super::super::foreign::Kube;
 use super::super::frame::Frame;
 use super::super::manager::ManagerType;
+use super::super::place::Place;
 use super::super::read::Reader;
 use super::super::table;
 use super::super::types::{Reach, Ty};
@@ -63,14 +64,7 @@ impl Reader<'_> {
                 Ty::Tuple(Vec::new())
             }
             (ManagerType::Manager, "migrate_storage") => {
-                let kind = call.explicit.first().cloned().unwrap_or(Ty::Unknown);
-                let [objects, definitions] =
-                    [kind, Ty::k8s(table::manager::DEFINITION)].map(|kind| Ty::reaching(kind, Reach::All));
-                let shown = "Manager::migrate_storage";
-                self.request(place, &objects, table::manager::MIGRATION, None, &format!("{shown}::<K>"));
-                for (verb, sub) in table::manager::FORGETTING {
-                    self.request(place, &definitions, &[verb], sub, shown);
-                }
+                self.migrate(place, call.explicit.first().cloned().unwrap_or(Ty::Unknown));
                 Ty::Tuple(Vec::new())
             }
             (ManagerType::Controller, "run") => Ty::Tuple(Vec::new()),
@@ -81,16 +75,14 @@ impl Reader<'_> {
                 self.request_in(role, place, &secrets, verbs, "Manager::webhooks");
                 self.manager_type(item, ManagerType::Webhooks, Vec::new())
             }
-            (ManagerType::Webhooks, "spoke") => manager,
             (ManagerType::Webhooks, name) if let Some(kind) = table::manager::webhooks(name) => {
-                let (role, verbs) = table::manager::PUBLISHING;
-                let published = Ty::reaching(Ty::k8s(kind), Reach::All);
-                self.request_in(role, place, &published, verbs, &format!("Webhooks::{name}"));
+                self.publish(place, kind, name);
                 manager
             }
             (ManagerType::Manager, "health_check" | "metrics" | "ready_check" | "task") => Ty::Unknown,
             (ManagerType::Manager, "in_namespaces" | "namespaced" | "with")
-            | (ManagerType::Objects, "optional" | "status_at_most_every") => manager,
+            | (ManagerType::Objects, "optional" | "status_at_most_every")
+            | (ManagerType::Webhooks, "spoke") => manager,
             (ManagerType::Controller, name) if table::manager::CONTROLLER.contains(&name) => manager,
             (ManagerType::Objects, name) if let Some(requests) = table::manager::objects(name) => {
                 let kind = parts.first().cloned().unwrap_or(Ty::Unknown);
@@ -122,6 +114,23 @@ impl Reader<'_> {
                 Ty::Unknown
             }
         }
+    }
+
+    fn migrate(&mut self, place: Place, kind: Ty) {
+        let [objects, definitions] =
+            [kind, Ty::k8s(table::manager::DEFINITION)].map(|kind| Ty::reaching(kind, Reach::All));
+        let shown = "Manager::migrate_storage";
+        self.request(place, &objects, table::manager::MIGRATION, None, &format!("{shown}::<K>"));
+        for (verb, sub) in table::manager::FORGETTING {
+            self.request(place, &definitions, &[verb], sub, shown);
+        }
+    }
+
+    /// What a kind of webhook asks for: the authority in objects of this kind.
+    fn publish(&mut self, place: Place, kind: &str, method: &str) {
+        let (role, verbs) = table::manager::PUBLISHING;
+        let published = Ty::reaching(Ty::k8s(kind), Reach::All);
+        self.request_in(role, place, &published, verbs, &format!("Webhooks::{method}"));
     }
 
     /// A type of the manager by its name.
