@@ -26,6 +26,7 @@ mod helm;
 mod load;
 mod pki;
 mod process;
+mod program;
 mod rbac_server;
 mod storage;
 mod walkthroughs;
