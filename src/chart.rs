@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use self::holes::Holes;
+use self::holes::{Holes, nested};
 use self::names::Names;
 use self::part::{Part, Switch, when};
 use crate::diagnostic::Problem;
@@ -141,7 +141,7 @@ fn definition(object: &mut Value, holes: &mut Holes) {
         && spec.get("conversion").is_some_and(|conversion| conversion["strategy"] == "Webhook")
         && let Some(conversion) = spec.remove("conversion")
     {
-        let text = holes.raw(&json!({ "conversion": conversion }));
+        let text = nested(&json!({ "conversion": conversion }));
         let text = when(&[Switch::Webhook], &text);
         spec.insert(format!("conversion{}", holes.lines(text)), Value::Null);
     }

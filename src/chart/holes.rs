@@ -53,15 +53,9 @@ impl Holes {
         value.to_string().contains(&self.word)
     }
 
-    /// A value as it is nested in the text of [`Holes::lines`].
-    pub(super) fn raw(&self, value: &Value) -> String {
-        // What is no expression of ours is none in the template.
-        yaml::document(value).replace("{{", r#"{{ "{{" }}"#)
-    }
-
     /// The template of an object.
     pub(super) fn text(&self, value: &Value) -> String {
-        self.fill(&self.raw(value))
+        self.fill(&nested(value))
     }
 
     /// Text with its holes filled.
@@ -88,4 +82,10 @@ impl Holes {
         let (index, _) = rest.split_once('x')?;
         Some((format!("{}{index}x", self.word), self.all.get(index.parse::<usize>().ok()?)?))
     }
+}
+
+/// A value as it is nested in the text of [`Holes::lines`].
+pub(super) fn nested(value: &Value) -> String {
+    // What is no expression of ours is none in the template.
+    yaml::document(value).replace("{{", r#"{{ "{{" }}"#)
 }

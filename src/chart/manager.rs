@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::holes::{Holes, NESTED};
+use super::holes::{Holes, NESTED, nested};
 use super::part::{Switch, when};
 use super::{kind, name, values};
 use crate::diagnostic::Problem;
@@ -95,7 +95,7 @@ fn put_field(parent: &mut Value, (field, value, default): (&str, &str, &str), ho
 fn switch_items(parent: &mut Value, field: &str, switches: &[Switch], holes: &mut Holes) {
     for item in parent.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(switch) = switch_of(name_of(item), switches) {
-            let lines = when(&[switch], &holes.raw(&json!([item])));
+            let lines = when(&[switch], &nested(&json!([item])));
             *item = holes.lines(lines).into();
         }
     }
@@ -131,7 +131,7 @@ fn put_args(container: &mut Value, switches: &[Switch], holes: &mut Holes, value
     for arg in list(container, "args") {
         let flag = arg.as_str().and_then(|arg| arg.split('=').next()).unwrap_or_default();
         if let Some(switch) = switch_of(flag, switches) {
-            let lines = when(&[switch], &holes.raw(&json!([arg])));
+            let lines = when(&[switch], &nested(&json!([arg])));
             args.push(holes.lines(lines).into());
         } else if holes.are_in(&arg) {
             args.push(arg);

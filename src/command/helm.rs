@@ -91,7 +91,7 @@ fn yaml_files(folder: &Path, path: &str) -> Result<Vec<String>> {
         let below = format!("{path}/{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             files.extend(yaml_files(&entry.path(), &below)?);
-        } else if below.ends_with(".yaml") {
+        } else if Path::new(&below).extension().is_some_and(|extension| extension == "yaml") {
             files.push(below);
         }
     }

@@ -214,7 +214,7 @@ fn switches_take_their_objects_away() {
 }
 
 fn difference(object: &str, with: &Value, without: &Value) -> String {
-    let [with, without] = [with, without].map(|value| memcached_sdk::yaml::document(value));
+    let [with, without] = [with, without].map(memcached_sdk::yaml::document);
     let diff = similar::TextDiff::from_lines(&with, &without);
     let changed = diff.iter_all_changes().filter(|change| change.tag() != similar::ChangeTag::Equal);
     let lines: String = changed.map(|change| format!("    {}{}", change.tag(), change.value())).collect();
