@@ -468,16 +468,15 @@ pub struct GenerateArgs {
 #[derive(Debug, Clone, Subcommand)]
 pub enum GenerateTarget {
     /// Write a Helm chart of the rendered manifests
+    ///
+    /// Makes a chart of the objects that `make build-installer` has rendered, or of any other YAML stream with a Deployment.
+    /// With its default values the chart renders the same objects. Templates are replaced each time; what you have changed in
+    /// values.yaml stays, and so do Chart.yaml, the helpers, the notes, and all files of your own.
     Helm(GenerateHelmArgs),
 }
 
 /// `generate helm`
-///
-/// Makes a chart of the objects that `make build-installer` has rendered, or of any other YAML stream with a Deployment. With its
-/// default values the chart renders the same objects. Templates are replaced each time; what you have changed in values.yaml
-/// stays, and so do Chart.yaml, the helpers, the notes, and all files of your own.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Write a Helm chart of the rendered manifests")]
 pub struct GenerateHelmArgs {
     /// The manifests; `-` is stdin
     #[arg(long, value_name = "FILE", default_value = "dist/install.yaml")]
