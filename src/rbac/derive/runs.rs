@@ -12,8 +12,14 @@ use super::types::Ty;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RunId(usize);
 
-/// What tells one run from another: the function, `Self`, type arguments, arguments.
-pub(super) type Call = (FunctionId, Option<Ty>, Vec<Ty>, Vec<Ty>);
+/// What tells one run from another.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Call {
+    pub(super) function: FunctionId,
+    pub(super) itself: Option<Ty>,
+    pub(super) generics: Vec<Ty>,
+    pub(super) arguments: Vec<Ty>,
+}
 
 #[derive(Debug)]
 struct Run {
@@ -65,7 +71,7 @@ impl Runs {
     }
 
     pub(super) fn enter(&mut self, call: Call, value: Ty) {
-        let function = call.0;
+        let function = call.function;
         let run = RunId(self.all.len());
         self.all.push(Run { function, value, calls: BTreeSet::new() });
         self.known.insert(call, run);

@@ -3,6 +3,9 @@
 //! Read from the sources of kube 5, whose paths each part names; the verbs are those that the API server derives from
 //! method and path: <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>.
 
+use super::foreign::Kube;
+use super::manager::ManagerType;
+
 /// A call of a method of `kube::Api`.
 #[derive(Debug)]
 pub(super) struct Method {
@@ -167,25 +170,129 @@ pub(super) fn is_function(path: &[String]) -> bool {
     super::foreign::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
 }
 
-/// What `Controller` watches by itself, kube-runtime/src/controller/mod.rs: the first argument is the `Api`. What is
-/// given as a stream is watched elsewhere.
-pub(super) const CONTROLLER: &[(&str, usize)] = &[("owns", 2), ("owns_with", 3), ("watches", 3), ("watches_with", 4)];
-
-/// `Recorder::publish(event, object)`, kube-runtime/src/events.rs: the second time the same happens, the event is
-/// patched. The older `publish(event)` only creates.
-pub(super) fn publish(arguments: usize) -> &'static [&'static str] {
-    if arguments == 1 { &["create"] } else { &["create", "patch"] }
+/// A method of another type of kube.
+#[derive(Debug)]
+pub(super) struct KubeMethod {
+    of: Kube,
+    names: &'static [&'static str],
+    /// `None`: however many there are.
+    arguments: Option<usize>,
+    pub(super) means: KubeCall,
 }
 
-/// What `Client` requests by type, kube-client/src/client/client_ext.rs.
-pub(super) const CLIENT: &[(&str, usize, &str)] = &[("get", 2, "get"), ("list", 2, "list"), ("fetch", 1, "get")];
+/// What a method of a type of kube means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KubeCall {
+    /// Watches what the `Api` in the first argument reaches, and returns the receiver.
+    Watches,
+    /// Runs a controller: its functions get objects of the kind.
+    Runs,
+    /// Writes an event: these verbs.
+    Publishes(&'static [&'static str]),
+    OwnNamespace,
+    /// Sends a request as it is.
+    Sends,
+    /// Reads what the type argument says: one object by this verb.
+    Reads(&'static str),
+    /// The same of many.
+    Lists,
+    /// Writes what is in an `Entry`.
+    Commits,
+    /// Returns all objects of a `Store`.
+    Objects,
+    /// Returns one of them.
+    Object,
+}
 
-/// What `Client` sends as it is given, kube-client/src/client/mod.rs.
-pub(super) fn sends(method: &str) -> bool {
-    matches!(
-        method,
-        "connect" | "request" | "request_events" | "request_status" | "request_stream" | "request_text" | "send"
-    )
+const fn of(of: Kube, names: &'static [&'static str], arguments: Option<usize>, means: KubeCall) -> KubeMethod {
+    KubeMethod { of, names, arguments, means }
+}
+
+const KUBE_METHODS: &[KubeMethod] = &[
+    // kube-runtime/src/controller/mod.rs; what is given as a stream is watched elsewhere.
+    of(Kube::Controller, &["owns"], Some(2), KubeCall::Watches),
+    of(Kube::Controller, &["owns_with", "watches"], Some(3), KubeCall::Watches),
+    of(Kube::Controller, &["watches_with"], Some(4), KubeCall::Watches),
+    of(Kube::Controller, &["run"], None, KubeCall::Runs),
+    // kube-runtime/src/events.rs: the second time the same happens, the event is patched. The older form only creates.
+    of(Kube::Recorder, &["publish"], Some(1), KubeCall::Publishes(&["create"])),
+    of(Kube::Recorder, &["publish"], None, KubeCall::Publishes(&["create", "patch"])),
+    // kube-client/src/client/mod.rs
+    of(Kube::Client, &["default_namespace"], None, KubeCall::OwnNamespace),
+    of(
+        Kube::Client,
+        &["connect", "request", "request_events", "request_status", "request_stream", "request_text", "send"],
+        None,
+        KubeCall::Sends,
+    ),
+    // kube-client/src/client/client_ext.rs
+    of(Kube::Client, &["get"], Some(2), KubeCall::Reads("get")),
+    of(Kube::Client, &["fetch"], Some(1), KubeCall::Reads("get")),
+    of(Kube::Client, &["list"], Some(2), KubeCall::Lists),
+    // kube-client/src/api/entry.rs
+    of(Kube::Entry, &["commit"], None, KubeCall::Commits),
+    // kube-runtime/src/reflector/store.rs
+    of(Kube::Store, &["state"], None, KubeCall::Objects),
+    of(Kube::Store, &["get", "find"], None, KubeCall::Object),
+];
+
+pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<KubeCall> {
+    let is = |known: &&KubeMethod| {
+        known.of == *of && known.names.contains(&name) && known.arguments.is_none_or(|count| count == arguments)
+    };
+    KUBE_METHODS.iter().find(is).map(|known| known.means)
+}
+
+/// A method makes a request, whatever its arguments.
+pub(super) fn is_request(of: &Kube, name: &str) -> bool {
+    let sends = |means| {
+        use KubeCall::{Lists, Publishes, Reads, Sends};
+        matches!(means, Sends | Reads(_) | Lists | Publishes(_))
+    };
+    KUBE_METHODS.iter().any(|known| known.of == *of && known.names.contains(&name) && sends(known.means))
+}
+
+/// What a function of another crate than kube does with its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Foreign {
+    /// `Some`, `Ok`: it is the value in it.
+    Wraps,
+    /// `Err`, `None`: no value comes from there.
+    Fails,
+    /// It is the argument at this position, or what this function returns.
+    Argument(usize),
+    /// It is all of them.
+    All,
+    /// It is the value of an environment variable.
+    Variable,
+    /// It is the text of a file.
+    File,
+    /// It is parsed: a value of the type that is wanted.
+    Parsed,
+    /// Nothing that matters comes of it.
+    Nothing,
+    /// Of a crate that is not known.
+    Unknown,
+}
+
+pub(super) fn foreign(path: &[String]) -> Foreign {
+    let [krate, inner @ ..] = path else { return Foreign::Unknown };
+    let name = inner.last().map_or("", String::as_str);
+    match (krate.as_str(), name) {
+        ("std", "Some" | "Ok") => Foreign::Wraps,
+        ("std", "Err" | "None") => Foreign::Fails,
+        (_, "var") if inner.iter().any(|part| part == "env") => Foreign::Variable,
+        (_, "read_to_string") => Foreign::File,
+        ("std" | "tokio" | "futures" | "futures_util", name) => match name {
+            "block_in_place" | "block_on" | "Borrowed" | "iter" | "join_all" | "Owned" | "pin" | "ready"
+            | "replace" | "select_all" | "spawn" | "take" | "try_join_all" => Foreign::Argument(0),
+            "timeout" => Foreign::Argument(1),
+            "join" | "try_join" | "zip" => Foreign::All,
+            _ => Foreign::Nothing,
+        },
+        ("serde_json" | "serde_yaml", _) => Foreign::Parsed,
+        _ => Foreign::Unknown,
+    }
 }
 
 /// What tells of what happens, of k8s-openapi: kube-runtime/src/events.rs.
@@ -193,58 +300,163 @@ pub(super) const EVENT: &str = "api::events::v1::Event";
 /// What elections are about, of k8s-openapi.
 pub(super) const LEASE: &str = "api::coordination::v1::Lease";
 
-/// The manager of generated projects, the crate `manager`.
-pub(super) mod manager {
-    /// `Manager::objects`: feeds its cache by a list and a watch.
-    pub(crate) const OBJECTS: &[&str] = super::WATCH;
-    /// What is not a valid object of its kind is reported to its owner.
-    pub(crate) const EVENTS: &[&str] = &["create", "patch"];
-    /// `Manager::leader_election_id`: the Lease, in the operator's own namespace, with the role that allows it.
-    pub(crate) const ELECTION: (&str, &[&str]) = ("leader-election-role", &["create", "get", "update"]);
-    /// `Manager::run`: who scrapes the metrics, and may they? With the role that allows to ask.
-    pub(crate) const REVIEWS: (&str, [&str; 2]) =
-        ("metrics-auth-role", ["api::authentication::v1::TokenReview", "api::authorization::v1::SubjectAccessReview"]);
+/// A method of the manager of generated projects, the crate `manager`.
+#[derive(Debug)]
+pub(super) struct ManagerMethod {
+    of: ManagerType,
+    names: &'static [&'static str],
+    pub(super) requests: &'static [ManagerRequest],
+    pub(super) returns: ManagerReturns,
+}
 
-    /// `Manager::migrate_storage`: all objects are written again.
-    pub(crate) const MIGRATION: &[&str] = &["get", "list", "update"];
-    /// The CRD whose versions it forgets.
-    pub(crate) const DEFINITION: &str =
-        "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
-    /// What it requests of the CRD.
-    pub(crate) const FORGETTING: [Request; 2] = [("get", None), ("patch", Some("status"))];
+/// What a method of the manager requests.
+#[derive(Debug)]
+pub(super) struct ManagerRequest {
+    pub(super) of: Requested,
+    pub(super) verbs: &'static [&'static str],
+    pub(super) sub: Option<&'static str>,
+    /// The role of generated projects that allows it.
+    pub(super) role: Option<&'static str>,
+}
 
-    /// Methods of `Controller` that request nothing and return it.
-    pub(crate) const CONTROLLER: &[&str] = &[
-        "ignore_status",
-        "max_concurrent_reconciles",
-        "owns",
-        "owns_when",
-        "reconcile_on",
-        "reconcile_timeout",
-        "runs",
-        "watches",
-        "watches_when",
-        "when",
-    ];
+/// What a request of the manager is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Requested {
+    /// Objects of the kind of the receiver, or of the type argument.
+    Kind,
+    /// A type of k8s-openapi, in all namespaces.
+    K8s(&'static str),
+    /// The Lease, in the operator's own namespace.
+    Lease,
+}
 
-    /// A request: verb and subresource.
-    type Request = (&'static str, Option<&'static str>);
+/// What a method of the manager returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ManagerReturns {
+    Receiver,
+    Objects,
+    Controller,
+    Index,
+    Client,
+    Recorder,
+    /// An `Api` of the kind.
+    Api,
+    /// An object of the kind.
+    Object,
+    /// Many of them.
+    List,
+    Nothing,
+}
 
-    /// What a method of `Objects` requests.
-    pub(crate) fn objects(method: &str) -> Option<&'static [Request]> {
-        Some(match method {
-            // Reads come from the cache.
-            "apply" => &[("create", None), ("patch", None)],
-            "create" => &[("create", None)],
-            "delete" => &[("delete", None)],
-            "get_live" => &[("get", None)],
-            "apply_status" => &[("patch", Some("status"))],
-            // What `patch` may need besides depends on its value.
-            "add_finalizer" | "finalizer" | "patch" | "remove_finalizer" => &[("patch", None)],
-            "api" | "get" | "index" | "is_served" | "list" | "list_matching" | "put" => &[],
-            _ => return None,
-        })
-    }
+const fn kind(verbs: &'static [&'static str]) -> ManagerRequest {
+    ManagerRequest { of: Requested::Kind, verbs, sub: None, role: None }
+}
+
+const fn other(path: &'static str, verbs: &'static [&'static str]) -> ManagerRequest {
+    ManagerRequest { of: Requested::K8s(path), verbs, sub: None, role: None }
+}
+
+/// What the operator lacks no role for.
+const fn allowed(of: Requested, verbs: &'static [&'static str], role: &'static str) -> ManagerRequest {
+    ManagerRequest { of, verbs, sub: None, role: Some(role) }
+}
+
+const fn row(
+    of: ManagerType,
+    names: &'static [&'static str],
+    requests: &'static [ManagerRequest],
+    returns: ManagerReturns,
+) -> ManagerMethod {
+    ManagerMethod { of, names, requests, returns }
+}
+
+const DEFINITION: &str = "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
+const TOKEN_REVIEW: Requested = Requested::K8s("api::authentication::v1::TokenReview");
+const ACCESS_REVIEW: Requested = Requested::K8s("api::authorization::v1::SubjectAccessReview");
+
+const MANAGER_METHODS: &[ManagerMethod] = {
+    use ManagerReturns::{Api, Client, Index, List, Nothing, Object, Receiver, Recorder};
+    use ManagerType::{Controller, Manager, Objects};
+    &[
+        // A cache is fed by a list and a watch; what is no valid object of its kind is reported to its owner.
+        row(
+            Manager,
+            &["objects", "objects_with"],
+            &[kind(WATCH), other(EVENT, &["create", "patch"])],
+            ManagerReturns::Objects,
+        ),
+        row(Manager, &["controller"], &[], ManagerReturns::Controller),
+        row(Manager, &["client"], &[], Client),
+        row(Manager, &["recorder"], &[], Recorder),
+        row(
+            Manager,
+            &["leader_election_id"],
+            &[allowed(Requested::Lease, &["create", "get", "update"], "leader-election-role")],
+            Receiver,
+        ),
+        // Who scrapes the metrics, and may they?
+        row(
+            Manager,
+            &["run", "run_until"],
+            &[
+                allowed(TOKEN_REVIEW, &["create"], "metrics-auth-role"),
+                allowed(ACCESS_REVIEW, &["create"], "metrics-auth-role"),
+            ],
+            Nothing,
+        ),
+        // All objects are written again, and the CRD forgets the other versions.
+        row(
+            Manager,
+            &["migrate_storage"],
+            &[
+                kind(&["get", "list", "update"]),
+                other(DEFINITION, &["get"]),
+                ManagerRequest { sub: Some("status"), ..other(DEFINITION, &["patch"]) },
+            ],
+            Nothing,
+        ),
+        // What the server of webhooks needs is in the roles of its certificates.
+        row(Manager, &["webhooks", "health_check", "metrics", "ready_check", "task"], &[], Nothing),
+        row(Manager, &["in_namespaces", "namespaced", "with"], &[], Receiver),
+        row(Controller, &["run"], &[], Nothing),
+        row(
+            Controller,
+            &[
+                "ignore_status",
+                "max_concurrent_reconciles",
+                "owns",
+                "owns_when",
+                "reconcile_on",
+                "reconcile_timeout",
+                "runs",
+                "watches",
+                "watches_when",
+                "when",
+            ],
+            &[],
+            Receiver,
+        ),
+        row(ManagerType::Index, &["list"], &[], List),
+        row(Objects, &["optional", "status_at_most_every"], &[], Receiver),
+        // Reads come from the cache.
+        row(Objects, &["api"], &[], Api),
+        row(Objects, &["get"], &[], Object),
+        row(Objects, &["index"], &[], Index),
+        row(Objects, &["list", "list_matching"], &[], List),
+        row(Objects, &["is_served", "put"], &[], Nothing),
+        row(Objects, &["get_live"], &[kind(&["get"])], Object),
+        row(Objects, &["apply"], &[kind(&["create", "patch"])], Nothing),
+        row(Objects, &["create"], &[kind(&["create"])], Nothing),
+        row(Objects, &["delete"], &[kind(&["delete"])], Nothing),
+        row(Objects, &["apply_status"], &[ManagerRequest { sub: Some("status"), ..kind(&["patch"]) }], Nothing),
+        row(Objects, &["add_finalizer", "finalizer", "remove_finalizer"], &[kind(&["patch"])], Nothing),
+        // What it needs besides depends on its value, see [`CREATING`].
+        row(Objects, &["patch"], &[kind(&["patch"])], Object),
+    ]
+};
+
+pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<&'static ManagerMethod> {
+    MANAGER_METHODS.iter().find(|known| known.of == of && known.names.contains(&name))
 }
 
 /// The environment variable that holds the namespace of the pod, by convention from the downward API:

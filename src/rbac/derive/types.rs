@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::foreign::{Foreign, Kube};
+use crate::rbac::RequestScope;
 use crate::source::ItemRef;
 
 /// A type, together with what is known of the value.
@@ -57,18 +58,9 @@ pub(super) enum Ty {
 /// Where the requests of an `Api` go.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
-    /// `Api::all`.
-    All,
-    /// `Api::default_namespaced`.
-    Own,
+    Here(RequestScope),
     /// Another cluster.
     Elsewhere,
-    /// The namespace of an object.
-    OfObject,
-    /// A namespace that the source names.
-    Named(Rc<str>),
-    /// A namespace that is known when the operator runs.
-    Some,
 }
 
 /// A kind that the source spells out.
@@ -100,8 +92,8 @@ impl Ty {
     }
 
     /// `Api` of a kind, with where its requests go.
-    pub(super) fn reaching(kind: Self, reach: Reach) -> Self {
-        Self::Api(Rc::new(kind), BTreeSet::from([reach]))
+    pub(super) fn reaching(kind: Self, scope: RequestScope) -> Self {
+        Self::Api(Rc::new(kind), BTreeSet::from([Reach::Here(scope)]))
     }
 
     pub(super) fn many(element: Self) -> Self {

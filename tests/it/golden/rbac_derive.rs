@@ -104,7 +104,7 @@ fn show(usages: &[Usage], diagnostics: &Diagnostics) -> String {
             RequestScope::Cluster => "cluster".to_owned(),
             RequestScope::Own => "own".to_owned(),
             RequestScope::Namespace(name) => format!("namespace {name}"),
-            RequestScope::Namespaced => "namespaced".to_owned(),
+            RequestScope::Namespaced | RequestScope::OfObject => "namespaced".to_owned(),
         };
         let verb = &usage.permission.verb;
         writeln!(out, "{line}:{column} {verb} {target} {scope}: {}", usage.call).unwrap();
