@@ -23,10 +23,10 @@ use serde_json::Value;
 
 use self::cargo::Cargo;
 use self::compare::Comparison;
-pub use self::crd_calls::crd_calls;
+pub(crate) use self::crd_calls::crd_calls;
 use self::dump::Answer as Printed;
 use self::kinds::{Kind, Metadata};
-pub use self::reason::{is_for_the_compiler, listed};
+pub(crate) use self::reason::{is_for_the_compiler, listed};
 use crate::api;
 use crate::crd::{self, Crd, Definition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};

@@ -78,7 +78,7 @@ fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
     }
     choices.extend(Choice::of_parts(&args.parts));
     if choices.is_empty() {
-        let problem = Problem::new("no choice is made");
+        let problem = Problem::new("no choice is given");
         return Err(Usage(problem.help("pass what is to change, such as `--namespaced`; see `--help`")).into());
     }
     Ok(choices)
@@ -143,7 +143,7 @@ fn merged(path: &RelPath, old: &str, new: &str, text: &str) -> Merged {
 fn conflict_findings(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diagnostics {
     let finding = |Conflict { range, wanted }: &Conflict| {
         if wanted.is_empty() && range.len() == text.len() {
-            let message = format!("`{path}` is changed by you where it would be changed");
+            let message = format!("`{path}`: you have changed it where this choice changes it");
             let help = "take your changes out of it, run the command again, and make them anew";
             return Diagnostic::new(Code::EditConflict, message).at(Origin::file(path.as_str())).help(help);
         }
@@ -152,7 +152,7 @@ fn conflict_findings(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diag
         let origin = Origin { path: path.as_str().into(), text: text.into(), range: shown };
         let (first, last) = (origin.line_column().0, origin.end_line_column().0);
         let lines = if first < last { format!("{first} to {last}") } else { first.to_string() };
-        let message = format!("`{path}:{lines}` is changed by you, and would be changed");
+        let message = format!("`{path}:{lines}`: you have changed lines that this choice changes");
         let help = if wanted.is_empty() {
             "remove these lines, and run the command again".to_owned()
         } else {
@@ -189,7 +189,7 @@ pub(super) fn verify_choices(draft: &mut Draft, project: &Project, term: &mut Te
             continue;
         }
         let paths: Vec<String> = differing.keys().map(|path| format!("`{path}`")).collect();
-        let message = format!("not as with `{}`, which `PROJECT` says: {}", choice.flag(), paths.join(", "));
+        let message = format!("`PROJECT` says `{}`, and these files do not: {}", choice.flag(), paths.join(", "));
         let help = format!("run `memcached-sdk edit {}`, or another choice", choice.flag());
         found.push(Diagnostic::new(Code::ProjectDiffers, message).help(help));
         for (path, text) in differing {

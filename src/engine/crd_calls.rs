@@ -9,7 +9,7 @@ use crate::source::read_file;
 
 /// The last names of the types whose `crd()` some `.rs` file in a folder or below calls, build scripts, examples and tests
 /// among them. Of `Self`, a type parameter or a variable of a macro it is that name.
-pub fn crd_calls(folder: &Path) -> BTreeSet<String> {
+pub(crate) fn crd_calls(folder: &Path) -> BTreeSet<String> {
     let mut receivers = BTreeSet::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {

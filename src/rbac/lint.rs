@@ -191,7 +191,7 @@ impl Comparison<'_> {
         let verbs: BTreeSet<&str> = unused.values().flatten().copied().collect();
         let diagnostic = if let Some(why) = self.excuse(&verbs) {
             Diagnostic::new(Code::RbacUnproven, format!("no call that could be followed uses {list}"))
-                .help(format!("{why}, so look before you remove it"))
+                .help(format!("{why}, so check before you remove it"))
         } else {
             let (from, mark) = match (&first.role, used) {
                 (None, false) => ("the marker", "//"),

@@ -159,7 +159,7 @@ impl Findings {
                 }
             }
         }
-        // What a generic function does that nobody calls is no news where another call says what it does.
+        // The type parameter of an uncalled run does not matter where another run knows the kind.
         let unanswered = open.into_iter().filter(|((place, parameter), _)| !parameter || !answered.contains(place));
         doubts.extend(unanswered.map(|(_, OpenKind { origin, call, verbs, why })| Doubt {
             origin,
@@ -185,7 +185,7 @@ impl Findings {
         (usages, doubts)
     }
 
-    /// Leaves what counts: what a function does by itself is no news where its callers say it.
+    /// Keeps what counts: what a function does by itself only where no caller is known.
     fn weigh(&mut self, live: &Live) {
         let sites = self.requests.iter().map(|found| found.site).chain(self.doubts.iter().map(|(site, _)| *site));
         let settled = sites.map(|site| (site.place.spot(), site.run)).chain(self.clear.iter().copied());

@@ -1,4 +1,4 @@
-//! Runs through the functions: each once by itself, and once more for every call with other types.
+//! Abstract interpretation of functions: each once by itself, and once more for every call with other types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,12 +23,12 @@ use super::runs::{Call, Live, Runs};
 use super::signature::Signature;
 use super::types::Ty;
 
-/// How many kinds of calls of one function are told apart.
+/// How many calls of one function are distinguished by their types.
 const RUNS: usize = 200;
 /// How deep calls are followed.
 const DEPTH: usize = 40;
 
-/// More `Deref`s than lie one behind the other, unless they go in a circle.
+/// How long a chain of `Deref`s is followed: it may be a circle.
 pub(super) const DEREFS: usize = 32;
 /// How often fields are filled anew.
 const PASSES: usize = 4;
@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A function as if it were called with nothing but what its signature says.
+    /// Runs a function of which only the signature is known.
     fn by_itself(&mut self, id: FunctionId) {
         let function = self.types.index.get(id).clone();
         if function.block.is_some() && self.tree.is_own(function.module) {
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a call returns. Where its type arguments are still open, it is run when the caller has come to its end.
+    /// The result of a call. While its type arguments are not inferred, the run waits for the end of the caller.
     pub(super) fn enter(&mut self, signature: Signature, receiver: Option<Ty>, arguments: Vec<Ty>) -> Ty {
         let open = |ty: &Ty| self.types.inferred.resolve(ty).any(&|part| matches!(part, Ty::Infer(_)));
         if signature.scope.generics.values().any(open) {

@@ -170,16 +170,6 @@ pub(super) fn is_function(path: &[String]) -> bool {
     super::foreign::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
 }
 
-/// A method of another type of kube.
-#[derive(Debug)]
-pub(super) struct KubeMethod {
-    of: Kube,
-    names: &'static [&'static str],
-    /// `None`: however many there are.
-    arguments: Option<usize>,
-    pub(super) means: KubeCall,
-}
-
 /// What a method of a type of kube means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KubeCall {
@@ -192,9 +182,9 @@ pub(super) enum KubeCall {
     OwnNamespace,
     /// Sends a request as it is.
     Sends,
-    /// Reads what the type argument says: one object by this verb.
-    Reads(&'static str),
-    /// The same of many.
+    /// Gets an object of the type argument.
+    Reads,
+    /// Lists them.
     Lists,
     /// Writes what is in an `Entry`.
     Commits,
@@ -204,52 +194,33 @@ pub(super) enum KubeCall {
     Object,
 }
 
-const fn of(of: Kube, names: &'static [&'static str], arguments: Option<usize>, means: KubeCall) -> KubeMethod {
-    KubeMethod { of, names, arguments, means }
-}
-
-const KUBE_METHODS: &[KubeMethod] = &[
-    // kube-runtime/src/controller/mod.rs; what is given as a stream is watched elsewhere.
-    of(Kube::Controller, &["owns"], Some(2), KubeCall::Watches),
-    of(Kube::Controller, &["owns_with", "watches"], Some(3), KubeCall::Watches),
-    of(Kube::Controller, &["watches_with"], Some(4), KubeCall::Watches),
-    of(Kube::Controller, &["run"], None, KubeCall::Runs),
-    // kube-runtime/src/events.rs: the second time the same happens, the event is patched. The older form only creates.
-    of(Kube::Recorder, &["publish"], Some(1), KubeCall::Publishes(&["create"])),
-    of(Kube::Recorder, &["publish"], None, KubeCall::Publishes(&["create", "patch"])),
-    // kube-client/src/client/mod.rs
-    of(Kube::Client, &["default_namespace"], None, KubeCall::OwnNamespace),
-    of(
-        Kube::Client,
-        &["connect", "request", "request_events", "request_status", "request_stream", "request_text", "send"],
-        None,
-        KubeCall::Sends,
-    ),
-    // kube-client/src/client/client_ext.rs
-    of(Kube::Client, &["get"], Some(2), KubeCall::Reads("get")),
-    of(Kube::Client, &["fetch"], Some(1), KubeCall::Reads("get")),
-    of(Kube::Client, &["list"], Some(2), KubeCall::Lists),
-    // kube-client/src/api/entry.rs
-    of(Kube::Entry, &["commit"], None, KubeCall::Commits),
-    // kube-runtime/src/reflector/store.rs
-    of(Kube::Store, &["state"], None, KubeCall::Objects),
-    of(Kube::Store, &["get", "find"], None, KubeCall::Object),
-];
-
 pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<KubeCall> {
-    let is = |known: &&KubeMethod| {
-        known.of == *of && known.names.contains(&name) && known.arguments.is_none_or(|count| count == arguments)
-    };
-    KUBE_METHODS.iter().find(is).map(|known| known.means)
-}
-
-/// A method makes a request, whatever its arguments.
-pub(super) fn is_request(of: &Kube, name: &str) -> bool {
-    let sends = |means| {
-        use KubeCall::{Lists, Publishes, Reads, Sends};
-        matches!(means, Sends | Reads(_) | Lists | Publishes(_))
-    };
-    KUBE_METHODS.iter().any(|known| known.of == *of && known.names.contains(&name) && sends(known.means))
+    Some(match (of, name, arguments) {
+        // kube-runtime/src/controller/mod.rs; what is given as a stream is watched elsewhere.
+        (Kube::Controller, "owns", 2)
+        | (Kube::Controller, "owns_with" | "watches", 3)
+        | (Kube::Controller, "watches_with", 4) => KubeCall::Watches,
+        (Kube::Controller, "run", _) => KubeCall::Runs,
+        // kube-runtime/src/events.rs: the second time the same happens, the event is patched. The older form only creates.
+        (Kube::Recorder, "publish", 1) => KubeCall::Publishes(&["create"]),
+        (Kube::Recorder, "publish", _) => KubeCall::Publishes(&["create", "patch"]),
+        // kube-client/src/client/mod.rs
+        (Kube::Client, "default_namespace", _) => KubeCall::OwnNamespace,
+        (
+            Kube::Client,
+            "connect" | "request" | "request_events" | "request_status" | "request_stream" | "request_text" | "send",
+            _,
+        ) => KubeCall::Sends,
+        // kube-client/src/client/client_ext.rs
+        (Kube::Client, "get", 2) | (Kube::Client, "fetch", 1) => KubeCall::Reads,
+        (Kube::Client, "list", 2) => KubeCall::Lists,
+        // kube-client/src/api/entry.rs
+        (Kube::Entry, "commit", _) => KubeCall::Commits,
+        // kube-runtime/src/reflector/store.rs
+        (Kube::Store, "state", _) => KubeCall::Objects,
+        (Kube::Store, "get" | "find", _) => KubeCall::Object,
+        _ => return None,
+    })
 }
 
 /// What a function of another crate than kube does with its arguments.
@@ -300,34 +271,22 @@ pub(super) const EVENT: &str = "api::events::v1::Event";
 /// What elections are about, of k8s-openapi.
 pub(super) const LEASE: &str = "api::coordination::v1::Lease";
 
-/// A method of the manager of generated projects, the crate `manager`.
-#[derive(Debug)]
-pub(super) struct ManagerMethod {
-    of: ManagerType,
-    names: &'static [&'static str],
-    pub(super) requests: &'static [ManagerRequest],
-    pub(super) returns: ManagerReturns,
-}
-
-/// What a method of the manager requests.
-#[derive(Debug)]
-pub(super) struct ManagerRequest {
-    pub(super) of: Requested,
-    pub(super) verbs: &'static [&'static str],
-    pub(super) sub: Option<&'static str>,
-    /// The role of generated projects that allows it.
-    pub(super) role: Option<&'static str>,
-}
+/// What a method of the manager of generated projects, the crate `manager`, requests: of what, verbs, subresource.
+pub(super) type ManagerRequest = (Requested, &'static [&'static str], Option<&'static str>);
 
 /// What a request of the manager is about.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Requested {
     /// Objects of the kind of the receiver, or of the type argument.
     Kind,
-    /// A type of k8s-openapi, in all namespaces.
-    K8s(&'static str),
-    /// The Lease, in the operator's own namespace.
+    /// Events, of all namespaces.
+    Events,
+    /// CRDs.
+    Definitions,
+    /// The Lease, in the operator's own namespace. A role of generated projects allows it.
     Lease,
+    /// Who scrapes the metrics, and whether they may. A role of generated projects allows it.
+    Reviews,
 }
 
 /// What a method of the manager returns.
@@ -348,115 +307,71 @@ pub(super) enum ManagerReturns {
     Nothing,
 }
 
-const fn kind(verbs: &'static [&'static str]) -> ManagerRequest {
-    ManagerRequest { of: Requested::Kind, verbs, sub: None, role: None }
-}
+/// The types of k8s-openapi that an operator requests by itself, by their paths.
+pub(super) const DEFINITION: &str = "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
+pub(super) const REVIEWS: [&str; 2] =
+    ["api::authentication::v1::TokenReview", "api::authorization::v1::SubjectAccessReview"];
 
-const fn other(path: &'static str, verbs: &'static [&'static str]) -> ManagerRequest {
-    ManagerRequest { of: Requested::K8s(path), verbs, sub: None, role: None }
-}
-
-/// What the operator lacks no role for.
-const fn allowed(of: Requested, verbs: &'static [&'static str], role: &'static str) -> ManagerRequest {
-    ManagerRequest { of, verbs, sub: None, role: Some(role) }
-}
-
-const fn row(
-    of: ManagerType,
-    names: &'static [&'static str],
-    requests: &'static [ManagerRequest],
-    returns: ManagerReturns,
-) -> ManagerMethod {
-    ManagerMethod { of, names, requests, returns }
-}
-
-const DEFINITION: &str = "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
-const TOKEN_REVIEW: Requested = Requested::K8s("api::authentication::v1::TokenReview");
-const ACCESS_REVIEW: Requested = Requested::K8s("api::authorization::v1::SubjectAccessReview");
-
-const MANAGER_METHODS: &[ManagerMethod] = {
-    use ManagerReturns::{Api, Client, Index, List, Nothing, Object, Receiver, Recorder};
-    use ManagerType::{Controller, Manager, Objects};
-    &[
+pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [ManagerRequest], ManagerReturns)> {
+    use ManagerReturns as Returns;
+    use ManagerType::{Controller, Index, Manager, Objects};
+    use Requested::{Definitions, Events, Kind, Lease, Reviews};
+    Some(match (of, name) {
         // A cache is fed by a list and a watch; what is no valid object of its kind is reported to its owner.
-        row(
-            Manager,
-            &["objects", "objects_with"],
-            &[kind(WATCH), other(EVENT, &["create", "patch"])],
-            ManagerReturns::Objects,
-        ),
-        row(Manager, &["controller"], &[], ManagerReturns::Controller),
-        row(Manager, &["client"], &[], Client),
-        row(Manager, &["recorder"], &[], Recorder),
-        row(
-            Manager,
-            &["leader_election_id"],
-            &[allowed(Requested::Lease, &["create", "get", "update"], "leader-election-role")],
-            Receiver,
-        ),
-        // Who scrapes the metrics, and may they?
-        row(
-            Manager,
-            &["run", "run_until"],
-            &[
-                allowed(TOKEN_REVIEW, &["create"], "metrics-auth-role"),
-                allowed(ACCESS_REVIEW, &["create"], "metrics-auth-role"),
-            ],
-            Nothing,
-        ),
+        (Manager, "objects" | "objects_with") => {
+            (&[(Kind, WATCH, None), (Events, &["create", "patch"], None)], Returns::Objects)
+        }
+        (Manager, "controller") => (&[], Returns::Controller),
+        (Manager, "client") => (&[], Returns::Client),
+        (Manager, "recorder") => (&[], Returns::Recorder),
+        (Manager, "leader_election_id") => (&[(Lease, &["create", "get", "update"], None)], Returns::Receiver),
+        (Manager, "run" | "run_until") => (&[(Reviews, &["create"], None)], Returns::Nothing),
         // All objects are written again, and the CRD forgets the other versions.
-        row(
-            Manager,
-            &["migrate_storage"],
-            &[
-                kind(&["get", "list", "update"]),
-                other(DEFINITION, &["get"]),
-                ManagerRequest { sub: Some("status"), ..other(DEFINITION, &["patch"]) },
-            ],
-            Nothing,
-        ),
+        (Manager, "migrate_storage") => {
+            const REQUESTS: &[ManagerRequest] = &[
+                (Kind, &["get", "list", "update"], None),
+                (Definitions, &["get"], None),
+                (Definitions, &["patch"], Some("status")),
+            ];
+            (REQUESTS, Returns::Nothing)
+        }
         // What the server of webhooks needs is in the roles of its certificates.
-        row(Manager, &["webhooks", "health_check", "metrics", "ready_check", "task"], &[], Nothing),
-        row(Manager, &["in_namespaces", "namespaced", "with"], &[], Receiver),
-        row(Controller, &["run"], &[], Nothing),
-        row(
+        (Manager, "webhooks" | "health_check" | "metrics" | "ready_check" | "task") | (Controller, "run") => {
+            (&[], Returns::Nothing)
+        }
+        (Manager, "in_namespaces" | "namespaced" | "with")
+        | (
             Controller,
-            &[
-                "ignore_status",
-                "max_concurrent_reconciles",
-                "owns",
-                "owns_when",
-                "reconcile_on",
-                "reconcile_timeout",
-                "runs",
-                "watches",
-                "watches_when",
-                "when",
-            ],
-            &[],
-            Receiver,
-        ),
-        row(ManagerType::Index, &["list"], &[], List),
-        row(Objects, &["optional", "status_at_most_every"], &[], Receiver),
+            "ignore_status"
+            | "max_concurrent_reconciles"
+            | "owns"
+            | "owns_when"
+            | "reconcile_on"
+            | "reconcile_timeout"
+            | "runs"
+            | "watches"
+            | "watches_when"
+            | "when",
+        )
+        | (Objects, "optional" | "status_at_most_every") => (&[], Returns::Receiver),
         // Reads come from the cache.
-        row(Objects, &["api"], &[], Api),
-        row(Objects, &["get"], &[], Object),
-        row(Objects, &["index"], &[], Index),
-        row(Objects, &["list", "list_matching"], &[], List),
-        row(Objects, &["is_served", "put"], &[], Nothing),
-        row(Objects, &["get_live"], &[kind(&["get"])], Object),
-        row(Objects, &["apply"], &[kind(&["create", "patch"])], Nothing),
-        row(Objects, &["create"], &[kind(&["create"])], Nothing),
-        row(Objects, &["delete"], &[kind(&["delete"])], Nothing),
-        row(Objects, &["apply_status"], &[ManagerRequest { sub: Some("status"), ..kind(&["patch"]) }], Nothing),
-        row(Objects, &["add_finalizer", "finalizer", "remove_finalizer"], &[kind(&["patch"])], Nothing),
+        (Objects, "api") => (&[], Returns::Api),
+        (Objects, "get") => (&[], Returns::Object),
+        (Objects, "index") => (&[], Returns::Index),
+        (Objects, "list" | "list_matching") | (Index, "list") => (&[], Returns::List),
+        (Objects, "is_served" | "put") => (&[], Returns::Nothing),
+        (Objects, "get_live") => (&[(Kind, &["get"], None)], Returns::Object),
+        (Objects, "apply") => (&[(Kind, &["create", "patch"], None)], Returns::Nothing),
+        (Objects, "create") => (&[(Kind, &["create"], None)], Returns::Nothing),
+        (Objects, "delete") => (&[(Kind, &["delete"], None)], Returns::Nothing),
+        (Objects, "apply_status") => (&[(Kind, &["patch"], Some("status"))], Returns::Nothing),
+        (Objects, "add_finalizer" | "finalizer" | "remove_finalizer") => {
+            (&[(Kind, &["patch"], None)], Returns::Nothing)
+        }
         // What it needs besides depends on its value, see [`CREATING`].
-        row(Objects, &["patch"], &[kind(&["patch"])], Object),
-    ]
-};
-
-pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<&'static ManagerMethod> {
-    MANAGER_METHODS.iter().find(|known| known.of == of && known.names.contains(&name))
+        (Objects, "patch") => (&[(Kind, &["patch"], None)], Returns::Object),
+        _ => return None,
+    })
 }
 
 /// The environment variable that holds the namespace of the pod, by convention from the downward API:

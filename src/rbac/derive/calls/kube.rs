@@ -237,7 +237,9 @@ impl Reader<'_> {
     pub(super) fn elsewhere_method(&mut self, frame: &mut Frame, of: &Kube, call: &mut Call<'_>) -> Ty {
         self.arguments_of(frame, call);
         let (place, name) = (call.place, call.name.clone());
-        if table::is_request(of, &name) {
+        if let Some(KubeCall::Sends | KubeCall::Reads | KubeCall::Lists | KubeCall::Publishes(_)) =
+            table::kube_method(of, &name, call.len())
+        {
             self.doubt(place, Cause::Cluster(format!("{}::{name}", of.name())));
             return call.explicit.first().cloned().unwrap_or(Ty::Unknown);
         }
@@ -317,7 +319,7 @@ impl Reader<'_> {
                 self.doubt(place, Cause::Client(name.to_string()));
                 Some(call.explicit.first().cloned().unwrap_or(Ty::Unknown))
             }
-            KubeCall::Reads(verb) => Some(self.client_request(call, verb, |kind| kind)),
+            KubeCall::Reads => Some(self.client_request(call, "get", |kind| kind)),
             KubeCall::Lists => Some(self.client_request(call, "list", Ty::many)),
             KubeCall::Commits => {
                 if let Some(api @ Ty::Api(..)) = parts.first() {

@@ -25,12 +25,12 @@ impl Reader<'_> {
         let inputs = if of == ManagerType::Manager { vec![manager.clone()] } else { parts.to_vec() };
         self.arguments_with(frame, call, &inputs);
         let name = call.name.clone();
-        let Some(method) = table::manager_method(of, &name) else {
+        let Some((requests, returns)) = table::manager_method(of, &name) else {
             let function = format!("{of:?}::{name}");
             self.doubt(call.place, Cause::Crate { function, krate: "manager".to_owned() });
             return Ty::Unknown;
         };
-        let kind = match (of, method.returns) {
+        let kind = match (of, returns) {
             (ManagerType::Manager, ManagerReturns::Controller) => match call.get(1) {
                 Ty::Item(_, kinds) => kinds.first().cloned().unwrap_or(Ty::Unknown),
                 _ => Ty::Unknown,
@@ -44,8 +44,8 @@ impl Reader<'_> {
             (ManagerType::Manager, _) => call.explicit.first().cloned().unwrap_or(Ty::Unknown),
             _ => parts.first().cloned().unwrap_or(Ty::Unknown),
         };
-        self.manager_requests(of, method.requests, &kind, call);
-        match method.returns {
+        self.manager_requests(of, requests, &kind, call);
+        match returns {
             ManagerReturns::Receiver => manager,
             ManagerReturns::Objects => self.manager_type(item, ManagerType::Objects, vec![kind]),
             ManagerReturns::Controller => self.manager_type(item, ManagerType::Controller, vec![kind]),
@@ -65,19 +65,32 @@ impl Reader<'_> {
             ManagerType::Manager => (format!("Manager::{name}"), format!("Manager::{name}::<K>")),
             of => (format!("{of:?}::{name}"), format!("{of:?}<K>::{name}")),
         };
-        for ManagerRequest { of: requested, verbs, sub, role } in requests {
-            let (api, shown) = match requested {
-                Requested::Kind => (Ty::reaching(kind.clone(), RequestScope::Cluster), &of_kind),
-                Requested::K8s(path) => (Ty::reaching(Ty::k8s(path), RequestScope::Cluster), &shown),
-                Requested::Lease => (Ty::reaching(Ty::k8s(table::LEASE), RequestScope::Own), &shown),
+        for (requested, verbs, sub) in requests {
+            let (of_cluster, role): (&[&str], _) = match requested {
+                Requested::Kind => {
+                    let api = Ty::reaching(kind.clone(), RequestScope::Cluster);
+                    self.request(place, &api, verbs, *sub, &of_kind);
+                    if of == ManagerType::Objects && table::CREATING.contains(&name) {
+                        let created = self.creates(place, &call.get(2), format!("Objects::{name}"));
+                        self.request(place, &api, created.as_slice(), None, &of_kind);
+                    }
+                    continue;
+                }
+                Requested::Lease => {
+                    let leases = Ty::reaching(Ty::k8s(table::LEASE), RequestScope::Own);
+                    self.request_in("leader-election-role", place, &leases, verbs, &shown);
+                    continue;
+                }
+                Requested::Events => (&[table::EVENT], None),
+                Requested::Definitions => (&[table::DEFINITION], None),
+                Requested::Reviews => (&table::REVIEWS, Some("metrics-auth-role")),
             };
-            match role {
-                Some(role) => self.request_in(role, place, &api, verbs, shown),
-                None => self.request(place, &api, verbs, *sub, shown),
-            }
-            if of == ManagerType::Objects && table::CREATING.contains(&name) {
-                let created = self.creates(place, &call.get(2), format!("Objects::{name}"));
-                self.request(place, &api, created.as_slice(), None, shown);
+            for path in of_cluster {
+                let api = Ty::reaching(Ty::k8s(path), RequestScope::Cluster);
+                match role {
+                    Some(role) => self.request_in(role, place, &api, verbs, &shown),
+                    None => self.request(place, &api, verbs, *sub, &shown),
+                }
             }
         }
     }
