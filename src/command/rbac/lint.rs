@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::super::{Outcome, Report, Usage as Misuse, apply};
-use super::{Asked, Code};
+use super::{Code, CodeScope};
 use crate::cli::{LintArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::{self, Diagnostics, Origin, Problem, Severity};
 use crate::plan::{Draft, RelPath};
@@ -25,7 +25,7 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
         return Err(Misuse(problem.help("without `--fix` nothing is written")).into());
     }
     let mut code =
-        Code::read(&args.features, &args.packages, Asked { program: args.bin.as_deref(), manifests: &args.role })?;
+        Code::read(&args.features, &args.packages, CodeScope { program: args.bin.as_deref(), manifests: &args.role })?;
     if code.found.has_errors() || code.of_markers.has_errors() {
         let mut found = code.found;
         found.extend(code.of_markers);
@@ -175,10 +175,7 @@ impl Declared {
         let mut grants = manifests.of_markers(&markers, &home);
         grants.extend(manifests.grants(&home, &generated));
         let allows = allows(&grants);
-        let mut optional = if code.leader_for_life { leader_for_life(&manifests) } else { Vec::new() };
-        if manifests.has_flag(KEEPS) {
-            optional.extend(webhooks());
-        }
+        let optional = if code.leader_for_life { leader_for_life(&manifests) } else { Vec::new() };
         Ok(Self { grants, optional, waived: waived(&manifests), home, allows, found })
     }
 }
@@ -195,29 +192,12 @@ fn works_everywhere(code: &Code, grants: &[Grant], home: &Home) -> bool {
 
 const ELECTION: &str = "leader-election-role";
 const METRICS: &str = "metrics-auth-role";
-/// Set where the operator keeps the certificates of its webhooks.
-const KEEPS: &str = "--webhook-secret";
-const CERTIFICATES: [&str; 2] = ["webhook-cert-role", "webhook-ca-role"];
 
 /// What the manager does not need with the flags that config/ sets.
 fn waived(manifests: &Manifests) -> Vec<&'static str> {
     let elects = manifests.has_flag("--leader-elect") && !manifests.binds("leader-for-life-role");
     let asks = manifests.has_flag("--metrics-bind-address") && !manifests.has_flag("--metrics-secure=false");
-    let keeps = manifests.has_flag(KEEPS);
-    let [secret, published] = CERTIFICATES.map(|role| (role, keeps));
-    let roles = [(ELECTION, elects), (METRICS, asks), secret, published];
-    roles.into_iter().filter(|(_, needed)| !needed).map(|(role, _)| role).collect()
-}
-
-/// The role of the certificates is about both kinds of configurations, although there may be webhooks of one kind only.
-/// See `templates/webhook-self/config/rbac`.
-fn webhooks() -> impl Iterator<Item = Permission> {
-    let kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
-    let permission = |(resource, verb): (&str, &str)| Permission {
-        target: Target::resource("admissionregistration.k8s.io", resource),
-        verb: verb.to_owned(),
-    };
-    kinds.into_iter().flat_map(move |kind| ["get", "list", "patch", "watch"].map(move |verb| permission((kind, verb))))
+    [(ELECTION, elects), (METRICS, asks)].into_iter().filter(|(_, needed)| !needed).map(|(role, _)| role).collect()
 }
 
 /// What the manager requests with the flags that config/ sets: an election for life reads nodes only to take over.

@@ -28,7 +28,6 @@ pub(super) enum ManagerType {
     Controller,
     Objects,
     Index,
-    Webhooks,
 }
 
 impl ManagerType {
@@ -38,7 +37,6 @@ impl ManagerType {
             "Controller" => Self::Controller,
             "Objects" => Self::Objects,
             "Index" => Self::Index,
-            "Webhooks" => Self::Webhooks,
             _ => return None,
         })
     }
