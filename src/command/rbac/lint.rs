@@ -175,7 +175,10 @@ impl Declared {
         let mut grants = manifests.of_markers(&markers, &home);
         grants.extend(manifests.grants(&home, &generated));
         let allows = allows(&grants);
-        let optional = if code.leader_for_life { leader_for_life(&manifests) } else { Vec::new() };
+        let mut optional = if code.leader_for_life { leader_for_life(&manifests) } else { Vec::new() };
+        if manifests.has_flag(KEEPS) {
+            optional.extend(webhooks());
+        }
         Ok(Self { grants, optional, waived: waived(&manifests), home, allows, found })
     }
 }
@@ -192,12 +195,29 @@ fn works_everywhere(code: &Code, grants: &[Grant], home: &Home) -> bool {
 
 const ELECTION: &str = "leader-election-role";
 const METRICS: &str = "metrics-auth-role";
+/// Set where the operator keeps the certificates of its webhooks.
+const KEEPS: &str = "--webhook-secret";
+const CERTIFICATES: [&str; 2] = ["webhook-cert-role", "webhook-ca-role"];
 
 /// What the manager does not need with the flags that config/ sets.
 fn waived(manifests: &Manifests) -> Vec<&'static str> {
     let elects = manifests.has_flag("--leader-elect") && !manifests.binds("leader-for-life-role");
     let asks = manifests.has_flag("--metrics-bind-address") && !manifests.has_flag("--metrics-secure=false");
-    [(ELECTION, elects), (METRICS, asks)].into_iter().filter(|(_, needed)| !needed).map(|(role, _)| role).collect()
+    let keeps = manifests.has_flag(KEEPS);
+    let [secret, published] = CERTIFICATES.map(|role| (role, keeps));
+    let roles = [(ELECTION, elects), (METRICS, asks), secret, published];
+    roles.into_iter().filter(|(_, needed)| !needed).map(|(role, _)| role).collect()
+}
+
+/// The role of the certificates is about both kinds of configurations, although there may be webhooks of one kind only.
+/// See `templates/webhook-self/config/rbac`.
+fn webhooks() -> impl Iterator<Item = Permission> {
+    let kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
+    let permission = |(resource, verb): (&str, &str)| Permission {
+        target: Target::resource("admissionregistration.k8s.io", resource),
+        verb: verb.to_owned(),
+    };
+    kinds.into_iter().flat_map(move |kind| ["get", "list", "patch", "watch"].map(move |verb| permission((kind, verb))))
 }
 
 /// What the manager requests with the flags that config/ sets: an election for life reads nodes only to take over.

@@ -28,6 +28,7 @@ pub(super) enum ManagerType {
     Controller,
     Objects,
     Index,
+    Webhooks,
 }
 
 impl ManagerType {
@@ -37,6 +38,7 @@ impl ManagerType {
             "Controller" => Self::Controller,
             "Objects" => Self::Objects,
             "Index" => Self::Index,
+            "Webhooks" => Self::Webhooks,
             _ => return None,
         })
     }

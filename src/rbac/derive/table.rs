@@ -274,19 +274,31 @@ pub(super) const LEASE: &str = "api::coordination::v1::Lease";
 /// What a method of the manager of generated projects, the crate `manager`, requests: of what, verbs, subresource.
 pub(super) type ManagerRequest = (Requested, &'static [&'static str], Option<&'static str>);
 
-/// What a request of the manager is about.
+/// What a request of the manager is about; a role is one of generated projects that allows it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Requested {
     /// Objects of the kind of the receiver, or of the type argument.
     Kind,
-    /// Events, of all namespaces.
-    Events,
-    /// CRDs.
-    Definitions,
-    /// The Lease, in the operator's own namespace. A role of generated projects allows it.
-    Lease,
-    /// Who scrapes the metrics, and whether they may. A role of generated projects allows it.
-    Reviews,
+    /// Objects in the operator's own namespace, of a type of k8s-openapi.
+    Own { of: &'static str, role: &'static str },
+    /// Objects of all namespaces, of types of k8s-openapi.
+    All { of: &'static [&'static str], role: Option<&'static str> },
+}
+
+const EVENTS: Requested = Requested::All { of: &[EVENT], role: None };
+const DEFINITIONS: Requested = Requested::All { of: &[DEFINITION], role: None };
+const LEASES: Requested = Requested::Own { of: LEASE, role: "leader-election-role" };
+/// Who scrapes the metrics, and whether they may.
+const REVIEWS: Requested = Requested::All {
+    of: &["api::authentication::v1::TokenReview", "api::authorization::v1::SubjectAccessReview"],
+    role: Some("metrics-auth-role"),
+};
+/// The certificates of webhooks. Those who bring certificates need none of it.
+const CERTIFICATES: Requested = Requested::Own { of: "api::core::v1::Secret", role: "webhook-cert-role" };
+
+/// What has to know the authority of the certificates.
+const fn authority(of: &'static [&'static str]) -> ManagerRequest {
+    (Requested::All { of, role: Some("webhook-ca-role") }, &["get", "list", "patch", "watch"], None)
 }
 
 /// What a method of the manager returns.
@@ -296,6 +308,7 @@ pub(super) enum ManagerReturns {
     Objects,
     Controller,
     Index,
+    Webhooks,
     Client,
     Recorder,
     /// An `Api` of the kind.
@@ -307,38 +320,50 @@ pub(super) enum ManagerReturns {
     Nothing,
 }
 
-/// The types of k8s-openapi that an operator requests by itself, by their paths.
-pub(super) const DEFINITION: &str = "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
-pub(super) const REVIEWS: [&str; 2] =
-    ["api::authentication::v1::TokenReview", "api::authorization::v1::SubjectAccessReview"];
+/// A CRD, of k8s-openapi.
+const DEFINITION: &str = "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
 
 pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [ManagerRequest], ManagerReturns)> {
     use ManagerReturns as Returns;
-    use ManagerType::{Controller, Index, Manager, Objects};
-    use Requested::{Definitions, Events, Kind, Lease, Reviews};
+    use ManagerType::{Controller, Index, Manager, Objects, Webhooks};
+    use Requested::Kind;
     Some(match (of, name) {
         // A cache is fed by a list and a watch; what is no valid object of its kind is reported to its owner.
         (Manager, "objects" | "objects_with") => {
-            (&[(Kind, WATCH, None), (Events, &["create", "patch"], None)], Returns::Objects)
+            (&[(Kind, WATCH, None), (EVENTS, &["create", "patch"], None)], Returns::Objects)
         }
         (Manager, "controller") => (&[], Returns::Controller),
         (Manager, "client") => (&[], Returns::Client),
         (Manager, "recorder") => (&[], Returns::Recorder),
-        (Manager, "leader_election_id") => (&[(Lease, &["create", "get", "update"], None)], Returns::Receiver),
-        (Manager, "run" | "run_until") => (&[(Reviews, &["create"], None)], Returns::Nothing),
+        (Manager, "leader_election_id") => (&[(LEASES, &["create", "get", "update"], None)], Returns::Receiver),
+        (Manager, "run" | "run_until") => (&[(REVIEWS, &["create"], None)], Returns::Nothing),
         // All objects are written again, and the CRD forgets the other versions.
         (Manager, "migrate_storage") => {
             const REQUESTS: &[ManagerRequest] = &[
                 (Kind, &["get", "list", "update"], None),
-                (Definitions, &["get"], None),
-                (Definitions, &["patch"], Some("status")),
+                (DEFINITIONS, &["get"], None),
+                (DEFINITIONS, &["patch"], Some("status")),
             ];
             (REQUESTS, Returns::Nothing)
         }
-        // What the server of webhooks needs is in the roles of its certificates.
-        (Manager, "webhooks" | "health_check" | "metrics" | "ready_check" | "task") | (Controller, "run") => {
-            (&[], Returns::Nothing)
+        (Manager, "webhooks") => {
+            (&[(CERTIFICATES, &["create", "get", "list", "update", "watch"], None)], Returns::Webhooks)
         }
+        (Webhooks, "defaulting") => {
+            const REQUESTS: &[ManagerRequest] =
+                &[authority(&["api::admissionregistration::v1::MutatingWebhookConfiguration"])];
+            (REQUESTS, Returns::Receiver)
+        }
+        (Webhooks, "validating") => {
+            const REQUESTS: &[ManagerRequest] =
+                &[authority(&["api::admissionregistration::v1::ValidatingWebhookConfiguration"])];
+            (REQUESTS, Returns::Receiver)
+        }
+        (Webhooks, "conversion") => {
+            const REQUESTS: &[ManagerRequest] = &[authority(&[DEFINITION])];
+            (REQUESTS, Returns::Receiver)
+        }
+        (Manager, "health_check" | "metrics" | "ready_check" | "task") | (Controller, "run") => (&[], Returns::Nothing),
         (Manager, "in_namespaces" | "namespaced" | "with")
         | (
             Controller,
@@ -353,7 +378,8 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
             | "watches_when"
             | "when",
         )
-        | (Objects, "optional" | "status_at_most_every") => (&[], Returns::Receiver),
+        | (Objects, "optional" | "status_at_most_every")
+        | (Webhooks, "spoke") => (&[], Returns::Receiver),
         // Reads come from the cache.
         (Objects, "api") => (&[], Returns::Api),
         (Objects, "get") => (&[], Returns::Object),

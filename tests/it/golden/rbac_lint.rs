@@ -94,6 +94,51 @@ fn scaffolds_have_no_finding() {
     }
 }
 
+/// What the operator needs to keep the certificates of its webhooks is in roles of config/rbac: each grant that is taken away is
+/// missed, and whoever brings certificates needs none.
+#[test]
+fn the_certificates_of_webhooks_need_their_roles() {
+    const ROLES: &str = "config/rbac/webhook_cert_role.yaml";
+    const CLEAN: &str = "the declared permissions are those that the code uses\n";
+    let create = "create webhook --group cache --version v1 --kind Memcached";
+    for (mode, flags) in [("cert-manager", ""), ("files", ""), ("self", "--namespaced --multigroup")] {
+        let sandbox = Sandbox::project(&format!("{flags} --webhook-cert-mode {mode}"));
+        for version in ["v1", "v1alpha1"] {
+            sandbox.run(&format!("create api --group cache --version {version} --kind Memcached")).success();
+        }
+        sandbox.run(&format!("{create} --programmatic-validation")).success();
+        sandbox.run("rbac lint").success().stderr(CLEAN);
+        sandbox.run(&format!("{create} --defaulting --conversion --spoke v1alpha1")).success();
+        sandbox.run("rbac lint").success().stderr(CLEAN);
+        if mode != "self" {
+            assert!(!sandbox.path(ROLES).exists());
+            continue;
+        }
+        let [admission, definitions] =
+            ["admissionregistration.k8s.io", "customresourcedefinitions.apiextensions.k8s.io"];
+        let mut roles = sandbox.read(ROLES);
+        for (taken, instead) in [
+            ("  - create\n", "  - get\n"),
+            ("  - update\n", ""),
+            ("  - mutatingwebhookconfigurations\n", ""),
+            ("  - customresourcedefinitions\n", "  - things\n"),
+        ] {
+            assert_eq!(roles.matches(taken).count(), 1, "{taken}");
+            roles = roles.replace(taken, instead);
+        }
+        let run = sandbox.file(ROLES, &roles).run("rbac lint").code(1);
+        for (missed, role) in [
+            ("create,update secrets", "webhook-cert-role"),
+            (&format!("get,list,patch,watch mutatingwebhookconfigurations.{admission}"), "webhook-ca-role"),
+            (&format!("get,list,patch,watch {definitions}"), "webhook-ca-role"),
+        ] {
+            assert!(run.err().contains(&format!("`{missed}`, which nothing declares")), "{run}");
+            assert!(run.err().contains(&format!("bind the role `{role}` of config/rbac")), "{run}");
+        }
+        assert!(!run.err().contains("`get,list,patch,watch validatingwebhookconfigurations"), "{run}");
+    }
+}
+
 /// A finding shows a call of the program, and says how many others there are; markers of other programs are not judged.
 #[test]
 fn findings_are_about_the_program() {

@@ -50,6 +50,7 @@ impl Reader<'_> {
             ManagerReturns::Objects => self.manager_type(item, ManagerType::Objects, vec![kind]),
             ManagerReturns::Controller => self.manager_type(item, ManagerType::Controller, vec![kind]),
             ManagerReturns::Index => self.manager_type(item, ManagerType::Index, vec![kind]),
+            ManagerReturns::Webhooks => self.manager_type(item, ManagerType::Webhooks, Vec::new()),
             ManagerReturns::Client => Ty::kube(Kube::Client),
             ManagerReturns::Recorder => Ty::kube(Kube::Recorder),
             ManagerReturns::Api => Ty::reaching(kind, RequestScope::Cluster),
@@ -66,7 +67,7 @@ impl Reader<'_> {
             of => (format!("{of:?}::{name}"), format!("{of:?}<K>::{name}")),
         };
         for (requested, verbs, sub) in requests {
-            let (of_cluster, role): (&[&str], _) = match requested {
+            match requested {
                 Requested::Kind => {
                     let api = Ty::reaching(kind.clone(), RequestScope::Cluster);
                     self.request(place, &api, verbs, *sub, &of_kind);
@@ -74,22 +75,19 @@ impl Reader<'_> {
                         let created = self.creates(place, &call.get(2), format!("Objects::{name}"));
                         self.request(place, &api, created.as_slice(), None, &of_kind);
                     }
-                    continue;
                 }
-                Requested::Lease => {
-                    let leases = Ty::reaching(Ty::k8s(table::LEASE), RequestScope::Own);
-                    self.request_in("leader-election-role", place, &leases, verbs, &shown);
-                    continue;
+                Requested::Own { of, role } => {
+                    let api = Ty::reaching(Ty::k8s(of), RequestScope::Own);
+                    self.request_in(role, place, &api, verbs, &shown);
                 }
-                Requested::Events => (&[table::EVENT], None),
-                Requested::Definitions => (&[table::DEFINITION], None),
-                Requested::Reviews => (&table::REVIEWS, Some("metrics-auth-role")),
-            };
-            for path in of_cluster {
-                let api = Ty::reaching(Ty::k8s(path), RequestScope::Cluster);
-                match role {
-                    Some(role) => self.request_in(role, place, &api, verbs, &shown),
-                    None => self.request(place, &api, verbs, *sub, &shown),
+                Requested::All { of, role } => {
+                    for path in *of {
+                        let api = Ty::reaching(Ty::k8s(path), RequestScope::Cluster);
+                        match role {
+                            Some(role) => self.request_in(role, place, &api, verbs, &shown),
+                            None => self.request(place, &api, verbs, *sub, &shown),
+                        }
+                    }
                 }
             }
         }
