@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use darling::FromDeriveInput as _;
 use darling::util::Override;
-use proc_macro2::TokenTree;
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
@@ -12,12 +11,11 @@ use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta, Token};
 
 use crate::api::declared::DERIVE;
 use crate::api::items::{Derive, derives};
-use crate::api::kube_attr::{self, KubeAttrs, PrintColumn, PrintColumns, SchemaMode};
+use crate::api::kube_attr::{KubeAttrs, PrintColumns, SchemaMode};
 use crate::api::schemars_attr::SchemarsAttrs;
 use crate::api::types::{Refusal, Scope};
-use crate::api::{Api, Column, Scale, plural};
+use crate::api::{Api, Column, plural};
 use crate::diagnostic::{Code, Origin};
-use crate::k8s;
 use crate::schema::known;
 use crate::schema::release::Change;
 use crate::schema::{Constraints, Container, Field, Meta, Shape, TypeId, Unknown, Validated};
@@ -37,7 +35,6 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
         Ok(attrs) => attrs,
         Err(errors) => {
             describer.refuse_keys(scope, &input.ident, errors);
-            look_at_types(describer, scope, item, &input);
             return None;
         }
     };
@@ -114,10 +111,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
         columns,
         selectable: attrs.selectable,
         status: attrs.status.is_some(),
-        scale: attrs.scale.map(|scale| {
-            let kube_attr::Scale { label_selector_path, spec_replicas_path, status_replicas_path } = scale;
-            Scale { spec_replicas_path, status_replicas_path, label_selector_path }
-        }),
+        scale: attrs.scale.map(|scale| scale.0),
         schema: schema.map(|root| (Arc::new(std::mem::take(&mut describer.eval.types.graph)), root)),
         types: declared,
         origin: tree.origin(scope.module, input.ident.span()),
@@ -125,36 +119,17 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
     })
 }
 
-/// Looks at spec and status of a resource whose `#[kube(…)]` is wrong, unless it may have no schema.
-fn look_at_types(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef, input: &DeriveInput) {
-    let Some(resource) = k8s::custom_resource(describer.tree, item) else { return };
-    let kube = input.attrs.iter().filter(|attribute| attribute.path().is_ident("kube"));
-    let mut keys = kube.filter_map(|attribute| attribute.meta.require_list().ok()).flat_map(|list| list.tokens.clone());
-    if keys.any(|token| matches!(token, TokenTree::Ident(key) if key == "schema" || key == "no_spec")) {
-        return;
-    }
-    let status = resource.status.as_deref().and_then(|status| syn::parse_str::<syn::Path>(status).ok());
-    for (part, path) in [("spec", Some(input.ident.clone().into())), ("status", status)] {
-        let Some(path) = path else { continue };
-        describer.path = vec![resource.kind.clone(), part.to_owned()];
-        let ty = describer.eval.path_ty(scope, &path);
-        describer.use_type(ty, (scope.module, input.ident.span()));
-    }
-}
-
 /// The columns that a release of kube makes of what the attribute says.
 fn columns(describer: &mut Describer<'_>, scope: &Scope, input: &DeriveInput, attrs: Vec<PrintColumns>) -> Vec<Column> {
     let mut columns = Vec::new();
     for column in attrs {
         match column {
-            PrintColumns::One(PrintColumn { description, format, json_path, name, priority, type_ }) => {
-                columns.push(Column { name, type_, json_path, format, description, priority });
-            }
+            PrintColumns::One(column) => columns.push(column),
             PrintColumns::Several(several, why) if describer.eval.types.graph.releases.has(Change::OneColumn) => {
                 let message = format!("{why}; one `printcolumn` is one column, of which {} are here", several.len());
                 describer.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
             }
-            PrintColumns::Several(several, _) => columns.extend(several.into_iter().map(Column::from)),
+            PrintColumns::Several(several, _) => columns.extend(several),
         }
     }
     columns
