@@ -25,6 +25,7 @@ mod envtest;
 mod load;
 mod pki;
 mod process;
+mod program;
 mod rbac_server;
 mod storage;
 mod walkthroughs;

@@ -15,6 +15,7 @@ mod fuzz;
 mod generate;
 mod init;
 mod kinds;
+mod peer;
 mod plan;
 pub(crate) mod rbac;
 mod rbac_bytes;

@@ -14,8 +14,14 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+    /// A number from 0 to the one before `end`.
+    pub(crate) fn below<T: TryInto<u64> + TryFrom<u64>>(&mut self, end: T) -> T {
+        let end = end.try_into().ok().unwrap();
+        T::try_from(self.next() % end).ok().unwrap()
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
     }
 
     pub(crate) fn percent(&mut self, percent: u64) -> bool {

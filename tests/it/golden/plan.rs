@@ -9,6 +9,8 @@ use memcached_sdk::edit::EditError;
 use memcached_sdk::plan::apply::{ApplyError, Change, Mode, apply, differs};
 use memcached_sdk::plan::{Draft, IfExists, Plan, RelPath};
 
+use crate::random::Random;
+
 fn path(text: &str) -> RelPath {
     RelPath::new(text).unwrap()
 }
@@ -428,20 +430,6 @@ fn the_diff_is_one_that_git_applies() {
     }
 }
 
-/// A small generator of pseudo-random numbers, the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
-    }
-}
-
 const PATHS: [&str; 8] = ["PROJECT", "a", "b/c", "b/d", "b/e/f", "g/h/i", "j", "b"];
 const TEXTS: [&str; 5] = ["", "x\n", "x\r\ny\r\n", "- a\n", "no newline"];
 
@@ -496,7 +484,7 @@ fn random_commands_on_random_trees_are_all_or_nothing_and_can_be_run_again() {
         assert!(after.keys().all(|name| !name.contains("staging")), "seed {seed}");
 
         let part = setup();
-        let mut left = Random(seed).below(25);
+        let mut left = Random(seed).below(25_usize);
         let result = apply(&random_command(part.path(), seed).unwrap(), part.path(), Mode::Write, &mut |_| {
             left = left.checked_sub(1).ok_or_else(|| io::Error::other("interrupted"))?;
             Ok(())

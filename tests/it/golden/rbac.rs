@@ -1,9 +1,8 @@
 //! Markers → role.yaml: fixtures with their files, and controller-gen's own library as the judge.
 
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use memcached_sdk::k8s;
 use memcached_sdk::rbac::role::{self, Roles};
@@ -12,6 +11,12 @@ use memcached_sdk::source::SourceTree;
 use memcached_sdk::source::marker::Value as Argument;
 use memcached_sdk::yaml;
 use serde_json::{Value, json};
+
+use super::peer;
+use crate::random::Random;
+
+/// controller-gen.
+pub(super) const MODULE: &str = "rbac-differential";
 
 /// Each `tests/fixtures/rbac/<case>.rs` gives `<case>.yaml`, and findings in `<case>.stderr` if there are some.
 #[test]
@@ -34,7 +39,7 @@ fn fixtures() {
 
 #[test]
 fn controller_gen_makes_the_same_roles_of_the_fixtures() {
-    let Some(peer) = peer("controller_gen_makes_the_same_roles_of_the_fixtures") else { return };
+    let Some(peer) = peer::program(MODULE, "controller_gen_makes_the_same_roles_of_the_fixtures") else { return };
     for path in cases() {
         let text = std::fs::read_to_string(&path).unwrap();
         // What it gets wrong or does not do: see the comment in the fixture.
@@ -50,7 +55,7 @@ fn controller_gen_makes_the_same_roles_of_the_fixtures() {
 /// the same things), only ours is checked: it must allow what the markers say.
 #[test]
 fn controller_gen_makes_the_same_roles_of_random_markers() {
-    let Some(peer) = peer("controller_gen_makes_the_same_roles_of_random_markers") else { return };
+    let Some(peer) = peer::program(MODULE, "controller_gen_makes_the_same_roles_of_random_markers") else { return };
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let sets: Vec<Vec<String>> = (0..240).map(|number| random.markers(number)).collect();
     let comments: Vec<String> = sets.concat();
@@ -77,11 +82,11 @@ fn controller_gen_makes_the_same_roles_of_random_markers() {
 
 #[test]
 fn controller_gen_reads_the_same_arguments() {
-    let Some(peer) = peer("controller_gen_reads_the_same_arguments") else { return };
+    let Some(peer) = peer::program(MODULE, "controller_gen_reads_the_same_arguments") else { return };
     let mut random = Random(42);
     let texts: Vec<String> = (0..20_000).map(|_| random.marker_text()).collect();
     let input: String = texts.iter().map(|text| json!(text).to_string() + "\n").collect();
-    let theirs = run(Command::new(peer).arg("parse"), &input);
+    let theirs = peer::run(Command::new(peer).arg("parse"), &input);
     let (mut read, mut refused) = (0, 0);
     let ours = texts.chunks(200).flat_map(read_markers);
     for ((text, our), their) in texts.iter().zip(ours).zip(theirs.lines()) {
@@ -290,49 +295,11 @@ fn roles_of_peer(peer: &Path, comments: &[&str]) -> Value {
     std::fs::write(dir.path().join("go.mod"), "module op\n\ngo 1.26\n").unwrap();
     let text = format!("package op\n\n{}\n\nfunc F() {{}}\n", comments.join("\n"));
     std::fs::write(dir.path().join("op.go"), text).unwrap();
-    let roles = run(Command::new(peer).arg("roles").arg(dir.path()), "");
+    let roles = peer::run(Command::new(peer).arg("roles").arg(dir.path()), "");
     serde_json::from_str(&roles).unwrap()
 }
 
-pub(crate) fn run(command: &mut Command, input: &str) -> String {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_string();
-    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    assert!(output.status.success());
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// The compiled Go program, or `None` without a Go toolchain, which is a failure where nothing may be skipped.
-pub(crate) fn peer(test: &str) -> Option<PathBuf> {
-    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rbac-differential");
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rbac-differential-{test}"));
-    match Command::new("go").arg("build").arg("-o").arg(&program).arg(".").current_dir(module).status() {
-        Ok(status) => {
-            assert!(status.success(), "`go build` in tests/rbac-differential failed");
-            Some(program)
-        }
-        Err(error) => {
-            assert!(std::env::var_os("REQUIRE_CLUSTER").is_none(), "`go` is needed here: {error}");
-            eprintln!("SKIPPED {test}: no `go` ({error})");
-            None
-        }
-    }
-}
-
-/// A seeded xorshift generator: the same values in every run.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit
-    }
-
     fn some(&mut self, choices: &[&str], limit: usize) -> String {
         let count = 1 + self.below(limit);
         (0..count).map(|_| choices[self.below(choices.len())]).collect::<Vec<_>>().join(";")

@@ -9,6 +9,8 @@ use memcached_sdk::k8s;
 use memcached_sdk::source::{ModuleId, Resolution, SourceTree};
 use syn::Item;
 
+use crate::random::Random;
+
 /// Modules, structs and every form of `use` at random; imports that rustc refuses are taken out first.
 #[test]
 fn rustc_finds_the_same_names() {
@@ -186,17 +188,7 @@ fn refused(dir: &Path, text: &str) -> BTreeMap<String, String> {
     refused
 }
 
-/// A seeded xorshift generator: the same values in every run.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit
-    }
-
     /// A path that may be one of a module.
     fn path(&mut self) -> String {
         let mut path = ["crate", "crate", "self", "super", "super::super"][self.below(5)].to_string();

@@ -8,7 +8,8 @@ use memcached_sdk::webhook::{self, Webhooks};
 use memcached_sdk::yaml;
 use serde_json::Value;
 
-use super::rbac::{load, peer, run};
+use super::peer;
+use super::rbac::{MODULE, load};
 use crate::random::Random;
 use crate::sandbox::Sandbox;
 
@@ -32,7 +33,7 @@ fn fixtures() {
 /// Byte for byte, with the random ones: arguments in any order, each from values that are right, wrong, or missing.
 #[test]
 fn controller_gen_writes_the_same_file() {
-    let Some(peer) = peer("controller_gen_writes_the_same_file") else { return };
+    let Some(peer) = peer::program(MODULE, "controller_gen_writes_the_same_file") else { return };
     let mut all: BTreeMap<String, Vec<String>> = cases()
         .into_iter()
         .map(|(path, packages)| (path.file_stem().unwrap().to_str().unwrap().to_owned(), packages))
@@ -124,7 +125,7 @@ fn files_of_peer(peer: &Path, cases: &BTreeMap<String, Vec<String>>) -> Value {
             std::fs::write(folder.join("op.go"), text).unwrap();
         }
     }
-    serde_json::from_str(&run(Command::new(peer).arg("webhooks").arg(dir.path()), "")).unwrap()
+    serde_json::from_str(&peer::run(Command::new(peer).arg("webhooks").arg(dir.path()), "")).unwrap()
 }
 
 fn below(random: &mut Random, limit: usize) -> usize {

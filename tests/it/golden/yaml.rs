@@ -4,12 +4,14 @@
 //! with U+2028 or U+2029 (escaped here, raw there) and a number beyond a double (quoted here, plain there). What the
 //! peer cannot print at all, or reads back as another value (U+0085, U+007F, the key `<<`, …), has only the second judge.
 
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
 use memcached_sdk::yaml::{document, file};
 use serde_json::{Map, Value, json};
+
+use super::peer;
+use crate::random::Random;
 
 #[test]
 fn documents_look_like_the_peer() {
@@ -185,7 +187,7 @@ fn every_value_reads_back() {
 /// Byte for byte what controller-gen's own library prints, for every value that it can print.
 #[test]
 fn the_peer_prints_the_same_bytes() {
-    let Some(peer) = peer() else { return };
+    let Some(peer) = peer::program("yaml-differential", "the_peer_prints_the_same_bytes") else { return };
     let mut random = Random(2);
     let mut values: Vec<Value> = (0..5_000).map(|_| json!({ "a": random.text(&any_char) })).collect();
     values.extend((0..5_000).map(|_| json!([random.number_like()])));
@@ -218,32 +220,9 @@ fn check(table: &[(Value, &str)]) {
     }
 }
 
-/// The compiled Go program, or `None` without a Go toolchain, which is a failure where nothing may be skipped.
-fn peer() -> Option<PathBuf> {
-    let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/yaml-differential");
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("yaml-differential");
-    match Command::new("go").arg("build").arg("-o").arg(&program).arg(".").current_dir(module).status() {
-        Ok(status) => {
-            assert!(status.success(), "`go build` in tests/yaml-differential failed");
-            Some(program)
-        }
-        Err(error) => {
-            assert!(std::env::var_os("REQUIRE_CLUSTER").is_none(), "`go` is needed here: {error}");
-            eprintln!("SKIPPED the_peer_prints_the_same_bytes: no `go` ({error})");
-            None
-        }
-    }
-}
-
 fn ask(peer: &Path, values: &[Value]) -> Vec<Option<String>> {
-    let mut child = Command::new(peer).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
     let input = values.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
-    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    assert!(output.status.success());
-    String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    peer::run(&mut Command::new(peer), &input).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn known_to_differ(value: &Value) -> bool {
@@ -271,21 +250,7 @@ fn numbers_as_floats(value: &Value) -> Value {
     }
 }
 
-/// A seeded xorshift generator: the same values in every run.
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33).unwrap() % limit
-    }
-
-    fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
-
     /// Keys of larger maps are free of digits: the peer's order has cycles there, and its output is then random.
     fn value(&mut self, depth: usize, key_char: &dyn Fn(&mut Random) -> char) -> Value {
         match self.below(if depth == 0 { 4 } else { 8 }) {
@@ -302,8 +267,8 @@ impl Random {
     }
 
     fn number(&mut self) -> Value {
-        let digits = i64::try_from(self.below(1 << 30)).unwrap();
-        let exponent = i32::try_from(self.below(60)).unwrap() - 30;
+        let digits = self.below(1_i64 << 30);
+        let exponent = self.below(60) - 30;
         let scaled = f64::from(i32::try_from(digits).unwrap()) * 10f64.powi(exponent);
         self.pick(&[json!(digits), json!(-digits), json!(scaled), json!(-scaled), json!(digits * digits)].each_ref())
             .clone()
