@@ -48,7 +48,7 @@ pub(super) fn has(module: &[String], name: &str, namespace: Namespace) -> Option
     if namespace == Namespace::Macros {
         return Some(false);
     }
-    let module = format!("k8s_openapi::{}", module.iter().map(|part| format!("{part}::")).collect::<String>());
+    let module = module.iter().fold("k8s_openapi::".to_owned(), |path, part| path + part + "::");
     let mut names = k8s::types().filter_map(|known| known.path.strip_prefix(&*module)?.split("::").next());
     if names.any(|known| known == name) {
         return Some(namespace == Namespace::Types || TUPLES.contains(&name));

@@ -1,11 +1,12 @@
 //! A struct or enum of the user → [`Container`]: serde's names, the attributes of schemars, defaults evaluated.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenTree};
+use quote::ToTokens;
 use serde_derive_internals::ast::{Data, Style};
 use serde_derive_internals::attr::{Default as SerdeDefault, TagType};
 use serde_derive_internals::{Ctxt, Derive as SerdeDerive, ast};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, DeriveInput, WherePredicate};
+use syn::{Attribute, DeriveInput, Fields, WherePredicate};
 
 use crate::diagnostic::{Code, Origin};
 use crate::schema::{Constraints, Container, Meta, Shape, Tag, TypeId, Unknown, Variant, VariantData};
@@ -42,16 +43,19 @@ impl Describer<'_> {
             Ok(input) => input,
             Err(error) => {
                 self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);
+                self.parts(user);
                 return None;
             }
         };
         let Some(cont) = self.serde_type(scope.module, &input, SerdeDerive::Deserialize) else {
+            self.parts(user);
             return None;
         };
         let (attrs, understood) = self.schemars_attrs(scope, &input.attrs, Place::Container);
-        if !understood {
+        if !understood && replaces(&input.attrs) {
             return None;
         }
+        clean &= understood;
         if let Some(path) = &attrs.ref_variants {
             let message = "`_unstable_ref_variants` makes references, which no CRD may have";
             self.refuse(Refusal::new(Code::SchemarsAttribute, scope, path.span(), message));
@@ -94,6 +98,30 @@ impl Describer<'_> {
         let bounds: Vec<WherePredicate> = bounds.collect();
         let shape = self.shape_of(scope, &bounds, &cont, &attrs, &meta)?;
         clean.then_some(Container { name, id, inline, shape, meta, validated })
+    }
+
+    /// Looks at the types of the fields of a type whose attributes are wrong.
+    fn parts(&mut self, user: &UserType) {
+        let (scope, Some(input)) = (&user.scope, self.eval.types.derive_input(user.item)) else { return };
+        let variants: Vec<(&[Attribute], &Fields)> = match &input.data {
+            syn::Data::Struct(data) => vec![(&[], &data.fields)],
+            syn::Data::Enum(data) => {
+                data.variants.iter().map(|variant| (variant.attrs.as_slice(), &variant.fields)).collect()
+            }
+            syn::Data::Union(_) => Vec::new(),
+        };
+        if replaces(&input.attrs) {
+            return;
+        }
+        let fields =
+            variants.into_iter().filter(|(attributes, _)| !replaces(attributes)).flat_map(|(_, fields)| fields);
+        for field in fields.filter(|field| !replaces(&field.attrs)) {
+            let name = field.ident.as_ref().map(ToString::to_string);
+            self.path.extend(name.clone());
+            let ty = self.eval.ty(scope, &field.ty);
+            self.use_type(ty, (scope.module, field.ty.span()));
+            self.path.truncate(self.path.len() - usize::from(name.is_some()));
+        }
     }
 
     /// The type as one of serde's derives sees it; what is wrong with it is reported.
@@ -215,7 +243,7 @@ impl Describer<'_> {
     fn variant_of(&mut self, scope: &Scope, bounds: &[WherePredicate], variant: &ast::Variant<'_>) -> Option<Variant> {
         let (attrs, clean) = self.schemars_attrs(scope, &variant.original.attrs, Place::Variant);
         let meta = self.meta(scope, &attrs);
-        if !clean {
+        if !clean && replaces(&variant.original.attrs) {
             return None;
         }
         let skipped = variant.attrs.skip_deserializing();
@@ -244,7 +272,7 @@ impl Describer<'_> {
         let origin = self.origin(scope, variant.original.ident.span());
         let variant =
             Variant { name, data: data?, with, untagged: variant.attrs.untagged(), skipped, meta: meta?, origin };
-        Some(variant)
+        clean.then_some(variant)
     }
 
     /// Where something is written, unless that is in no file of the tree.
@@ -268,4 +296,22 @@ impl Describer<'_> {
 pub(super) fn place(field: &syn::Field) -> Span {
     let ty = field.ty.span();
     field.ident.as_ref().map_or(ty, |name| name.span().join(ty).unwrap_or(ty))
+}
+
+/// The attributes may say that not the type itself is described: it is not looked at where they are not understood.
+pub(super) fn replaces(attributes: &[Attribute]) -> bool {
+    const KEYS: [&str; 9] =
+        ["from", "into", "remote", "schema_with", "skip", "skip_deserializing", "transparent", "try_from", "with"];
+    let read =
+        attributes.iter().filter(|attribute| ["serde", "schemars"].iter().any(|name| attribute.path().is_ident(name)));
+    read.flat_map(ToTokens::to_token_stream)
+        .flat_map(|token| match token {
+            TokenTree::Group(group) => group.stream(),
+            token => token.into(),
+        })
+        .flat_map(|token| match token {
+            TokenTree::Group(group) => group.stream(),
+            token => token.into(),
+        })
+        .any(|token| matches!(token, TokenTree::Ident(name) if KEYS.iter().any(|key| name == key)))
 }

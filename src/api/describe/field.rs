@@ -9,7 +9,7 @@ use syn::spanned::Spanned as _;
 use crate::diagnostic::Code;
 use crate::schema::{Field, TypeId};
 
-use super::container::place;
+use super::container::{place, replaces};
 use super::{Describer, Reported};
 use crate::api::schemars_attr::Place;
 use crate::api::types::{Refusal, Scope};
@@ -107,7 +107,7 @@ impl Describer<'_> {
     ) -> Option<Field> {
         let attributes = &field.original.attrs;
         let (attrs, clean) = self.schemars_attrs(scope, attributes, Place::Field);
-        if !clean {
+        if !clean && replaces(attributes) {
             return None;
         }
         let meta = self.meta(scope, &attrs);
@@ -129,7 +129,7 @@ impl Describer<'_> {
         } else {
             self.default(scope, bounds, field, declared, container)
         };
-        Some(Field {
+        let field = Field {
             name,
             ty: ty?,
             has_default,
@@ -140,7 +140,8 @@ impl Describer<'_> {
             meta: meta?,
             constraints: constraints.ok()?,
             origin: self.origin(scope, place(field.original)),
-        })
+        };
+        clean.then_some(field)
     }
 
     /// The `default` of a field, when it has one to write.

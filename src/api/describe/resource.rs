@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use darling::FromDeriveInput as _;
 use darling::util::Override;
+use proc_macro2::TokenTree;
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
@@ -16,6 +17,7 @@ use crate::api::schemars_attr::SchemarsAttrs;
 use crate::api::types::{Refusal, Scope};
 use crate::api::{Api, Column, plural};
 use crate::diagnostic::{Code, Origin};
+use crate::k8s;
 use crate::schema::known;
 use crate::schema::release::Change;
 use crate::schema::{Constraints, Container, Field, Meta, Shape, TypeId, Unknown, Validated};
@@ -35,6 +37,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
         Ok(attrs) => attrs,
         Err(errors) => {
             describer.refuse_keys(scope, &input.ident, errors);
+            look_at_types(describer, scope, item, &input);
             return None;
         }
     };
@@ -117,6 +120,23 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
         origin: tree.origin(scope.module, input.ident.span()),
         releases,
     })
+}
+
+/// Looks at spec and status of a resource whose `#[kube(…)]` is wrong, unless it may have no schema.
+fn look_at_types(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef, input: &DeriveInput) {
+    let Some(resource) = k8s::custom_resource(describer.tree, item) else { return };
+    let kube = input.attrs.iter().filter(|attribute| attribute.path().is_ident("kube"));
+    let mut keys = kube.filter_map(|attribute| attribute.meta.require_list().ok()).flat_map(|list| list.tokens.clone());
+    if keys.any(|token| matches!(token, TokenTree::Ident(key) if key == "schema" || key == "no_spec")) {
+        return;
+    }
+    let status = resource.status.as_deref().and_then(|status| syn::parse_str::<syn::Path>(status).ok());
+    for (part, path) in [("spec", Some(input.ident.clone().into())), ("status", status)] {
+        let Some(path) = path else { continue };
+        describer.path = vec![resource.kind.clone(), part.to_owned()];
+        let ty = describer.eval.path_ty(scope, &path);
+        describer.use_type(ty, (scope.module, input.ident.span()));
+    }
 }
 
 /// The columns that a release of kube makes of what the attribute says.

@@ -16,6 +16,7 @@ pub(super) fn check(pattern: &str) -> Result<(), String> {
         ErrorKind::RepetitionMissing => at != "{",
         // Several digits are a number.
         ErrorKind::UnsupportedBackreference => at != r"\0" && !behind.starts_with(|next: char| next.is_ascii_digit()),
+        ErrorKind::EscapeUnrecognized => ![r"\Q", r"\E", r"\C"].contains(&at),
         // To Go, a `[` inside of a class is text.
         ErrorKind::ClassUnclosed => pattern.matches('[').count() == 1,
         kind => matches!(
@@ -75,6 +76,7 @@ mod tests {
             ("(a", "("),
             ("a)", ")"),
             ("[a", "["),
+            (r"\Z", r"\Z"),
             ("[z-a]", "z-a"),
             ("a\\", "\\"),
         ] {
