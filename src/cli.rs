@@ -424,7 +424,11 @@ impl ValueEnum for CertMode {
 
 /// `generate`
 #[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct GenerateArgs {
+    /// What is not made of the source.
+    #[command(subcommand)]
+    pub target: Option<GenerateTarget>,
     /// What to write
     #[arg(value_enum, default_value_t)]
     pub what: GenerateWhat,
@@ -455,6 +459,31 @@ pub struct GenerateArgs {
     /// Where the manifests go.
     #[command(flatten)]
     pub layout: LayoutArgs,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// What is made of rendered manifests.
+#[derive(Debug, Clone, Subcommand)]
+pub enum GenerateTarget {
+    /// Write a Helm chart of the rendered manifests
+    ///
+    /// Makes a chart of the objects that `make build-installer` has rendered, or of any other YAML stream with a Deployment.
+    /// With its default values the chart renders the same objects. Templates are replaced each time; what you have changed in
+    /// values.yaml stays, and so do Chart.yaml, the helpers, the notes, and all files of your own.
+    Helm(GenerateHelmArgs),
+}
+
+/// `generate helm`
+#[derive(Debug, Clone, Args)]
+pub struct GenerateHelmArgs {
+    /// The manifests; `-` is stdin
+    #[arg(long, value_name = "FILE", default_value = "dist/install.yaml")]
+    pub manifests: PathBuf,
+    /// The folder of the chart, which is the folder `chart` in it
+    #[arg(long, value_name = "DIR", default_value = "dist")]
+    pub output_dir: PathBuf,
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,

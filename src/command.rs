@@ -9,8 +9,8 @@ use anyhow::Result;
 use clap::Parser as _;
 
 use crate::cli::{
-    Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, MigrateCommand, OutputFormat, RbacCommand,
-    WriteArgs,
+    Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, GenerateArgs, GenerateTarget, MigrateCommand,
+    OutputFormat, RbacCommand, WriteArgs,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, sarif};
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
@@ -26,6 +26,7 @@ mod create_webhook;
 mod edit;
 mod external;
 mod generate;
+mod helm;
 mod init;
 mod manifests;
 mod migrate;
@@ -59,6 +60,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Create(CreateCommand::Api(args)) => args.write.clone(),
         Command::Create(CreateCommand::Webhook(args)) => args.write.clone(),
         Command::Edit(args) => args.write.clone(),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => args.write.clone(),
         Command::Generate(args) => args.write.clone(),
         Command::Update(args) => args.write.clone(),
         Command::Rbac(RbacCommand::Lint(args)) => args.write.clone(),
@@ -87,6 +89,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Create(CreateCommand::Api(args)) => create_api::run(&args, &mut term),
         Command::Create(CreateCommand::Webhook(args)) => create_webhook::run(&args, &mut term),
         Command::Edit(args) => edit::run(&args, &mut term),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => helm::run(&args, &mut term),
         Command::Generate(args) => generate::run(&args, &mut term),
         Command::Rbac(RbacCommand::Derive(args)) => rbac::derive(&args, &mut term),
         Command::Rbac(RbacCommand::Lint(args)) => rbac::lint(&args, &mut term),

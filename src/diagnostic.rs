@@ -61,7 +61,7 @@ impl Diagnostic {
     }
 
     /// The machine-readable form.
-    pub fn to_json(&self) -> JsonDiagnostic {
+    pub(crate) fn to_json(&self) -> JsonDiagnostic {
         let place = self.origin.as_ref().filter(|origin| !origin.text.is_empty()).map(Origin::line_column);
         JsonDiagnostic {
             code: self.code.as_str(),
@@ -102,7 +102,7 @@ impl Origin {
     }
 
     /// Line and column where the range ends, behind its last character; both from 1, columns in characters.
-    pub fn end_line_column(&self) -> (usize, usize) {
+    pub(crate) fn end_line_column(&self) -> (usize, usize) {
         let end = self.clamped().end;
         Self { range: end..end, ..self.clone() }.line_column()
     }
@@ -302,7 +302,7 @@ impl Diagnostics {
     }
 
     /// Those that are more than a note.
-    pub fn without_notes(&self) -> Self {
+    pub(crate) fn without_notes(&self) -> Self {
         self.iter().filter(|diagnostic| diagnostic.code.severity() != Severity::Note).cloned().collect()
     }
 
@@ -312,7 +312,7 @@ impl Diagnostics {
     }
 
     /// Those that people see without asking for more, and of the warnings that come in numbers how many are left out.
-    pub fn brief(&self) -> (Self, BTreeMap<Code, usize>) {
+    pub(crate) fn brief(&self) -> (Self, BTreeMap<Code, usize>) {
         const SHOWN: usize = 3;
         let (mut brief, mut counts) = (Self::default(), BTreeMap::new());
         for diagnostic in self.without_notes().0 {
@@ -350,7 +350,7 @@ impl Diagnostics {
     }
 
     /// The machine-readable form.
-    pub fn to_json(&self) -> Vec<JsonDiagnostic> {
+    pub(crate) fn to_json(&self) -> Vec<JsonDiagnostic> {
         self.iter().map(Diagnostic::to_json).collect()
     }
 }

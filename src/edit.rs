@@ -14,7 +14,7 @@ pub type EditError = Problem;
 
 /// Runs `change` on the text with `\n` line endings and without a byte order mark, and gives back what the file had:
 /// a file that ends every line with `\r\n` keeps doing so. A file with mixed line endings is passed as it is.
-pub fn keeping_line_endings(
+pub(crate) fn keeping_line_endings(
     text: &str,
     change: impl FnOnce(&str) -> Result<String, EditError>,
 ) -> Result<String, EditError> {

@@ -22,10 +22,11 @@ use std::process::ExitStatus;
 use serde_json::Value;
 
 use self::cargo::Cargo;
-pub use self::crd_calls::crd_calls;
+use self::compare::Comparison;
+pub(crate) use self::crd_calls::crd_calls;
 use self::dump::Answer as Printed;
 use self::kinds::{Kind, Metadata};
-pub use self::reason::{is_for_the_compiler, listed};
+pub(crate) use self::reason::{is_for_the_compiler, listed};
 use crate::api;
 use crate::crd::{self, Crd, Definition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -95,7 +96,12 @@ pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, s
         });
         match compiled {
             Ok(compiled) => {
-                let verified = compare::releases(tree, new, (&read, &refused), &compiled, found, say);
+                let comparison = Comparison { tree, read: &read, refused: &refused, compiled: &compiled };
+                let verified = if new.is_empty() || reason::is_of_another_release(&refused) {
+                    Vec::new()
+                } else {
+                    comparison.run(new, Code::ReleaseDiffers, found, say)
+                };
                 return Answer { verified, ..merge(compiled, found) };
             }
             Err(why) => refused.extend(why),
@@ -149,17 +155,17 @@ impl Question {
         if self.kinds.is_empty() && self.crdgen.is_none() {
             return Ok(Compiled::default());
         }
-        let said = self.run(tree, request).map_err(|diagnostic| Diagnostics::from_iter([diagnostic]))?;
+        let output = self.run(tree, request).map_err(|diagnostic| Diagnostics::from_iter([diagnostic]))?;
         for kind in &mut self.kinds {
             kind.read(tree);
         }
-        let (mut definitions, found) = match said {
-            Said::ByCrdgen(crds) => {
+        let (mut definitions, found) = match output {
+            Output::ByCrdgen(crds) => {
                 let (mut definitions, found) = own::read(crds, &self.crdgen.unwrap_or_default(), &self.kinds);
                 definitions.retain(|definition| !tree.is_restricted() || definition.declared.is_some());
                 (definitions, found)
             }
-            Said::ByTypes(outputs) => read(tree.manifest(), &self.kinds, &outputs),
+            Output::ByTypes(outputs) => read(tree.manifest(), &self.kinds, &outputs),
         };
         let kinds = definitions.iter().map(Definition::name).collect();
         definitions.retain(|definition| tree.choice().takes(&definition.name()));
@@ -167,16 +173,16 @@ impl Question {
     }
 
     /// Has cargo build and run what answers.
-    fn run(&self, tree: &SourceTree, request: &Request) -> Result<Said, Diagnostic> {
+    fn run(&self, tree: &SourceTree, request: &Request) -> Result<Output, Diagnostic> {
         let (manifest, features, kinds) = (tree.manifest(), &request.features, &self.kinds);
         let cargo = Cargo::new(manifest, request.quiet)?;
         if let Some(crdgen) = &self.crdgen {
-            return own::ask(&cargo, crdgen, features).map(Said::ByCrdgen);
+            return own::ask(&cargo, crdgen, features).map(Output::ByCrdgen);
         }
         if helper::will_do(manifest, features, kinds) {
-            return Ok(Said::ByTypes(vec![helper::ask(&cargo, manifest, features, kinds)?]));
+            return Ok(Output::ByTypes(vec![helper::ask(&cargo, manifest, features, kinds)?]));
         }
-        shadow::ask(&cargo, tree, features, kinds).map(Said::ByTypes)
+        shadow::ask(&cargo, tree, features, kinds).map(Output::ByTypes)
     }
 }
 
@@ -196,7 +202,7 @@ impl Compiled {
 }
 
 /// Who answered, and what.
-enum Said {
+enum Output {
     /// The project's own crdgen, in CRDs.
     ByCrdgen(Vec<Value>),
     /// The types, one or more programs having asked them: what these printed.

@@ -13,6 +13,7 @@ pub mod project;
 pub mod scaffold;
 
 pub mod api;
+pub mod chart;
 pub mod crd;
 pub mod engine;
 pub mod k8s;

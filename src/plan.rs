@@ -19,7 +19,7 @@ pub mod report;
 
 /// The file that records what was scaffolded. It is always written last, so that an interrupted command is not
 /// recorded and can simply be run again.
-pub const RECORD: &str = "PROJECT";
+pub(crate) const RECORD: &str = "PROJECT";
 
 /// One file of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,12 +88,12 @@ impl Draft {
     }
 
     /// A draft of files that nobody writes, below which there is nothing.
-    pub fn imagined() -> Self {
+    pub(crate) fn imagined() -> Self {
         Self { root: PathBuf::new(), ops: BTreeMap::new(), imagined: true }
     }
 
     /// Whether nobody writes it.
-    pub fn is_imagined(&self) -> bool {
+    pub(crate) fn is_imagined(&self) -> bool {
         self.imagined
     }
 

@@ -27,9 +27,9 @@ use name::{ControllerName, Domain, Namespace, ProjectName};
 use parts::Parts;
 
 /// The layout of the projects that we write.
-pub const LAYOUT: &str = "rust.memcached-sdk.dev/v1";
+pub(crate) const LAYOUT: &str = "rust.memcached-sdk.dev/v1";
 /// The key below `plugins` that keeps the options of `create api --image`.
-pub const DEPLOY_IMAGE: &str = "deploy-image.rust.memcached-sdk.dev/v1";
+pub(crate) const DEPLOY_IMAGE: &str = "deploy-image.rust.memcached-sdk.dev/v1";
 
 const HEADER: &str = "\
 # What this project was made from, written by memcached-sdk. Its commands read this file and keep it up to date;
@@ -88,7 +88,7 @@ impl Project {
     }
 
     /// The folder of the project that `start` is in: the nearest one upwards that has a PROJECT file.
-    pub fn find_root(start: &Path) -> Result<PathBuf, Problem> {
+    pub(crate) fn find_root(start: &Path) -> Result<PathBuf, Problem> {
         let start = std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf());
         start.ancestors().find(|folder| folder.join(RECORD).is_file()).map(Path::to_path_buf).ok_or_else(|| {
             Problem::new("not in a project: there is no `PROJECT` file here or in a folder above")
@@ -97,7 +97,7 @@ impl Project {
     }
 
     /// Whether a PROJECT file is one of kubebuilder, operator-sdk or the like.
-    pub fn is_of_another_tool(text: &str) -> bool {
+    pub(crate) fn is_of_another_tool(text: &str) -> bool {
         let Ok(value) = serde_yaml::from_str::<serde_json::Value>(text) else { return false };
         let layout = &value["layout"];
         let names = layout.as_array().into_iter().flatten().chain([layout]).filter_map(serde_json::Value::as_str);
@@ -111,17 +111,17 @@ impl Project {
     }
 
     /// The text of a new file.
-    pub fn to_yaml(&self) -> String {
+    pub(crate) fn to_yaml(&self) -> String {
         format!("{HEADER}{}", yaml::document(&parse::to_value(self)))
     }
 
     /// The text that replaces `before`, with its comments.
-    pub fn to_yaml_over(&self, before: &str) -> String {
+    pub(crate) fn to_yaml_over(&self, before: &str) -> String {
         comments::carry_over(before, &yaml::document(&parse::to_value(self)))
     }
 
     /// The lock name of leader election.
-    pub fn leader_election_id(&self) -> String {
+    pub(crate) fn leader_election_id(&self) -> String {
         let domain = self.domain.as_ref().map_or("", Domain::as_str);
         name::leader_election_id(self.repo.as_deref().unwrap_or_default(), &self.name, domain)
     }
@@ -142,7 +142,7 @@ impl Project {
     }
 
     /// The entries that are other versions of the same kind.
-    pub fn other_versions(&self, resource: &Resource) -> impl Iterator<Item = &Resource> {
+    pub(crate) fn other_versions(&self, resource: &Resource) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(move |other| other.same_group_kind(resource) && !other.same_gvk(resource))
     }
 
@@ -183,7 +183,7 @@ impl Project {
     }
 
     /// Records the webhooks of a resource, which need not have types or controllers here.
-    pub fn add_webhooks(&mut self, resource: Resource) {
+    pub(crate) fn add_webhooks(&mut self, resource: Resource) {
         match self.resources.iter_mut().find(|other| other.same_gvk(&resource)) {
             Some(entry) => entry.webhooks = resource.webhooks,
             None => self.resources.push(resource),

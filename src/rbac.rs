@@ -5,7 +5,7 @@
 
 pub(crate) mod allow;
 pub mod audit;
-mod check;
+pub mod check;
 pub mod declared;
 pub mod derive;
 pub mod environment;
@@ -16,7 +16,6 @@ mod rule;
 pub mod scope;
 mod usage;
 
-pub use self::check::markers;
 pub use self::rule::{Permission, PolicyRule, Target};
 pub(crate) use self::rule::{REQUEST_VERBS, REVIEWS, URL_VERBS, is_discovery, needed};
 pub use self::usage::{RequestScope, Usage};

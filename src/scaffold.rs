@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use self::context::{BuiltinContext, ControllerContext, DeployImageContext, ProjectContext, ResourceContext};
+use self::context::{
+    BuiltinContext, ChartContext, ControllerContext, DeployImageContext, ProjectContext, ResourceContext,
+};
 use self::rustfmt::Formatted;
 use self::template::Rendered;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -47,6 +49,14 @@ pub(crate) fn parts(draft: &mut Draft, parts: Parts) -> Result<()> {
         draft.edit(&RelPath::new("Cargo.toml")?, |text| {
             cargo_toml::add_feature(text, Section::Dependencies, "manager", "leader-for-life")
         })?;
+    }
+    Ok(())
+}
+
+/// What a Helm chart has besides its templates and values; the author's from then on.
+pub(crate) fn chart(draft: &mut Draft, folder: &str, context: &ChartContext, if_exists: IfExists) -> Result<()> {
+    for Rendered { path, text } in template::render("chart", context)? {
+        draft.scaffold(RelPath::new(format!("{folder}/{path}"))?, text, if_exists);
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ pub struct Term {
 impl Term {
     /// The terminal of the process. Colours are for terminals only and never when `NO_COLOR` is set; questions need a
     /// terminal on both sides.
-    pub fn stdio(verbosity: Verbosity) -> Self {
+    pub(crate) fn stdio(verbosity: Verbosity) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
         let colors = !no_color && !dumb;
@@ -94,7 +94,7 @@ impl Term {
     }
 
     /// Whether data is read by people: stdout is a terminal.
-    pub fn is_for_people(&self) -> bool {
+    pub(crate) fn is_for_people(&self) -> bool {
         self.reader != Reader::Program
     }
 
@@ -144,7 +144,7 @@ impl Term {
     }
 
     /// A message about why; with `-v` only.
-    pub fn detail(&mut self, text: &str) {
+    pub(crate) fn detail(&mut self, text: &str) {
         if self.verbosity >= Verbosity::Verbose {
             self.message(text);
         }
@@ -182,7 +182,7 @@ impl Term {
     }
 
     /// Asks for yes or no. Without a terminal, or when the input ends, the answer is `default`.
-    pub fn confirm(&mut self, question: &str, default: bool) -> io::Result<bool> {
+    pub(crate) fn confirm(&mut self, question: &str, default: bool) -> io::Result<bool> {
         if !self.interactive {
             return Ok(default);
         }

@@ -22,6 +22,13 @@ const BEST_WIDTH: usize = 80;
 const MAX_SIMPLE_KEY: usize = 128;
 const INDENT: usize = 2;
 
+/// Why a reader refuses a text: its message without the place at the beginning and the advice for programmers at the end.
+pub(crate) fn reason(message: &str) -> &str {
+    let line = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let reason = line.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(line, |(_, why)| why);
+    reason.split(", set ").next().unwrap_or(reason)
+}
+
 /// A whole file: `header` as it is, then each document after a `---` line.
 pub fn file(header: Option<&str>, documents: &[Value]) -> String {
     let mut out = header.unwrap_or_default().to_owned();

@@ -43,8 +43,8 @@ impl Choice {
         .collect()
     }
 
-    /// Records it.
-    pub(super) fn make(&self, project: &mut Project) {
+    /// Records it in a project.
+    pub(super) fn apply_to(&self, project: &mut Project) {
         match self {
             Self::Scope(scope) => {
                 project.namespaced = *scope != Scope::Cluster;
@@ -60,15 +60,15 @@ impl Choice {
         }
     }
 
-    pub(super) fn made(&self, project: &Project) -> Project {
+    pub(super) fn applied_to(&self, project: &Project) -> Project {
         let mut project = project.clone();
-        self.make(&mut project);
+        self.apply_to(&mut project);
         project
     }
 
     /// Whether the project has made it.
     pub(super) fn is_of(&self, project: &Project) -> bool {
-        self.made(project) == *project
+        self.applied_to(project) == *project
     }
 
     /// The other answers to its question; none where it is about words only.

@@ -44,9 +44,9 @@ pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> 
 pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagnostics> {
     let mut project = recorded(draft)?;
     let mut resource = wanted(&project, args)?;
-    let asked = asked(&project, &resource, args)?;
+    let requested = requested(&project, &resource, args)?;
     let before = project.find(&resource).map(Webhooks::of).transpose()?.unwrap_or_default();
-    let after = before.with(&asked, &resource.display(), args.write.force)?;
+    let after = before.with(&requested, &resource.display(), args.write.force)?;
     resource.webhooks = Some(after.to_value());
     let mode = args.webhook_cert_mode.unwrap_or_else(|| CertMode::of(&project).unwrap_or_default());
     if let Some(recorded) = CertMode::of(&project)
@@ -71,17 +71,17 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagno
     }
     let shape = resource.api.clone().unwrap_or_else(|| ResourceApi::new(resource.namespaced));
     let context = ResourceContext::new(&project, &resource, &shape, true);
-    let spokes = asked.spoke.iter().filter_map(|version| {
+    let spokes = requested.spoke.iter().filter_map(|version| {
         let mut others = project.other_versions(&resource);
         others.find(|other| other.version.as_str() == version).and_then(|other| Some((other, other.api.as_ref()?)))
     });
     let spokes: Vec<_> = spokes.map(|(spoke, api)| ResourceContext::new(&project, spoke, api, false)).collect();
     let context = WebhookContext::new(context, &resource, &after);
     found.extend(webhook::config(draft, &context, &after, mode)?);
-    if asked.conversion {
+    if requested.conversion {
         found.extend(webhook::conversion(draft, &context, &spokes, mode)?);
     }
-    found.extend(webhook::handlers(draft, &context, &asked, &after, args.write.force)?);
+    found.extend(webhook::handlers(draft, &context, &requested, &after, args.write.force)?);
     external::depend(draft, &resource)?;
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
     if args.make {
@@ -137,7 +137,7 @@ fn wanted(project: &Project, args: &CreateWebhookArgs) -> Result<Resource> {
 }
 
 /// The webhooks that the flags ask for.
-fn asked(project: &Project, resource: &Resource, args: &CreateWebhookArgs) -> Result<Webhooks> {
+fn requested(project: &Project, resource: &Resource, args: &CreateWebhookArgs) -> Result<Webhooks> {
     let usage = |message: &str, help: &str| Err(Usage(Problem::new(message).help(help)).into());
     if !(args.defaulting || args.programmatic_validation || args.conversion) {
         return usage(

@@ -37,18 +37,19 @@ fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnosti
     let choices = choices(args)?;
     let mut wanted = project.clone();
     for choice in &choices {
-        choice.make(&mut wanted);
+        choice.apply_to(&mut wanted);
     }
     let if_exists = if args.write.force { IfExists::Overwrite } else { IfExists::Skip };
     let mut found = Diagnostics::default();
     let after = replay(&wanted, term)?;
     if wanted != project {
-        found.extend(lead(draft, &replay(&project, term)?, &after, if_exists)?);
+        found.extend(apply_difference(draft, &replay(&project, term)?, &after, if_exists)?);
     }
     // Files may say another choice than PROJECT.
     for choice in choices.iter().filter(|choice| choice.is_of(&project)) {
         for other in choice.others(&wanted) {
-            let _neither = lead(draft, &replay(&other.made(&wanted), term)?, &after, if_exists)?;
+            let _other_choices_conflicts =
+                apply_difference(draft, &replay(&other.applied_to(&wanted), term)?, &after, if_exists)?;
         }
     }
     if wanted != project {
@@ -77,14 +78,14 @@ fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
     }
     choices.extend(Choice::of_parts(&args.parts));
     if choices.is_empty() {
-        let problem = Problem::new("no choice is made");
+        let problem = Problem::new("no choice is given");
         return Err(Usage(problem.help("pass what is to change, such as `--namespaced`; see `--help`")).into());
     }
     Ok(choices)
 }
 
 /// Makes the differences between two scaffolds in the files of the draft. What stands in the way is told.
-fn lead(draft: &mut Draft, from: &Scaffold, to: &Scaffold, if_exists: IfExists) -> Result<Diagnostics> {
+fn apply_difference(draft: &mut Draft, from: &Scaffold, to: &Scaffold, if_exists: IfExists) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     let paths: BTreeSet<&RelPath> = from.keys().chain(to.keys()).collect();
     let differing = paths.into_iter().filter(|path| from.get(path) != to.get(path));
@@ -111,7 +112,7 @@ fn lead(draft: &mut Draft, from: &Scaffold, to: &Scaffold, if_exists: IfExists) 
                     Ok(merged.text)
                 })?;
                 if let Some((text, conflicts)) = refused {
-                    found.extend(told(path, &text, &conflicts));
+                    found.extend(conflict_findings(path, &text, &conflicts));
                 }
             }
             // What is not there was removed by the user.
@@ -139,10 +140,10 @@ fn merged(path: &RelPath, old: &str, new: &str, text: &str) -> Merged {
     merged
 }
 
-fn told(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diagnostics {
+fn conflict_findings(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diagnostics {
     let finding = |Conflict { range, wanted }: &Conflict| {
         if wanted.is_empty() && range.len() == text.len() {
-            let message = format!("`{path}` is changed by you where it would be changed");
+            let message = format!("`{path}`: you have changed it where this choice changes it");
             let help = "take your changes out of it, run the command again, and make them anew";
             return Diagnostic::new(Code::EditConflict, message).at(Origin::file(path.as_str())).help(help);
         }
@@ -151,7 +152,7 @@ fn told(path: &RelPath, text: &str, conflicts: &[Conflict]) -> Diagnostics {
         let origin = Origin { path: path.as_str().into(), text: text.into(), range: shown };
         let (first, last) = (origin.line_column().0, origin.end_line_column().0);
         let lines = if first < last { format!("{first} to {last}") } else { first.to_string() };
-        let message = format!("`{path}:{lines}` is changed by you, and would be changed");
+        let message = format!("`{path}:{lines}`: you have changed lines that this choice changes");
         let help = if wanted.is_empty() {
             "remove these lines, and run the command again".to_owned()
         } else {
@@ -170,7 +171,7 @@ pub(super) fn verify_choices(draft: &mut Draft, project: &Project, term: &mut Te
     for choice in Choice::recorded(project) {
         let mut differing: BTreeMap<RelPath, String> = BTreeMap::new();
         for other in choice.others(project) {
-            let Ok(from) = replay(&other.made(project), term) else { continue };
+            let Ok(from) = replay(&other.applied_to(project), term) else { continue };
             for (path, new) in &wanted {
                 let (Some(old), Some(text)) = (from.get(path), draft.read(path)?) else { continue };
                 if old == new || differing.contains_key(path) {
@@ -188,7 +189,7 @@ pub(super) fn verify_choices(draft: &mut Draft, project: &Project, term: &mut Te
             continue;
         }
         let paths: Vec<String> = differing.keys().map(|path| format!("`{path}`")).collect();
-        let message = format!("not as with `{}`, which `PROJECT` says: {}", choice.flag(), paths.join(", "));
+        let message = format!("`PROJECT` says `{}`, and these files do not: {}", choice.flag(), paths.join(", "));
         let help = format!("run `memcached-sdk edit {}`, or another choice", choice.flag());
         found.push(Diagnostic::new(Code::ProjectDiffers, message).help(help));
         for (path, text) in differing {

@@ -86,7 +86,7 @@ fn project(root: &Path, args: &ProjectArgs, domain: &str) -> Result<Project> {
     project.owner = args.owner.as_deref().map(|owner| words("--owner", owner)).transpose()?.flatten();
     project.license = license(args.license);
     for choice in Choice::of_parts(&args.parts) {
-        choice.make(&mut project);
+        choice.apply_to(&mut project);
     }
     Ok(project)
 }

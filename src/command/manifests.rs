@@ -25,6 +25,7 @@ use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::project::webhook::Webhooks;
 use crate::project::{Project, Resource};
+use crate::rbac::check;
 use crate::rbac::role::{self, Roles};
 use crate::rbac::scope::OperatorScope;
 use crate::source::marker::CONVERSION;
@@ -121,8 +122,8 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
         Diagnostic::new(Code::NotGenerated, message).help("run `memcached-sdk generate`: it compiles once")
     });
     // The lock file of a new project is made afterwards, of releases that its manifest asks for.
-    let told = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
-    found = told.chain(new).collect();
+    let kept = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
+    found = kept.chain(new).collect();
     if Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)? {
         found.extend(read_all(&options, &pending)?);
     }
@@ -201,7 +202,7 @@ pub(super) fn generate(
             }
         }
         if options.what.rbac() {
-            let ((of_package, diagnostics), read) = tree.settle(crate::rbac::markers);
+            let ((of_package, diagnostics), read) = tree.settle(check::markers);
             markers.extend(of_package);
             kinds.doubtful_roles |= diagnostics.has_errors() || read.has_errors();
             here.extend(diagnostics);
@@ -305,9 +306,9 @@ pub(super) fn converted(project: &Project) -> Result<BTreeSet<String>> {
 pub(super) fn scope(draft: &Draft, project: &Project) -> Result<OperatorScope> {
     let text = draft.read(&RelPath::new("config/default/kustomization.yaml")?)?;
     let kustomization: Option<Value> = text.and_then(|text| serde_yaml::from_str(&text).ok());
-    let said = |key: &str| kustomization.as_ref().map(|value| value[key].as_str().unwrap_or_default().to_owned());
-    let own = said("namespace").filter(|name| !name.is_empty()).unwrap_or_else(|| project.namespace());
-    let prefix = said("namePrefix").unwrap_or_else(|| format!("{}-", project.name));
+    let text = |key: &str| kustomization.as_ref().map(|value| value[key].as_str().unwrap_or_default().to_owned());
+    let own = text("namespace").filter(|name| !name.is_empty()).unwrap_or_else(|| project.namespace());
+    let prefix = text("namePrefix").unwrap_or_else(|| format!("{}-", project.name));
     let listed: Vec<String> = project.namespaces.iter().map(ToString::to_string).collect();
     let confined_to = project.namespaced.then(|| if listed.is_empty() { vec![own.clone()] } else { listed });
     let is_cluster_wide = |kind: &&Resource| kind.api.as_ref().map_or(!kind.namespaced, |api| !api.namespaced);

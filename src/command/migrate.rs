@@ -49,14 +49,14 @@ fn names(args: &MigrateStorageArgs) -> Result<BTreeSet<String>> {
         return Ok(known.into_iter().map(|(_, name)| name).collect());
     }
     let mut names = BTreeSet::new();
-    for asked in &args.kinds {
-        if !is_kind(&asked) {
-            names.insert(asked.clone());
+    for wanted in &args.kinds {
+        if !is_kind(&wanted) {
+            names.insert(wanted.clone());
             continue;
         }
-        let found: Vec<&String> = known.iter().filter(|(kind, _)| kind == asked).map(|(_, name)| name).collect();
+        let found: Vec<&String> = known.iter().filter(|(kind, _)| kind == wanted).map(|(_, name)| name).collect();
         if found.is_empty() {
-            let problem = Problem::new(format!("the project has no kind `{asked}`"));
+            let problem = Problem::new(format!("the project has no kind `{wanted}`"));
             return Err(Usage(problem.help("name a kind of the project, or a CRD as PLURAL.GROUP")).into());
         }
         names.extend(found.into_iter().cloned());
@@ -171,7 +171,7 @@ impl Migration<'_> {
             items.retain(|item| !is_done(item));
             if attempt == TRIES {
                 count.left += items.len();
-                count.failed.extend(replaced.said);
+                count.failed.extend(replaced.errors);
                 return Ok(());
             }
             // Those that others have changed are read again.
@@ -197,10 +197,10 @@ impl Migration<'_> {
         });
         let args = ["patch", "customresourcedefinitions.apiextensions.k8s.io", self.name, "--subresource=status"];
         let patch = format!("--patch={patch}");
-        let said = self.kubectl.run(&[&args[..], &["--type=merge", &patch]].concat(), "")?;
-        if !said.succeeded {
+        let output = self.kubectl.run(&[&args[..], &["--type=merge", &patch]].concat(), "")?;
+        if !output.succeeded {
             let problem =
-                Problem::new(format!("the versions of `{}` can't be forgotten: {}", self.name, said.errors.trim()));
+                Problem::new(format!("the versions of `{}` can't be forgotten: {}", self.name, output.stderr.trim()));
             return Err(problem.help("run the command again").into());
         }
         Ok(())
@@ -228,10 +228,10 @@ struct Kubectl<'a> {
     args: &'a MigrateStorageArgs,
 }
 
-struct Said {
+struct KubectlOutput {
     succeeded: bool,
-    output: String,
-    errors: String,
+    stdout: String,
+    stderr: String,
 }
 
 /// What became of objects that were to be replaced.
@@ -239,33 +239,34 @@ struct Replaced {
     /// The UIDs of those that were.
     done: BTreeSet<String>,
     /// Why others were not.
-    said: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl Kubectl<'_> {
     /// What is at a path; `None` when it is gone.
     fn get(&self, path: &str) -> Result<Option<Value>> {
-        let said = self.run(&["get", "--raw", path], "")?;
-        if said.succeeded {
-            let value = serde_json::from_str(&said.output);
+        let output = self.run(&["get", "--raw", path], "")?;
+        if output.succeeded {
+            let value = serde_json::from_str(&output.stdout);
             return Ok(Some(value.with_context(|| format!("the answer to `{path}` is no JSON"))?));
         }
-        if ["(NotFound)", "(Expired)", "(Gone)"].iter().any(|reason| said.errors.contains(reason)) {
+        if ["(NotFound)", "(Expired)", "(Gone)"].iter().any(|reason| output.stderr.contains(reason)) {
             return Ok(None);
         }
-        Err(Problem::new(format!("`kubectl get --raw {path}` failed: {}", said.errors.trim())).into())
+        Err(Problem::new(format!("`kubectl get --raw {path}` failed: {}", output.stderr.trim())).into())
     }
 
     /// These objects as they are now, without those that are gone.
     fn read(&self, items: &[Value]) -> Result<Vec<Value>> {
-        let said = self.run(&["get", "--filename=-", "--ignore-not-found", "--output=json"], &list(items))?;
-        if !said.succeeded {
-            return Err(Problem::new(format!("`kubectl get` failed: {}", said.errors.trim())).into());
+        let output = self.run(&["get", "--filename=-", "--ignore-not-found", "--output=json"], &list(items))?;
+        if !output.succeeded {
+            return Err(Problem::new(format!("`kubectl get` failed: {}", output.stderr.trim())).into());
         }
-        if said.output.trim().is_empty() {
+        if output.stdout.trim().is_empty() {
             return Ok(Vec::new());
         }
-        let mut found: Value = serde_json::from_str(&said.output).context("the answer of `kubectl get` is no JSON")?;
+        let mut found: Value =
+            serde_json::from_str(&output.stdout).context("the answer of `kubectl get` is no JSON")?;
         Ok(match found.get_mut("items").map(Value::take) {
             Some(Value::Array(items)) => items,
             _ => vec![found],
@@ -279,12 +280,12 @@ impl Kubectl<'_> {
         if self.args.dry_run {
             args.push("--dry-run=server");
         }
-        let said = self.run(&args, &list(items))?;
-        let done = said.output.lines().map(str::to_owned).collect();
-        Ok(Replaced { done, said: said.errors.lines().map(str::to_owned).collect() })
+        let output = self.run(&args, &list(items))?;
+        let done = output.stdout.lines().map(str::to_owned).collect();
+        Ok(Replaced { done, errors: output.stderr.lines().map(str::to_owned).collect() })
     }
 
-    fn run(&self, args: &[&str], input: &str) -> Result<Said> {
+    fn run(&self, args: &[&str], input: &str) -> Result<KubectlOutput> {
         let mut command = Command::new("kubectl");
         if let Some(file) = &self.args.kubeconfig {
             command.arg("--kubeconfig").arg(file);
@@ -303,10 +304,10 @@ impl Kubectl<'_> {
         std::thread::scope(|scope| {
             scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
             let output = child.wait_with_output()?;
-            Ok(Said {
+            Ok(KubectlOutput {
                 succeeded: output.status.success(),
-                output: String::from_utf8_lossy(&output.stdout).into_owned(),
-                errors: String::from_utf8_lossy(&output.stderr).into_owned(),
+                stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+                stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             })
         })
     }

@@ -17,6 +17,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
 use crate::k8s;
 use crate::plan::Draft;
 use crate::rbac::allow::{self, Allow};
+use crate::rbac::check;
 use crate::rbac::derive::{self, Doubt, Question, propose};
 use crate::rbac::environment::Environment;
 use crate::rbac::marker::RbacMarker;
@@ -34,8 +35,8 @@ pub(super) use self::verify::run as verify;
 const NAMESPACE: &str = "system";
 
 pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
-    let asked = Asked { program: args.code.bin.as_deref(), ..Asked::default() };
-    let mut code = Code::read(&args.code.features, &args.code.packages, asked)?.below(&args.code.packages)?;
+    let part = CodeScope { program: args.code.bin.as_deref(), ..CodeScope::default() };
+    let mut code = Code::read(&args.code.features, &args.code.packages, part)?.below(&args.code.packages)?;
     if code.found.has_errors() {
         return code.failed(args.code.output, term);
     }
@@ -59,8 +60,8 @@ pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
 
 pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
     let rule = rule(&args.rule.join(" ")).map_err(Misuse)?;
-    let asked = Asked { program: args.code.bin.as_deref(), ..Asked::default() };
-    let code = Code::read(&args.code.features, &args.code.packages, asked)?.below(&args.code.packages)?;
+    let part = CodeScope { program: args.code.bin.as_deref(), ..CodeScope::default() };
+    let code = Code::read(&args.code.features, &args.code.packages, part)?.below(&args.code.packages)?;
     if code.found.has_errors() {
         return code.failed(args.code.output, term);
     }
@@ -77,28 +78,28 @@ pub(super) fn explain(args: &ExplainArgs, term: &mut Term) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What is asked about the code besides where it is.
+/// Which part of the code counts, and how it is run.
 #[derive(Debug, Clone, Copy, Default)]
-struct Asked<'a> {
+struct CodeScope<'a> {
     /// One binary.
     program: Option<&'a str>,
     /// Files that say how the operator is run.
     manifests: &'a [PathBuf],
 }
 
-/// The files that only other binaries than the one that is asked about are made of.
+/// The files that only other binaries use.
 fn others(tree: &SourceTree, question: &Question) -> BTreeSet<String> {
-    let (mut asked, mut others) = (BTreeSet::new(), BTreeSet::new());
+    let (mut own, mut others) = (BTreeSet::new(), BTreeSet::new());
     for item in tree.items() {
         let module = tree.module(item);
         let path = tree.origin(module, syn::spanned::Spanned::span(tree.item(item))).path.to_string();
         if question.is_about(tree, module) {
-            asked.insert(path)
+            own.insert(path)
         } else {
             others.insert(path)
         };
     }
-    &others - &asked
+    &others - &own
 }
 
 /// What the code uses and says.
@@ -121,7 +122,7 @@ struct Code {
 }
 
 impl Code {
-    fn read(features_of: &FeatureArgs, args: &PackageArgs, asked: Asked<'_>) -> Result<Self> {
+    fn read(features_of: &FeatureArgs, args: &PackageArgs, part: CodeScope<'_>) -> Result<Self> {
         let packages = Packages::find(Path::new("."), &selection(args))?;
         let selections = packages.features(&features(features_of)).map_err(Misuse)?;
         let project = own_project(&packages.root)?;
@@ -142,10 +143,10 @@ impl Code {
             allows: Vec::new(),
         };
         let mut environment = Environment::below(&packages.root);
-        for file in asked.manifests {
+        for file in part.manifests {
             environment.deploy(&std::fs::read_to_string(file).unwrap_or_default());
         }
-        let question = Question { program: asked.program.map(source::crate_name), environment };
+        let question = Question { program: part.program.map(source::crate_name), environment };
         let mut programs = BTreeSet::new();
         for (member, features) in packages.members.iter().zip(&selections) {
             let (mut tree, wrong) = k8s::load_below(&packages.root, &member.dir, features, &Pending::default())?;
@@ -155,7 +156,7 @@ impl Code {
                 code.add(&mut tree, &question);
             }
         }
-        if let (Some(name), Some(program)) = (asked.program, &question.program)
+        if let (Some(name), Some(program)) = (part.program, &question.program)
             && !programs.contains(program)
         {
             let problem = Problem::new(format!("there is no binary `{name}`"));
@@ -183,7 +184,7 @@ impl Code {
         self.found.extend(doubts.iter().map(Diagnostic::from).collect());
         self.doubts.extend(doubts);
         self.note(&read);
-        let ((markers, diagnostics), read) = tree.settle(crate::rbac::markers);
+        let ((markers, diagnostics), read) = tree.settle(check::markers);
         let others = others(tree, question);
         self.markers.extend(markers.into_iter().filter(|marker| !others.contains(&*marker.origin.path)));
         self.of_markers.extend(diagnostics);
@@ -256,7 +257,7 @@ fn object(usage: &Usage) -> Value {
             RequestScope::Cluster => "cluster",
             RequestScope::Own => "own",
             RequestScope::Namespace(_) => "namespace",
-            RequestScope::Namespaced => "namespaced",
+            RequestScope::Namespaced | RequestScope::OfObject => "namespaced",
         },
         "call": usage.call,
         "file": &*usage.origin.path,
@@ -287,7 +288,7 @@ fn line(usage: &Usage) -> String {
         RequestScope::Cluster => "cluster-wide".to_owned(),
         RequestScope::Own => "in the namespace of the operator".to_owned(),
         RequestScope::Namespace(name) => format!("in the namespace `{name}`"),
-        RequestScope::Namespaced => "in any namespace".to_owned(),
+        RequestScope::Namespaced | RequestScope::OfObject => "in any namespace".to_owned(),
     };
     let (verb, call, path) = (&usage.permission.verb, &usage.call, &usage.origin.path);
     format!("{path}:{line}:{column}: {verb} {target} {place}: {call}\n")

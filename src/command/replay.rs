@@ -24,15 +24,15 @@ fn scaffold(project: &Project, term: &mut Term) -> Result<Scaffold> {
     let mut draft = Draft::imagined();
     let mut bare = Project { resources: Vec::new(), ..project.clone() };
     bare.plugins.remove(DEPLOY_IMAGE);
-    let _told_before = init::scaffold(&mut draft, &bare, IfExists::Overwrite)?;
+    let _reported_before = init::scaffold(&mut draft, &bare, IfExists::Overwrite)?;
     for resource in &project.resources {
         for args in apis(project, resource) {
-            let _told_before = create_api::plan(&mut draft, &args, term)?;
+            let _reported_before = create_api::plan(&mut draft, &args, term)?;
         }
     }
     for resource in &project.resources {
         if let Some(args) = webhooks(resource)? {
-            let _told_before = create_webhook::plan(&mut draft, &args)?;
+            let _reported_before = create_webhook::plan(&mut draft, &args)?;
         }
     }
     let paths: Vec<RelPath> = draft.paths().filter(|path| path.as_str() != RECORD).cloned().collect();

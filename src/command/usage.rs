@@ -21,6 +21,7 @@ const PEERS: &[(&str, &str)] = &[
     ("add", "`create api` adds an API and its controller"),
     ("alpha", "`update` brings a project to this version"),
     ("build", "`make docker-build IMG=…` builds the image"),
+    ("bundle", "OLM bundles are not made; `make build-installer` writes all manifests into one file"),
     ("cleanup", "`make undeploy` removes the operator from the cluster"),
     ("delete", "remove the kind's files, its lines at the scaffold markers, and its entry in `PROJECT`"),
     ("k8s", "the derives of a type are its generated code; `make build` compiles them"),

@@ -38,7 +38,7 @@ pub struct Dependency<'a> {
 
 /// Adds the dependency, or to the one that is there, whatever its name in the code, the features that it lacks. For a
 /// dev-dependency nothing is to do when `[dependencies]` has it with all features.
-pub fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>) -> Result<String, EditError> {
+pub(crate) fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>) -> Result<String, EditError> {
     edit(text, &dependency.help(section), |document| {
         let name = |section: Section| {
             let table = document.get(section.key()).and_then(Item::as_table_like);
@@ -65,7 +65,7 @@ pub fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>)
 }
 
 /// Adds a dependency on the package in a folder below, known in code as `name`, unless something has that name.
-pub fn add_path_dependency(
+pub(crate) fn add_path_dependency(
     text: &str,
     section: Section,
     name: &str,
@@ -92,7 +92,7 @@ pub fn add_path_dependency(
 }
 
 /// Makes the package the root of a workspace with this member, unless it is one.
-pub fn add_workspace(text: &str, member: &str) -> Result<String, EditError> {
+pub(crate) fn add_workspace(text: &str, member: &str) -> Result<String, EditError> {
     let help = format!("add by hand:\n[workspace]\nmembers = [\"{member}\"]");
     edit(text, &help, |document| {
         if document.contains_key("workspace") {
@@ -133,7 +133,7 @@ fn has_features(dependency: &Item, features: &[&str]) -> bool {
 }
 
 /// Adds a feature to a dependency that is there.
-pub fn add_feature(text: &str, section: Section, dependency: &str, feature: &str) -> Result<String, EditError> {
+pub(crate) fn add_feature(text: &str, section: Section, dependency: &str, feature: &str) -> Result<String, EditError> {
     let help = format!("add feature `{feature}` to `{dependency}` in `[{}]` by hand", section.key());
     edit(text, &help, |document| {
         let table = document.get_mut(section.key())?.as_table_like_mut()?;
@@ -143,7 +143,7 @@ pub fn add_feature(text: &str, section: Section, dependency: &str, feature: &str
 
 /// Lists releases in `verified` of `[package.metadata.memcached-sdk]`, each in the place of another one of the same crate that is
 /// not among them.
-pub fn record_verified(text: &str, releases: &[String]) -> Result<String, EditError> {
+pub(crate) fn record_verified(text: &str, releases: &[String]) -> Result<String, EditError> {
     let list: Array = releases.iter().map(String::as_str).collect();
     let help = format!("add by hand to `[package.metadata.memcached-sdk]`:\nverified = {}", list.to_string().trim());
     edit(text, &help, |document| {

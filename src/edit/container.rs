@@ -2,7 +2,7 @@
 //! scaffolded.
 
 /// Lets the crate `manager` into the context of a build that gets only what is named.
-pub fn admit_manager(text: &str) -> Option<String> {
+pub(crate) fn admit_manager(text: &str) -> Option<String> {
     if !text.lines().any(|line| matches!(line.trim(), "*" | "**")) {
         return Some(text.to_owned());
     }
@@ -10,7 +10,7 @@ pub fn admit_manager(text: &str) -> Option<String> {
 }
 
 /// Copies the crate `manager` along with the manifest.
-pub fn copy_manager(text: &str) -> Option<String> {
+pub(crate) fn copy_manager(text: &str) -> Option<String> {
     if text.lines().any(|line| matches!(line.trim(), "COPY . ." | "COPY . ./")) {
         return Some(text.to_owned());
     }
@@ -18,7 +18,7 @@ pub fn copy_manager(text: &str) -> Option<String> {
 }
 
 /// Sets the variable `name` where an entry has it with a plain `value`.
-pub fn set_env(text: &str, name: &str, value: &str) -> String {
+pub(crate) fn set_env(text: &str, name: &str, value: &str) -> String {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     for at in 1..lines.len() {
         let old = lines[at].trim();

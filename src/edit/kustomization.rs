@@ -58,7 +58,7 @@ fn is_top_key(line: &str) -> bool {
 
 /// Adds `entry` to the list at the top-level key `key`, behind the last one, indented as the others are. Nothing
 /// changes when it is there already; a missing list is added at the end.
-pub fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, EditError> {
+pub(crate) fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
         if let Some(last) = lines.last_mut()
@@ -99,7 +99,7 @@ pub fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, EditError
 /// # Errors
 ///
 /// The list is not one with an entry in each line.
-pub fn add_below(text: &str, key: &str, below: &str, entry: &str) -> Result<String, EditError> {
+pub(crate) fn add_below(text: &str, key: &str, below: &str, entry: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let item = format!("- {entry}");
         let wanted: Vec<&str> = item.lines().map(str::trim).collect();
@@ -120,7 +120,7 @@ pub fn add_below(text: &str, key: &str, below: &str, entry: &str) -> Result<Stri
 /// # Errors
 ///
 /// The key is there with something else.
-pub fn add_key(text: &str, key: &str, block: &str) -> Result<String, EditError> {
+pub(crate) fn add_key(text: &str, key: &str, block: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         // The block may have got more entries; its end is the same.
         if block.lines().next_back().is_some_and(|last| text.lines().any(|line| line == last)) {

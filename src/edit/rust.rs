@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::EditError;
 
 /// Makes `manager`, which was a module, another name of the crate.
-pub fn re_export_module(text: &str) -> Option<String> {
+pub(crate) fn re_export_module(text: &str) -> Option<String> {
     replaced_line(text, "pub mod manager;", "pub use ::manager;")
 }
 
 /// Gives `Manager::new` the version of the operator between its name and the options.
-pub fn name_version(text: &str) -> Option<String> {
+pub(crate) fn name_version(text: &str) -> Option<String> {
     const CALL: &str = "Manager::new(\"";
     const VERSION: &str = "env!(\"CARGO_PKG_VERSION\")";
     let mut calls = text.match_indices(CALL);
@@ -62,7 +62,7 @@ pub fn add_module(text: &str, name: &str) -> Result<String, EditError> {
 /// # Errors
 ///
 /// There is not exactly one such call.
-pub fn add_call(text: &str, after: &str, call: &str) -> Result<String, EditError> {
+pub(crate) fn add_call(text: &str, after: &str, call: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         if text.lines().any(|line| line.trim().trim_end_matches(';').ends_with(call)) {
             return Ok(text.to_owned());
@@ -95,7 +95,7 @@ pub fn add_call(text: &str, after: &str, call: &str) -> Result<String, EditError
 /// # Errors
 ///
 /// There is no `use` at all.
-pub fn add_names(text: &str, path: &str, names: &[&str]) -> Result<String, EditError> {
+pub(crate) fn add_names(text: &str, path: &str, names: &[&str]) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let item = |names: &BTreeSet<&str>| {
             let list = names.iter().copied().collect::<Vec<_>>().join(", ");

@@ -4,7 +4,7 @@
 use super::EditError;
 
 /// The marker below the `mod` lines of a module.
-pub const MODULES: &str = "modules";
+pub(crate) const MODULES: &str = "modules";
 
 /// Inserts `snippet` before the line of the marker `name`, indented as the marker is. Nothing changes when the lines
 /// of the snippet are in the file already, whatever their indentation.

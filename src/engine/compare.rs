@@ -45,41 +45,40 @@ pub(super) fn verify(
             return Answer::default();
         }
     };
-    let undecided = undecided(&refused);
-    let different = differences(&read, &compiled, undecided.is_empty());
-    let mut verified = Vec::new();
-    if different.is_empty() {
-        say_compared(&read, &compiled, say);
-        verified = worth_recording(tree, api::new_releases(tree), &undecided, &compiled, say);
-    }
-    found.extend(different.iter().map(|difference| difference.finding(Code::EnginesDiffer)).collect());
+    let new = api::new_releases(tree);
+    let comparison = Comparison { tree, read: &read, refused: &refused, compiled: &compiled };
+    let verified = comparison.run(new, Code::EnginesDiffer, found, say);
     Answer { verified, ..merge(compiled, found) }
 }
 
-fn say_compared(read: &[Definition], compiled: &Compiled, say: &mut dyn FnMut(&str)) {
-    say(&format!("compared {} of {} CRD versions: no difference", read.len(), compiled.definitions.len()));
+/// What the two engines say of a package.
+pub(super) struct Comparison<'a> {
+    pub(super) tree: &'a SourceTree,
+    pub(super) read: &'a [Definition],
+    /// What the source refuses.
+    pub(super) refused: &'a Diagnostics,
+    pub(super) compiled: &'a Compiled,
 }
 
-/// Which of the new releases are verified by what was compiled anyway. Where they differ the compiler is right.
-pub(super) fn releases(
-    tree: &SourceTree,
-    new: Vec<(&'static str, Version)>,
-    (read, refused): (&[Definition], &Diagnostics),
-    compiled: &Compiled,
-    found: &mut Diagnostics,
-    say: &mut dyn FnMut(&str),
-) -> Vec<String> {
-    if new.is_empty() || reason::is_of_another_release(refused) {
-        return Vec::new();
+impl Comparison<'_> {
+    /// Reports each difference under `code`. Without one, returns which of the new releases are verified.
+    pub(super) fn run(
+        &self,
+        new: Vec<(&'static str, Version)>,
+        code: Code,
+        found: &mut Diagnostics,
+        say: &mut dyn FnMut(&str),
+    ) -> Vec<String> {
+        let Self { tree, read, refused, compiled } = *self;
+        let undecided = undecided(refused);
+        let different = differences(read, compiled, undecided.is_empty());
+        if !different.is_empty() {
+            found.extend(different.iter().map(|difference| difference.finding(code)).collect());
+            return Vec::new();
+        }
+        say(&format!("compared {} of {} CRD versions: no difference", read.len(), compiled.definitions.len()));
+        worth_recording(tree, new, &undecided, compiled, say)
     }
-    let undecided = undecided(refused);
-    let different = differences(read, compiled, undecided.is_empty());
-    if !different.is_empty() {
-        found.extend(different.iter().map(|difference| difference.finding(Code::ReleaseDiffers)).collect());
-        return Vec::new();
-    }
-    say_compared(read, compiled, say);
-    worth_recording(tree, new, &undecided, compiled, say)
 }
 
 /// What the source does not decide, whatever the release: a kind, or the place of something else.

@@ -9,8 +9,8 @@ use crate::source::read_file;
 
 /// The last names of the types whose `crd()` some `.rs` file in a folder or below calls, build scripts, examples and tests
 /// among them. Of `Self`, a type parameter or a variable of a macro it is that name.
-pub fn crd_calls(folder: &Path) -> BTreeSet<String> {
-    let mut asked = BTreeSet::new();
+pub(crate) fn crd_calls(folder: &Path) -> BTreeSet<String> {
+    let mut receivers = BTreeSet::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -23,12 +23,12 @@ pub fn crd_calls(folder: &Path) -> BTreeSet<String> {
                 if text.contains("crd")
                     && let Ok(tokens) = text.parse()
                 {
-                    find(tokens, &mut asked);
+                    find(tokens, &mut receivers);
                 }
             }
         }
     }
-    asked
+    receivers
 }
 
 /// What cargo builds, what is fetched, and what is hidden.
@@ -38,7 +38,7 @@ fn is_of_others(path: &Path, name: &str) -> bool {
 }
 
 /// `Type::crd`, `<Type as Trait>::crd`.
-fn find(tokens: TokenStream, asked: &mut BTreeSet<String>) {
+fn find(tokens: TokenStream, receivers: &mut BTreeSet<String>) {
     let mut left = vec![tokens];
     while let Some(tokens) = left.pop() {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
@@ -47,7 +47,7 @@ fn find(tokens: TokenStream, asked: &mut BTreeSet<String>) {
                 TokenTree::Group(group) => left.push(group.stream()),
                 TokenTree::Ident(ident) if ident == "crd" => {
                     let name = before(&tokens[..at]).filter(|name| is_function(name, tokens.get(at + 1)));
-                    asked.extend(name);
+                    receivers.extend(name);
                 }
                 TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
             }
@@ -100,9 +100,9 @@ mod tests {
             ("use crate::crd; use a::{b::crd, c::crd::D}; fn f() -> E::crd::F { x(G::crd) }", vec!["G"]),
             ("use a as b; fn f() { G::<X>::crd(); <G<X> as Ext>::crd(); }", vec!["<"]),
         ] {
-            let mut asked = BTreeSet::new();
-            find(text.parse().unwrap(), &mut asked);
-            assert_eq!(asked.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{text}");
+            let mut receivers = BTreeSet::new();
+            find(text.parse().unwrap(), &mut receivers);
+            assert_eq!(receivers.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{text}");
         }
     }
 

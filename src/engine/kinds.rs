@@ -201,19 +201,19 @@ fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
     };
     let module = tree.module(item);
     let origin = tree.origin(module, ident.span());
-    let said = |key: &str| said(attributes, key);
+    let text = |key: &str| kube_text(attributes, key);
     // `struct` is what older releases call `root`.
-    let Some(name) = said("root").or_else(|| said("struct")).or_else(|| said("kind")) else {
+    let Some(name) = text("root").or_else(|| text("struct")).or_else(|| text("kind")) else {
         // The same words as the static engine's, so that it is said once.
         let missing = Diagnostic::new(Code::KubeAttribute, "Missing field `kind`").at(origin);
         return Err(missing.help("add `kind = \"…\"` to `#[kube(…)]`"));
     };
     let path = tree.module_path(module).into_iter().skip(1).chain([name.clone()]).collect::<Vec<_>>().join("::");
     let public = tree.is_lib(module) && matches!(visibility, Visibility::Public(_)) && is_public(tree, module);
-    let core = said("kube_core").unwrap_or_else(|| CORE.to_owned());
-    let json = said("serde_json").unwrap_or_else(|| JSON.to_owned());
+    let core = text("kube_core").unwrap_or_else(|| CORE.to_owned());
+    let json = text("serde_json").unwrap_or_else(|| JSON.to_owned());
     let key =
-        said("group").zip(said("version")).zip(said("kind")).map(|((group, version), kind)| [group, version, kind]);
+        text("group").zip(text("version")).zip(text("kind")).map(|((group, version), kind)| [group, version, kind]);
     Ok(Kind {
         path,
         module,
@@ -258,7 +258,7 @@ fn is_public(tree: &SourceTree, module: ModuleId) -> bool {
 }
 
 /// The text that `#[kube(…)]` gives to `key`, of whatever release of kube, also inside `crates(…)`.
-fn said(attributes: &[Attribute], key: &str) -> Option<String> {
+fn kube_text(attributes: &[Attribute], key: &str) -> Option<String> {
     let kube = attributes.iter().filter(|attribute| attribute.path().is_ident("kube"));
     kube.filter_map(|attribute| attribute.meta.require_list().ok()).find_map(|list| text_of(list.tokens.clone(), key))
 }
@@ -306,7 +306,7 @@ mod tests {
             ("#[other(kind = \"K\")]", "kind", None),
         ] {
             let item: syn::ItemStruct = syn::parse_str(&format!("{attribute} struct S;")).unwrap();
-            assert_eq!(said(&item.attrs, key).as_deref(), expected, "{attribute}");
+            assert_eq!(kube_text(&item.attrs, key).as_deref(), expected, "{attribute}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::source::SourceTree;
 const SHOWN: usize = 5;
 
 /// Whether the source does not decide, and the compiler may know more: it can't when the source is wrong.
-pub fn is_for_the_compiler(found: &Diagnostics) -> bool {
+pub(crate) fn is_for_the_compiler(found: &Diagnostics) -> bool {
     surely_wrong(found).next().is_none() && errors(found).any(|error| !is_contradiction(error))
 }
 
@@ -83,7 +83,7 @@ fn reasons(refused: &Diagnostics, package: &str, all: usize) -> String {
 }
 
 /// Names in a sentence; of many, some.
-pub fn listed(names: &BTreeSet<&str>) -> String {
+pub(crate) fn listed(names: &BTreeSet<&str>) -> String {
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
     let more = names.len() - shown.len();
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }

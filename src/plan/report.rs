@@ -18,7 +18,7 @@ fn line(change: &Change) -> String {
 }
 
 /// As [`text`], with a line per folder for what is created, when that is more than a screen holds.
-pub fn brief(changes: &[Change]) -> String {
+pub(crate) fn brief(changes: &[Change]) -> String {
     const SCREEN: usize = 20;
     let created = |change: &&Change| change.kind == ChangeKind::Create;
     if changes.iter().filter(created).count() <= SCREEN {
@@ -41,7 +41,7 @@ pub fn brief(changes: &[Change]) -> String {
 }
 
 /// How many files there are of each kind: `2 created, 1 unchanged`.
-pub fn summary(changes: &[Change]) -> String {
+pub(crate) fn summary(changes: &[Change]) -> String {
     use ChangeKind::{Create, Remove, Skip, Unchanged, Update};
     let words =
         [(Create, "created"), (Update, "updated"), (Remove, "removed"), (Skip, "skipped"), (Unchanged, "unchanged")];
@@ -61,7 +61,7 @@ pub fn diff(changes: &[Change]) -> String {
 }
 
 /// The unified diff of one file, `None` when the disk does not differ.
-pub fn file_diff(change: &Change) -> Option<String> {
+pub(crate) fn file_diff(change: &Change) -> Option<String> {
     if !change.kind.differs() {
         return None;
     }

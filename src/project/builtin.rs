@@ -25,13 +25,8 @@ pub struct Builtin {
 }
 
 impl Builtin {
-    /// The Rust type: `k8s_openapi::api::apps::v1::ReplicaSet`.
-    pub fn rust_type(&self) -> String {
-        format!("{}::{}", self.module, self.kind)
-    }
-
     /// Group and domain as PROJECT has them: `core`, `apps`, or `networking` in `k8s.io`.
-    pub fn project_group(&self) -> (&'static str, Option<&'static str>) {
+    pub(crate) fn project_group(&self) -> (&'static str, Option<&'static str>) {
         match self.group.strip_suffix(".k8s.io") {
             Some(group) => (group, Some("k8s.io")),
             None if self.group.is_empty() => ("core", None),
@@ -158,7 +153,8 @@ mod tests {
             ),
         ] {
             let found = find(group, version, kind).unwrap().unwrap();
-            assert_eq!((found.rust_type().as_str(), found.plural, found.namespaced), (rust_type, plural, namespaced));
+            let found_type = format!("{}::{}", found.module, found.kind);
+            assert_eq!((found_type.as_str(), found.plural, found.namespaced), (rust_type, plural, namespaced));
         }
         assert_eq!(find("cache", "v1", "Memcached"), Ok(None));
     }

@@ -99,7 +99,7 @@ const TAKEN_PACKAGES: [&str; 26] = [
 ];
 
 /// Whether `name` is a reserved word of Rust.
-pub fn is_keyword(name: &str) -> bool {
+pub(crate) fn is_keyword(name: &str) -> bool {
     name == "Self" || KEYWORDS.contains(&name)
 }
 
@@ -116,12 +116,12 @@ pub fn module(name: &str) -> String {
 }
 
 /// The module for a kind: `MemcachedCluster` → `memcached_cluster`, `Type` → `type_`.
-pub fn kind_module(kind: &str) -> String {
+pub(crate) fn kind_module(kind: &str) -> String {
     usable(kind.to_snake_case())
 }
 
 /// The file of tests for a module: `memcached`, `test` → `test_controller`.
-pub fn test_module(module: &str) -> String {
+pub(crate) fn test_module(module: &str) -> String {
     if TAKEN_TESTS.contains(&module) { format!("{module}_controller") } else { module.to_owned() }
 }
 
@@ -149,7 +149,7 @@ pub fn package(name: &str) -> String {
 }
 
 /// The crate of a package, as `use` names it.
-pub fn crate_name(package: &str) -> String {
+pub(crate) fn crate_name(package: &str) -> String {
     package.replace('-', "_")
 }
 

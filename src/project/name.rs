@@ -87,7 +87,7 @@ impl Group {
 impl Version {
     /// Whether it looks like `v1`, `v1beta2` or `v3alpha1`. Other versions work, but sort behind all of these, and
     /// people don't see how stable they are.
-    pub fn is_conventional(&self) -> bool {
+    pub(crate) fn is_conventional(&self) -> bool {
         fn number(text: &str) -> Option<&str> {
             let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
             (rest.len() < text.len() && !text.starts_with('0')).then_some(rest)
@@ -104,7 +104,7 @@ impl Kind {
     }
 
     /// The usual English plural in lower case.
-    pub fn default_plural(&self) -> Plural {
+    pub(crate) fn default_plural(&self) -> Plural {
         let mut plural = super::plural::pluralize(&self.lower());
         plural.truncate(LABEL_MAX);
         Plural(plural)
@@ -113,7 +113,7 @@ impl Kind {
 
 impl ProjectName {
     /// A warning when the name, put in front of the names in `config/`, makes one that the API server refuses.
-    pub fn check_length(&self) -> Option<Diagnostic> {
+    pub(crate) fn check_length(&self) -> Option<Diagnostic> {
         // The longest name of a Service, which must be a label.
         let longest = format!("{self}-controller-manager-metrics-service");
         let excess = longest.len().checked_sub(LABEL_MAX).filter(|excess| *excess > 0)?;
@@ -127,7 +127,7 @@ impl ProjectName {
     }
 
     /// A valid name made of a folder's name, if there is one in it.
-    pub fn from_folder(folder: &str) -> Result<Self, Problem> {
+    pub(crate) fn from_folder(folder: &str) -> Result<Self, Problem> {
         Self::parse(&folder.to_lowercase()).map_err(|problem| {
             let help = problem.help.unwrap_or_default();
             Problem::new(format!("the folder name is not usable as project name: {}", problem.message))
@@ -222,7 +222,7 @@ fn require(valid: bool, what: &str, name: &str, rule: &str, near: impl FnOnce() 
 
 /// The lock name of leader election, as kubebuilder computes it: hexadecimal FNV-1a-32 of the repository (of the
 /// project's name when there is none), then the domain.
-pub fn leader_election_id(repo: &str, project: &ProjectName, domain: &str) -> String {
+pub(crate) fn leader_election_id(repo: &str, project: &ProjectName, domain: &str) -> String {
     let input = if repo.is_empty() { project.as_str() } else { repo };
     let hash = fnv1a(input);
     if domain.is_empty() { format!("{hash:08x}") } else { format!("{hash:08x}.{domain}") }

@@ -6,6 +6,7 @@ use super::name::{ControllerName, Domain, Group, Kind, Namespace, Plural, Projec
 use super::parts::{LeaderElection, Parts};
 use super::{Controllers, LAYOUT, Project, Resource, ResourceApi};
 use crate::diagnostic::Problem;
+use crate::yaml;
 
 /// The version of the format.
 const FORMAT: &str = "3";
@@ -15,12 +16,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
     let value: Value = serde_yaml::from_str(text).map_err(|error| {
         let place = error.location().map(|at| format!(":{}", at.line())).unwrap_or_default();
         let error = error.to_string();
-        // The reader's own words begin with the place and may end with an advice for programmers.
-        let reason = error.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let reason =
-            reason.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(reason, |(_, why)| why);
-        let reason = reason.split(", set ").next().unwrap_or(reason);
-        Problem::new(format!("`PROJECT{place}` is not valid YAML: {reason}")).help(RESTORE)
+        Problem::new(format!("`PROJECT{place}` is not valid YAML: {}", yaml::reason(&error))).help(RESTORE)
     })?;
     let mut top = match value {
         Value::Object(map) => Fields { text, path: String::new(), map },

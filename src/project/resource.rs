@@ -74,7 +74,7 @@ pub enum Controllers {
 }
 
 /// Refuses a group that the domain would be added to once more.
-pub fn check_group(group: &Group, domain: &Domain) -> Result<(), Problem> {
+pub(crate) fn check_group(group: &Group, domain: &Domain) -> Result<(), Problem> {
     let Some(rest) = group.as_str().strip_suffix(domain.as_str()) else { return Ok(()) };
     let short = match rest.strip_suffix('.') {
         Some(short) => short,
@@ -131,7 +131,7 @@ impl Resource {
     }
 
     /// The API group as Kubernetes writes it: `cache.example.com`, `apps`, or nothing for the core group.
-    pub fn qualified_group(&self) -> String {
+    pub(crate) fn qualified_group(&self) -> String {
         match &self.domain {
             None if self.core && self.group.as_str() == "core" => String::new(),
             None => self.group.to_string(),
@@ -149,12 +149,12 @@ impl Resource {
     }
 
     /// Whether both are the same group, version and kind.
-    pub fn same_gvk(&self, other: &Resource) -> bool {
+    pub(crate) fn same_gvk(&self, other: &Resource) -> bool {
         self.version == other.version && self.same_group_kind(other)
     }
 
     /// Whether both are versions of one kind.
-    pub fn same_group_kind(&self, other: &Resource) -> bool {
+    pub(crate) fn same_group_kind(&self, other: &Resource) -> bool {
         self.kind == other.kind && self.group == other.group && self.domain == other.domain
     }
 
@@ -164,17 +164,17 @@ impl Resource {
     }
 
     /// The kind in lower case, also the singular: `memcached`.
-    pub fn kind_lower(&self) -> String {
+    pub(crate) fn kind_lower(&self) -> String {
         self.kind.lower()
     }
 
     /// The module of the kind: `memcached_cluster`.
-    pub fn kind_module(&self) -> String {
+    pub(crate) fn kind_module(&self) -> String {
         ident::kind_module(self.kind.as_str())
     }
 
     /// The module of the group, taken from the domain when the group is empty: `sea_creatures`.
-    pub fn group_module(&self) -> String {
+    pub(crate) fn group_module(&self) -> String {
         match (&self.domain, self.group.is_empty()) {
             (Some(domain), true) => ident::module(domain.as_str()),
             _ => ident::module(self.group.as_str()),
@@ -182,19 +182,19 @@ impl Resource {
     }
 
     /// The module of the version.
-    pub fn version_module(&self) -> String {
+    pub(crate) fn version_module(&self) -> String {
         ident::module(self.version.as_str())
     }
 
     /// The modules down to the types, from the crate's root: `api`, the group in a multi-group project, the version,
     /// the kind.
-    pub fn api_modules(&self, multigroup: bool) -> Vec<String> {
+    pub(crate) fn api_modules(&self, multigroup: bool) -> Vec<String> {
         let group = multigroup.then(|| self.group_module());
         ["api".to_owned()].into_iter().chain(group).chain([self.version_module(), self.kind_module()]).collect()
     }
 
     /// The modules down to a controller: `controller`, the group in a multi-group project, the controller's.
-    pub fn controller_modules(&self, multigroup: bool, name: Option<&ControllerName>) -> Vec<String> {
+    pub(crate) fn controller_modules(&self, multigroup: bool, name: Option<&ControllerName>) -> Vec<String> {
         let group = multigroup.then(|| self.group_module());
         let named = name.filter(|name| name.as_str() != self.default_controller_name(multigroup));
         let last = named.map_or_else(|| self.kind_module(), |name| ident::module(name.as_str()));
@@ -203,24 +203,24 @@ impl Resource {
 
     /// The file of a controller's tests below `tests`, without `.rs`: `memcached`, or `cache_memcached` in a multi-group
     /// project. Cargo makes a crate of this name.
-    pub fn test_module(&self, multigroup: bool, name: Option<&ControllerName>) -> String {
+    pub(crate) fn test_module(&self, multigroup: bool, name: Option<&ControllerName>) -> String {
         let modules = self.controller_modules(multigroup, name);
         ident::test_module(&modules[1..].join("_"))
     }
 
     /// The controller's name when none was chosen: `memcached`, with the group in front in a multi-group project. It
     /// is a DNS-1035 label also where the group has dots.
-    pub fn default_controller_name(&self, multigroup: bool) -> String {
+    pub(crate) fn default_controller_name(&self, multigroup: bool) -> String {
         self.object_prefix(multigroup).replace('.', "-")
     }
 
     /// What the names of the user roles begin with: `memcached`, or `cache-memcached` in a multi-group project.
-    pub fn object_prefix(&self, multigroup: bool) -> String {
+    pub(crate) fn object_prefix(&self, multigroup: bool) -> String {
         self.prefixed(multigroup, '-')
     }
 
     /// What the files of the user roles begin with: `memcached`, or `cache_memcached` in a multi-group project.
-    pub fn file_prefix(&self, multigroup: bool) -> String {
+    pub(crate) fn file_prefix(&self, multigroup: bool) -> String {
         self.prefixed(multigroup, '_')
     }
 
@@ -233,22 +233,22 @@ impl Resource {
     }
 
     /// The name of the CRD: `memcacheds.cache.example.com`.
-    pub fn crd_name(&self) -> String {
+    pub(crate) fn crd_name(&self) -> String {
         format!("{}.{}", self.plural, self.qualified_group())
     }
 
     /// The file of the CRD below `config/crd/bases`: `cache.example.com_memcacheds.yaml`.
-    pub fn crd_file(&self) -> String {
+    pub(crate) fn crd_file(&self) -> String {
         format!("{}_{}.yaml", self.qualified_group(), self.plural)
     }
 
     /// The name of the sample object: `memcached-sample`.
-    pub fn sample_name(&self) -> String {
+    pub(crate) fn sample_name(&self) -> String {
         format!("{}-sample", self.kind_lower())
     }
 
     /// The file of the sample below `config/samples`: `cache_v1alpha1_memcached.yaml`.
-    pub fn sample_file(&self) -> String {
+    pub(crate) fn sample_file(&self) -> String {
         let group = if self.group.is_empty() { self.qualified_group() } else { self.group.to_string() };
         format!("{group}_{}_{}.yaml", self.version, self.kind_lower())
     }

@@ -371,7 +371,7 @@ impl Verification<'_> {
             found.push(Diagnostic::new(Code::RequestForbidden, text).help(help));
         }
         for grants in by_place(self.grants) {
-            if !grants.iter().any(|grant| grant.is_given) {
+            if !grants.iter().any(|grant| grant.is_builtin) {
                 found.extend(self.unused(&grants, tally).into_iter().collect());
             }
         }

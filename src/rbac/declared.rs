@@ -26,7 +26,7 @@ pub struct Grant {
     /// The name of a role that is written by hand; `None` for a marker.
     pub(crate) role: Option<String>,
     /// The role is one of every cluster: it is not for the operator to change what it allows.
-    pub(crate) is_given: bool,
+    pub(crate) is_builtin: bool,
 }
 
 /// Where a rule holds.
@@ -66,7 +66,7 @@ impl Home {
     pub(crate) fn namespace(&self, scope: &RequestScope) -> String {
         let own = || self.namespace.clone().unwrap_or_else(|| "system".to_owned());
         let named = match scope {
-            RequestScope::Cluster | RequestScope::Namespaced => return String::new(),
+            RequestScope::Cluster | RequestScope::Namespaced | RequestScope::OfObject => return String::new(),
             RequestScope::Own => own(),
             RequestScope::Namespace(name) => name.clone(),
         };
@@ -88,7 +88,8 @@ impl Grant {
     /// Whether a request of the code is allowed. Which object it is about is not known, nor is a namespace that is chosen
     /// when the operator runs: for these any rule will do, but not a Role for the namespaces of all objects.
     pub(crate) fn allows(&self, usage: &Usage, home: &Home) -> bool {
-        let in_some = self.scope != GrantScope::Everywhere && usage.of_object && home.works_everywhere;
+        let of_object = usage.scope == RequestScope::OfObject;
+        let in_some = self.scope != GrantScope::Everywhere && of_object && home.works_everywhere;
         self.matches(&usage.permission) && self.reaches(&usage.permission, &usage.scope, home) && !in_some
     }
 
@@ -103,7 +104,9 @@ impl Grant {
 
     fn reaches(&self, permission: &Permission, scope: &RequestScope, home: &Home) -> bool {
         match (&self.scope, scope) {
-            (GrantScope::Everywhere, _) | (_, RequestScope::Namespaced) | (GrantScope::Own, RequestScope::Own) => true,
+            (GrantScope::Everywhere, _)
+            | (_, RequestScope::Namespaced | RequestScope::OfObject)
+            | (GrantScope::Own, RequestScope::Own) => true,
             (GrantScope::Own, RequestScope::Namespace(name)) => home.namespace.as_ref() == Some(name),
             (GrantScope::Namespace(one), RequestScope::Namespace(other)) => one == other,
             (GrantScope::Namespace(_), RequestScope::Own) => home.namespace.is_none(),
@@ -175,7 +178,7 @@ impl Manifests {
                 .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", file.display())))?;
             manifests.read(&shown(root, file), &bytes)?;
         }
-        if manifests.roles.is_empty() && manifests.given(&Home::default()).is_empty() {
+        if manifests.roles.is_empty() && manifests.builtin_grants(&Home::default()).is_empty() {
             let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
             return Err(Problem::new(format!("there is no role in {}", names.join(", ")))
                 .help("name files with a `Role` or `ClusterRole`; templates have to be rendered first"));
@@ -344,17 +347,17 @@ impl Manifests {
                         scope: scope.clone(),
                         origin: origin.clone(),
                         role: Some(role.name.clone()),
-                        is_given: false,
+                        is_builtin: false,
                     });
                 }
             }
         }
-        grants.extend(self.given(home));
+        grants.extend(self.builtin_grants(home));
         grants
     }
 
     /// The rules that bindings take from roles of every cluster.
-    fn given(&self, home: &Home) -> Vec<Grant> {
+    fn builtin_grants(&self, home: &Home) -> Vec<Grant> {
         let is_declared = |name: &str| self.roles.iter().any(|role| role.kind == "ClusterRole" && role.name == name);
         let mut grants = Vec::new();
         for binding in self.bindings.iter().filter(|binding| self.is_of_operator(binding)) {
@@ -367,7 +370,7 @@ impl Manifests {
                 scope: binding.scope(home),
                 origin: binding.origin.clone(),
                 role: Some(name.clone()),
-                is_given: true,
+                is_builtin: true,
             }));
         }
         grants
@@ -390,7 +393,7 @@ impl Manifests {
             for scope in scopes.unwrap_or(unbound) {
                 for rule in marker.rules() {
                     let (scope, origin) = (scope.clone(), marker.origin.clone());
-                    grants.push(Grant { rule, scope, origin, role: None, is_given: false });
+                    grants.push(Grant { rule, scope, origin, role: None, is_builtin: false });
                 }
             }
         }
@@ -422,10 +425,8 @@ fn shown(root: &Path, path: &Path) -> String {
 fn invalid(path: &str, error: &serde_yaml::Error, above: usize) -> Problem {
     let line = above as u64 + error.location().map_or(1, |place| place.line().max(1));
     let error = error.to_string();
-    // The reader's own words begin with the place in the document.
-    let why = error.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    let why = why.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(why, |(_, why)| why);
-    Problem::new(format!("`{path}:{line}` is no YAML: {why}")).help("render templates first, and name the result")
+    Problem::new(format!("`{path}:{line}` is not valid YAML: {}", yaml::reason(&error)))
+        .help("render templates first, and name the result")
 }
 
 /// The rules of a `ClusterRole` that every cluster has, if operators are bound to it.

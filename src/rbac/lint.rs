@@ -153,7 +153,7 @@ impl Comparison<'_> {
     pub fn findings(&self, missing: &[Missing]) -> Diagnostics {
         let mut found: Diagnostics = missing.iter().map(|missing| missing.diagnostic(self.by_hand)).collect();
         for grants in by_place(self.grants) {
-            if !grants.iter().any(|grant| grant.is_given) {
+            if !grants.iter().any(|grant| grant.is_builtin) {
                 self.excess(&grants, &mut found);
                 self.scope(&grants, &mut found);
             }
@@ -191,7 +191,7 @@ impl Comparison<'_> {
         let verbs: BTreeSet<&str> = unused.values().flatten().copied().collect();
         let diagnostic = if let Some(why) = self.excuse(&verbs) {
             Diagnostic::new(Code::RbacUnproven, format!("no call that could be followed uses {list}"))
-                .help(format!("{why}, so look before you remove it"))
+                .help(format!("{why}, so check before you remove it"))
         } else {
             let (from, mark) = match (&first.role, used) {
                 (None, false) => ("the marker", "//"),
@@ -284,7 +284,9 @@ impl Comparison<'_> {
             grants.iter().filter(|grant| grant.scope == GrantScope::Everywhere && self.home.confined.is_empty())
         {
             let uses: Vec<&Usage> = self.usages.iter().filter(|usage| grant.matches(&usage.permission)).collect();
-            let wide = |usage: &&Usage| matches!(usage.scope, RequestScope::Cluster | RequestScope::Namespaced);
+            let wide = |usage: &&Usage| {
+                matches!(usage.scope, RequestScope::Cluster | RequestScope::Namespaced | RequestScope::OfObject)
+            };
             if uses.iter().any(wide) || self.optional.iter().any(|permission| grant.matches(permission)) {
                 continue;
             }

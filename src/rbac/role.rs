@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::diagnostic::Diagnostics;
+use crate::rbac::check::markers;
 use crate::rbac::marker::RbacMarker;
-use crate::rbac::{PolicyRule, markers, needed};
+use crate::rbac::{PolicyRule, needed};
 use crate::source::SourceTree;
 
 /// The name of the role of the operator, unless a marker or a flag says another one.

@@ -10,8 +10,6 @@ pub struct Usage {
     pub permission: Permission,
     /// Where.
     pub scope: RequestScope,
-    /// The namespace is that of an object that was read.
-    pub of_object: bool,
     /// The call as people know it, such as `Api<Pod>::list`.
     pub call: String,
     /// The call in the source.
@@ -33,4 +31,6 @@ pub enum RequestScope {
     Namespace(String),
     /// In a namespace that is known when the operator runs.
     Namespaced,
+    /// In the namespace of an object that was read.
+    OfObject,
 }

@@ -336,3 +336,15 @@ pub(crate) struct SpokeContext {
     /// `crate::api::v1::memcached`
     pub(crate) hub_mod: String,
 }
+
+/// `generate helm`
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ChartContext {
+    /// `memcached-operator`: the chart, and what its objects' names begin with.
+    pub(crate) name: String,
+    /// How long that may be in a release, in characters.
+    pub(crate) longest: usize,
+    /// `-controller-manager`: what follows in the name of the service account, if that is ours.
+    pub(crate) account_suffix: Option<String>,
+    pub(crate) has_crds: bool,
+}

@@ -22,6 +22,7 @@ mod crd_server;
 mod drift;
 mod e2e;
 mod envtest;
+mod helm;
 mod load;
 mod pki;
 mod process;

@@ -34,6 +34,9 @@ struct Args {
     /// How many objects are converted in one list
     #[arg(long, default_value_t = 2_000)]
     objects: usize,
+    /// Nothing but a replica, until SIGTERM
+    #[arg(long)]
+    serve: bool,
     #[command(flatten)]
     manager: Options,
 }
@@ -166,6 +169,11 @@ async fn install(client: &Client, ports: [u16; 2]) -> Result<()> {
     Ok(())
 }
 
+fn register(manager: &mut Manager) {
+    let webhooks = manager.webhooks(()).defaulting::<Thing>("/mutate").validating::<Thing>("/validate");
+    webhooks.conversion::<Thing>().spoke::<OldThing>();
+}
+
 /// A replica that runs until it is told to stop.
 type Replica = (watch::Sender<bool>, tokio::task::JoinHandle<()>);
 
@@ -173,9 +181,7 @@ async fn replica(options: &Options, port: u16) -> Result<Replica> {
     let mut options = options.clone();
     options.webhook.webhook_port = port;
     options.webhook.webhook_configurations = vec!["mutating:things".to_owned(), "validating:things".to_owned()];
-    let mut manager = Manager::new("webhook", "0.0.0", options).await?;
-    let webhooks = manager.webhooks(()).defaulting::<Thing>("/mutate").validating::<Thing>("/validate");
-    webhooks.conversion::<Thing>().spoke::<OldThing>();
+    let manager = Manager::new("webhook", "0.0.0", options).await?.with(register);
     let (stop, mut stopped) = watch::channel(false);
     let running = tokio::spawn(async move {
         let told = async { drop(stopped.wait_for(|stop| *stop).await) };
@@ -451,6 +457,10 @@ async fn stop((stop, running): Replica) -> Result<()> {
 async fn main() -> Result<()> {
     let args = Args::parse();
     args.manager.init_logging();
+    if args.serve {
+        let manager = Manager::new("webhook", "0.0.0", args.manager).await?;
+        return Ok(manager.with(register).run().await?);
+    }
     run(args).await?;
     println!("all is well");
     Ok(())

@@ -22,17 +22,17 @@ pub(super) struct Record<'a> {
 impl Record<'_> {
     /// Plans it; with `--check` it would be a difference that is none of the manifests. The answer is what to say when it is written.
     pub(super) fn make(&self, verified: &[(PathBuf, Vec<String>)], draft: &mut Draft) -> Result<String> {
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         for (dir, releases) in verified.iter().filter(|_| !self.write.check) {
             if let Some(path) = self.path(dir)? {
                 draft.edit(&path, |text| cargo_toml::record_verified(text, releases))?;
-                said.push(format!(
+                lines.push(format!(
                     "`{path}` records as verified: `{}`; from now on the source answers",
                     releases.join("`, `")
                 ));
             }
         }
-        Ok(said.join("\n"))
+        Ok(lines.join("\n"))
     }
 
     /// The manifest of a package, if it is where files are written.

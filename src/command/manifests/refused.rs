@@ -83,15 +83,15 @@ impl Refused {
         if self.kinds.is_empty() {
             return Diagnostics::default();
         }
-        let asked = engine::crd_calls(&packages.workspace());
+        let called = engine::crd_calls(&packages.workspace());
         let declared: BTreeSet<&String> = roots.values().flatten().collect();
         // A name that is none of them may stand for any.
-        if asked.is_empty() || !asked.iter().all(|name| declared.contains(name)) {
+        if called.is_empty() || !called.iter().all(|name| declared.contains(name)) {
             return Diagnostics::default();
         }
         let doubtful = &manifests.kinds.doubtful;
         let unasked =
-            |name: &&String| roots.get(*name).is_some_and(|roots| !roots.is_empty() && roots.is_disjoint(&asked));
+            |name: &&String| roots.get(*name).is_some_and(|roots| !roots.is_empty() && roots.is_disjoint(&called));
         let names: BTreeSet<&str> =
             self.kinds.iter().filter(|name| !doubtful.contains(*name)).filter(unasked).map(String::as_str).collect();
         if names.is_empty() {

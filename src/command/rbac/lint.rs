@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::super::{Outcome, Report, Usage as Misuse, apply};
-use super::{Asked, Code};
+use super::{Code, CodeScope};
 use crate::cli::{LintArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::{self, Diagnostics, Origin, Problem, Severity};
 use crate::plan::{Draft, RelPath};
@@ -25,7 +25,7 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
         return Err(Misuse(problem.help("without `--fix` nothing is written")).into());
     }
     let mut code =
-        Code::read(&args.features, &args.packages, Asked { program: args.bin.as_deref(), manifests: &args.role })?;
+        Code::read(&args.features, &args.packages, CodeScope { program: args.bin.as_deref(), manifests: &args.role })?;
     if code.found.has_errors() || code.of_markers.has_errors() {
         let mut found = code.found;
         found.extend(code.of_markers);

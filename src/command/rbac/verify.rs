@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 
 use super::super::Outcome;
 use super::lint::{Declared, Operator, report};
-use super::{Asked, Code};
+use super::{Code, CodeScope};
 use crate::cli::{OutputFormat, VerifyArgs, WriteArgs};
 use crate::diagnostic::{Problem, Severity};
 use crate::rbac::audit::{self, Relevant, Tally, Verification};
@@ -16,7 +16,7 @@ use crate::term::Term;
 
 pub(in crate::command) fn run(args: &VerifyArgs, term: &mut Term) -> Result<Outcome> {
     let write = WriteArgs { output: args.output, ..WriteArgs::default() };
-    let code = Code::read(&args.features, &args.packages, Asked { manifests: &args.role, ..Asked::default() })?;
+    let code = Code::read(&args.features, &args.packages, CodeScope { manifests: &args.role, ..CodeScope::default() })?;
     if args.role.is_empty() && code.of_markers.has_errors() {
         return report(Outcome::Failed, code.of_markers).show(&write, term);
     }

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprCall, ExprMethodCall, Fields, Item};
 
+use crate::rbac::RequestScope;
 use crate::source::ItemRef;
 
 use super::doubt::Cause;
@@ -429,7 +430,7 @@ impl Reader<'_> {
                     Ty::Foreign(Foreign::Kube(_), _) | Ty::Many(_) => receiver.clone(),
                     // An `Api` may come back that goes elsewhere.
                     Ty::Api(kind, reach) if !reach.contains(&Reach::Elsewhere) => {
-                        Ty::reaching((**kind).clone(), Reach::All)
+                        Ty::reaching((**kind).clone(), RequestScope::Cluster)
                     }
                     _ => Ty::Unknown,
                 }

@@ -61,16 +61,16 @@ impl Cause {
             Self::Receiver(method) => {
                 format!("`{method}` looks like a request, but its receiver could not be followed")
             }
-            Self::Extension(method) => format!("`{method}` of an `Api` may make requests, and is not read"),
+            Self::Extension(method) => format!("`{method}` of an `Api` may make requests; its code is not read"),
             Self::Kind { call, why, .. } => format!("`{call}`: {why}"),
             Self::Subresource(method) => {
                 format!("`Api::{method}`: the name of the subresource is not spelled out in the source")
             }
-            Self::Patch(method) => format!("`{method}`: whether this is a server-side apply could not be followed"),
-            Self::Client(method) => format!("`Client::{method}`: a request by its path is not read"),
+            Self::Patch(method) => format!("`{method}`: whether this is a server-side apply is not known"),
+            Self::Client(method) => format!("`Client::{method}`: requests by their paths are not read"),
             Self::Module(message) => format!("{message}, and what it requests is not known"),
-            Self::Macro(name) => format!("the macro `{name}!` may make requests, and is not read"),
-            Self::Runs(function) => format!("`{function}` is called in more ways than are told apart"),
+            Self::Macro(name) => format!("the macro `{name}!` may make requests; it is not expanded"),
+            Self::Runs(function) => format!("`{function}` is called with more types than are distinguished"),
             Self::Cluster(call) => {
                 format!("`{call}` goes to the cluster of another kubeconfig, and needs no permission in this one")
             }
@@ -79,16 +79,16 @@ impl Cause {
                  `metadata.namespace`"
             ),
             Self::Crate { function, krate } => {
-                format!("`{function}` of the crate `{krate}` may make requests, and is not read")
+                format!("`{function}` of the crate `{krate}` may make requests; its code is not read")
             }
         }
     }
 
     fn help(&self, by_hand: bool) -> &'static str {
         match self {
-            Self::Module(_) if by_hand => "generate it first, or look that a role has its permissions",
+            Self::Module(_) if by_hand => "generate it first, or check that a role has its permissions",
             _ if by_hand && self.hides_requests() => {
-                "look that a role has its permissions, and say so: `// memcached-sdk:allow(rbac-not-followed): reason`"
+                "check that a role has its permissions, and say so: `// memcached-sdk:allow(rbac-not-followed): reason`"
             }
             Self::Patch(_) => "for a server-side apply name the verb `create` in a marker",
             Self::Cluster(_) => "grant what it needs to the user of that kubeconfig",

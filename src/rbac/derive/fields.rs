@@ -39,12 +39,12 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Begins to look at everything again.
+    /// Begins another pass.
     pub(super) fn start(&mut self) {
         (self.learned, self.sources, self.spoilt) = Default::default();
     }
 
-    /// Whether there is anything to look at again for.
+    /// Ends a pass: whether another one may find more.
     pub(super) fn finish(&mut self, tree: &SourceTree, live: &Live) -> bool {
         let certain = |(field, sources): (&Field, &BTreeSet<(Source, Option<RunId>)>)| {
             let counted = sources.iter().filter(|(_, run)| live.weight(*run) == Weight::Counts);
@@ -63,7 +63,7 @@ impl Fields {
         changed
     }
 
-    /// Notes what a field is given; only what a declaration doesn't say is worth it.
+    /// Notes an assignment to a field, where it says more than the declaration.
     pub(super) fn learn(&mut self, item: ItemRef, field: &str, value: &Ty, run: Option<RunId>) {
         let key = (item, field.to_owned());
         let source = match value {
@@ -90,7 +90,7 @@ impl Fields {
         }
     }
 
-    /// Notes that a field of this name is given something, of whatever type it is.
+    /// Notes an assignment to a field of this name, on a value of unknown type.
     pub(super) fn spoil(&mut self, field: &str) {
         self.spoilt.insert(field.to_owned());
     }
@@ -107,7 +107,7 @@ fn last(field: &str) -> &str {
     field.rsplit('.').next().unwrap_or(field)
 }
 
-/// No derive makes values of a type behind the back of its code.
+/// Whether no derive constructs values of the type.
 fn is_made_here(tree: &SourceTree, item: ItemRef) -> bool {
     let (Item::Struct(syn::ItemStruct { attrs, .. }) | Item::Enum(syn::ItemEnum { attrs, .. })) = tree.item(item)
     else {

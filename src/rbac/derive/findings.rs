@@ -7,21 +7,24 @@ use crate::rbac::{Permission, RequestScope, Target, Usage};
 use crate::source::{ModuleId, SourceTree};
 
 use super::doubt::{Cause, Doubt};
-use super::kinds::Resource;
 use super::lower::Lowering;
 use super::place::{Place, Spot};
 use super::runs::{Live, RunId, Weight};
 use super::types::{Reach, Ty};
 
 /// A place, and the run that something was found out in.
-type Noted = (Place, Option<RunId>);
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Site {
+    pub(super) place: Place,
+    pub(super) run: Option<RunId>,
+}
 
 /// A request, while types are still being inferred.
 #[derive(Debug)]
 struct Request {
-    at: Noted,
+    site: Site,
     kind: Ty,
-    reach: BTreeSet<Reach>,
+    scopes: BTreeSet<RequestScope>,
     verb: String,
     sub: Option<String>,
     call: String,
@@ -37,7 +40,6 @@ fn without_kind(call: &str) -> String {
 #[derive(Debug)]
 struct Answer {
     scopes: BTreeSet<RequestScope>,
-    of_object: bool,
     distance: u8,
     call: String,
     role: Option<&'static str>,
@@ -56,7 +58,7 @@ struct OpenKind {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     requests: Vec<Request>,
-    doubts: Vec<(Noted, Cause)>,
+    doubts: Vec<(Site, Cause)>,
     /// Calls that a run knows all about, so that no doubt is reported.
     clear: BTreeSet<(Spot, Option<RunId>)>,
 }
@@ -65,28 +67,33 @@ impl Findings {
     /// Requests of an `Api`; of another type, the kind is not known.
     pub(super) fn request(
         &mut self,
-        at: Noted,
+        site: Site,
         api: &Ty,
         verbs: &[&str],
         sub: Option<&str>,
         call: &str,
         role: Option<&'static str>,
     ) {
-        let (kind, mut reach) = match api {
-            Ty::Api(kind, reach) => ((**kind).clone(), reach.clone()),
-            _ => (Ty::Unknown, BTreeSet::new()),
-        };
-        if reach.remove(&Reach::Elsewhere) {
-            self.doubt(at, Cause::Cluster(without_kind(call)));
-            if reach.is_empty() {
+        let mut scopes = BTreeSet::new();
+        let kind = if let Ty::Api(kind, reach) = api {
+            for reach in reach {
+                match reach {
+                    Reach::Here(scope) => _ = scopes.insert(scope.clone()),
+                    Reach::Elsewhere => self.doubt(site, Cause::Cluster(without_kind(call))),
+                }
+            }
+            if scopes.is_empty() && !reach.is_empty() {
                 return;
             }
-        }
+            (**kind).clone()
+        } else {
+            Ty::Unknown
+        };
         for verb in verbs {
             self.requests.push(Request {
-                at,
+                site,
                 kind: kind.clone(),
-                reach: reach.clone(),
+                scopes: scopes.clone(),
                 verb: (*verb).to_owned(),
                 sub: sub.map(str::to_owned),
                 call: call.to_owned(),
@@ -95,28 +102,27 @@ impl Findings {
         }
     }
 
-    pub(super) fn doubt(&mut self, at: Noted, cause: Cause) {
-        self.doubts.push((at, cause));
+    pub(super) fn doubt(&mut self, site: Site, cause: Cause) {
+        self.doubts.push((site, cause));
     }
 
     /// A run knows what a call is.
-    pub(super) fn clear(&mut self, (place, run): Noted) {
-        self.clear.insert((place.spot(), run));
+    pub(super) fn clear(&mut self, site: Site) {
+        self.clear.insert((site.place.spot(), site.run));
     }
 
     /// The answer, in the order of the source.
     pub(super) fn finish(mut self, types: &Lowering<'_>, live: &Live) -> (Vec<Usage>, Vec<Doubt>) {
         self.weigh(live);
-        let doubt = |((place, _), cause): &(Noted, Cause)| Doubt {
-            origin: types.tree.origin(place.module, place.span),
-            cause: cause.clone(),
-        };
+        let origin = |place: Place| types.tree.origin(place.module, place.span);
+        let doubt = |(site, cause): &(Site, Cause)| Doubt { origin: origin(site.place), cause: cause.clone() };
         let mut doubts: Vec<Doubt> = self.doubts.iter().map(doubt).collect();
         let mut known: BTreeMap<(String, usize, usize, Permission), Answer> = BTreeMap::new();
         let mut answered = BTreeSet::new();
         let mut open: BTreeMap<_, OpenKind> = BTreeMap::new();
         for found in &self.requests {
-            let origin = types.tree.origin(found.at.0.module, found.at.0.span);
+            let module = found.site.place.module;
+            let origin = origin(found.site.place);
             let place = (origin.path.to_string(), origin.range.start, origin.range.end);
             let kind = types.inferred.resolve(&found.kind);
             let Some(resources) = types.kinds.resources(&kind) else {
@@ -124,7 +130,7 @@ impl Findings {
                     origin,
                     call: without_kind(&found.call),
                     verbs: BTreeSet::new(),
-                    why: types.why(found.at.0.module, &kind),
+                    why: types.why(module, &kind),
                 };
                 let is_parameter = matches!(types.kinds.named(&kind), Ty::Param(_));
                 open.entry((place, is_parameter)).or_insert_with(new).verbs.insert(found.verb.clone());
@@ -141,31 +147,35 @@ impl Findings {
                 let key = (place.0.clone(), place.1, place.2, permission);
                 let answer = known.entry(key).or_insert_with(|| Answer {
                     scopes: BTreeSet::new(),
-                    of_object: false,
-                    distance: distance(types.tree, found.at.0.module),
+                    distance: distance(types.tree, module),
                     call: found.call.replace("<K>", &format!("<{}>", resource.name)),
                     role: found.role,
                     origin: origin.clone(),
                 });
-                answer.scopes.extend(scopes(&resource, &found.reach));
-                answer.of_object |= found.reach.contains(&Reach::OfObject);
+                if resource.namespaced == Some(false) {
+                    answer.scopes.insert(RequestScope::Cluster);
+                } else {
+                    answer.scopes.extend(found.scopes.iter().cloned());
+                }
             }
         }
-        // What a generic function does that nobody calls is no news where another call says what it does.
+        // The type parameter of an uncalled run does not matter where another run knows the kind.
         let unanswered = open.into_iter().filter(|((place, parameter), _)| !parameter || !answered.contains(place));
         doubts.extend(unanswered.map(|(_, OpenKind { origin, call, verbs, why })| Doubt {
             origin,
             cause: Cause::Kind { call, verbs: verbs.into_iter().collect(), why },
         }));
         let mut usages = Vec::new();
-        for ((_, _, _, permission), Answer { mut scopes, of_object, distance, call, role, origin }) in known {
+        for ((_, _, _, permission), Answer { mut scopes, distance, call, role, origin }) in known {
             if scopes.is_empty() {
                 scopes.insert(RequestScope::Namespaced);
             }
+            if scopes.contains(&RequestScope::OfObject) {
+                scopes.remove(&RequestScope::Namespaced);
+            }
             for scope in scopes {
                 let (permission, call, origin) = (permission.clone(), call.clone(), origin.clone());
-                let of_object = of_object && scope == RequestScope::Namespaced;
-                usages.push(Usage { permission, scope, of_object, call, origin, distance, role });
+                usages.push(Usage { permission, scope, call, origin, distance, role });
             }
         }
         usages.sort_by(|one, other| key(one).cmp(&key(other)));
@@ -175,20 +185,19 @@ impl Findings {
         (usages, doubts)
     }
 
-    /// Leaves what counts: what a function does by itself is no news where its callers say it.
+    /// Keeps what counts: what a function does by itself only where no caller is known.
     fn weigh(&mut self, live: &Live) {
-        let at = self.requests.iter().map(|found| found.at).chain(self.doubts.iter().map(|(at, _)| *at));
-        let at = at.map(|(place, run)| (place.spot(), run));
-        let settled = at.chain(self.clear.iter().copied());
+        let sites = self.requests.iter().map(|found| found.site).chain(self.doubts.iter().map(|(site, _)| *site));
+        let settled = sites.map(|site| (site.place.spot(), site.run)).chain(self.clear.iter().copied());
         let settled: BTreeSet<Spot> =
             settled.filter(|(_, run)| live.weight(*run) == Weight::Counts).map(|(spot, _)| spot).collect();
-        let counts = |(place, run): Noted| match live.weight(run) {
+        let counts = |site: Site| match live.weight(site.run) {
             Weight::Counts => true,
-            Weight::Otherwise => !settled.contains(&place.spot()),
+            Weight::Otherwise => !settled.contains(&site.place.spot()),
             Weight::Nothing => false,
         };
-        self.requests.retain(|found| counts(found.at));
-        self.doubts.retain(|(at, _)| counts(*at));
+        self.requests.retain(|found| counts(found.site));
+        self.doubts.retain(|(site, _)| counts(*site));
     }
 }
 
@@ -199,20 +208,6 @@ fn distance(tree: &SourceTree, module: ModuleId) -> u8 {
         (true, true) => 1,
         (false, _) => 2,
     }
-}
-
-/// Where the requests of an `Api` go.
-fn scopes(resource: &Resource, reach: &BTreeSet<Reach>) -> Vec<RequestScope> {
-    if resource.namespaced == Some(false) {
-        return vec![RequestScope::Cluster];
-    }
-    let scope = |reach: &Reach| match reach {
-        Reach::All | Reach::Elsewhere => RequestScope::Cluster,
-        Reach::Own => RequestScope::Own,
-        Reach::Named(name) => RequestScope::Namespace(name.to_string()),
-        Reach::OfObject | Reach::Some => RequestScope::Namespaced,
-    };
-    reach.iter().map(scope).collect()
 }
 
 fn order(doubt: &Doubt) -> (&str, usize, usize, &Cause) {

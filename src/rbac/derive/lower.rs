@@ -31,9 +31,8 @@ impl NameScope {
     }
 }
 
-/// What a generic type of another crate is to a request, by the last part of its path.
+/// How a generic type of another crate is modelled, by the last part of its path.
 enum Wrapper {
-    /// It is not told from what is in it.
     Transparent,
     Collection,
     Map,
@@ -138,7 +137,7 @@ impl<'a> Lowering<'a> {
             Ty::Foreign(found, _) => {
                 let why = found.krate().and_then(|krate| self.tree.request_package(module, krate).refusal());
                 let why = why.map_or(String::new(), |why| format!(": {why}"));
-                format!("what resource `{found}` is is not known{why}")
+                format!("the resource of `{found}` is not known{why}")
             }
             _ => "the kind could not be inferred".to_owned(),
         }

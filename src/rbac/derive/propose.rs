@@ -39,7 +39,7 @@ fn declarations(usages: &[Usage], home: &OperatorScope) -> Vec<RbacMarker> {
     let works_in = |name: &String| home.confined_to.as_ref().is_none_or(|names| names.contains(name));
     let namespace = |usage: &Usage| {
         let named = match &usage.scope {
-            RequestScope::Cluster | RequestScope::Namespaced => return String::new(),
+            RequestScope::Cluster | RequestScope::Namespaced | RequestScope::OfObject => return String::new(),
             RequestScope::Own => home.own.clone(),
             RequestScope::Namespace(name) => name.clone(),
         };

@@ -1,4 +1,4 @@
-//! Runs through the functions: each once by itself, and once more for every call with other types.
+//! Abstract interpretation of functions: each once by itself, and once more for every call with other types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,9 @@ use syn::spanned::Spanned as _;
 use crate::rbac::Usage;
 use crate::source::{ItemRef, SourceTree};
 
-use super::Question;
 use super::doubt::{Cause, Doubt};
 use super::fields::Fields;
-use super::findings::Findings;
+use super::findings::{Findings, Site};
 use super::foreign::Foreign;
 use super::frame::Frame;
 use super::index::FunctionId;
@@ -19,16 +18,17 @@ use super::lower::{Lowering, NameScope};
 use super::macros::{Macros, calls};
 use super::manager::{self, ManagerType};
 use super::place::Place;
-use super::runs::{Live, Runs};
+use super::question::Question;
+use super::runs::{Call, Live, Runs};
 use super::signature::Signature;
 use super::types::Ty;
 
-/// How many kinds of calls of one function are told apart.
+/// How many calls of one function are distinguished by their types.
 const RUNS: usize = 200;
 /// How deep calls are followed.
 const DEPTH: usize = 40;
 
-/// More `Deref`s than lie one behind the other, unless they go in a circle.
+/// How long a chain of `Deref`s is followed: it may be a circle.
 pub(super) const DEREFS: usize = 32;
 /// How often fields are filled anew.
 const PASSES: usize = 4;
@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A function as if it were called with nothing but what its signature says.
+    /// Runs a function of which only the signature is known.
     fn by_itself(&mut self, id: FunctionId) {
         let function = self.types.index.get(id).clone();
         if function.block.is_some() && self.tree.is_own(function.module) {
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What a call returns. Where its type arguments are still open, it is run when the caller has come to its end.
+    /// The result of a call. While its type arguments are not inferred, the run waits for the end of the caller.
     pub(super) fn enter(&mut self, signature: Signature, receiver: Option<Ty>, arguments: Vec<Ty>) -> Ty {
         let open = |ty: &Ty| self.types.inferred.resolve(ty).any(&|part| matches!(part, Ty::Infer(_)));
         if signature.scope.generics.values().any(open) {
@@ -229,7 +229,12 @@ impl<'a> Reader<'a> {
                 ty => ty,
             })
             .collect();
-        let call = (id, scope.itself.clone(), scope.generics.values().cloned().collect(), arguments.clone());
+        let call = Call {
+            function: id,
+            itself: scope.itself.clone(),
+            generics: scope.generics.values().cloned().collect(),
+            arguments: arguments.clone(),
+        };
         if let Some(known) = self.runs.called(&call) {
             return output.refine(&known);
         }
@@ -271,24 +276,28 @@ impl<'a> Reader<'a> {
         self.fields.learn(item, &field, &value, self.runs.current());
     }
 
+    fn site(&self, place: Place) -> Site {
+        Site { place, run: self.runs.current() }
+    }
+
     /// Notes requests of an `Api`; of another type, the kind is not known.
     pub(super) fn request(&mut self, place: Place, api: &Ty, verbs: &[&str], sub: Option<&str>, call: &str) {
         let api = self.types.inferred.resolve(api);
-        self.findings.request((place, self.runs.current()), &api, verbs, sub, call, None);
+        self.findings.request(self.site(place), &api, verbs, sub, call, None);
     }
 
     /// Notes requests that a role of every generated project allows.
     pub(super) fn request_in(&mut self, role: &'static str, place: Place, api: &Ty, verbs: &[&str], call: &str) {
-        self.findings.request((place, self.runs.current()), api, verbs, None, call, Some(role));
+        self.findings.request(self.site(place), api, verbs, None, call, Some(role));
     }
 
     pub(super) fn doubt(&mut self, place: Place, cause: Cause) {
-        self.findings.doubt((place, self.runs.current()), cause);
+        self.findings.doubt(self.site(place), cause);
     }
 
     /// Notes that this run knows what a call is.
     pub(super) fn clear(&mut self, place: Place) {
-        self.findings.clear((place, self.runs.current()));
+        self.findings.clear(self.site(place));
     }
 
     /// The answer, in the order of the source.

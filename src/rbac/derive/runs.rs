@@ -1,8 +1,8 @@
 //! Runs of functions, and which of them stand for what the program does.
 //!
-//! Every function is run by itself first, when nothing is known of its arguments. What is found out then counts as long as
-//! nothing is known to call it. Once something does, the runs of its callers say where its requests go, and each of them
-//! counts: what one caller leaves open is open, whatever another one says.
+//! Every function is first run as a root, with unknown arguments. The findings of that run count while no caller is known.
+//! With callers, the runs from their calls count instead, each of them: what one caller leaves open is open, whatever
+//! another one says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,14 @@ use super::types::Ty;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RunId(usize);
 
-/// What tells one run from another: the function, `Self`, type arguments, arguments.
-pub(super) type Call = (FunctionId, Option<Ty>, Vec<Ty>, Vec<Ty>);
+/// What tells one run from another.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Call {
+    pub(super) function: FunctionId,
+    pub(super) itself: Option<Ty>,
+    pub(super) generics: Vec<Ty>,
+    pub(super) arguments: Vec<Ty>,
+}
 
 #[derive(Debug)]
 struct Run {
@@ -34,7 +40,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Begins to look at everything again.
+    /// Begins another pass.
     pub(super) fn start(&mut self) {
         *self = Self::default();
     }
@@ -65,7 +71,7 @@ impl Runs {
     }
 
     pub(super) fn enter(&mut self, call: Call, value: Ty) {
-        let function = call.0;
+        let function = call.function;
         let run = RunId(self.all.len());
         self.all.push(Run { function, value, calls: BTreeSet::new() });
         self.known.insert(call, run);
@@ -138,7 +144,7 @@ pub(super) struct Live {
     by_itself: BTreeSet<RunId>,
 }
 
-/// What becomes of something that a run found out.
+/// Whether a finding of a run counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
     /// It counts.

@@ -3,6 +3,9 @@
 //! Read from the sources of kube 5, whose paths each part names; the verbs are those that the API server derives from
 //! method and path: <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>.
 
+use super::foreign::Kube;
+use super::manager::ManagerType;
+
 /// A call of a method of `kube::Api`.
 #[derive(Debug)]
 pub(super) struct Method {
@@ -167,25 +170,100 @@ pub(super) fn is_function(path: &[String]) -> bool {
     super::foreign::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
 }
 
-/// What `Controller` watches by itself, kube-runtime/src/controller/mod.rs: the first argument is the `Api`. What is
-/// given as a stream is watched elsewhere.
-pub(super) const CONTROLLER: &[(&str, usize)] = &[("owns", 2), ("owns_with", 3), ("watches", 3), ("watches_with", 4)];
-
-/// `Recorder::publish(event, object)`, kube-runtime/src/events.rs: the second time the same happens, the event is
-/// patched. The older `publish(event)` only creates.
-pub(super) fn publish(arguments: usize) -> &'static [&'static str] {
-    if arguments == 1 { &["create"] } else { &["create", "patch"] }
+/// What a method of a type of kube means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KubeCall {
+    /// Watches what the `Api` in the first argument reaches, and returns the receiver.
+    Watches,
+    /// Runs a controller: its functions get objects of the kind.
+    Runs,
+    /// Writes an event: these verbs.
+    Publishes(&'static [&'static str]),
+    OwnNamespace,
+    /// Sends a request as it is.
+    Sends,
+    /// Gets an object of the type argument.
+    Reads,
+    /// Lists them.
+    Lists,
+    /// Writes what is in an `Entry`.
+    Commits,
+    /// Returns all objects of a `Store`.
+    Objects,
+    /// Returns one of them.
+    Object,
 }
 
-/// What `Client` requests by type, kube-client/src/client/client_ext.rs.
-pub(super) const CLIENT: &[(&str, usize, &str)] = &[("get", 2, "get"), ("list", 2, "list"), ("fetch", 1, "get")];
+pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<KubeCall> {
+    Some(match (of, name, arguments) {
+        // kube-runtime/src/controller/mod.rs; what is given as a stream is watched elsewhere.
+        (Kube::Controller, "owns", 2)
+        | (Kube::Controller, "owns_with" | "watches", 3)
+        | (Kube::Controller, "watches_with", 4) => KubeCall::Watches,
+        (Kube::Controller, "run", _) => KubeCall::Runs,
+        // kube-runtime/src/events.rs: the second time the same happens, the event is patched. The older form only creates.
+        (Kube::Recorder, "publish", 1) => KubeCall::Publishes(&["create"]),
+        (Kube::Recorder, "publish", _) => KubeCall::Publishes(&["create", "patch"]),
+        // kube-client/src/client/mod.rs
+        (Kube::Client, "default_namespace", _) => KubeCall::OwnNamespace,
+        (
+            Kube::Client,
+            "connect" | "request" | "request_events" | "request_status" | "request_stream" | "request_text" | "send",
+            _,
+        ) => KubeCall::Sends,
+        // kube-client/src/client/client_ext.rs
+        (Kube::Client, "get", 2) | (Kube::Client, "fetch", 1) => KubeCall::Reads,
+        (Kube::Client, "list", 2) => KubeCall::Lists,
+        // kube-client/src/api/entry.rs
+        (Kube::Entry, "commit", _) => KubeCall::Commits,
+        // kube-runtime/src/reflector/store.rs
+        (Kube::Store, "state", _) => KubeCall::Objects,
+        (Kube::Store, "get" | "find", _) => KubeCall::Object,
+        _ => return None,
+    })
+}
 
-/// What `Client` sends as it is given, kube-client/src/client/mod.rs.
-pub(super) fn sends(method: &str) -> bool {
-    matches!(
-        method,
-        "connect" | "request" | "request_events" | "request_status" | "request_stream" | "request_text" | "send"
-    )
+/// What a function of another crate than kube does with its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Foreign {
+    /// `Some`, `Ok`: it is the value in it.
+    Wraps,
+    /// `Err`, `None`: no value comes from there.
+    Fails,
+    /// It is the argument at this position, or what this function returns.
+    Argument(usize),
+    /// It is all of them.
+    All,
+    /// It is the value of an environment variable.
+    Variable,
+    /// It is the text of a file.
+    File,
+    /// It is parsed: a value of the type that is wanted.
+    Parsed,
+    /// Nothing that matters comes of it.
+    Nothing,
+    /// Of a crate that is not known.
+    Unknown,
+}
+
+pub(super) fn foreign(path: &[String]) -> Foreign {
+    let [krate, inner @ ..] = path else { return Foreign::Unknown };
+    let name = inner.last().map_or("", String::as_str);
+    match (krate.as_str(), name) {
+        ("std", "Some" | "Ok") => Foreign::Wraps,
+        ("std", "Err" | "None") => Foreign::Fails,
+        (_, "var") if inner.iter().any(|part| part == "env") => Foreign::Variable,
+        (_, "read_to_string") => Foreign::File,
+        ("std" | "tokio" | "futures" | "futures_util", name) => match name {
+            "block_in_place" | "block_on" | "Borrowed" | "iter" | "join_all" | "Owned" | "pin" | "ready"
+            | "replace" | "select_all" | "spawn" | "take" | "try_join_all" => Foreign::Argument(0),
+            "timeout" => Foreign::Argument(1),
+            "join" | "try_join" | "zip" => Foreign::All,
+            _ => Foreign::Nothing,
+        },
+        ("serde_json" | "serde_yaml", _) => Foreign::Parsed,
+        _ => Foreign::Unknown,
+    }
 }
 
 /// What tells of what happens, of k8s-openapi: kube-runtime/src/events.rs.
@@ -193,58 +271,107 @@ pub(super) const EVENT: &str = "api::events::v1::Event";
 /// What elections are about, of k8s-openapi.
 pub(super) const LEASE: &str = "api::coordination::v1::Lease";
 
-/// The manager of generated projects, the crate `manager`.
-pub(super) mod manager {
-    /// `Manager::objects`: feeds its cache by a list and a watch.
-    pub(crate) const OBJECTS: &[&str] = super::WATCH;
-    /// What is not a valid object of its kind is reported to its owner.
-    pub(crate) const EVENTS: &[&str] = &["create", "patch"];
-    /// `Manager::leader_election_id`: the Lease, in the operator's own namespace, with the role that allows it.
-    pub(crate) const ELECTION: (&str, &[&str]) = ("leader-election-role", &["create", "get", "update"]);
-    /// `Manager::run`: who scrapes the metrics, and may they? With the role that allows to ask.
-    pub(crate) const REVIEWS: (&str, [&str; 2]) =
-        ("metrics-auth-role", ["api::authentication::v1::TokenReview", "api::authorization::v1::SubjectAccessReview"]);
+/// What a method of the manager of generated projects, the crate `manager`, requests: of what, verbs, subresource.
+pub(super) type ManagerRequest = (Requested, &'static [&'static str], Option<&'static str>);
 
-    /// `Manager::migrate_storage`: all objects are written again.
-    pub(crate) const MIGRATION: &[&str] = &["get", "list", "update"];
-    /// The CRD whose versions it forgets.
-    pub(crate) const DEFINITION: &str =
-        "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
-    /// What it requests of the CRD.
-    pub(crate) const FORGETTING: [Request; 2] = [("get", None), ("patch", Some("status"))];
+/// What a request of the manager is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Requested {
+    /// Objects of the kind of the receiver, or of the type argument.
+    Kind,
+    /// Events, of all namespaces.
+    Events,
+    /// CRDs.
+    Definitions,
+    /// The Lease, in the operator's own namespace. A role of generated projects allows it.
+    Lease,
+    /// Who scrapes the metrics, and whether they may. A role of generated projects allows it.
+    Reviews,
+}
 
-    /// Methods of `Controller` that request nothing and return it.
-    pub(crate) const CONTROLLER: &[&str] = &[
-        "ignore_status",
-        "max_concurrent_reconciles",
-        "owns",
-        "owns_when",
-        "reconcile_on",
-        "reconcile_timeout",
-        "runs",
-        "watches",
-        "watches_when",
-        "when",
-    ];
+/// What a method of the manager returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ManagerReturns {
+    Receiver,
+    Objects,
+    Controller,
+    Index,
+    Client,
+    Recorder,
+    /// An `Api` of the kind.
+    Api,
+    /// An object of the kind.
+    Object,
+    /// Many of them.
+    List,
+    Nothing,
+}
 
-    /// A request: verb and subresource.
-    type Request = (&'static str, Option<&'static str>);
+/// The types of k8s-openapi that an operator requests by itself, by their paths.
+pub(super) const DEFINITION: &str = "apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition";
+pub(super) const REVIEWS: [&str; 2] =
+    ["api::authentication::v1::TokenReview", "api::authorization::v1::SubjectAccessReview"];
 
-    /// What a method of `Objects` requests.
-    pub(crate) fn objects(method: &str) -> Option<&'static [Request]> {
-        Some(match method {
-            // Reads come from the cache.
-            "apply" => &[("create", None), ("patch", None)],
-            "create" => &[("create", None)],
-            "delete" => &[("delete", None)],
-            "get_live" => &[("get", None)],
-            "apply_status" => &[("patch", Some("status"))],
-            // What `patch` may need besides depends on its value.
-            "add_finalizer" | "finalizer" | "patch" | "remove_finalizer" => &[("patch", None)],
-            "api" | "get" | "index" | "is_served" | "list" | "list_matching" | "put" => &[],
-            _ => return None,
-        })
-    }
+pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [ManagerRequest], ManagerReturns)> {
+    use ManagerReturns as Returns;
+    use ManagerType::{Controller, Index, Manager, Objects};
+    use Requested::{Definitions, Events, Kind, Lease, Reviews};
+    Some(match (of, name) {
+        // A cache is fed by a list and a watch; what is no valid object of its kind is reported to its owner.
+        (Manager, "objects" | "objects_with") => {
+            (&[(Kind, WATCH, None), (Events, &["create", "patch"], None)], Returns::Objects)
+        }
+        (Manager, "controller") => (&[], Returns::Controller),
+        (Manager, "client") => (&[], Returns::Client),
+        (Manager, "recorder") => (&[], Returns::Recorder),
+        (Manager, "leader_election_id") => (&[(Lease, &["create", "get", "update"], None)], Returns::Receiver),
+        (Manager, "run" | "run_until") => (&[(Reviews, &["create"], None)], Returns::Nothing),
+        // All objects are written again, and the CRD forgets the other versions.
+        (Manager, "migrate_storage") => {
+            const REQUESTS: &[ManagerRequest] = &[
+                (Kind, &["get", "list", "update"], None),
+                (Definitions, &["get"], None),
+                (Definitions, &["patch"], Some("status")),
+            ];
+            (REQUESTS, Returns::Nothing)
+        }
+        // What the server of webhooks needs is in the roles of its certificates.
+        (Manager, "webhooks" | "health_check" | "metrics" | "ready_check" | "task") | (Controller, "run") => {
+            (&[], Returns::Nothing)
+        }
+        (Manager, "in_namespaces" | "namespaced" | "with")
+        | (
+            Controller,
+            "ignore_status"
+            | "max_concurrent_reconciles"
+            | "owns"
+            | "owns_when"
+            | "reconcile_on"
+            | "reconcile_timeout"
+            | "runs"
+            | "watches"
+            | "watches_when"
+            | "when",
+        )
+        | (Objects, "optional" | "status_at_most_every") => (&[], Returns::Receiver),
+        // Reads come from the cache.
+        (Objects, "api") => (&[], Returns::Api),
+        (Objects, "get") => (&[], Returns::Object),
+        (Objects, "index") => (&[], Returns::Index),
+        (Objects, "list" | "list_matching") | (Index, "list") => (&[], Returns::List),
+        (Objects, "is_served" | "put") => (&[], Returns::Nothing),
+        (Objects, "get_live") => (&[(Kind, &["get"], None)], Returns::Object),
+        (Objects, "apply") => (&[(Kind, &["create", "patch"], None)], Returns::Nothing),
+        (Objects, "create") => (&[(Kind, &["create"], None)], Returns::Nothing),
+        (Objects, "delete") => (&[(Kind, &["delete"], None)], Returns::Nothing),
+        (Objects, "apply_status") => (&[(Kind, &["patch"], Some("status"))], Returns::Nothing),
+        (Objects, "add_finalizer" | "finalizer" | "remove_finalizer") => {
+            (&[(Kind, &["patch"], None)], Returns::Nothing)
+        }
+        // What it needs besides depends on its value, see [`CREATING`].
+        (Objects, "patch") => (&[(Kind, &["patch"], None)], Returns::Object),
+        _ => return None,
+    })
 }
 
 /// The environment variable that holds the namespace of the pod, by convention from the downward API:

@@ -1,13 +1,14 @@
 //! The types that values of the code have, as far as a request depends on them.
 //!
-//! What only wraps a value is not told from the value: references, `Box`, `Arc`, `Option`, `Result`, locks and
-//! futures. Collections, iterators and streams are a [`Ty::Many`] of their elements.
+//! Wrappers are transparent: references, `Box`, `Arc`, `Option`, `Result`, locks and futures. Collections, iterators and
+//! streams are a [`Ty::Many`] of their elements.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::foreign::{Foreign, Kube};
+use crate::rbac::RequestScope;
 use crate::source::ItemRef;
 
 /// A type, together with what is known of the value.
@@ -17,7 +18,7 @@ pub(super) enum Ty {
     Unknown,
     /// Nothing: no value comes from there.
     Never,
-    /// A type that is still to be inferred.
+    /// An inference variable.
     Infer(u32),
     /// A type parameter of a function or `impl` that is read without a call.
     Param(Rc<str>),
@@ -34,7 +35,7 @@ pub(super) enum Ty {
     /// A map, by its values.
     Map(Rc<Ty>),
     Tuple(Vec<Ty>),
-    /// A string that the source spells out.
+    /// A string literal.
     Text(Rc<str>),
     /// The name of the namespace that the operator is in.
     OwnNamespace,
@@ -42,7 +43,7 @@ pub(super) enum Ty {
     ObjectNamespace,
     /// A `Client` of another cluster, or what one is made from.
     Elsewhere(Kube),
-    /// A `GroupVersionKind` or `ApiResource` that the source spells out.
+    /// A `GroupVersionKind` or `ApiResource` of literals.
     Dynamic(BTreeSet<Gvk>),
     /// A `kube::api::Patch`: of server-side apply, or another one.
     Patch {
@@ -57,21 +58,12 @@ pub(super) enum Ty {
 /// Where the requests of an `Api` go.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
-    /// `Api::all`.
-    All,
-    /// `Api::default_namespaced`.
-    Own,
+    Here(RequestScope),
     /// Another cluster.
     Elsewhere,
-    /// The namespace of an object.
-    OfObject,
-    /// A namespace that the source names.
-    Named(Rc<str>),
-    /// A namespace that is known when the operator runs.
-    Some,
 }
 
-/// A kind that the source spells out.
+/// The literals of a `GroupVersionKind` or `ApiResource`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Gvk {
     pub(super) group: Rc<str>,
@@ -100,8 +92,8 @@ impl Ty {
     }
 
     /// `Api` of a kind, with where its requests go.
-    pub(super) fn reaching(kind: Self, reach: Reach) -> Self {
-        Self::Api(Rc::new(kind), BTreeSet::from([reach]))
+    pub(super) fn reaching(kind: Self, scope: RequestScope) -> Self {
+        Self::Api(Rc::new(kind), BTreeSet::from([Reach::Here(scope)]))
     }
 
     pub(super) fn many(element: Self) -> Self {
@@ -123,7 +115,7 @@ impl Ty {
         }
     }
 
-    /// The value says more than its type.
+    /// Whether more is known of the value than its type.
     fn is_value(&self) -> bool {
         matches!(
             self,
@@ -138,7 +130,7 @@ impl Ty {
         )
     }
 
-    /// A string of which more is known than that it is one.
+    /// Whether more is known of a string than that it is one.
     pub(super) fn is_known_text(&self) -> bool {
         matches!(self, Self::Text(_) | Self::OwnNamespace | Self::ObjectNamespace)
     }
@@ -155,7 +147,7 @@ impl Ty {
             }
     }
 
-    /// It has more parts than any type that people write: each call of a function may double it.
+    /// Whether it has more parts than a written type: each call of a function may double it.
     pub(super) fn is_huge(&self) -> bool {
         let left = Cell::new(1_000_u32);
         self.any(&|_| {
@@ -164,7 +156,7 @@ impl Ty {
         })
     }
 
-    /// The type with every part that `change` has an answer for replaced.
+    /// Replaces each part for which `change` returns another type.
     pub(super) fn map(&self, change: &impl Fn(&Self) -> Option<Self>) -> Self {
         if let Some(new) = change(self) {
             return new;
@@ -217,7 +209,7 @@ impl Ty {
         }
     }
 
-    /// The type of a value that may also be another one: what only this value says is no longer known.
+    /// Widens what is known of one value to its type.
     pub(super) fn general(&self) -> Self {
         match self {
             text if text.is_known_text() => Self::foreign(Foreign::String),
@@ -232,7 +224,7 @@ impl Ty {
         }
     }
 
-    /// One type for a value that comes from two places.
+    /// The join of two branches.
     pub(super) fn join(&self, other: &Self) -> Self {
         match (self, other) {
             (one, other) if one == other => one.clone(),
@@ -267,18 +259,18 @@ impl Ty {
     }
 }
 
-/// What is known of the types that are still to be inferred.
+/// The bindings of inference variables.
 #[derive(Debug, Default)]
 pub(super) struct Inferred(Vec<Option<Ty>>);
 
 impl Inferred {
-    /// A type that is still to be inferred.
+    /// A new inference variable.
     pub(super) fn fresh(&mut self) -> Ty {
         self.0.push(None);
         Ty::Infer(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
     }
 
-    /// The type with all that is known filled in.
+    /// Substitutes the bound variables.
     pub(super) fn resolve(&self, ty: &Ty) -> Ty {
         self.resolve_at(ty, 0)
     }
@@ -293,13 +285,13 @@ impl Inferred {
         })
     }
 
-    /// A declared type for a value that is given for it, and what is learnt from that.
+    /// Unifies a declared type with that of a value, and refines it.
     pub(super) fn accept(&mut self, declared: &Ty, value: &Ty) -> Ty {
         self.unify(declared, value);
         self.resolve(declared).refine(&self.resolve(value))
     }
 
-    /// Learns from two types that they are the same; where they can't be, nothing.
+    /// Makes two types equal; where they can't be, nothing is bound.
     pub(super) fn unify(&mut self, one: &Ty, other: &Ty) {
         let (one, other) = (self.resolve(one), self.resolve(other));
         self.learn(&one, &other);

@@ -139,6 +139,8 @@ impl Manager {
         let mut registry = Registry::default();
         let (identity, metrics) = (identity(), Metrics::new(&mut registry));
         let agent = client::agent(name, version, &identity);
+        #[cfg(feature = "webhook")]
+        let webhooks = crate::webhook::Registered::of(name, &host);
         let attempt = AttemptLayer::new(host, &metrics);
         let electing = client::single(client.clone(), &attempt, &agent);
         let client = client::retrying(client, &attempt, &agent, gate.clone());
@@ -168,7 +170,7 @@ impl Manager {
             },
             options,
             #[cfg(feature = "webhook")]
-            webhooks: crate::webhook::Registered::default(),
+            webhooks,
         }
     }
 

@@ -28,6 +28,11 @@ impl Shutdown {
         let _ = receiver.wait_for(|stop| *stop).await;
     }
 
+    #[cfg(feature = "webhook")]
+    pub(crate) fn is_requested(&self) -> bool {
+        *self.sender.borrow()
+    }
+
     pub(crate) fn request(&self) {
         self.sender.send_replace(true);
     }

@@ -41,6 +41,7 @@ mod field;
 mod flags;
 mod keeper;
 mod lens;
+mod local;
 mod merge;
 mod metrics;
 mod pair;
@@ -50,29 +51,31 @@ mod secret;
 mod serving;
 #[cfg(test)]
 mod tests;
+mod version;
 
 use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures::future::{BoxFuture, FutureExt};
+use futures::future::{self, BoxFuture, FutureExt};
 use hyper::body::{Bytes, Incoming};
 use kube::Client;
 use prometheus_client::registry::Registry;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-pub use self::admission::{Defaulting, Operation, Request, Validating, Warnings};
+pub use self::admission::{Defaulting, Operation, Request, Validating};
 use self::conversion::Conversions;
-pub use self::conversion::{Hub, Spoke};
-pub use self::denied::Denied;
+pub use self::denied::{Denied, Warnings};
 pub use self::field::FieldErrors;
-use self::flags::Source;
 pub use self::flags::WebhookOptions;
+use self::flags::{Operator, Source};
 use self::keeper::Progress;
+use self::local::Local;
 use self::metrics::Metrics;
 use self::serving::{Answering, BUDGET, Handler, Serving};
+pub use self::version::{Hub, Spoke};
 use crate::Manager;
 use crate::error::Error;
 use crate::http::certificate::Certificate;
@@ -248,9 +251,22 @@ pub(crate) struct Registered {
     conversions: Conversions,
     /// A path that was registered twice.
     twice: Option<String>,
+    operator: Operator,
 }
 
 impl Registered {
+    /// Nothing yet; `server` is the host and the port of the API server, if they are known.
+    pub(crate) fn of(operator: &str, server: &str) -> Self {
+        let operator = Operator {
+            name: operator.to_owned(),
+            server: server.to_owned(),
+        };
+        Self {
+            operator,
+            ..Self::default()
+        }
+    }
+
     fn handlers(self) -> BTreeMap<String, Handler> {
         let (mut handlers, conversions) = (self.handlers, self.conversions);
         if !conversions.is_empty() {
@@ -263,7 +279,7 @@ impl Registered {
     /// Binds the port; the future serves until the shutdown, and then ends what it is answering. `None` when there is nothing
     /// to serve. The client needs no leadership.
     pub(crate) async fn bind(
-        self,
+        mut self,
         options: &WebhookOptions,
         ready: &mut Checks,
         registry: &mut Registry,
@@ -274,32 +290,44 @@ impl Registered {
             return Err(Error::Path(path));
         }
         let definitions = self.conversions.definitions();
+        let operator = std::mem::take(&mut self.operator);
         let handlers = self.handlers();
-        if handlers.is_empty() || !flags::enabled() {
+        if handlers.is_empty() {
             return Ok(None);
+        }
+        if !flags::enabled() {
+            if options.webhook_local.is_none() || !operator.is_local() {
+                return Ok(None);
+            }
+            let local = Local::new(client, operator.name);
+            return Ok(Some(async move { local.clear().await }.map(drop).boxed()));
         }
         let failed = |source| Error::Bind {
             what: "webhooks",
             source,
         };
-        let source = options.source(client, definitions).map_err(failed)?;
         let listener = TcpListener::bind(&options.addresses()[..])
             .await
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let paths = handlers.keys().cloned().collect();
+        let source = options.source(client, &operator, address, &paths, definitions);
+        let source = source.map_err(failed)?;
 
-        let serves = Arc::new(AtomicBool::new(false));
-        let (served, stopping) = (serves.clone(), Arc::new(AtomicBool::new(false)));
-        let stopped = stopping.clone();
+        let (serves, stopping) = (Arc::new(AtomicBool::new(false)), shutdown.clone());
+        let served = serves.clone();
+        let told = match &source {
+            Source::Kept(keeper) if keeper.local.is_some() => keeper.published.clone(),
+            _ => serves.clone(),
+        };
         ready.add_open("webhooks", move || {
-            match (
-                served.load(Ordering::Relaxed),
-                stopped.load(Ordering::Relaxed),
-            ) {
-                (true, false) => Ok(()),
-                (false, _) => Err("there is no certificate yet".to_owned()),
-                (_, true) => Err("the operator is stopping".to_owned()),
-            }
+            let error = match [&served, &told].map(|done| done.load(Ordering::Relaxed)) {
+                _ if stopping.is_requested() => "the operator is stopping",
+                [true, true] => return Ok(()),
+                [true, false] => "the API server is not told yet",
+                [false, _] => "there is no certificate yet",
+            };
+            Err(error.to_owned())
         });
         let metrics = Metrics::new(registry);
         let ends = metrics.certificate_ends.clone();
@@ -313,33 +341,35 @@ impl Registered {
             async move { serving.answer(request).await }
         };
         let linger = options.linger();
+        let closing = Shutdown::default();
+        let closed = closing.clone();
         let serve = move |certificate: Arc<Certificate>| {
             tracing::info!(%address, "Serving webhook server");
             certificate.show_end(ends);
             serves.store(true, Ordering::Relaxed);
-            let (closing, close) = (Shutdown::default(), shutdown.clone());
-            let told = closing.clone();
-            let serve = server::serve(listener, Some(certificate), Requests::Many, closing, answer);
-            // The API server goes on asking until it has heard that this replica is going.
-            let lingered = async move {
-                close.requested().await;
-                stopping.store(true, Ordering::Relaxed);
-                tokio::time::sleep(linger).await;
-                told.request();
-            };
-            async move {
-                tokio::join!(serve, lingered);
-            }
+            server::serve(listener, Some(certificate), Requests::Many, closed, answer)
+        };
+        // The API server goes on asking until it has heard that this replica is going.
+        let close = shutdown.clone();
+        let lingered = async move {
+            close.requested().await;
+            tokio::time::sleep(linger).await;
         };
         Ok(Some(match source {
-            Source::Files(certificate) => serve(Arc::new(certificate)).boxed(),
+            Source::Files(certificate) => {
+                let lingered = lingered.map(move |()| closing.request());
+                let serve = serve(Arc::new(certificate));
+                future::join(serve, lingered).map(drop).boxed()
+            }
             Source::Kept(keeper) => async move {
                 let mut progress = Progress::default();
-                let certificate = keeper.first(&mut progress).await;
-                tokio::select! {
-                    () = serve(certificate.clone()) => {}
-                    () = keeper.keep(progress, certificate) => {}
-                }
+                let certificate = tokio::select! {
+                    certificate = keeper.first(&mut progress) => certificate,
+                    () = shutdown.requested() => return,
+                };
+                let keep = keeper.keep(progress, certificate.clone(), shutdown);
+                let kept = future::join(keep, lingered).map(move |_| closing.request());
+                future::join(serve(certificate), kept).await;
             }
             .boxed(),
         }))

@@ -1,6 +1,6 @@
 //! The programs in `tests/NAME/main.rs`, which use the manager as an operator does, on a real API server.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toml_edit::DocumentMut;
@@ -19,8 +19,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// Builds it, runs it as the cluster's admin, and returns what it printed.
-    pub(super) fn run(&self) -> String {
+    /// Builds it.
+    pub(super) fn build(&self) -> PathBuf {
         let name = self.name;
         let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{name}/main.rs"));
@@ -32,13 +32,18 @@ impl Program {
         std::fs::write(package.join("Cargo.toml"), manifest.to_string()).unwrap();
         let output = generated::cargo(&package, &["build"]).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        generated::target().join("debug").join(name)
+    }
 
+    /// Runs it as the cluster's admin, and returns what it printed.
+    pub(super) fn run(&self) -> String {
+        let (name, binary) = (self.name, self.build());
         let mut plane = ControlPlane::start();
         let dir = plane.dir().join(name);
         std::fs::create_dir(&dir).unwrap();
         let env = [("KUBECONFIG".to_owned(), plane.admin.kubeconfig().display().to_string())];
         let args = [&["--log-level=warn".to_owned()], self.args.as_slice()].concat();
-        let mut process = Process::start(&dir, &generated::target().join("debug").join(name), &args, &env);
+        let mut process = Process::start(&dir, &binary, &args, &env);
         plane.admin.show_log(process.log());
         let is_success = |line: &str| line == self.success;
         let output = wait::until(self.limit, || {

@@ -1,17 +1,20 @@
 //! Webhooks of the manager on a real API server: `tests/webhook`.
 
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::program::Program;
-use super::{ControlPlane, kubectl};
+use super::{ControlPlane, Process, free_ports, kubectl};
 use crate::sandbox::{OFFLINE, Sandbox};
+use crate::wait;
 
-#[test]
-fn webhooks_work_through_everything_that_becomes_of_their_certificates() {
-    let program = Program {
+/// For what takes less than 5 seconds.
+const SOON: Duration = Duration::from_secs(50);
+
+fn program() -> Program {
+    Program {
         name: "webhook",
         change: |manifest| {
             let features = toml_edit::Array::from_iter(["webhook"]);
@@ -20,8 +23,135 @@ fn webhooks_work_through_everything_that_becomes_of_their_certificates() {
         args: vec!["--health-probe-bind-address=0".to_owned()],
         limit: Duration::from_secs(1200),
         success: "all is well",
+    }
+}
+
+#[test]
+fn webhooks_work_through_everything_that_becomes_of_their_certificates() {
+    eprintln!("{}", program().run());
+}
+
+const CRD: &str = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com, labels: {a: b}}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  conversion:
+    strategy: Webhook
+    webhook:
+      conversionReviewVersions: [v1]
+      clientConfig: {service: {name: webhook-service, namespace: system, path: /convert}}
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+  - name: v1alpha1
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+"#;
+
+/// A configuration as `generate` writes it, with a webhook that this operator serves and another one.
+fn configuration(kind: &str, path: &str) -> String {
+    let webhook = |name: &str, path: &str| {
+        json!({
+            "name": name, "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
+            "clientConfig": { "service": { "name": "webhook-service", "namespace": "system", "path": path } },
+            "rules": [{
+                "apiGroups": ["example.com"], "apiVersions": ["v1beta1"], "resources": ["things"],
+                "operations": ["CREATE", "UPDATE"],
+            }],
+        })
     };
-    eprintln!("{}", program.run());
+    let webhooks = [webhook("ours.example.com", path), webhook("unknown.example.com", "/unknown")];
+    let manifest = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": format!("{kind}WebhookConfiguration"),
+        "metadata": { "name": "all" }, "webhooks": webhooks,
+    });
+    format!("---\n{}", serde_yaml::to_string(&manifest).unwrap())
+}
+
+/// Without a Service and without cert-manager, for an API server that is on this host; nothing is left behind.
+#[test]
+fn local_webhooks_end_with_their_operator() {
+    let binary = program().build();
+    let plane = ControlPlane::start();
+    let dir = plane.dir().join("local");
+    std::fs::create_dir(&dir).unwrap();
+    let manifests = dir.join("manifests.yaml");
+    let both = configuration("Mutating", "/mutate") + &configuration("Validating", "/validate");
+    std::fs::write(&manifests, both).unwrap();
+    plane.admin.send(&["apply", "-f", "-"], CRD);
+    let definition = || plane.admin.get(&["crd", "things.example.com"]).unwrap();
+    let what = |definition: &Value| {
+        let metadata = &definition["metadata"];
+        let notes = metadata["annotations"].get("memcached-sdk/conversion-before").cloned();
+        json!([metadata["labels"], notes, definition["spec"]])
+    };
+    let before = what(&definition());
+    let names = || {
+        let kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations";
+        plane.admin.run(&["get", kinds, "-o", "name"])
+    };
+    // One that is somebody else's.
+    let others = configuration("Validating", "/unknown").replace("things", "others");
+    plane.admin.send(&["apply", "-f", "-"], &others);
+    let other = names();
+    assert!(!other.is_empty());
+
+    let [port] = free_ports();
+    let thing = |name: &str, spec: &str| {
+        let kind = "{apiVersion: example.com/v1beta1, kind: Thing";
+        let text = format!("{kind}, metadata: {{name: {name}, namespace: default}}, spec: {spec}}}");
+        let created = plane.admin.attempt(&["create", "-o", "json", "-f", "-"], &text);
+        created.map(|text| serde_json::from_str::<Value>(&text).unwrap())
+    };
+    let kubeconfig = format!("--kubeconfig={}", plane.admin.kubeconfig().display());
+    let local = format!("--webhook-local={}", manifests.display());
+    let port = format!("--webhook-port={port}");
+    let args = ["--serve", &kubeconfig, "--health-probe-bind-address=0", &local, &port].map(str::to_owned);
+    let works = |name: &str| {
+        let started = Instant::now();
+        wait::until(SOON, || thing(name, "{}").map(|created| assert_eq!(created["spec"]["size"], 3))).unwrap();
+        let took = started.elapsed();
+        let old = plane.admin.get(&["things.v1alpha1.example.com", name]).unwrap();
+        assert_eq!(old["spec"]["replicas"], 3);
+        let refused = thing("refused", "{size: 0}").unwrap_err();
+        assert!(refused.contains("spec.size: Invalid value: 0: must be at least 1"), "{refused}");
+        eprintln!("local webhooks work {took:?} after the start");
+    };
+
+    let mut process = Process::start(&dir, &binary, &args, &[]);
+    works("first");
+    assert_eq!(process.terminate(), Some(0), "{}", process.log_text());
+    assert_eq!((names(), what(&definition())), (other.clone(), before.clone()));
+
+    // What a killed run has left goes at the next start, also what that does not have any more.
+    process.restart();
+    works("second");
+    process.kill();
+    let left = "validatingwebhookconfiguration.admissionregistration.k8s.io/webhook-local-all";
+    assert!(names().contains(left), "{}", names());
+    let refused = thing("third", "{}").unwrap_err();
+    assert!(refused.contains("failed calling webhook"), "{refused}");
+    std::fs::write(&manifests, configuration("Mutating", "/mutate")).unwrap();
+    process.restart();
+    let gone = || if names().contains(left) { Err(names()) } else { Ok(()) };
+    wait::until(SOON, gone).unwrap();
+    process.kill();
+
+    // And without webhooks.
+    let disabled = ("ENABLE_WEBHOOKS".to_owned(), "false".to_owned());
+    let process = Process::start(&dir, &binary, &args, &[disabled]);
+    let cleared = || if names() == other { Ok(()) } else { Err(process.log_text()) };
+    wait::until(SOON, cleared).unwrap();
+    let restored = || if what(&definition()) == before { Ok(()) } else { Err(process.log_text()) };
+    wait::until(SOON, restored).unwrap();
+    assert_eq!(thing("third", "{}").unwrap()["spec"], json!({}));
 }
 
 /// With the names that kustomize gives them.
@@ -51,7 +181,7 @@ fn the_manifests_of_each_certificate_mode_are_accepted() {
             .filter(|object| !object["apiVersion"].as_str().unwrap().starts_with("cert-manager"))
             .collect();
         assert_eq!(own.len() < objects.len(), mode == "cert-manager", "{mode}");
-        let list = serde_json::json!({ "apiVersion": "v1", "kind": "List", "items": own });
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": own });
         plane.admin.send(&["apply", "--dry-run=server", "--warnings-as-errors", "-f", "-"], &list.to_string());
 
         let mut services = Vec::new();

@@ -112,7 +112,7 @@ fn row(usage: &Usage) -> Row {
         RequestScope::Cluster => "cluster",
         RequestScope::Own => "own",
         RequestScope::Namespace(_) => "namespace",
-        RequestScope::Namespaced => "namespaced",
+        RequestScope::Namespaced | RequestScope::OfObject => "namespaced",
     };
     [usage.permission.verb.clone(), target, scope.to_owned(), place(&usage.origin)]
 }

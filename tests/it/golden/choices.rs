@@ -228,7 +228,7 @@ help: remove it if you don't need it
     sandbox.replace("config/rbac/role_binding.yaml", "  kind: ClusterRole\n", "  kind: ClusterRole # mine\n");
     let before = sandbox.files();
     sandbox.run("edit --namespaced").code(1).stdout("").stderr(str![[r#"
-error[edit-conflict]: `config/rbac/role_binding.yaml:10` is changed by you, and would be changed
+error[edit-conflict]: `config/rbac/role_binding.yaml:10`: you have changed lines that this choice changes
   --> config/rbac/role_binding.yaml:10:1
    |
 10 |   kind: ClusterRole # mine
@@ -246,7 +246,7 @@ error[edit-conflict]: `config/rbac/role_binding.yaml:10` is changed by you, and 
     {
       "code": "edit-conflict",
       "severity": "error",
-      "message": "`config/rbac/role_binding.yaml:10` is changed by you, and would be changed",
+      "message": "`config/rbac/role_binding.yaml:10`: you have changed lines that this choice changes",
       "file": "config/rbac/role_binding.yaml",
       "line": 10,
       "column": 1,
@@ -280,7 +280,7 @@ update    src/main.rs
 
 "#]];
     generate(&sandbox, "--check").code(3).stdout(changes.clone()).stderr(str![[r#"
-warning[project-differs]: not as with `--namespaced`, which `PROJECT` says: `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`
+warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`
 help: run `memcached-sdk edit --namespaced`, or another choice
 7 updated, 3 unchanged
 
@@ -292,7 +292,7 @@ help: run `memcached-sdk edit --namespaced`, or another choice
 
     sandbox.replace("PROJECT", "webhookCertMode: self", "webhookCertMode: files");
     generate(&sandbox, "--check").code(3).stderr(str![[r#"
-warning[project-differs]: not as with `--webhook-cert-mode=files`, which `PROJECT` says: `config/default/kustomization.yaml`, `config/rbac/kustomization.yaml`
+warning[project-differs]: `PROJECT` says `--webhook-cert-mode=files`, and these files do not: `config/default/kustomization.yaml`, `config/rbac/kustomization.yaml`
 help: run `memcached-sdk edit --webhook-cert-mode=files`, or another choice
 2 updated, 3 unchanged
 
@@ -306,7 +306,7 @@ fn what_edit_can_not_do() {
     let sandbox = project("");
     let before = sandbox.files();
     sandbox.run("edit").code(2).stderr(str![[r#"
-error: no choice is made
+error: no choice is given
 help: pass what is to change, such as `--namespaced`; see `--help`
 
 "#]]);

@@ -9,14 +9,14 @@ fn what_is_said() {
     let sandbox = Sandbox::new();
     let init = format!("init --project-name demo {OFFLINE}");
     sandbox.run(&init).success().stderr(str![[r#"
-127 created
+129 created
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
 
 "#]]);
     sandbox.run(&init).success().stdout(str![]).stderr(str![[r#"
-127 unchanged
+129 unchanged
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
@@ -33,7 +33,7 @@ update    Makefile
 
 "#]])
         .stderr(str![[r#"
-1 updated, 126 unchanged: run the command without `--check` to write them
+1 updated, 128 unchanged: run the command without `--check` to write them
 
 "#]]);
     sandbox.run(&init).code(1).stdout(str![]).stderr(str![[r#"
@@ -65,7 +65,7 @@ error[file-conflict]: `Makefile` exists with other content
 diff --git a/Makefile b/Makefile
 --- a/Makefile
 +++ b/Makefile
-@@ -52,7 +52,7 @@
+@@ -54,7 +54,7 @@
  .PHONY: all
  all: build
  

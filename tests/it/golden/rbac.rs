@@ -198,7 +198,7 @@ fn roles_of_files(texts: &[&str], fold: bool) -> Vec<Value> {
     }
     let (tree, wrong) = k8s::load(dir.path()).unwrap();
     assert!(wrong.is_empty(), "{wrong:?}");
-    let (markers, findings) = memcached_sdk::rbac::markers(&tree);
+    let (markers, findings) = memcached_sdk::rbac::check::markers(&tree);
     assert!(!findings.has_errors(), "{findings:?}");
     role::documents(&markers, &Roles { default_name: "manager-role", fold })
 }

@@ -104,7 +104,7 @@ fn show(usages: &[Usage], diagnostics: &Diagnostics) -> String {
             RequestScope::Cluster => "cluster".to_owned(),
             RequestScope::Own => "own".to_owned(),
             RequestScope::Namespace(name) => format!("namespace {name}"),
-            RequestScope::Namespaced => "namespaced".to_owned(),
+            RequestScope::Namespaced | RequestScope::OfObject => "namespaced".to_owned(),
         };
         let verb = &usage.permission.verb;
         writeln!(out, "{line}:{column} {verb} {target} {scope}: {}", usage.call).unwrap();
@@ -185,8 +185,8 @@ pub fn register(manager: &mut Manager, pods: Option<&Objects<Pod>>) {
     }
     let (usages, diagnostics) = read(sample.root());
     let expected = "\
-5:13 rbac-not-followed: `Manager::unheard` of the crate `manager` may make requests, and is not read
-7:9 rbac-not-followed: `Objects::unheard` of the crate `manager` may make requests, and is not read
+5:13 rbac-not-followed: `Manager::unheard` of the crate `manager` may make requests; its code is not read
+7:9 rbac-not-followed: `Objects::unheard` of the crate `manager` may make requests; its code is not read
 ";
     assert_eq!(show(&usages, &diagnostics), expected);
 }
@@ -414,7 +414,7 @@ fn functions_of_macros_of_other_packages_are_doubts() {
         let found = json["diagnostics"].as_array().unwrap().iter();
         found.map(|found| format!("{}:{} {}", found["file"], found["line"], found["message"])).collect::<Vec<_>>()
     };
-    let said = "\"the macro `reads!` may make requests, and is not read\"";
+    let said = "\"the macro `reads!` may make requests; it is not expanded\"";
     assert_eq!(doubts("common"), [format!("\"common/src/lib.rs\":13 {said}")]);
     assert_eq!(doubts("op"), doubts("common"));
 }

@@ -145,7 +145,7 @@ fn what_could_not_be_followed_is_no_all_clear() {
         "kind: ClusterRole\nmetadata: {name: op}\nrules:\n- {apiGroups: [''], resources: [pods], verbs: [list]}\n";
     sandbox.file("role.yaml", role);
     let run = sandbox.run("rbac lint --role role.yaml").success();
-    assert!(run.err().contains("= help: look that a role has its permissions, and say so"), "{run}");
+    assert!(run.err().contains("= help: check that a role has its permissions, and say so"), "{run}");
     assert!(!run.err().contains("+kubebuilder"), "{run}");
     sandbox.file("src/main.rs", &code("// +kubebuilder:rbac:urls=/stats,verbs=get\n"));
     sandbox.run("rbac lint").success().stderr("the declared permissions are those that the code uses\n");

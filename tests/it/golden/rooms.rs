@@ -26,12 +26,14 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("crd", &["api", "diagnostic", "k8s", "parallel", "project", "schema", "source"]),
     ("rbac", &["api", "diagnostic", "edit", "k8s", "project", "source", "yaml"]),
     ("webhook", &["diagnostic", "source"]),
+    ("chart", &["diagnostic", "yaml"]),
     ("engine", &["api", "crd", "diagnostic", "k8s", "project", "source", "yaml"]),
     ("cli", &["crd", "engine", "project", "rbac"]),
     (
         "command",
         &[
             "api",
+            "chart",
             "cli",
             "crd",
             "diagnostic",

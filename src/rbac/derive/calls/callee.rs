@@ -34,7 +34,7 @@ impl Reader<'_> {
                     _ => Ty::Unknown,
                 }
             }
-            Callee::Foreign(path) if path.last().is_some_and(|last| last == "None") => Ty::Never,
+            Callee::Foreign(path) if table::foreign(&path) == table::Foreign::Fails => Ty::Never,
             // A function of kube that is handed over makes its requests where it is called.
             Callee::Foreign(path) if table::is_function(&path) => Ty::Path(path.into()),
             Callee::Foreign(path) if Foreign::at(&path) == Foreign::Kube(Kube::Cluster) => Ty::kube(Kube::Cluster),

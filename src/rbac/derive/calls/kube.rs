@@ -10,28 +10,29 @@ use super::super::foreign::{Foreign, Kube, is_kube};
 use super::super::frame::Frame;
 use super::super::place::Place;
 use super::super::read::Reader;
-use super::super::table::{self, Answer, Sub};
+use super::super::table::{self, Answer, KubeCall, Sub};
 use super::super::types::{Gvk, Reach, Ty};
 use super::Call;
+use crate::rbac::RequestScope;
 use crate::source::macros::words;
 
 impl Reader<'_> {
     /// `Api::all(client)` and its like.
     pub(super) fn api_constructor(&mut self, kind: &Rc<Ty>, call: &Call<'_>) -> Option<Ty> {
         let name = &*call.name;
-        let reach = match (name, call.len()) {
-            ("all", 1) | ("all_with", 2) | ("dynamic", 3) => Reach::All,
-            ("namespaced", 2) | ("namespaced_with", 3) => reach_of(&call.get(1)),
-            ("default_namespaced", 1) | ("default_namespaced_with", 2) => Reach::Own,
+        let scope = match (name, call.len()) {
+            ("all", 1) | ("all_with", 2) | ("dynamic", 3) => RequestScope::Cluster,
+            ("namespaced", 2) | ("namespaced_with", 3) => scope_of(&call.get(1)),
+            ("default_namespaced", 1) | ("default_namespaced_with", 2) => RequestScope::Own,
             _ => return None,
         };
-        let reach = if matches!(call.get(0), Ty::Elsewhere(_)) { Reach::Elsewhere } else { reach };
+        let reach = if matches!(call.get(0), Ty::Elsewhere(_)) { Reach::Elsewhere } else { Reach::Here(scope) };
         let dynamic = match name {
             "all_with" | "default_namespaced_with" | "dynamic" => call.get(1),
             "namespaced_with" => call.get(2),
             _ => Ty::Unknown,
         };
-        Some(Ty::reaching(self.with_dynamic(kind, &dynamic), reach))
+        Some(Ty::Api(Rc::new(self.with_dynamic(kind, &dynamic)), BTreeSet::from([reach])))
     }
 
     /// The kind of a type, which may be that of a value beside it.
@@ -105,43 +106,42 @@ impl Reader<'_> {
 
     /// A function of another crate.
     pub(super) fn foreign_call(&mut self, frame: &mut Frame, path: &[String], call: &mut Call<'_>) -> Ty {
-        let name = call.name.clone();
-        if let ("std", "Some" | "Ok", Some(inner)) = (&*path[0], &*name, call.arguments.first().copied()) {
+        let known = table::foreign(path);
+        if let (table::Foreign::Wraps, Some(inner)) = (known, call.arguments.first().copied()) {
             return self.expr(frame, inner, &call.expected);
-        }
-        if path[0] == "std" && &*name == "Err" {
-            self.arguments_of(frame, call);
-            return Ty::Never;
         }
         if is_kube(path) {
             return self.kube_call(frame, path, call);
         }
         self.arguments_of(frame, call);
-        if let Some(known) = self.read_value(call.place, path, &call.get(0)) {
-            return known;
-        }
-        if path[0] == "std" || path[0] == "tokio" || path[0] == "futures" || path[0] == "futures_util" {
-            return match &*name {
-                "join_all" | "try_join_all" | "iter" | "select_all" => call.get(0),
-                "spawn" | "timeout" | "pin" | "take" | "replace" | "Owned" | "Borrowed" | "ready" | "block_on"
-                | "block_in_place" => match call.get(usize::from(&*name == "timeout")) {
-                    Ty::Function(output) => (*output).clone(),
-                    ty => ty,
-                },
-                "join" | "try_join" | "zip" => Ty::Tuple(call.types.clone()),
+        match known {
+            table::Foreign::Fails => Ty::Never,
+            table::Foreign::Argument(at) => match call.get(at) {
+                Ty::Function(output) => (*output).clone(),
+                ty => ty,
+            },
+            table::Foreign::All => Ty::Tuple(call.types.clone()),
+            table::Foreign::Variable => match call.get(0) {
+                Ty::Text(name) => self.variable_value(call.place, &name).unwrap_or(Ty::Unknown),
                 _ => Ty::Unknown,
-            };
+            },
+            table::Foreign::File => match call.get(0) {
+                Ty::Text(path) if path.ends_with(table::NAMESPACE_FILE) => Ty::OwnNamespace,
+                _ => Ty::Unknown,
+            },
+            table::Foreign::Parsed => {
+                match call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.resolve(&call.expected)) {
+                    made if made.is_kube(&Kube::Kubeconfig) => Ty::Elsewhere(Kube::Kubeconfig),
+                    Ty::Unknown => self.types.inferred.fresh(),
+                    made => made,
+                }
+            }
+            table::Foreign::Wraps | table::Foreign::Nothing => Ty::Unknown,
+            table::Foreign::Unknown => {
+                self.handed(path.first().map(String::as_str), call);
+                Ty::Unknown
+            }
         }
-        if path[0] == "serde_json" || path[0] == "serde_yaml" {
-            let made = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.resolve(&call.expected));
-            return match made {
-                made if made.is_kube(&Kube::Kubeconfig) => Ty::Elsewhere(Kube::Kubeconfig),
-                Ty::Unknown => self.types.inferred.fresh(),
-                made => made,
-            };
-        }
-        self.handed(Some(&path[0]), call);
-        Ty::Unknown
     }
 
     /// A function of kube, or of a type of it.
@@ -237,12 +237,9 @@ impl Reader<'_> {
     pub(super) fn elsewhere_method(&mut self, frame: &mut Frame, of: &Kube, call: &mut Call<'_>) -> Ty {
         self.arguments_of(frame, call);
         let (place, name) = (call.place, call.name.clone());
-        let requests = match of {
-            Kube::Client => table::sends(&name) || table::CLIENT.iter().any(|known| known.0 == &*name),
-            Kube::Recorder => &*name == "publish",
-            _ => false,
-        };
-        if requests {
+        if let Some(KubeCall::Sends | KubeCall::Reads | KubeCall::Lists | KubeCall::Publishes(_)) =
+            table::kube_method(of, &name, call.len())
+        {
             self.doubt(place, Cause::Cluster(format!("{}::{name}", of.name())));
             return call.explicit.first().cloned().unwrap_or(Ty::Unknown);
         }
@@ -274,12 +271,7 @@ impl Reader<'_> {
         };
         let mut verbs = method.verbs.to_vec();
         if table::CREATING.contains(&&*name) {
-            if let Ty::Patch { apply } = self.types.inferred.resolve(&call.get(2)) {
-                self.clear(place);
-                verbs.extend(apply.then_some("create"));
-            } else {
-                self.doubt(place, Cause::Patch(format!("Api::{name}")));
-            }
+            verbs.extend(self.creates(place, &call.get(2), format!("Api::{name}")));
         }
         self.request(place, receiver, &verbs, sub.as_deref(), &format!("Api<K>::{name}"));
         Some(match method.answer {
@@ -302,70 +294,69 @@ impl Reader<'_> {
         call: &mut Call<'_>,
     ) -> Option<Ty> {
         let (place, name) = (call.place, call.name.clone());
-        let ty = Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec());
-        match (of, &*name) {
-            (Kube::Controller, _) if table::CONTROLLER.contains(&(&*name, call.len())) => {
-                self.arguments_of(frame, call);
+        let kind = || parts.first().cloned().unwrap_or(Ty::Unknown);
+        let means = table::kube_method(of, &name, call.len())?;
+        match means {
+            KubeCall::OwnNamespace | KubeCall::Commits | KubeCall::Objects => {}
+            KubeCall::Runs | KubeCall::Object => self.arguments_with(frame, call, &[kind()]),
+            _ => self.arguments_of(frame, call),
+        }
+        match means {
+            KubeCall::Watches => {
                 self.spelled(&call.get(0), call.explicit.first());
                 let shown = format!("Controller::{name}::<K>");
                 self.request(place, &call.get(0), watched(call), None, &shown);
-                Some(ty)
+                Some(Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec()))
             }
-            (Kube::Controller, "run") => {
-                let kind = parts.first().cloned().unwrap_or(Ty::Unknown);
-                self.arguments_with(frame, call, &[kind]);
-                Some(Ty::many(Ty::Unknown))
-            }
-            (Kube::Recorder, "publish") => {
-                self.arguments_of(frame, call);
-                let events = Ty::reaching(Ty::k8s(table::EVENT), Reach::Some);
-                self.request(place, &events, table::publish(call.len()), None, "Recorder::publish");
+            KubeCall::Runs => Some(Ty::many(Ty::Unknown)),
+            KubeCall::Publishes(verbs) => {
+                let events = Ty::reaching(Ty::k8s(table::EVENT), RequestScope::Namespaced);
+                self.request(place, &events, verbs, None, "Recorder::publish");
                 Some(Ty::Tuple(Vec::new()))
             }
-            (Kube::Client, "default_namespace") => Some(Ty::OwnNamespace),
-            (Kube::Client, _) if table::sends(&name) => {
-                self.arguments_of(frame, call);
+            KubeCall::OwnNamespace => Some(Ty::OwnNamespace),
+            KubeCall::Sends => {
                 self.doubt(place, Cause::Client(name.to_string()));
                 Some(call.explicit.first().cloned().unwrap_or(Ty::Unknown))
             }
-            (Kube::Client, _) => {
-                let (_, _, verb) = table::CLIENT.iter().find(|known| known.0 == &*name && known.1 == call.len())?;
-                self.arguments_of(frame, call);
-                let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
-                let answer = if &*name == "list" { Ty::many(kind.clone()) } else { kind.clone() };
-                self.types.inferred.unify(&answer, &call.expected);
-                let reach = match call.get(1) {
-                    Ty::Foreign(Foreign::Kube(Kube::Cluster), _) => Reach::All,
-                    Ty::Foreign(Foreign::Kube(Kube::Namespace), name) => name.first().map_or(Reach::Some, reach_of),
-                    _ => Reach::Some,
-                };
-                self.request(place, &Ty::reaching(kind, reach), &[verb], None, &format!("Client::{name}::<K>"));
-                Some(answer)
-            }
-            (Kube::Entry, "commit") => {
+            KubeCall::Reads => Some(self.client_request(call, "get", |kind| kind)),
+            KubeCall::Lists => Some(self.client_request(call, "list", Ty::many)),
+            KubeCall::Commits => {
                 if let Some(api @ Ty::Api(..)) = parts.first() {
                     self.request(place, api, table::COMMIT, None, "Api<K>::entry.commit");
                 }
                 None
             }
-            (Kube::Store, "state") => Some(Ty::many(parts.first().cloned().unwrap_or(Ty::Unknown))),
-            (Kube::Store, "get" | "find") => {
-                let object = parts.first().cloned().unwrap_or(Ty::Unknown);
-                self.arguments_with(frame, call, std::slice::from_ref(&object));
-                Some(object)
-            }
-            _ => None,
+            KubeCall::Objects => Some(Ty::many(kind())),
+            KubeCall::Object => Some(kind()),
         }
     }
 
-    /// What is read from outside of the program: `std::env::var("POD_NAMESPACE")`, or the file that every pod has.
-    fn read_value(&mut self, place: Place, path: &[String], argument: &Ty) -> Option<Ty> {
-        let Ty::Text(text) = argument else { return None };
-        match path.last()?.as_str() {
-            "var" if path.iter().any(|part| part == "env") => self.variable_value(place, text),
-            "read_to_string" => text.ends_with(table::NAMESPACE_FILE).then_some(Ty::OwnNamespace),
-            _ => None,
+    /// A request of `Client` by its type argument.
+    fn client_request(&mut self, call: &Call<'_>, verb: &str, answer: fn(Ty) -> Ty) -> Ty {
+        let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
+        let answer = answer(kind.clone());
+        self.types.inferred.unify(&answer, &call.expected);
+        let scope = match call.get(1) {
+            Ty::Foreign(Foreign::Kube(Kube::Cluster), _) => RequestScope::Cluster,
+            Ty::Foreign(Foreign::Kube(Kube::Namespace), name) => {
+                name.first().map_or(RequestScope::Namespaced, scope_of)
+            }
+            _ => RequestScope::Namespaced,
+        };
+        let shown = format!("Client::{}::<K>", call.name);
+        self.request(call.place, &Ty::reaching(kind, scope), &[verb], None, &shown);
+        answer
+    }
+
+    /// What a patch needs besides `patch`: a server-side apply creates what does not exist.
+    pub(super) fn creates(&mut self, place: Place, patch: &Ty, method: String) -> Option<&'static str> {
+        if let Ty::Patch { apply } = self.types.inferred.resolve(patch) {
+            self.clear(place);
+            return apply.then_some("create");
         }
+        self.doubt(place, Cause::Patch(method));
+        None
     }
 
     /// What an environment variable holds; that it only may be the namespace of the pod is said.
@@ -396,12 +387,12 @@ impl Reader<'_> {
 }
 
 /// Where the requests of `Api::namespaced` with this namespace go.
-pub(super) fn reach_of(namespace: &Ty) -> Reach {
+fn scope_of(namespace: &Ty) -> RequestScope {
     match namespace {
-        Ty::Text(name) => Reach::Named(name.clone()),
-        Ty::OwnNamespace => Reach::Own,
-        Ty::ObjectNamespace => Reach::OfObject,
-        _ => Reach::Some,
+        Ty::Text(name) => RequestScope::Namespace(name.to_string()),
+        Ty::OwnNamespace => RequestScope::Own,
+        Ty::ObjectNamespace => RequestScope::OfObject,
+        _ => RequestScope::Namespaced,
     }
 }
 

@@ -5,9 +5,10 @@ use super::super::foreign::{Foreign, Kube};
 use super::super::frame::Frame;
 use super::super::read::Reader;
 use super::super::table;
-use super::super::types::{Reach, Ty};
+use super::super::types::Ty;
 use super::Call;
 use super::kube::watched;
+use crate::rbac::RequestScope;
 
 impl Reader<'_> {
     /// A method of a runtime or its builder.
@@ -24,14 +25,14 @@ impl Reader<'_> {
             // kubert/src/runtime.rs: by its type argument, in all namespaces.
             (false, "cache_all" | "watch_all") => {
                 let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
-                let api = Ty::reaching(kind.clone(), Reach::All);
+                let api = Ty::reaching(kind.clone(), RequestScope::Cluster);
                 self.request(place, &api, watched(call), None, &format!("Runtime::{name}::<K>"));
                 let stream = Ty::many(kind);
                 Some(if &*name == "cache_all" { Ty::Tuple(vec![Ty::Unknown, stream]) } else { stream })
             }
             // The Lease has to exist: kubert/src/lease.rs.
             (false, "spawn_lease") => {
-                let leases = Ty::reaching(Ty::k8s(table::LEASE), Reach::Own);
+                let leases = Ty::reaching(Ty::k8s(table::LEASE), RequestScope::Own);
                 self.request(place, &leases, &["get", "patch"], None, "Runtime::spawn_lease");
                 Some(Ty::Unknown)
             }

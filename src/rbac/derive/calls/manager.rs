@@ -5,9 +5,10 @@ use super::super::foreign::Kube;
 use super::super::frame::Frame;
 use super::super::manager::ManagerType;
 use super::super::read::Reader;
-use super::super::table;
-use super::super::types::{Reach, Ty};
+use super::super::table::{self, ManagerRequest, ManagerReturns, Requested};
+use super::super::types::Ty;
 use super::Call;
+use crate::rbac::RequestScope;
 use crate::source::ItemRef;
 
 impl Reader<'_> {
@@ -23,91 +24,73 @@ impl Reader<'_> {
         let manager = Ty::Item(item, parts.to_vec());
         let inputs = if of == ManagerType::Manager { vec![manager.clone()] } else { parts.to_vec() };
         self.arguments_with(frame, call, &inputs);
-        let (place, name) = (call.place, &*call.name);
-        match (of, name) {
-            (ManagerType::Manager, "objects" | "objects_with") => {
-                let mut kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
+        let name = call.name.clone();
+        let Some((requests, returns)) = table::manager_method(of, &name) else {
+            let function = format!("{of:?}::{name}");
+            self.doubt(call.place, Cause::Crate { function, krate: "manager".to_owned() });
+            return Ty::Unknown;
+        };
+        let kind = match (of, returns) {
+            (ManagerType::Manager, ManagerReturns::Controller) => match call.get(1) {
+                Ty::Item(_, kinds) => kinds.first().cloned().unwrap_or(Ty::Unknown),
+                _ => Ty::Unknown,
+            },
+            (ManagerType::Manager, ManagerReturns::Objects) => {
+                let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
                 let declared = self.manager_type(item, ManagerType::Objects, vec![kind.clone()]);
                 self.types.inferred.unify(&declared, &call.expected);
-                if name == "objects_with" {
-                    kind = self.with_dynamic(&kind, &call.get(0));
-                }
-                let (objects, events) =
-                    (Ty::reaching(kind.clone(), Reach::All), Ty::reaching(Ty::k8s(table::EVENT), Reach::All));
-                let shown = format!("Manager::{name}");
-                self.request(place, &objects, table::manager::OBJECTS, None, &format!("{shown}::<K>"));
-                self.request(place, &events, table::manager::EVENTS, None, &shown);
-                self.manager_type(item, ManagerType::Objects, vec![kind])
+                if &*name == "objects_with" { self.with_dynamic(&kind, &call.get(0)) } else { kind }
             }
-            (ManagerType::Manager, "controller") => {
-                let kind = match call.get(1) {
-                    Ty::Item(_, kinds) => kinds.first().cloned().unwrap_or(Ty::Unknown),
-                    _ => Ty::Unknown,
-                };
-                self.manager_type(item, ManagerType::Controller, vec![kind])
-            }
-            (ManagerType::Manager, "client") => Ty::kube(Kube::Client),
-            (ManagerType::Manager, "recorder") => Ty::kube(Kube::Recorder),
-            (ManagerType::Manager, "leader_election_id") => {
-                let leases = Ty::reaching(Ty::k8s(table::LEASE), Reach::Own);
-                let (role, verbs) = table::manager::ELECTION;
-                self.request_in(role, place, &leases, verbs, "Manager::leader_election_id");
-                manager
-            }
-            (ManagerType::Manager, "run" | "run_until") => {
-                let (role, reviews) = table::manager::REVIEWS;
-                for review in reviews {
-                    let reviews = Ty::reaching(Ty::k8s(review), Reach::All);
-                    self.request_in(role, place, &reviews, &["create"], &format!("Manager::{name}"));
-                }
-                Ty::Tuple(Vec::new())
-            }
-            (ManagerType::Manager, "migrate_storage") => {
-                let kind = call.explicit.first().cloned().unwrap_or(Ty::Unknown);
-                let [objects, definitions] =
-                    [kind, Ty::k8s(table::manager::DEFINITION)].map(|kind| Ty::reaching(kind, Reach::All));
-                let shown = "Manager::migrate_storage";
-                self.request(place, &objects, table::manager::MIGRATION, None, &format!("{shown}::<K>"));
-                for (verb, sub) in table::manager::FORGETTING {
-                    self.request(place, &definitions, &[verb], sub, shown);
-                }
-                Ty::Tuple(Vec::new())
-            }
-            (ManagerType::Controller, "run") => Ty::Tuple(Vec::new()),
-            (ManagerType::Index, "list") => Ty::many(parts.first().cloned().unwrap_or(Ty::Unknown)),
-            // What their server needs is in the roles of its certificates.
-            (ManagerType::Manager, "webhooks" | "health_check" | "metrics" | "ready_check" | "task") => Ty::Unknown,
-            (ManagerType::Manager, "in_namespaces" | "namespaced" | "with")
-            | (ManagerType::Objects, "optional" | "status_at_most_every") => manager,
-            (ManagerType::Controller, name) if table::manager::CONTROLLER.contains(&name) => manager,
-            (ManagerType::Objects, name) if let Some(requests) = table::manager::objects(name) => {
-                let kind = parts.first().cloned().unwrap_or(Ty::Unknown);
-                let objects = Ty::reaching(kind.clone(), Reach::All);
-                let shown = format!("Objects<K>::{name}");
-                for (verb, sub) in requests {
-                    self.request(place, &objects, &[verb], *sub, &shown);
-                }
-                match (name, call.get(2)) {
-                    ("patch", Ty::Patch { apply: false }) => self.clear(place),
-                    ("patch", Ty::Patch { apply: true }) => {
-                        self.clear(place);
-                        self.request(place, &objects, &["create"], None, &shown);
+            (ManagerType::Manager, _) => call.explicit.first().cloned().unwrap_or(Ty::Unknown),
+            _ => parts.first().cloned().unwrap_or(Ty::Unknown),
+        };
+        self.manager_requests(of, requests, &kind, call);
+        match returns {
+            ManagerReturns::Receiver => manager,
+            ManagerReturns::Objects => self.manager_type(item, ManagerType::Objects, vec![kind]),
+            ManagerReturns::Controller => self.manager_type(item, ManagerType::Controller, vec![kind]),
+            ManagerReturns::Index => self.manager_type(item, ManagerType::Index, vec![kind]),
+            ManagerReturns::Client => Ty::kube(Kube::Client),
+            ManagerReturns::Recorder => Ty::kube(Kube::Recorder),
+            ManagerReturns::Api => Ty::reaching(kind, RequestScope::Cluster),
+            ManagerReturns::Object => kind,
+            ManagerReturns::List => Ty::many(kind),
+            ManagerReturns::Nothing => Ty::Unknown,
+        }
+    }
+
+    fn manager_requests(&mut self, of: ManagerType, requests: &[ManagerRequest], kind: &Ty, call: &Call<'_>) {
+        let (place, name) = (call.place, &*call.name);
+        let (shown, of_kind) = match of {
+            ManagerType::Manager => (format!("Manager::{name}"), format!("Manager::{name}::<K>")),
+            of => (format!("{of:?}::{name}"), format!("{of:?}<K>::{name}")),
+        };
+        for (requested, verbs, sub) in requests {
+            let (of_cluster, role): (&[&str], _) = match requested {
+                Requested::Kind => {
+                    let api = Ty::reaching(kind.clone(), RequestScope::Cluster);
+                    self.request(place, &api, verbs, *sub, &of_kind);
+                    if of == ManagerType::Objects && table::CREATING.contains(&name) {
+                        let created = self.creates(place, &call.get(2), format!("Objects::{name}"));
+                        self.request(place, &api, created.as_slice(), None, &of_kind);
                     }
-                    ("patch", _) => self.doubt(place, Cause::Patch(format!("Objects::{name}"))),
-                    _ => {}
+                    continue;
                 }
-                match name {
-                    "api" => objects,
-                    "get" | "get_live" | "patch" => kind,
-                    "list" | "list_matching" => Ty::many(kind),
-                    "index" => self.manager_type(item, ManagerType::Index, vec![kind]),
-                    _ => Ty::Unknown,
+                Requested::Lease => {
+                    let leases = Ty::reaching(Ty::k8s(table::LEASE), RequestScope::Own);
+                    self.request_in("leader-election-role", place, &leases, verbs, &shown);
+                    continue;
                 }
-            }
-            (of, name) => {
-                let function = format!("{of:?}::{name}");
-                self.doubt(place, Cause::Crate { function, krate: "manager".to_owned() });
-                Ty::Unknown
+                Requested::Events => (&[table::EVENT], None),
+                Requested::Definitions => (&[table::DEFINITION], None),
+                Requested::Reviews => (&table::REVIEWS, Some("metrics-auth-role")),
+            };
+            for path in of_cluster {
+                let api = Ty::reaching(Ty::k8s(path), RequestScope::Cluster);
+                match role {
+                    Some(role) => self.request_in(role, place, &api, verbs, &shown),
+                    None => self.request(place, &api, verbs, *sub, &shown),
+                }
             }
         }
     }

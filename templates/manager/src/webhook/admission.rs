@@ -10,11 +10,8 @@ use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
 pub use kube::core::admission::Operation;
 
-use super::denied::Denied;
+use super::denied::{Denied, Warnings};
 use crate::object::Object;
-
-/// Texts that the user sees although the request is allowed; best below 120 characters each.
-pub type Warnings = Vec<String>;
 
 /// Sets what the user left open, before the object is validated and stored.
 ///

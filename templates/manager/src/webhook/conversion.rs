@@ -4,7 +4,6 @@
 //! <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/>.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 
 use kube::core::conversion::{ConversionRequest, ConversionResponse, ConversionReview};
 use kube::core::{Status, TypeMeta};
@@ -12,105 +11,12 @@ use serde_json::Value;
 
 use super::lens::{self, Sides};
 use super::review::{self, Answered};
-use crate::object::Object;
+use super::version::{Hub, Spoke};
 
 const META_API_VERSION_V1: &str = "apiextensions.k8s.io/v1";
 const META_KIND: &str = "ConversionReview";
 /// How many objects that can't be converted are named in the answer.
 const NAMED: usize = 10;
-
-/// The version of a kind that is stored, and that all others are converted from and to.
-///
-/// # Examples
-///
-/// ```
-/// # use kube::CustomResource;
-/// # use schemars::JsonSchema;
-/// # use serde::{Deserialize, Serialize};
-/// #[derive(CustomResource, Clone, Debug, Deserialize, JsonSchema, Serialize)]
-/// #[kube(group = "example.com", version = "v1", kind = "Thing")]
-/// pub struct ThingSpec {
-///     replicas: i32,
-/// }
-///
-/// impl manager::webhook::Hub for Thing {}
-/// ```
-pub trait Hub: Object<DynamicType = ()> {}
-
-/// A version of a kind that is served, too.
-///
-/// The metadata needs no conversion. What this version can't hold is kept in the annotation `GROUP/conversion-data`, so that it
-/// is there again when the object is stored; the same goes for what the hub can't hold.
-///
-/// # Examples
-///
-/// ```
-/// # use kube::CustomResource;
-/// # use schemars::JsonSchema;
-/// # use serde::{Deserialize, Serialize};
-/// use std::convert::Infallible;
-///
-/// use manager::webhook::{Hub, Spoke};
-///
-/// #[derive(CustomResource, Clone, Debug, Deserialize, JsonSchema, Serialize)]
-/// #[kube(group = "example.com", version = "v1", kind = "Thing")]
-/// pub struct ThingSpec {
-///     replicas: i32,
-/// }
-///
-/// impl Hub for Thing {}
-///
-/// #[derive(CustomResource, Clone, Debug, Deserialize, JsonSchema, Serialize)]
-/// #[kube(group = "example.com", version = "v1alpha1", kind = "Thing", root = "OldThing")]
-/// pub struct OldThingSpec {
-///     size: i32,
-/// }
-///
-/// impl Spoke for OldThing {
-///     type Hub = Thing;
-///     type Error = Infallible;
-///
-///     fn to_hub(&self) -> Result<Thing, Infallible> {
-///         Ok(Thing::new("", ThingSpec { replicas: self.spec.size }))
-///     }
-///
-///     fn from_hub(hub: &Thing) -> Result<Self, Infallible> {
-///         Ok(Self::new("", OldThingSpec { size: hub.spec.replicas }))
-///     }
-/// }
-/// ```
-pub trait Spoke: Object<DynamicType = ()> {
-    /// The version that is stored.
-    type Hub: Hub;
-    /// Why an object can't be converted; `Infallible` if each can.
-    type Error: Display;
-
-    /// This object in the version that is stored.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use manager::webhook::Spoke;
-    ///
-    /// fn round_trip<S: Spoke>(object: &S) -> Result<S, S::Error> {
-    ///     S::from_hub(&object.to_hub()?)
-    /// }
-    /// ```
-    fn to_hub(&self) -> Result<Self::Hub, Self::Error>;
-
-    /// The stored object in this version.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use manager::webhook::Spoke;
-    ///
-    /// fn round_trip<S: Spoke>(hub: &S::Hub) -> Result<S::Hub, S::Error> {
-    ///     S::from_hub(hub)?.to_hub()
-    /// }
-    /// ```
-    fn from_hub(hub: &Self::Hub) -> Result<Self, Self::Error>;
-}
 
 /// The versions of the kinds that are converted here.
 #[derive(Default)]

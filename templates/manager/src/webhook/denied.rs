@@ -11,6 +11,9 @@ use kube::core::{DynamicObject, GroupVersionKind};
 
 use super::field::FieldErrors;
 
+/// Texts that the user sees although the request is allowed; best below 120 characters each.
+pub type Warnings = Vec<String>;
+
 /// Why a request is refused.
 ///
 /// # Examples
@@ -123,6 +126,24 @@ fn qualified(kind: &GroupVersionKind) -> String {
     match &*kind.group {
         "" => kind.kind.clone(),
         group => format!("{}.{group}", kind.kind),
+    }
+}
+
+impl FieldErrors {
+    /// Refused if there is an error; else allowed with these warnings.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut errors = manager::webhook::FieldErrors::new();
+    /// errors.required("spec", "");
+    /// assert!(errors.into_result(vec!["spec.old is deprecated".to_owned()]).is_err());
+    /// ```
+    pub fn into_result(self, warnings: Warnings) -> Result<Warnings, Denied> {
+        if self.is_empty() {
+            return Ok(warnings);
+        }
+        Err(Denied::invalid(self))
     }
 }
 

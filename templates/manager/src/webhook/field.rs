@@ -9,9 +9,6 @@ use kube::core::response::StatusCause;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::admission::Warnings;
-use super::denied::Denied;
-
 /// Errors of fields, collected so that the user sees all at once. Fields are named by their paths: `spec.ports[0].name`.
 ///
 /// # Examples
@@ -190,20 +187,8 @@ impl FieldErrors {
         self.push(field, What::TooMany(count), &detail);
     }
 
-    /// Refused if there is an error; else allowed with these warnings.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// let mut errors = manager::webhook::FieldErrors::new();
-    /// errors.required("spec", "");
-    /// assert!(errors.into_result(vec!["spec.old is deprecated".to_owned()]).is_err());
-    /// ```
-    pub fn into_result(self, warnings: Warnings) -> Result<Warnings, Denied> {
-        if self.0.is_empty() {
-            return Ok(warnings);
-        }
-        Err(Denied::invalid(self))
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn push(&mut self, field: impl Into<String>, what: What, detail: &str) {

@@ -2,14 +2,17 @@
 
 //! The flags of the webhook server, with the names and defaults of Go operators.
 
+use std::collections::BTreeSet;
 use std::io::{Error, ErrorKind, Result};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use kube::Client;
 
 use super::keeper::Keeper;
+use super::local::{self, Local};
 use super::publish::{Place, Target};
 use super::secret::Rules;
 use crate::duration;
@@ -71,99 +74,112 @@ pub struct WebhookOptions {
     #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = long_enough)]
     pub webhook_cert_duration: Duration,
 
-    /// Where an API server on this host finds this server, such as https://127.0.0.1:9443, instead of the Service
-    #[arg(long, value_name = "URL")]
-    pub webhook_url: Option<String>,
+    /// Serve an API server on this host alone, which asks as this file of `generate` says, until the operator ends
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["webhook_cert_path", "webhook_configurations"])]
+    pub webhook_local: Option<PathBuf>,
+}
+
+/// Who serves, and the API server that is to ask.
+#[derive(Default)]
+pub(super) struct Operator {
+    pub(super) name: String,
+    /// Its host and port, if they are known.
+    pub(super) server: String,
+}
+
+impl Operator {
+    pub(super) fn is_local(&self) -> bool {
+        self.server.is_empty() || local::is_here(&self.server)
+    }
 }
 
 /// Where the certificate comes from.
 pub(super) enum Source {
     /// Somebody else, who also tells the API server.
     Files(Certificate),
-    Kept(Keeper),
+    Kept(Box<Keeper>),
 }
 
 impl WebhookOptions {
-    /// `definitions` are the names of the CRDs that are converted here.
-    pub(super) fn source(&self, client: Client, definitions: Vec<String>) -> Result<Source> {
+    /// `at` is where it is served, for which of these paths, and `definitions` are the names of the CRDs that are converted here.
+    pub(super) fn source(
+        &self,
+        client: Client,
+        operator: &Operator,
+        at: SocketAddr,
+        paths: &BTreeSet<String>,
+        definitions: Vec<String>,
+    ) -> Result<Source> {
         if let Some(folder) = &self.webhook_cert_path {
             let [certificate, key] = [&self.webhook_cert_name, &self.webhook_cert_key];
             let certificate = Certificate::files(folder.join(certificate), folder.join(key))?;
             return Ok(Source::Files(certificate));
         }
-        let namespace = client.default_namespace().to_owned();
-        let service = &self.webhook_service;
-        let (place, names, secret) = match &self.webhook_url {
-            Some(url) => (Place::Url(url.clone()), vec![host(url)?.to_owned()], None),
-            None => {
-                let ends = ["", ".svc", ".svc.cluster.local"];
-                let names = ends.map(|end| format!("{service}.{namespace}{end}"));
-                let place = Place::Service {
-                    name: service.clone(),
-                    namespace: namespace.clone(),
-                };
-                let names = [vec![service.clone()], names.to_vec()].concat();
-                (place, names, Some(self.webhook_secret.clone()))
-            }
+        let mut keeper = Keeper {
+            namespace: client.default_namespace().to_owned(),
+            secret: None,
+            rules: Rules {
+                names: vec![at.ip().to_string()],
+                life: self.webhook_cert_duration,
+            },
+            place: Place::Local {
+                url: format!("https://{at}"),
+                operator: operator.name.clone(),
+            },
+            targets: Vec::new(),
+            local: None,
+            published: Arc::default(),
+            clock: Box::new(SystemTime::now),
+            client,
         };
+        if let Some(file) = &self.webhook_local {
+            if !operator.is_local() {
+                return Err(invalid(format!(
+                    "`--webhook-local` is for an API server on this host, which {} is not",
+                    operator.server
+                )));
+            }
+            let local = Local::new(keeper.client.clone(), operator.name.clone());
+            let configurations = local.configurations(file, &format!("https://{at}"), paths)?;
+            keeper.local = Some((local, configurations));
+        } else {
+            let (service, namespace) = (&self.webhook_service, &keeper.namespace);
+            let ends = ["", ".svc", ".svc.cluster.local"];
+            let names = ends.map(|end| format!("{service}.{namespace}{end}"));
+            keeper.rules.names = [vec![service.clone()], names.to_vec()].concat();
+            keeper.secret = Some(self.webhook_secret.clone());
+            keeper.place = Place::Service {
+                name: service.clone(),
+                namespace: namespace.clone(),
+            };
+        }
         let configurations = self.webhook_configurations.iter();
         let targets = configurations.map(|text| Target::parse(text));
         let targets = targets.collect::<std::result::Result<Vec<_>, _>>();
-        let mut targets = targets.map_err(invalid)?;
-        targets.extend(definitions.into_iter().map(Target::Definition));
-        Ok(Source::Kept(Keeper {
-            client,
-            namespace,
-            secret,
-            rules: Rules {
-                names,
-                life: self.webhook_cert_duration,
-            },
-            place,
-            targets,
-            clock: Box::new(SystemTime::now),
-        }))
+        keeper.targets = targets.map_err(invalid)?;
+        let definitions = definitions.into_iter().map(Target::Definition);
+        keeper.targets.extend(definitions);
+        Ok(Source::Kept(Box::new(keeper)))
     }
 
-    /// How long to serve after the operator was told to stop. Nobody has to hear of a server that is found by a URL.
+    /// How long to serve after the operator was told to stop. A server on the same host is told.
     pub(super) fn linger(&self) -> Duration {
-        match &self.webhook_url {
+        match &self.webhook_local {
             Some(_) => Duration::ZERO,
             None => LINGER,
         }
     }
 
-    /// Where to listen: a server that is found by a URL is for this host alone.
-    pub(super) fn addresses(&self) -> [SocketAddr; 2] {
-        let (v6, v4) = match &self.webhook_url {
-            Some(_) => (Ipv6Addr::LOCALHOST, Ipv4Addr::LOCALHOST),
-            None => (Ipv6Addr::UNSPECIFIED, Ipv4Addr::UNSPECIFIED),
-        };
+    /// Where to listen.
+    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
         let port = self.webhook_port;
-        let mut addresses = [(v6, port).into(), (v4, port).into()];
-        if self
-            .webhook_url
-            .as_ref()
-            .is_some_and(|url| !url.contains("[::1]"))
-        {
-            addresses.reverse();
+        match &self.webhook_local {
+            Some(_) => vec![(Ipv4Addr::LOCALHOST, port).into()],
+            None => vec![
+                (Ipv6Addr::UNSPECIFIED, port).into(),
+                (Ipv4Addr::UNSPECIFIED, port).into(),
+            ],
         }
-        addresses
-    }
-}
-
-/// The host of a URL, which has to be this one.
-fn host(url: &str) -> Result<&str> {
-    let authority = url.strip_prefix("https://").unwrap_or_default();
-    let host = match authority.rsplit_once(':') {
-        Some((host, port)) if port.parse::<u16>().is_ok() => host,
-        _ => authority,
-    };
-    match host.trim_start_matches('[').trim_end_matches(']') {
-        host @ ("127.0.0.1" | "::1" | "localhost") => Ok(host),
-        _ => Err(invalid(format!(
-            "`--webhook-url={url}` is not of this host, such as `https://127.0.0.1:9443`: others find webhooks by their Service"
-        ))),
     }
 }
 

@@ -7,6 +7,7 @@
 //! conflict, and takes what the other wrote. What is published follows from the Secret alone, so it does not matter who does it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures::stream::{BoxStream, StreamExt, select_all};
@@ -21,10 +22,12 @@ use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use tokio::time::Instant;
 
+use super::local::{Configuration, Local};
 use super::publish::{Place, Target};
 use super::secret::{Data, Held, Rules};
 use crate::http::certificate::Certificate;
 use crate::object::{self, Object};
+use crate::signal::Shutdown;
 
 /// How often everything is looked at, should a watch say nothing.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -44,6 +47,10 @@ pub(super) struct Keeper {
     pub(super) rules: Rules,
     pub(super) place: Place,
     pub(super) targets: Vec<Target>,
+    /// What is made for an API server on this host.
+    pub(super) local: Option<(Local, Vec<Configuration>)>,
+    /// Whether all of them have been told once.
+    pub(super) published: Arc<AtomicBool>,
     pub(super) clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
@@ -84,17 +91,37 @@ impl Keeper {
         }
     }
 
-    /// Keeps everything as it should be, for ever.
-    pub(super) async fn keep(self, mut progress: Progress, certificate: Arc<Certificate>) {
+    /// Keeps everything as it should be until the shutdown.
+    pub(super) async fn keep(
+        self,
+        mut progress: Progress,
+        certificate: Arc<Certificate>,
+        shutdown: Shutdown,
+    ) {
+        self.clear().await;
         let mut changes = self.changes();
         loop {
             let failed = self.round(&mut progress, &certificate).await;
+            if !failed {
+                self.published.store(true, Ordering::Relaxed);
+            }
             let longest = LONGEST_PAUSE.min(self.overlap() / 2);
             let pause = if failed { RETRY.min(longest) } else { longest };
             tokio::select! {
                 _ = tokio::time::sleep(pause) => {}
                 Some(()) = changes.next() => {}
+                () = shutdown.requested() => break,
             }
+        }
+        self.clear().await;
+    }
+
+    /// Nothing of an operator on this host is left.
+    async fn clear(&self) {
+        if let Some((local, _)) = &self.local
+            && let Err(error) = local.clear().await
+        {
+            tracing::warn!(%error, "can't remove the local webhooks");
         }
     }
 
@@ -126,6 +153,14 @@ impl Keeper {
                 Err(kube::Error::Api(status)) if status.is_conflict() => failed = true,
                 Err(error) => {
                     tracing::warn!(?target, %error, "can't publish the authority of the webhooks");
+                    failed = true;
+                }
+            }
+        }
+        if let Some((local, configurations)) = &self.local {
+            for configuration in configurations {
+                if let Err(error) = local.apply(configuration, &held.authorities).await {
+                    tracing::warn!(%error, "can't make the local webhooks");
                     failed = true;
                 }
             }

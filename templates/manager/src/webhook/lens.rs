@@ -7,8 +7,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::conversion::Spoke;
 use super::merge;
+use super::version::Spoke;
 use crate::object::Object;
 
 type Convert = fn(&Value) -> Result<Value, String>;

@@ -14,7 +14,7 @@ use kube::core::DynamicObject;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::CONVERT;
+use super::{CONVERT, local};
 
 /// An object that leads to this server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +31,11 @@ pub(super) enum Place {
         name: String,
         namespace: String,
     },
-    /// Without a path, for a server on the same host.
-    Url(String),
+    /// For an API server on the same host.
+    Local {
+        url: String,
+        operator: String,
+    },
 }
 
 impl Target {
@@ -69,15 +72,16 @@ impl Target {
         let api = Api::<DynamicObject>::all_with(client.clone(), &resource);
         let object = api.get(name).await?;
         let bundle = json!(ByteString(authorities.as_bytes().to_vec()));
-        let mut wanted = object.data.clone();
+        let present = json!(object);
+        let mut wanted = present.clone();
         if let Self::Definition(_) = self {
-            place.convert(&mut wanted["spec"], bundle);
+            place.convert(&mut wanted, bundle);
         } else if let Some(webhooks) = wanted["webhooks"].as_array_mut() {
             for webhook in webhooks {
                 place.lead(&mut webhook["clientConfig"], &bundle);
             }
         }
-        let mut patch = json_patch::diff(&object.data, &wanted);
+        let mut patch = json_patch::diff(&present, &wanted);
         if patch.is_empty() {
             return Ok(());
         }
@@ -99,28 +103,21 @@ impl Target {
 impl Place {
     /// What leads to other servers stays.
     fn lead(&self, config: &mut Value, bundle: &Value) {
-        match self {
-            Self::Service { name, namespace } => {
-                let service = &config["service"];
-                if service["name"] != **name || service["namespace"] != **namespace {
-                    return;
-                }
-                config["caBundle"] = bundle.clone();
-            }
-            Self::Url(base) => {
-                let path = match (&config["service"]["path"], &config["url"]) {
-                    (Value::String(path), _) => path,
-                    (_, Value::String(url)) => path(url),
-                    _ => "",
-                };
-                *config = json!({ "url": format!("{base}{path}"), "caBundle": bundle });
-            }
+        if let Self::Service { name, namespace } = self
+            && config["service"]["name"] == **name
+            && config["service"]["namespace"] == **namespace
+        {
+            config["caBundle"] = bundle.clone();
         }
     }
 
     /// What is said about the port and the like stays.
-    fn convert(&self, spec: &mut Value, bundle: Value) {
-        let mut webhook = spec["conversion"]["webhook"].take();
+    fn convert(&self, definition: &mut Value, bundle: Value) {
+        if let Self::Local { operator, .. } = self {
+            local::remember(definition, operator);
+        }
+        let conversion = &mut definition["spec"]["conversion"];
+        let mut webhook = conversion["webhook"].take();
         if webhook["conversionReviewVersions"].is_null() {
             webhook["conversionReviewVersions"] = json!(["v1"]);
         }
@@ -133,16 +130,10 @@ impl Place {
                 service["path"] = json!(CONVERT);
                 config["caBundle"] = bundle;
             }
-            Self::Url(base) => {
-                *config = json!({ "url": format!("{base}{CONVERT}"), "caBundle": bundle })
+            Self::Local { url, .. } => {
+                *config = json!({ "url": format!("{url}{CONVERT}"), "caBundle": bundle })
             }
         }
-        spec["conversion"] = json!({ "strategy": "Webhook", "webhook": webhook });
+        *conversion = json!({ "strategy": "Webhook", "webhook": webhook });
     }
-}
-
-/// What follows the host in a URL.
-fn path(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    rest.find('/').map_or("", |begins| &rest[begins..])
 }

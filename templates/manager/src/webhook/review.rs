@@ -10,8 +10,8 @@ use kube::core::admission::{
 use kube::core::{DynamicObject, TypeMeta};
 use serde_json::Value;
 
-use super::admission::{Defaulting, Operation, Request, Validating, Warnings};
-use super::denied::Denied;
+use super::admission::{Defaulting, Operation, Request, Validating};
+use super::denied::{Denied, Warnings};
 use super::merge;
 use crate::object::Object;
 

@@ -16,7 +16,7 @@ async fn the_sample_gets_all_it_needs_and_a_status() {
     let Some(plane) = ControlPlane::start("envtest_memcached").await else {
         return;
     };
-    plane.run(register);
+    plane.run(register).await;
     let objects: Api<api::Memcached> = Api::default_namespaced(plane.client.clone());
     let object = plane.apply(&objects, SAMPLE).await;
     let owner = object

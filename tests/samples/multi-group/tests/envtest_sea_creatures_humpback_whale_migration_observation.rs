@@ -20,7 +20,7 @@ async fn the_sample_gets_a_status() {
     else {
         return;
     };
-    plane.run(register);
+    plane.run(register).await;
     let objects: Api<api::HumpbackWhaleMigrationObservation> = Api::all(plane.client.clone());
     let object = plane.apply(&objects, SAMPLE).await;
     let told = |found: Option<&api::HumpbackWhaleMigrationObservation>| {

@@ -17,7 +17,7 @@ async fn the_sample_gets_a_status() {
     let Some(plane) = ControlPlane::start("envtest_ship_frigate_backup").await else {
         return;
     };
-    plane.run(register);
+    plane.run(register).await;
     let objects: Api<api::Frigate> = Api::default_namespaced(plane.client.clone());
     let object = plane.apply(&objects, SAMPLE).await;
     let told = |found: Option<&api::Frigate>| found.is_some_and(|found| found.status.is_some());

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::http::certificate::Certificate;
 use crate::webhook::keeper::{Keeper, Progress};
+use crate::webhook::local::is_here;
 use crate::webhook::pair::{Pair, split};
 use crate::webhook::publish::{Place, Target};
 use crate::webhook::secret::{Data, Rules};
@@ -206,6 +207,8 @@ impl Replica {
                 Target::parse("validating:v").unwrap(),
                 Target::Definition("things.example.com".to_owned()),
             ],
+            local: None,
+            published: Arc::default(),
             clock: Box::new(move || begin + started.elapsed()),
         };
         let mut progress = Progress::default();
@@ -471,28 +474,52 @@ async fn a_changed_bundle_is_repaired_and_a_missing_object_is_waited_for() {
     assert_ne!(server.text("tls.crt"), chain);
 }
 
-/// A URL instead of a Service: nothing is kept on the server, and all webhooks lead to this host.
+/// Nothing is kept on the server; the CRD leads here, and says what it said before.
 #[tokio::test(start_paused = true)]
-async fn a_url_takes_the_place_of_the_service() {
+async fn an_api_server_on_this_host_needs_no_service() {
     let server = server();
     let mut replica = Replica::start(&server).await;
     replica.keeper.secret = None;
-    replica.keeper.place = Place::Url("https://127.0.0.1:9443".to_owned());
+    replica.keeper.place = Place::Local {
+        url: "https://127.0.0.1:9443".to_owned(),
+        operator: "op".to_owned(),
+    };
     replica.progress = Progress::default();
     server.0.lock().unwrap().objects.remove(SECRET);
+    let before = server.get(DEFINITION)["spec"]["conversion"].to_string();
     for _ in 0..2 {
         assert!(!replica.round().await);
     }
-    assert_eq!(server.writes()[4..], ["m", "v", "things.example.com"]);
+    assert_eq!(server.writes()[4..], ["things.example.com"]);
     assert_eq!(server.get(SECRET), json!(null));
-    let config = server.get(MUTATING)["webhooks"][0]["clientConfig"].clone();
-    assert_eq!(
-        (&config["url"], &config["service"]),
-        (&json!("https://127.0.0.1:9443/p"), &json!(null))
-    );
-    let config = server.get(DEFINITION)["spec"]["conversion"]["webhook"]["clientConfig"].clone();
+    let definition = server.get(DEFINITION);
+    let config = &definition["spec"]["conversion"]["webhook"]["clientConfig"];
     assert_eq!(
         (&config["url"], &config["service"]),
         (&json!("https://127.0.0.1:9443/convert"), &json!(null))
     );
+    let metadata = &definition["metadata"];
+    assert_eq!(
+        (&metadata["labels"], &metadata["annotations"]),
+        (
+            &json!({ "memcached-sdk/local-webhooks": "op" }),
+            &json!({ "memcached-sdk/conversion-before": before })
+        )
+    );
+}
+
+#[test]
+fn only_an_api_server_on_this_host_is_local() {
+    for (server, here) in [
+        ("127.0.0.1:6443", true),
+        ("127.0.0.1", true),
+        ("localhost:6443", true),
+        ("[::1]:6443", true),
+        ("127.0.0.1.example.com:6443", false),
+        ("192.168.1.1:6443", false),
+        ("[2001:db8::1]:6443", false),
+        ("kubernetes.default.svc", false),
+    ] {
+        assert_eq!(is_here(server), here, "{server}");
+    }
 }

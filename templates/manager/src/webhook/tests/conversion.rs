@@ -2,12 +2,14 @@
 
 //! Objects from version to version.
 
+use std::collections::BTreeMap;
+
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Random, post};
+use super::{Random, mutate, post, seed};
 use crate::webhook::serving::Serving;
 use crate::webhook::{Hub, Registered, Spoke, Webhooks};
 
@@ -323,7 +325,7 @@ async fn batches_have_whole_answers() {
 /// Nothing is lost on any way, and what is changed on the way arrives.
 #[tokio::test]
 async fn random_objects_come_back() {
-    let seed = super::seed();
+    let seed = seed();
     let (serving, mut random) = (serving(), Random(seed | 1));
     for number in 0..200 {
         let context = format!("WEBHOOK_SEED={seed}, number {number}");
@@ -350,6 +352,42 @@ async fn random_objects_come_back() {
         let again = one(&serving, "v1alpha1", &stored).await;
         assert_eq!(again["spec"], spoke["spec"], "{context}: {stored}");
     }
+}
+
+/// Reviews with values of the wrong type in all places, the annotation included: an answer each time, and never a panic.
+#[tokio::test]
+async fn random_conversion_reviews_are_answered() {
+    let seed = seed();
+    let (serving, mut random) = (serving(), Random(seed | 1));
+    let mut codes = BTreeMap::<u16, usize>::new();
+    for number in 0..2_000 {
+        let [from, to] = [(); 2].map(|()| random.one_of(&["v1", "v1alpha1", "v1beta1"]).to_owned());
+        let mut thing = object(&from, hub_spec(&mut random));
+        let mut saved =
+            json!({ "v1": { "spec": hub_spec(&mut random) }, "v1alpha1": { "spec": {} } });
+        mutate(&mut saved, &mut random);
+        let saved = saved.to_string();
+        let saved = random.one_of(&[&saved, "x"]);
+        thing["metadata"]["annotations"] = json!({ "example.com/conversion-data": saved });
+        let mut value = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
+            "request": { "uid": "1", "desiredAPIVersion": format!("example.com/{to}"), "objects": [thing] },
+        });
+        for _ in 0..random.below(4) {
+            mutate(&mut value, &mut random);
+        }
+        let mut body = value.to_string().into_bytes();
+        if random.below(8) == 0 {
+            body.truncate(random.below(body.len()));
+        }
+        let shown = String::from_utf8_lossy(&body).into_owned();
+        let answer = serving.answer(post("/convert", body)).await;
+        let code = answer.status.as_u16();
+        *codes.entry(code).or_default() += 1;
+        let context = format!("WEBHOOK_SEED={seed}, number {number}: {shown}");
+        assert!([200, 400].contains(&code), "{code} for {context}");
+    }
+    assert_eq!(codes.len(), 2, "WEBHOOK_SEED={seed}: {codes:?}");
 }
 
 fn hub_spec(random: &mut Random) -> Value {

@@ -106,9 +106,22 @@ impl ControlPlane {
         Some(plane)
     }
 
-    /// Runs a controller as `main` does, as an administrator and without leader election, until the test ends.
-    pub(crate) fn run(&self, register: impl FnOnce(&mut Manager)) {
-        let args = Args::parse_from(["test", "--health-probe-bind-address=0"]);
+    /// Runs controllers and webhooks as `main` does, as an administrator and without leader election, until the test ends. They
+    /// are ready when this returns.
+    pub(crate) async fn run(&self, register: impl FnOnce(&mut Manager)) {
+        let [port] = free_ports();
+        let mut args = vec![
+            "test".to_owned(),
+            format!("--health-probe-bind-address=127.0.0.1:{port}"),
+        ];
+        if Path::new("config/webhook").exists() {
+            let webhooks = [
+                "--webhook-local=config/webhook/manifests.yaml",
+                "--webhook-port=0",
+            ];
+            args.extend(webhooks.map(str::to_owned));
+        }
+        let args = Args::parse_from(args);
         let manager = Manager::with_client(
             "memcached-operator",
             "test",
@@ -117,6 +130,15 @@ impl ControlPlane {
         );
         let running = manager.with(register).run_until(std::future::pending());
         tokio::spawn(async { running.await.expect("the manager runs") });
+        let probes = format!("http://127.0.0.1:{port}").parse().expect("a URL");
+        let probes = Client::try_from(Config::new(probes)).expect("a client");
+        let ready = timeout(LIMIT, async {
+            while probes.request_text(readyz()).await.is_err() {
+                pause().await
+            }
+        })
+        .await;
+        ready.expect("the manager is ready in a minute");
     }
 
     /// Makes the object as `kubectl apply --server-side` does.
@@ -167,12 +189,7 @@ impl ControlPlane {
 
     async fn ready(&mut self) {
         let started = Instant::now();
-        let request = || {
-            http::Request::get("/readyz")
-                .body(Vec::new())
-                .expect("a request")
-        };
-        while self.client.request_text(request()).await.is_err() {
+        while self.client.request_text(readyz()).await.is_err() {
             let logs = self.folder.display();
             for process in &mut self.processes {
                 let ended = process.try_wait().expect("a child of this process");
@@ -182,7 +199,7 @@ impl ControlPlane {
                 started.elapsed() < LIMIT,
                 "not ready in {LIMIT:?}; logs are in {logs}"
             );
-            sleep(Duration::from_millis(100)).await;
+            pause().await;
         }
     }
 
@@ -213,6 +230,16 @@ impl Drop for ControlPlane {
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
+}
+
+fn readyz() -> http::Request<Vec<u8>> {
+    http::Request::get("/readyz")
+        .body(Vec::new())
+        .expect("a request")
+}
+
+async fn pause() {
+    sleep(Duration::from_millis(100)).await;
 }
 
 async fn client(port: u16) -> Client {

@@ -1,0 +1,89 @@
+//! The values of a chart: their defaults, and the schema of them.
+
+use serde_json::{Map, Value, json};
+
+use crate::yaml;
+
+/// The sections of values.yaml in their order, with what is said of them.
+const SECTIONS: [(&str, &str); 11] = [
+    ("nameOverride", "In place of the chart's name."),
+    ("fullnameOverride", "What the names of all objects begin with; else the name of the release."),
+    ("manager", "The manager's Deployment. `envOverrides` is for --set: manager.envOverrides.NAME=VALUE."),
+    ("serviceAccount", "The account of the manager. When it is not enabled, `name` is one that is there."),
+    ("rbac", "`helpers` are the roles for users: admin, editor and viewer of each kind."),
+    (
+        "crd",
+        "The CRDs. With `keep` they stay, and with them all objects of their kinds, when the release is uninstalled.",
+    ),
+    ("metrics", "The metrics endpoint, with its Service and roles."),
+    ("webhook", "The webhooks; without them nothing is defaulted, validated or converted."),
+    ("certManager", "Certificates by cert-manager, which has to be there."),
+    ("prometheus", "A ServiceMonitor, for which a Prometheus operator has to be there."),
+    ("networkPolicy", "Who may connect to the manager."),
+];
+
+/// The value at a path with dots, which is made when it is not there.
+pub(super) fn at<'a>(values: &'a mut Value, path: &str) -> &'a mut Value {
+    path.split('.').fold(values, |value, key| &mut value[key])
+}
+
+/// Whether there is a value at a path with dots.
+pub(super) fn has(values: &Value, path: &str) -> bool {
+    path.split('.').try_fold(values, |value, key| value.get(key)).is_some()
+}
+
+/// values.yaml.
+pub(super) fn text(values: &Value) -> String {
+    let section = |(name, comment): (&str, &str)| {
+        let value = values.get(name)?;
+        Some(format!("# {comment}\n{}", yaml::document(&json!({ name: value }))))
+    };
+    SECTIONS.into_iter().filter_map(section).collect::<Vec<_>>().join("\n")
+}
+
+/// Which values of `defaults` are not in `values`, as paths with dots; what Kubernetes defines may have any fields.
+pub(super) fn missing(defaults: &Value, values: &Value) -> Vec<String> {
+    let mut missing = Vec::new();
+    for (key, default) in defaults.as_object().into_iter().flatten() {
+        match values.get(key) {
+            None => missing.push(key.clone()),
+            Some(value) if is_ours(key) => {
+                missing.extend(self::missing(default, value).into_iter().map(|path| format!("{key}.{path}")));
+            }
+            Some(_) => {}
+        }
+    }
+    missing
+}
+
+/// Whether this program defines which fields a value has, and not Kubernetes.
+fn is_ours(key: &str) -> bool {
+    matches!(key, "image" | "helpers") || SECTIONS.iter().any(|(name, _)| *name == key)
+}
+
+/// values.schema.json: what is set has to be one of the values, and of its type; what Kubernetes defines is left to it.
+/// At the top there may be more, for templates of the author.
+pub(super) fn schema(values: &Value) -> String {
+    let mut schema = of(values, true);
+    schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("additionalProperties");
+    }
+    format!("{schema:#}\n")
+}
+
+fn of(value: &Value, is_defined_here: bool) -> Value {
+    match value {
+        Value::Null => json!({}),
+        Value::Bool(_) => json!({ "type": "boolean" }),
+        Value::Number(_) => json!({ "type": "integer", "minimum": 0 }),
+        Value::String(_) => json!({ "type": "string" }),
+        Value::Array(_) => json!({ "type": "array" }),
+        Value::Object(map) if is_defined_here => {
+            let properties: Map<String, Value> =
+                map.iter().map(|(key, value)| (key.clone(), of(value, is_ours(key)))).collect();
+            json!({ "type": "object", "properties": properties, "additionalProperties": false })
+        }
+        Value::Object(_) => json!({ "type": "object" }),
+    }
+}

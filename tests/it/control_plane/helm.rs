@@ -1,0 +1,296 @@
+//! Charts, which helm judges: they render what kustomize does, and a release of them comes, changes and goes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::control_plane::{self, ControlPlane};
+use crate::sandbox::Sandbox;
+
+/// The objects of a stream, by kind and name.
+type Objects = BTreeMap<String, Value>;
+
+/// `HELM`, else the program that `tests/helm/build` makes.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        if let Some(given) = std::env::var_os("HELM").filter(|given| !given.is_empty()) {
+            return given.into();
+        }
+        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("helm").join("helm");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/helm/build");
+        let output = Command::new(script).arg(&program).output().unwrap();
+        assert!(output.status.success(), "helm is not built: {}", String::from_utf8_lossy(&output.stderr));
+        program
+    })
+}
+
+fn helm(sandbox: &Sandbox, kubeconfig: Option<&Path>, arguments: &str) -> Result<String, String> {
+    let mut command = Command::new(program());
+    command.args(arguments.split_whitespace()).current_dir(sandbox.root());
+    for (name, folder) in [("HELM_CACHE_HOME", "cache"), ("HELM_CONFIG_HOME", "config"), ("HELM_DATA_HOME", "data")] {
+        command.env(name, sandbox.path("helm").join(folder));
+    }
+    // Without a cluster there must be none.
+    command.env("KUBECONFIG", kubeconfig.unwrap_or(Path::new("/dev/null")));
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+/// A folder with the chart of a project, and what kustomize renders, but for the Namespace, which Helm makes.
+fn chart(project: &Project) -> (Sandbox, Objects) {
+    let sandbox = Sandbox::new();
+    sandbox.file("dist/install.yaml", project.rendered());
+    sandbox.run("generate helm").success();
+    let mut objects = objects(project.rendered());
+    objects.retain(|name, _| !name.starts_with("Namespace "));
+    (sandbox, objects)
+}
+
+/// What a release of the chart has.
+fn template(sandbox: &Sandbox, release: &str, flags: &str) -> Objects {
+    let rendered = helm(sandbox, None, &format!("template {release} dist/chart {flags}")).unwrap();
+    objects(&rendered)
+}
+
+fn objects(text: &str) -> Objects {
+    let documents: Vec<Value> = serde_yaml::from_multiple(text).unwrap();
+    let mut objects = Objects::new();
+    for object in documents.into_iter().filter(|document| !document.is_null()) {
+        let [kind, name] = [&object["kind"], &object["metadata"]["name"]].map(|text| text.as_str().unwrap());
+        let before = objects.insert(format!("{kind} {name}"), object.clone());
+        assert_eq!(before, None, "twice");
+    }
+    objects
+}
+
+/// Without what a chart says besides: its labels, that a CRD is kept, and fields that say nothing.
+fn comparable(mut objects: Objects) -> Objects {
+    for object in objects.values_mut() {
+        let metadata = object["metadata"].as_object_mut().unwrap();
+        let own =
+            ["app.kubernetes.io/managed-by", "app.kubernetes.io/instance", "helm.sh/chart", "helm.sh/resource-policy"];
+        for field in ["labels", "annotations"] {
+            if let Some(map) = metadata.get_mut(field).and_then(Value::as_object_mut) {
+                map.retain(|key, _| !own.contains(&key.as_str()));
+            }
+        }
+        prune(object);
+    }
+    objects
+}
+
+fn prune(value: &mut Value) {
+    let says = |value: &Value| match value {
+        Value::Null => false,
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    };
+    match value {
+        Value::Object(map) => {
+            map.values_mut().for_each(prune);
+            map.retain(|_, value| says(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(prune),
+        _ => {}
+    }
+}
+
+/// A project with some of what can be switched on.
+struct Project {
+    name: &'static str,
+    flags: &'static str,
+    commands: &'static [&'static str],
+    rendered: OnceLock<String>,
+}
+
+impl Project {
+    const fn new(name: &'static str, flags: &'static str, commands: &'static [&'static str]) -> Self {
+        Self { name, flags, commands, rendered: OnceLock::new() }
+    }
+
+    /// What kustomize makes of it.
+    fn rendered(&self) -> &str {
+        self.rendered.get_or_init(|| {
+            let sandbox = Sandbox::project(self.flags);
+            sandbox.lock();
+            for command in self.commands {
+                sandbox.run(command).success();
+            }
+            let mut kubectl = Command::new(control_plane::kubectl());
+            let output = kubectl.args(["kustomize", "config/default"]).current_dir(sandbox.root()).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap()
+        })
+    }
+}
+
+static PROJECTS: [Project; 4] = [
+    Project::new("plain", "", &["create api --group cache --version v1 --kind Memcached"]),
+    Project::new(
+        "all parts",
+        "--prometheus --network-policy --metrics-cert",
+        &[
+            "create api --group cache --version v1 --kind Memcached",
+            "create webhook --group cache --version v1 --kind Memcached --defaulting --programmatic-validation",
+        ],
+    ),
+    Project::new(
+        "cert-manager and versions",
+        "--network-policy --webhook-cert-mode cert-manager",
+        &[
+            "create api --group cache --version v1beta1 --kind Memcached",
+            "create api --group cache --version v1 --kind Memcached --controller=false",
+            "create webhook --group cache --version v1beta1 --kind Memcached --conversion --spoke v1",
+        ],
+    ),
+    Project::new(
+        "namespaced",
+        "--namespaced --leader-election life",
+        &["create api --group cache --version v1 --kind Memcached"],
+    ),
+];
+
+#[test]
+fn a_chart_renders_what_kustomize_does() {
+    for project in &PROJECTS {
+        let name = project.name;
+        let (sandbox, wanted) = chart(project);
+        let wanted = comparable(wanted);
+        let lint = helm(&sandbox, None, "lint --strict dist/chart").unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(lint.contains("0 chart(s) failed"), "{name}: {lint}");
+        let rendered = comparable(template(&sandbox, "demo", "--namespace demo-system"));
+        assert_eq!(rendered.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>(), "{name}");
+        for (object, wanted) in &wanted {
+            assert_eq!(rendered[object], *wanted, "{name}: {object}");
+        }
+    }
+}
+
+/// No object of one release is one of another, and none says a name of the first.
+#[test]
+fn two_releases_have_nothing_in_common() {
+    for project in &PROJECTS {
+        let name = project.name;
+        let (sandbox, _) = chart(project);
+        let others = template(&sandbox, "other", "--namespace elsewhere --set crd.enabled=false");
+        for (object, value) in others {
+            let text = comparable([(object.clone(), value)].into()).values().map(Value::to_string).collect::<String>();
+            assert!(object.contains(" other-demo"), "{name}: {object}");
+            let text = text.replace("other-demo", "").replace("\"app.kubernetes.io/name\":\"demo\"", "");
+            assert!(!text.contains("demo-"), "{name}: {object} says a name of another release: {text}");
+        }
+    }
+}
+
+/// What each switch takes away.
+#[test]
+fn switches_take_their_objects_away() {
+    let mut text = String::new();
+    for project in &PROJECTS {
+        let name = project.name;
+        let (sandbox, _) = chart(project);
+        let all = template(&sandbox, "demo", "--namespace demo-system");
+        let values: Value = serde_yaml::from_str(&sandbox.read("dist/chart/values.yaml")).unwrap();
+        for switch in switches(&values, "") {
+            let without = template(&sandbox, "demo", &format!("--namespace demo-system --set {switch}=false"));
+            text += &format!("{name}, without {switch}:\n");
+            for (object, value) in &all {
+                match without.get(object) {
+                    None => text += &format!("  no {object}\n"),
+                    Some(other) if other != value => text += &difference(object, value, other),
+                    Some(_) => {}
+                }
+            }
+            assert!(without.keys().all(|object| all.contains_key(object)), "{name}: {switch}");
+        }
+    }
+    snapbox::assert_data_eq!(text, snapbox::file!["helm/switches.txt"].raw());
+}
+
+fn difference(object: &str, with: &Value, without: &Value) -> String {
+    let [with, without] = [with, without].map(memcached_sdk::yaml::document);
+    let diff = similar::TextDiff::from_lines(&with, &without);
+    let changed = diff.iter_all_changes().filter(|change| change.tag() != similar::ChangeTag::Equal);
+    let lines: String = changed.map(|change| format!("    {}{}", change.tag(), change.value())).collect();
+    format!("  {object}:\n{lines}")
+}
+
+/// The paths of all values that are true.
+fn switches(values: &Value, path: &str) -> Vec<String> {
+    let fields = values.as_object().into_iter().flatten();
+    let below = fields.filter(|(key, _)| *key != "manager").flat_map(|(key, value)| {
+        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        if *value == true { vec![path] } else { switches(value, &path) }
+    });
+    below.collect()
+}
+
+#[test]
+fn values_are_used_and_checked() {
+    let (sandbox, _) = chart(&PROJECTS[0]);
+    sandbox.file(
+        "my-values.yaml",
+        "manager:\n  replicas: 3\n  image: {repository: example.com/demo, tag: \"sha256:0123\", pullPolicy: Always}\n  \
+         args: [--leader-elect]\n  env:\n  - {name: A, value: \"1\"}\n  - {name: B, value: \"2\"}\n  \
+         tolerations:\n  - {operator: Exists}\n  priorityClassName: high\nserviceAccount:\n  name: given\n  \
+         annotations: {a/b: c}\n",
+    );
+    let flags = "--namespace demo-system --values my-values.yaml --set manager.envOverrides.B=3,fullnameOverride=short";
+    let rendered = template(&sandbox, "demo", flags);
+    let spec = &rendered["Deployment short-controller-manager"]["spec"];
+    let pod = &spec["template"]["spec"];
+    let container = &pod["containers"][0];
+    assert_eq!(spec["replicas"], 3);
+    assert_eq!(container["image"], "example.com/demo@sha256:0123");
+    assert_eq!(container["imagePullPolicy"], "Always");
+    assert_eq!(container["args"], serde_json::json!(["--metrics-bind-address=:8443", "--leader-elect"]));
+    let env = serde_json::json!([{ "name": "A", "value": "1" }, { "name": "B", "value": "3" }]);
+    assert_eq!(container["env"], env);
+    assert_eq!(pod["tolerations"], serde_json::json!([{ "operator": "Exists" }]));
+    assert_eq!(pod["priorityClassName"], "high");
+    assert_eq!(pod["serviceAccountName"], "given");
+    assert_eq!(rendered["ServiceAccount given"]["metadata"]["annotations"]["a/b"], "c");
+    assert_eq!(rendered["RoleBinding short-leader-election-rolebinding"]["subjects"][0]["name"], "given");
+    for (wrong, said) in
+        [("manager.replica=3", "replica"), ("manager.image.tag=110", "tag"), ("metrics.enabled=yes", "enabled")]
+    {
+        let error = helm(&sandbox, None, &format!("template demo dist/chart --set {wrong}")).unwrap_err();
+        assert!(error.contains(said) && error.contains("schema"), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn a_release_comes_changes_and_goes() {
+    let (sandbox, _) = chart(&PROJECTS[0]);
+    let plane = ControlPlane::start();
+    let kubeconfig = plane.admin.kubeconfig().to_path_buf();
+    let run = |arguments: &str| {
+        helm(&sandbox, Some(&kubeconfig), &format!("{arguments} --namespace demo-system"))
+            .unwrap_or_else(|error| panic!("helm {arguments}: {error}"))
+    };
+    let replicas = || {
+        let deployment = plane.admin.get(&["-n", "demo-system", "deployment", "demo-controller-manager"]);
+        deployment.map(|deployment| deployment["spec"]["replicas"].clone())
+    };
+    let notes = run("install demo dist/chart --create-namespace");
+    assert!(notes.contains("is installed as demo in the namespace demo-system"), "{notes}");
+    assert_eq!(replicas(), Ok(1.into()));
+    run("upgrade demo dist/chart --set manager.replicas=2");
+    assert_eq!(replicas(), Ok(2.into()));
+    run("rollback demo 1");
+    assert_eq!(replicas(), Ok(1.into()));
+    run("uninstall demo --wait");
+    assert!(replicas().is_err());
+    let kept = plane.admin.get(&["crd", "memcacheds.cache.example.com"]);
+    assert!(kept.is_ok(), "{kept:?}");
+    run("install demo dist/chart");
+    run("upgrade demo dist/chart --set crd.keep=false");
+    run("uninstall demo --wait");
+    plane.admin.wait_gone(&["crd", "memcacheds.cache.example.com"]);
+}
