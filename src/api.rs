@@ -23,8 +23,9 @@ mod value;
 
 use std::sync::Arc;
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
-use semver::Version;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceColumnDefinition as Column, CustomResourceSubresourceScale as Scale,
+};
 
 use crate::diagnostic::{Code, Diagnostics, Origin};
 use crate::k8s;
@@ -33,6 +34,7 @@ use crate::schema::{Graph, TypeId};
 use crate::source::{ItemRef, SourceTree};
 
 pub use declared::{Declared, declared, names};
+pub use dependency::new_releases;
 use describe::{Describer, read};
 use types::Scope;
 
@@ -86,46 +88,6 @@ pub struct Api {
     pub origin: Origin,
     /// The releases of kube and schemars that make the CRD.
     pub releases: Releases,
-}
-
-/// A printer column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// Heading.
-    pub name: String,
-    /// `OpenAPI` type.
-    pub type_: String,
-    /// Where the value is.
-    pub json_path: String,
-    /// `OpenAPI` format.
-    pub format: Option<String>,
-    /// What it means.
-    pub description: Option<String>,
-    /// Above 0: only shown on demand.
-    pub priority: Option<i32>,
-}
-
-impl From<CustomResourceColumnDefinition> for Column {
-    fn from(column: CustomResourceColumnDefinition) -> Self {
-        let CustomResourceColumnDefinition { description, format, json_path, name, priority, type_ } = column;
-        Column { name, type_, json_path, format, description, priority }
-    }
-}
-
-/// The scale subresource.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scale {
-    /// Where the wanted number is.
-    pub spec_replicas_path: String,
-    /// Where the observed number is.
-    pub status_replicas_path: String,
-    /// Where the label selector is.
-    pub label_selector_path: Option<String>,
-}
-
-/// The releases of dependencies that are newer than those known here, and not verified: their packages and versions.
-pub fn new_releases(tree: &SourceTree) -> Vec<(&'static str, Version)> {
-    dependency::new_releases(tree)
 }
 
 /// Every custom resource version that the package declares, in the order of the source.

@@ -12,17 +12,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
-    CustomResourceDefinitionSpec, CustomResourceDefinitionVersion, CustomResourceSubresourceScale,
-    CustomResourceSubresourceStatus, CustomResourceSubresources, CustomResourceValidation, JSONSchemaProps,
-    SelectableField,
+    CustomResourceDefinition, CustomResourceDefinitionNames, CustomResourceDefinitionSpec,
+    CustomResourceDefinitionVersion, CustomResourceSubresourceScale, CustomResourceSubresourceStatus,
+    CustomResourceSubresources, CustomResourceValidation, JSONSchemaProps, SelectableField,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::Version;
 use serde_json::{Value, json};
 
 use self::walk::Path;
-use crate::api::{self, Api, Scale};
+use crate::api::{self, Api};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::k8s::kind_name;
 use crate::parallel;
@@ -78,7 +77,7 @@ pub struct Declaration {
     /// Where its fields are, as far as the source is understood.
     pub places: Arc<Places>,
     /// The scale subresource that its attributes ask for.
-    pub scale: Option<Scale>,
+    pub scale: Option<CustomResourceSubresourceScale>,
     /// The type that the derive generates.
     pub root: Option<String>,
 }
@@ -398,26 +397,14 @@ fn some<T: Clone>(api: &Api, list: &[T]) -> Option<Vec<T>> {
 }
 
 fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefinitionVersion {
-    let columns = api.columns.iter().map(|column| CustomResourceColumnDefinition {
-        description: column.description.clone(),
-        format: column.format.clone(),
-        json_path: column.json_path.clone(),
-        name: column.name.clone(),
-        priority: column.priority,
-        type_: column.type_.clone(),
-    });
     let selectable: Vec<_> = api.selectable.iter().map(|path| SelectableField { json_path: path.clone() }).collect();
     // kube writes a scale subresource only beside a status.
     let subresources = api.status.then(|| CustomResourceSubresources {
-        scale: api.scale.as_ref().map(|scale| CustomResourceSubresourceScale {
-            label_selector_path: scale.label_selector_path.clone(),
-            spec_replicas_path: scale.spec_replicas_path.clone(),
-            status_replicas_path: scale.status_replicas_path.clone(),
-        }),
+        scale: api.scale.clone(),
         status: Some(CustomResourceSubresourceStatus(json!({}))),
     });
     CustomResourceDefinitionVersion {
-        additional_printer_columns: some(api, &columns.collect::<Vec<_>>()),
+        additional_printer_columns: some(api, &api.columns),
         deprecated: api.deprecated.then_some(true),
         deprecation_warning: api.deprecation_warning.clone(),
         name: api.version.clone(),

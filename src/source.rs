@@ -5,7 +5,6 @@
 
 mod called;
 mod cfg;
-mod cfg_body;
 mod choice;
 mod comment;
 mod ecosystem;
@@ -46,7 +45,7 @@ pub use self::called::MethodCall;
 pub use self::cfg::{Cfg, CfgSet};
 pub use self::choice::Choice;
 pub use self::comment::Comment;
-pub use self::ecosystem::{Derive, Ecosystem, Importer, Listed};
+pub use self::ecosystem::{Derive, Ecosystem, Listed};
 pub(crate) use self::file::clean;
 pub(crate) use self::file::relative;
 pub use self::files::Pending;

@@ -133,7 +133,7 @@ pub(super) fn gate(tree: &SourceTree) -> Option<Diagnostic> {
 }
 
 /// The releases of a project that are newer than those known here, and that it does not list as verified.
-pub(super) fn new_releases(tree: &SourceTree) -> Vec<(&'static str, Version)> {
+pub fn new_releases(tree: &SourceTree) -> Vec<(&'static str, Version)> {
     let kubernetes = Version::parse(VERSION).map_or(0, |version| version.minor);
     let all = ["schemars", "kube", "kube-core", "kube-derive", "k8s-openapi"].into_iter().filter_map(|package| {
         let version = locked(tree, package)?;

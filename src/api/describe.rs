@@ -26,7 +26,7 @@ use crate::source::{ModuleId, SourceTree};
 use super::eval::{Eval, Evaluator};
 use super::item_attrs::{MODULE_INERT, is_inert, skips_none};
 use super::k8s_source::{K8sSource, K8sType};
-use super::types::{Info, Refusal, Scope, Types, Use, UserType, Why};
+use super::types::{Info, Refusal, Scope, Types, Use, UserType};
 use schema_source::SchemaSource;
 
 /// Something was refused, and the refusal reported.
@@ -51,30 +51,24 @@ impl<'t> Describer<'t> {
     }
 
     /// The same; a refusal is reported.
-    fn reported<T>(&mut self, run: impl Fn(&mut Evaluator<'t>) -> Eval<T>) -> Result<T, Reported> {
+    fn reported<T>(&mut self, run: impl FnOnce(&mut Evaluator<'t>) -> Eval<T>) -> Result<T, Reported> {
         self.evaluate(run).map_err(|refusal| self.refuse(refusal))
     }
 
     /// Evaluates code, and describes the types whose schemas it needs.
-    fn evaluate<T>(&mut self, run: impl Fn(&mut Evaluator<'t>) -> Eval<T>) -> Eval<T> {
-        loop {
-            let before = self.eval.types.described.len();
-            let value = run(&mut self.eval);
-            for (id, at) in std::mem::take(&mut self.eval.needed) {
-                self.use_type(id, at);
-            }
-            match value {
-                Err(refusal) if refusal.why == Why::Undescribed && self.eval.types.described.len() > before => {}
-                value => return value,
-            }
+    fn evaluate<T>(&mut self, run: impl FnOnce(&mut Evaluator<'t>) -> Eval<T>) -> Eval<T> {
+        let value = run(&mut self.eval);
+        for (id, at) in std::mem::take(&mut self.eval.needed) {
+            self.use_type(id, at);
         }
+        value
     }
 }
 
 impl Describer<'_> {
     /// Reports a refusal with the place in the schema that it is about.
     fn refuse(&mut self, refusal: Refusal) -> Reported {
-        let Refusal { code, module, span, message, help, why: _ } = refusal;
+        let Refusal { code, module, span, message, help } = refusal;
         let message = if self.path.len() > 1 { format!("{message}, in `{}`", self.path.join(".")) } else { message };
         let mut diagnostic = Diagnostic::new(code, message).at(self.tree.origin(module, span));
         diagnostic.help = help;
@@ -98,7 +92,7 @@ impl Describer<'_> {
     fn refuse_syntax(&mut self, code: Code, module: ModuleId, error: syn::Error) {
         for error in error {
             let (span, message) = (error.span(), error.to_string());
-            self.refuse(Refusal { code, module, span, message, help: None, why: Why::Undecided });
+            self.refuse(Refusal { code, module, span, message, help: None });
         }
     }
 
@@ -128,7 +122,7 @@ impl Describer<'_> {
                 let user = user.clone();
                 self.use_user_type(id, &user, at);
             }
-            Info::Const(_) | Info::Described => {}
+            Info::Described => {}
             Info::K8s(ty) => {
                 let ty = ty.clone();
                 self.use_k8s_type(id, &ty, at);
@@ -145,7 +139,6 @@ impl Describer<'_> {
             span,
             message,
             help: Some(help.to_owned()),
-            why: Why::Undecided,
         };
         if self.eval.types.active.len() > NESTING || self.eval.types.active.contains(&id) {
             if self.eval.types.active.len() > NESTING {
@@ -205,7 +198,7 @@ impl Describer<'_> {
         if self.eval.types.active.contains(&id) {
             let message = format!("`{name}` contains itself, which no CRD can express");
             let help = Some("describe the value with `#[schemars(with = \"serde_json::Value\")]`".to_owned());
-            self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help, why: Why::Undecided });
+            self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help });
             return;
         }
         self.eval.types.described.insert(id);

@@ -31,12 +31,13 @@ use crate::diagnostic::Code;
 use crate::schema::TypeId;
 use crate::schema::known::Kind;
 use crate::source::Namespace;
-use crate::source::{CfgSet, ItemRef, Resolution, SourceTree};
+use crate::source::{ItemRef, Resolution, SourceTree};
 
 use super::item_attrs::rewrites;
 use super::types::{Refusal, Scope, Types, Use};
 use super::value::Val;
 
+use block::has_cfg;
 pub(super) use schema::ByHand;
 
 /// The value that code has, or why there is none.
@@ -100,14 +101,6 @@ impl Evaluator<'_> {
                     .help("write the full path of it, or a `use` that names it"))
             }
             _ => self.unsupported(scope, what),
-        }
-    }
-
-    /// An expression that stands for a number of elements.
-    fn integer(&mut self, scope: &Scope, expr: &Expr, ty: Option<TypeId>) -> Option<usize> {
-        match self.eval(scope, &Env::new(), expr, ty) {
-            Ok(Val::Int(value)) => usize::try_from(value).ok(),
-            _ => None,
         }
     }
 
@@ -197,11 +190,11 @@ impl Evaluator<'_> {
             _ => return self.unsupported(scope, expr),
         };
         let inner = Scope::module(self.tree.module(item));
-        let Some(value) = self.of_build(&inner, &**value, CfgSet::apply_to_expr) else {
+        if has_cfg(value) {
             return self.unsupported(scope, expr);
-        };
+        }
         let ty = self.ty(&inner, ty);
-        self.deeper(scope, expr, |eval| eval.eval(&inner, &Env::new(), &value, Some(ty)))
+        self.deeper(scope, expr, |eval| eval.eval(&inner, &Env::new(), value, Some(ty)))
     }
 
     fn deeper(&mut self, scope: &Scope, expr: &impl ToTokens, run: impl FnOnce(&mut Self) -> Eval) -> Eval {

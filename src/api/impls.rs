@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use syn::{DeriveInput, ImplItem, Item, Visibility};
+use syn::{DeriveInput, ImplItem, Item};
 
 use crate::schema::TypeId;
-use crate::source::{ItemRef, ModuleId, Resolution};
+use crate::source::{ItemRef, Resolution};
 
 use super::item_attrs::{rewrites, skip_none, skips_none};
 use super::items::{Derive, Derives, attributes, derives, text};
-use super::types::{Scope, Types};
+use super::types::Types;
 
 impl Types<'_> {
     /// See [`Derives`].
@@ -74,17 +74,5 @@ impl Types<'_> {
     pub(super) fn implements(&self, id: TypeId, canonical: &str) -> bool {
         let Some(user) = self.user(id) else { return false };
         self.tree.impls(user.item).iter().any(|block| self.trait_of(*block).as_deref() == Some(canonical))
-    }
-
-    /// Whether code in a scope may use what is declared in a module with this visibility.
-    pub(super) fn is_visible(&self, scope: &Scope, vis: &Visibility, module: ModuleId) -> bool {
-        let around = |module| std::iter::successors(Some(module), |module| self.tree.parent(*module));
-        let inside = |of: Option<ModuleId>| of.is_some_and(|of| around(scope.module).any(|module| module == of));
-        match vis {
-            Visibility::Public(_) => true,
-            Visibility::Restricted(vis) if vis.path.is_ident("crate") => inside(around(module).last()),
-            Visibility::Restricted(vis) if vis.path.is_ident("super") => inside(self.tree.parent(module)),
-            Visibility::Restricted(_) | Visibility::Inherited => inside(Some(module)),
-        }
     }
 }

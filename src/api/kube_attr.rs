@@ -3,7 +3,9 @@
 use darling::ast::NestedMeta;
 use darling::util::{Override, parse_expr};
 use darling::{FromDeriveInput, FromField, FromMeta};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceColumnDefinition, CustomResourceSubresourceScale,
+};
 use serde::Deserialize;
 use syn::{Expr, Meta, Path};
 
@@ -122,78 +124,74 @@ impl FromMeta for KeyValue {
 /// `printcolumn(…)`: a list, or the same as JSON in a string.
 #[derive(Debug)]
 pub(super) enum PrintColumns {
-    One(PrintColumn),
+    One(CustomResourceColumnDefinition),
     /// JSON that only kube before [`Change::OneColumn`](crate::schema::release::Change::OneColumn) takes, which reads all
     /// strings as one list; and why a later one does not.
     Several(Vec<CustomResourceColumnDefinition>, String),
 }
 
-#[derive(Debug, Deserialize)]
+/// One column, in either form.
+#[derive(Debug, Deserialize, FromMeta)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PrintColumn {
-    pub(super) description: Option<String>,
-    pub(super) format: Option<String>,
-    pub(super) json_path: String,
-    pub(super) name: String,
-    pub(super) priority: Option<i32>,
-    #[serde(rename = "type")]
-    pub(super) type_: String,
-}
-
-/// The list form of [`PrintColumn`].
-#[derive(FromMeta)]
-struct PrintColumnList {
+struct PrintColumn {
     description: Option<String>,
     format: Option<String>,
     json_path: String,
     name: String,
     priority: Option<i32>,
+    #[serde(rename = "type")]
     type_: String,
+}
+
+impl From<PrintColumn> for PrintColumns {
+    fn from(column: PrintColumn) -> Self {
+        let PrintColumn { description, format, json_path, name, priority, type_ } = column;
+        Self::One(CustomResourceColumnDefinition { description, format, json_path, name, priority, type_ })
+    }
 }
 
 impl FromMeta for PrintColumns {
     fn from_string(value: &str) -> darling::Result<Self> {
         let several = || serde_json::from_str(&format!("[{value}]")).ok();
-        serde_json::from_str(value).map(Self::One).or_else(|error| match several() {
+        serde_json::from_str::<PrintColumn>(value).map(Self::from).or_else(|error| match several() {
             Some(columns) => Ok(Self::Several(columns, error.to_string())),
             None => Err(darling::Error::custom(error)),
         })
     }
 
     fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
-        let PrintColumnList { description, format, json_path, name, priority, type_ } =
-            PrintColumnList::from_list(items)?;
-        Ok(Self::One(PrintColumn { description, format, json_path, name, priority, type_ }))
+        PrintColumn::from_list(items).map(Self::from)
     }
 }
 
 /// `scale(…)`: a list, or the same as JSON in a string.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
+pub(super) struct Scale(pub(super) CustomResourceSubresourceScale);
+
+/// The subresource in either form.
+#[derive(Debug, Deserialize, FromMeta)]
 #[serde(rename_all = "camelCase")]
 #[allow(clippy::struct_field_names, reason = "the keys of the attribute")]
-pub(super) struct Scale {
-    pub(super) label_selector_path: Option<String>,
-    pub(super) spec_replicas_path: String,
-    pub(super) status_replicas_path: String,
-}
-
-/// The list form of [`Scale`].
-#[derive(FromMeta)]
-#[allow(clippy::struct_field_names, reason = "the keys of the attribute")]
-struct ScaleList {
+struct ScalePaths {
     label_selector_path: Option<String>,
     spec_replicas_path: String,
     status_replicas_path: String,
 }
 
+impl From<ScalePaths> for Scale {
+    fn from(scale: ScalePaths) -> Self {
+        let ScalePaths { label_selector_path, spec_replicas_path, status_replicas_path } = scale;
+        Self(CustomResourceSubresourceScale { label_selector_path, spec_replicas_path, status_replicas_path })
+    }
+}
+
 impl FromMeta for Scale {
     fn from_string(value: &str) -> darling::Result<Self> {
-        serde_json::from_str(value).map_err(darling::Error::custom)
+        serde_json::from_str::<ScalePaths>(value).map(Self::from).map_err(darling::Error::custom)
     }
 
     fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
-        let ScaleList { label_selector_path, spec_replicas_path, status_replicas_path } = ScaleList::from_list(items)?;
-        Ok(Self { label_selector_path, spec_replicas_path, status_replicas_path })
+        ScalePaths::from_list(items).map(Self::from)
     }
 }
 

@@ -11,31 +11,19 @@ use crate::schema::SchemaId;
 
 use super::bound::mentions;
 use super::schemars_attr::{Place, SchemarsAttrs, With};
-use super::types::{Info, Scope, Types};
-use super::value::Val;
+use super::types::{Scope, Types};
 
 impl Types<'_> {
-    /// The id that the derive gives a type: its path, its constants, and those of its arguments that a field needs.
+    /// The id that the derive gives a type: its path, and those of its arguments that a field needs.
     pub(super) fn schema_id(&self, scope: &Scope, cont: &Container<'_>, name: &str) -> SchemaId {
         let path = format!("{}::{name}", self.tree.module_path(scope.module).join("::"));
-        let argument = |name: &String| scope.generics.get(name).copied();
         // Sorted, as the derive has them.
-        let constants: BTreeSet<String> = cont.generics.const_params().map(|param| param.ident.to_string()).collect();
         let relevant = relevant(cont);
-        if constants.is_empty() && relevant.is_empty() {
+        if relevant.is_empty() {
             return path.into();
         }
-        let value = |id| match self.info(id) {
-            Info::Const(Val::Int(value)) => value.to_string(),
-            Info::Const(Val::Bool(value)) => value.to_string(),
-            Info::Const(Val::Char(value)) => value.to_string(),
-            _ => String::new(),
-        };
-        let constants: String = constants.iter().filter_map(argument).map(value).collect();
-        SchemaId {
-            text: format!("{path}<{constants}"),
-            arguments: Some(relevant.iter().filter_map(argument).collect()),
-        }
+        let arguments = relevant.iter().filter_map(|name| scope.generics.get(name).copied()).collect();
+        SchemaId { text: format!("{path}<"), arguments: Some(arguments) }
     }
 }
 

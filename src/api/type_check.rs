@@ -16,11 +16,11 @@ impl Types<'_> {
             Info::User(_) => {
                 return match value {
                     Val::Struct(id, _) | Val::Variant(id, ..) => *id == ty,
-                    Val::Unit | Val::Json(_) | Val::Recipe(_) | Val::Rule(_) | Val::Generator | Val::Place(_) => true,
+                    Val::Unit | Val::Json(_) | Val::Recipe(_) | Val::Generator | Val::Place(_) => true,
                     _ => false,
                 };
             }
-            Info::Const(_) | Info::Described => return true,
+            Info::Described => return true,
             // Of a trait object or a type that is `impl Trait` nothing is known but the trait.
             Info::K8s(_) | Info::Refused(_) => return !of_user,
             Info::Known(known, arguments) => (known, arguments),
@@ -56,22 +56,7 @@ impl Types<'_> {
             // It depends on features of serde and of the other crate.
             Info::Known(known, _) if !proved && is_optional(known) => false,
             Info::Known(_, arguments) => arguments.iter().all(|argument| self.is_serialize(*argument, proved)),
-            Info::K8s(_) | Info::Const(_) | Info::Described | Info::Refused(_) => true,
-        }
-    }
-
-    /// Whether keys of a map are the same exactly when they are written alike.
-    pub(super) fn is_plain_key(&self, value: &Val) -> bool {
-        match value {
-            Val::Struct(id, values) | Val::Variant(id, _, values) => {
-                let derives = |item| self.derives_trait(item, "std::cmp::PartialEq");
-                self.user(*id).is_some_and(|user| derives(user.item))
-                    && !self.implements(*id, "std::cmp::Ord")
-                    && values.iter().all(|value| self.is_plain_key(value))
-            }
-            Val::Some(inner) => self.is_plain_key(inner),
-            Val::Seq(values) => values.iter().all(|value| self.is_plain_key(value)),
-            _ => true,
+            Info::K8s(_) | Info::Described | Info::Refused(_) => true,
         }
     }
 }
@@ -79,5 +64,5 @@ impl Types<'_> {
 /// A type that implements the traits of serde only where a feature says so.
 fn is_optional(known: &Known) -> bool {
     let plain = ["std", "serde_json", "schemars", "kube_core", "k8s_openapi"];
-    matches!(known.kind, Kind::Shared | Kind::Weak) || known.krate().is_some_and(|krate| !plain.contains(&krate))
+    matches!(known.kind, Kind::Shared) || known.krate().is_some_and(|krate| !plain.contains(&krate))
 }

@@ -18,7 +18,6 @@ use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
 use super::items::{Derives, shortened, text};
 use super::k8s_source::{K8sSource, K8sType};
-use super::value::Val;
 
 /// Where a name is looked up.
 #[derive(Debug, Clone)]
@@ -63,30 +62,13 @@ pub(super) struct Refusal {
     pub(super) span: Span,
     pub(super) message: String,
     pub(super) help: Option<String>,
-    pub(super) why: Why,
-}
-
-/// What a refusal says of the code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
-    /// Its value is not decided.
-    Undecided,
-    /// It is decided: `serde_json::to_value` returns an error.
-    Fails,
-    /// It depends on the name of a type that is not described yet.
-    Undescribed,
 }
 
 impl Refusal {
     pub(super) fn new(code: Code, scope: &Scope, span: Span, message: impl Into<String>) -> Self {
         // A person looks at the place in their own code.
         let span = scope.k8s.as_ref().map_or(span, |outside| outside.at);
-        Refusal { code, module: scope.module, span, message: message.into(), help: None, why: Why::Undecided }
-    }
-
-    /// The refusal of code that is run before its value is written.
-    pub(super) fn of_code(self) -> Self {
-        Refusal { why: Why::Undecided, ..self }
+        Refusal { code, module: scope.module, span, message: message.into(), help: None }
     }
 
     pub(super) fn help(mut self, help: impl Into<String>) -> Self {
@@ -105,8 +87,6 @@ pub(super) enum Info {
     User(UserType),
     /// A type of k8s-openapi, read from its source.
     K8s(K8sType),
-    /// The argument of a const generic.
-    Const(Val),
     /// The root of a custom resource, or what a function describes.
     Described,
     Refused(Refusal),
@@ -153,7 +133,7 @@ impl<'t> Types<'t> {
     pub(super) fn add(&mut self, info: Info) -> TypeId {
         let ty = match &info {
             Info::Known(known, arguments) => Type::Known(known, arguments.clone()),
-            Info::User(_) | Info::K8s(_) | Info::Const(_) | Info::Described | Info::Refused(_) => Type::Unknown,
+            Info::User(_) | Info::K8s(_) | Info::Described | Info::Refused(_) => Type::Unknown,
         };
         self.infos.push(info);
         self.graph.add(ty)
@@ -167,7 +147,7 @@ impl<'t> Types<'t> {
     pub(super) fn user(&self, id: TypeId) -> Option<&UserType> {
         match self.infos.get(self.graph.index(id))? {
             Info::User(user) => Some(user),
-            Info::Known(..) | Info::K8s(_) | Info::Const(_) | Info::Described | Info::Refused(_) => None,
+            Info::Known(..) | Info::K8s(_) | Info::Described | Info::Refused(_) => None,
         }
     }
 
@@ -175,7 +155,7 @@ impl<'t> Types<'t> {
     pub(super) fn known(&self, id: TypeId) -> Option<(&'static Known, Vec<TypeId>)> {
         match self.info(id) {
             Info::Known(known, arguments) => Some((known, arguments.clone())),
-            Info::User(_) | Info::K8s(_) | Info::Const(_) | Info::Described | Info::Refused(_) => None,
+            Info::User(_) | Info::K8s(_) | Info::Described | Info::Refused(_) => None,
         }
     }
 
@@ -183,7 +163,7 @@ impl<'t> Types<'t> {
     pub(super) fn kind(&self, id: Option<TypeId>) -> Option<Kind> {
         match self.info(id?) {
             Info::Known(known, _) => Some(known.kind),
-            Info::User(_) | Info::K8s(_) | Info::Const(_) | Info::Described | Info::Refused(_) => None,
+            Info::User(_) | Info::K8s(_) | Info::Described | Info::Refused(_) => None,
         }
     }
 
@@ -201,11 +181,6 @@ impl<'t> Types<'t> {
     pub(super) fn add_described(&mut self, container: crate::schema::Container) -> TypeId {
         self.infos.push(Info::Described);
         self.graph.add(Type::User(Arc::new(container)))
-    }
-
-    /// The type that has no generic parameters of its own.
-    fn plain_user_type(&mut self, item: ItemRef) -> TypeId {
-        self.user_type(item, Vec::new(), BTreeMap::new())
     }
 
     pub(super) fn user_type(
@@ -338,6 +313,6 @@ impl<'t> Types<'t> {
             _ => return None,
         };
         let plain = generics.params.iter().all(|param| matches!(param, GenericParam::Lifetime(_)));
-        plain.then(|| self.plain_user_type(item))
+        plain.then(|| self.user_type(item, Vec::new(), BTreeMap::new()))
     }
 }

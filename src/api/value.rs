@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use kube::core::Rule;
 use serde_json::Value;
 
 use crate::schema::{Recipe, TypeId, recipe};
@@ -31,12 +30,10 @@ pub(super) enum Val {
     Json(Value),
     /// A schema, or JSON with schemas inside.
     Recipe(Recipe),
-    /// A rule in CEL.
-    Rule(Box<CelRule>),
     /// The `SchemaGenerator` that a function makes a schema with.
     Generator,
-    /// A reference into the schema that a variable holds.
-    Place(Place),
+    /// The object of the schema that this variable holds.
+    Place(String),
 }
 
 impl Val {
@@ -52,7 +49,6 @@ impl Val {
             | Val::Duration(_)
             | Val::None
             | Val::Generator
-            | Val::Rule(_)
             | Val::Place(_) => 1,
             Val::Str(text) => 1 + text.len() / 64,
             Val::Some(inner) => 1 + inner.weight(),
@@ -90,46 +86,5 @@ impl Val {
             Val::Map(entries) => entries.iter().any(|(key, value)| key.is_of_user() || value.is_of_user()),
             _ => false,
         }
-    }
-}
-
-/// The object that is the schema which a variable holds.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Place {
-    pub(super) variable: String,
-}
-
-impl Place {
-    /// It is inside the schema that this variable holds.
-    pub(super) fn is_in(&self, variable: &str) -> bool {
-        self.variable == variable
-    }
-}
-
-/// A rule while its code is read.
-#[derive(Debug, Clone)]
-pub(super) struct CelRule {
-    pub(super) rule: Rule,
-    /// The names of kube-core are in scope, since it stands in an attribute.
-    pub(super) imported: bool,
-}
-
-impl PartialEq for CelRule {
-    fn eq(&self, other: &Self) -> bool {
-        let parts =
-            |rule: &Rule| (rule.rule.clone(), rule.message.clone(), rule.field_path.clone(), rule.reason.clone());
-        parts(&self.rule) == parts(&other.rule) && self.rule.optional_old_self == other.rule.optional_old_self
-    }
-}
-
-impl From<Rule> for Val {
-    fn from(rule: Rule) -> Self {
-        CelRule { rule, imported: false }.into()
-    }
-}
-
-impl From<CelRule> for Val {
-    fn from(rule: CelRule) -> Self {
-        Val::Rule(Box::new(rule))
     }
 }

@@ -1,10 +1,9 @@
 //! What Kubernetes would like changed in a CRD that says exactly what the types say: a pass of its own, off unless asked for.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Crd;
 use super::{structural, walk};
-use crate::api::Scale;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// A sort of changes.
@@ -151,7 +150,7 @@ fn scale(crd: &mut Crd) -> Vec<Fix> {
         let Some(scale) = declared.scale.as_ref().filter(|_| version.pointer("/subresources/scale").is_none()) else {
             continue;
         };
-        version["subresources"]["scale"] = subresource(scale);
+        version["subresources"]["scale"] = json!(scale);
         fixes.push(Fix {
             what: Fixable::Scale,
             change: "the scale subresource is written".to_owned(),
@@ -162,19 +161,11 @@ fn scale(crd: &mut Crd) -> Vec<Fix> {
     fixes
 }
 
-fn subresource(scale: &Scale) -> Value {
-    let Scale { spec_replicas_path, status_replicas_path, label_selector_path } = scale;
-    let mut value = Map::from_iter([
-        ("specReplicasPath".to_owned(), json!(spec_replicas_path)),
-        ("statusReplicasPath".to_owned(), json!(status_replicas_path)),
-    ]);
-    value.extend(label_selector_path.as_ref().map(|path| ("labelSelectorPath".to_owned(), json!(path))));
-    Value::Object(value)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+
+    use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceSubresourceScale;
 
     use super::*;
     use crate::crd::Declaration;
@@ -184,7 +175,7 @@ mod tests {
         let version = json!({ "name": "v1", "schema": { "openAPIV3Schema": schema } });
         let value = json!({ "spec": { "names": { "kind": "Thing" }, "versions": [version] } });
         let declared = Declaration {
-            scale: Some(Scale {
+            scale: Some(CustomResourceSubresourceScale {
                 spec_replicas_path: ".spec.size".to_owned(),
                 status_replicas_path: ".status.size".to_owned(),
                 label_selector_path: None,

@@ -63,7 +63,7 @@ fn modules(workspace: &Path, version: &Version, feature: &str) -> Option<PathBuf
 }
 
 /// The private module and the types of a line that re-exports them.
-pub(super) fn re_exported(line: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
+fn re_exported(line: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let (module, names) = line.trim_start().strip_prefix("pub use self::")?.strip_suffix(';')?.split_once("::")?;
     Some((module, names.trim_start_matches('{').trim_end_matches('}').split(',').map(str::trim)))
 }

@@ -1,14 +1,9 @@
 //! Which k8s-openapi code uses, and which names the modules there have.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::collections::BTreeSet;
 
 use crate::schema::k8s;
-use crate::source::{CargoManifest, Dependency, DependencyKind, Importer, Namespace};
-
-use super::generated::{Generated, re_exported};
+use crate::source::{CargoManifest, Dependency, DependencyKind, Namespace};
 
 /// The dependency on k8s-openapi of code of `own` in the project of `all`, whose first is the project itself, and its
 /// feature for a version of Kubernetes; or why there is none.
@@ -47,108 +42,25 @@ pub(super) fn is_linked(dependency: &Dependency, feature: &str) -> bool {
         }
 }
 
-/// The modules of k8s-openapi, once they were read.
-#[derive(Debug, Default)]
-struct Modules {
-    /// By the package that imports from it: another one may choose another version.
-    listings: RefCell<BTreeMap<(usize, usize), Rc<Listing>>>,
-    modules: RefCell<BTreeMap<PathBuf, Option<Rc<Names>>>>,
-}
-
-/// Where the names are for the code of one package.
-#[derive(Debug)]
-enum Listing {
-    /// The folder of the modules of one version of Kubernetes.
-    Folder(PathBuf),
-    /// There are no sources, but all that is linked is in the project too.
-    Linked,
-    Unknown,
-}
-
-/// The public names of a module: what they are.
-type Names = BTreeMap<String, Named>;
-
-#[derive(Debug, PartialEq, Eq)]
-enum Named {
-    Module,
-    /// It is declared in the file of this private module.
-    Type(String),
-}
-
-/// Whether the module of a path below the crate has a name; `None` when that is not known.
-pub(super) fn has(importer: &Importer<'_>, module: &[String], name: &str, namespace: Namespace) -> Option<bool> {
+/// Whether the module of a path below the crate has a name, as the linked release says: all types of a module with linked
+/// ones are linked. `None` for other modules.
+pub(super) fn has(module: &[String], name: &str, namespace: Namespace) -> Option<bool> {
     if namespace == Namespace::Macros {
         return Some(false);
     }
-    let modules = importer.cache::<Modules>();
-    match &*modules.listing(importer) {
-        Listing::Folder(folder) => {
-            let folder = module.iter().fold(folder.clone(), |folder, part| folder.join(part));
-            match modules.names(&folder)?.get(name) {
-                // The root has more than the modules of the version.
-                None => (!module.is_empty()).then_some(false),
-                Some(Named::Type(file)) if namespace == Namespace::Values => is_tuple_struct(&folder, file, name),
-                Some(_) => Some(namespace == Namespace::Types),
-            }
-        }
-        Listing::Linked => {
-            let path = format!("k8s_openapi::{}", [module, &[name.to_owned()]].concat().join("::"));
-            let below = |known: &str| known.strip_prefix(&path).map(|rest| rest.is_empty() || rest.starts_with("::"));
-            let mut known = k8s::types().filter(|known| below(known.path) == Some(true));
-            // Not all types are linked.
-            known.next().map(|_| namespace == Namespace::Types)
-        }
-        Listing::Unknown => None,
+    let module = module.iter().fold("k8s_openapi::".to_owned(), |path, part| path + part + "::");
+    let mut names = k8s::types().filter_map(|known| known.path.strip_prefix(&*module)?.split("::").next());
+    if names.any(|known| known == name) {
+        return Some(namespace == Namespace::Types || TUPLES.contains(&name));
     }
+    k8s::types()
+        .any(|known| known.path.rsplit_once("::").is_some_and(|(of, _)| module == format!("{of}::")))
+        .then_some(false)
 }
 
-impl Modules {
-    fn listing(&self, importer: &Importer<'_>) -> Rc<Listing> {
-        let find = || {
-            let all: Vec<&CargoManifest> = importer.manifests().collect();
-            let Ok((dependency, feature)) = chosen(importer.manifest(), &all) else { return Listing::Unknown };
-            let linked = is_linked(dependency, feature);
-            let version = match &dependency.locked {
-                Some(locked) if dependency.registry => Some(locked.clone()),
-                None if linked => k8s::VERSION.parse().ok(),
-                _ => None,
-            };
-            let generated = importer.cache::<Generated>();
-            match version.and_then(|version| generated.folder(&all[0].workspace, &version, feature)) {
-                Some(folder) => Listing::Folder(folder),
-                None if linked => Listing::Linked,
-                None => Listing::Unknown,
-            }
-        };
-        Rc::clone(self.listings.borrow_mut().entry(importer.key()).or_insert_with(|| Rc::new(find())))
-    }
-
-    fn names(&self, folder: &Path) -> Option<Rc<Names>> {
-        let mut modules = self.modules.borrow_mut();
-        modules.entry(folder.to_path_buf()).or_insert_with(|| read(folder).map(Rc::new)).clone()
-    }
-}
-
-/// The names in a file of the form that k8s-openapi's generator writes: a private module for each type, re-exported.
-fn read(folder: &Path) -> Option<Names> {
-    let mut names = Names::new();
-    for line in std::fs::read_to_string(folder.join("mod.rs")).ok()?.lines() {
-        if let Some(module) = line.strip_prefix("pub mod ") {
-            names.insert(module.trim_end_matches(';').to_owned(), Named::Module);
-        } else if let Some((module, types)) = re_exported(line) {
-            names.extend(types.map(|name| (name.to_owned(), Named::Type(module.to_owned()))));
-        } else if line.trim_start().starts_with("pub ") {
-            return None;
-        }
-    }
-    Some(names)
-}
-
-/// Whether the name of a type is a function too; `None` when its file can't be read.
-fn is_tuple_struct(folder: &Path, file: &str, name: &str) -> Option<bool> {
-    let text = std::fs::read_to_string(folder.join(format!("{file}.rs"))).ok()?;
-    Some(text.contains(&format!("pub struct {name}(")))
-}
+/// Structs whose names are functions, too.
+const TUPLES: [&str; 7] =
+    ["CustomResourceSubresourceStatus", "FieldsV1", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"];
 
 #[cfg(test)]
 mod tests {
@@ -254,21 +166,10 @@ mod tests {
     /// No module of k8s-openapi hides a type of the prelude or a primitive type.
     #[test]
     fn no_type_is_called_like_one_of_the_prelude() {
-        let generated = Generated::default();
-        let folder = generated.folder(Path::new(""), &k8s::VERSION.parse().unwrap(), k8s::FEATURE);
-        let mut folders = vec![folder.unwrap()];
-        let mut types = 0;
-        while let Some(folder) = folders.pop() {
-            for (name, named) in read(&folder).unwrap() {
-                if named == Named::Module {
-                    folders.push(folder.join(name));
-                    continue;
-                }
-                assert_eq!(prelude(&name, Types), None);
-                assert!(!is_primitive(&name), "{name}");
-                types += 1;
-            }
+        for known in k8s::types() {
+            let name = known.path.rsplit("::").next().unwrap();
+            assert_eq!(prelude(name, Types), None);
+            assert!(!is_primitive(name), "{name}");
         }
-        assert!(types > 500, "{types}");
     }
 }

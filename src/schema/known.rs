@@ -30,11 +30,6 @@ pub fn slice() -> &'static Known {
     &SLICE
 }
 
-/// `ArrayVec<T, capacity>`.
-pub fn array_vec(capacity: usize) -> Option<&'static Known> {
-    ARRAY_VECS.get(capacity)
-}
-
 /// `&T`.
 pub fn reference() -> &'static Known {
     static REFERENCE: Known = Known::of::<&Slot<0>>("&", 1, Kind::Reference);
@@ -65,34 +60,18 @@ std_types! {
     F64 { "f64" 0 f64; }
     String { "std::string::String" 0 String; }
     Option { "std::option::Option" 1 Option<Slot<0>>; }
-    Result { "std::result::Result" 2 Result<Slot<0>, Slot<1>>; }
     Vec { "std::vec::Vec" 1 Vec<Slot<0>>; }
     Box { "std::boxed::Box" 1 Box<Slot<0>>; }
     Shared {
         "std::rc::Rc" 1 std::rc::Rc<Slot<0>>;
         "std::sync::Arc" 1 std::sync::Arc<Slot<0>>;
     }
-    Weak {
-        "std::rc::Weak" 1 std::rc::Weak<Slot<0>>;
-        "std::sync::Weak" 1 std::sync::Weak<Slot<0>>;
-    }
     TreeMap { "std::collections::BTreeMap" 2 std::collections::BTreeMap<Slot<0>, Slot<1>>; }
     HashMap { "std::collections::HashMap" 2 std::collections::HashMap<Slot<0>, Slot<1>>; }
     TreeSet { "std::collections::BTreeSet" 1 std::collections::BTreeSet<Slot<0>>; }
     HashSet { "std::collections::HashSet" 1 std::collections::HashSet<Slot<0>>; }
-    List {
-        "std::collections::VecDeque" 1 std::collections::VecDeque<Slot<0>>;
-        "std::collections::LinkedList" 1 std::collections::LinkedList<Slot<0>>;
-    }
-    Heap { "std::collections::BinaryHeap" 1 std::collections::BinaryHeap<Slot<0>>; }
+    List { "std::collections::VecDeque" 1 std::collections::VecDeque<Slot<0>>; }
     Phantom { "std::marker::PhantomData" 1 std::marker::PhantomData<Slot<0>>; }
-    Wrapper {
-        "std::num::Wrapping" 1 std::num::Wrapping<Slot<0>>;
-        "std::sync::Mutex" 1 std::sync::Mutex<Slot<0>>;
-        "std::sync::RwLock" 1 std::sync::RwLock<Slot<0>>;
-        "std::cell::Cell" 1 std::cell::Cell<Slot<0>>;
-        "std::cell::RefCell" 1 std::cell::RefCell<Slot<0>>;
-    }
     Other {
         "std::num::NonZeroI8" 0 std::num::NonZeroI8;
         "std::num::NonZeroU8" 0 std::num::NonZeroU8;
@@ -110,26 +89,14 @@ std_types! {
         "std::net::SocketAddr" 0 std::net::SocketAddr;
         "std::net::SocketAddrV4" 0 std::net::SocketAddrV4;
         "std::net::SocketAddrV6" 0 std::net::SocketAddrV6;
-        "std::time::SystemTime" 0 std::time::SystemTime;
-        "std::ops::RangeInclusive" 1 std::ops::RangeInclusive<Slot<0>>;
-        "std::ops::Bound" 1 std::ops::Bound<Slot<0>>;
-        "std::ffi::OsString" 0 std::ffi::OsString;
-        "std::ffi::CString" 0 std::ffi::CString;
-        "std::sync::atomic::AtomicBool" 0 std::sync::atomic::AtomicBool;
-        "std::sync::atomic::AtomicI32" 0 std::sync::atomic::AtomicI32;
-        "std::sync::atomic::AtomicU32" 0 std::sync::atomic::AtomicU32;
-        "std::sync::atomic::AtomicI64" 0 std::sync::atomic::AtomicI64;
-        "std::sync::atomic::AtomicU64" 0 std::sync::atomic::AtomicU64;
-        "std::sync::atomic::AtomicUsize" 0 std::sync::atomic::AtomicUsize;
         "serde_json::value::Number" 0 serde_json::Number;
         "serde_json::Number" 0 serde_json::Number;
-        "bigdecimal::BigDecimal" 0 bigdecimal::BigDecimal;
+        "chrono::DateTime" 0 chrono::DateTime<chrono::Utc>;
         "chrono::NaiveDate" 0 chrono::NaiveDate;
         "chrono::NaiveDateTime" 0 chrono::NaiveDateTime;
         "chrono::NaiveTime" 0 chrono::NaiveTime;
         "chrono::TimeDelta" 0 chrono::TimeDelta;
         "chrono::Weekday" 0 chrono::Weekday;
-        "either::Either" 2 either::Either<Slot<0>, Slot<1>>;
         "jiff::SignedDuration" 0 jiff::SignedDuration;
         "jiff::Span" 0 jiff::Span;
         "jiff::Timestamp" 0 jiff::Timestamp;
@@ -144,49 +111,28 @@ std_types! {
     }
     Path { "std::path::PathBuf" 0 std::path::PathBuf; }
     Duration { "std::time::Duration" 0 std::time::Duration; }
-    Range { "std::ops::Range" 1 std::ops::Range<Slot<0>>; }
     Cow {
         // Written like its owned form, as the impl of schemars says.
         "std::borrow::Cow" 1 Box<Slot<0>>;
     }
-    Reverse { "std::cmp::Reverse" 1 std::cmp::Reverse<Slot<0>>; }
     Schema { "schemars::Schema" 0 schemars::Schema; }
     Json {
         "serde_json::value::Value" 0 serde_json::Value;
         "serde_json::Value" 0 serde_json::Value;
     }
     JsonMap { "serde_json::Map" 2 serde_json::Map<String, serde_json::Value>; }
-    Capacity {
-        "arrayvec::ArrayString" 0 arrayvec::ArrayString<0>;
-        "chrono::DateTime" 0 chrono::DateTime<chrono::Utc>;
-    }
-    Bytes {
-        "bytes::Bytes" 0 bytes::Bytes;
-        "bytes::BytesMut" 0 bytes::BytesMut;
-    }
     IndexMap { "indexmap::IndexMap" 2 indexmap::IndexMap<Slot<0>, Slot<1>>; }
     IndexSet { "indexmap::IndexSet" 1 indexmap::IndexSet<Slot<0>>; }
-    SmallVec {
-        // The argument is the item of the array that it is written with.
-        "smallvec::SmallVec" 1 smallvec::SmallVec<[Slot<0>; 1]>;
-    }
-    SmolStr { "smol_str::SmolStr" 0 smol_str::SmolStr; }
     Uuid { "uuid::Uuid" 0 uuid::Uuid; }
 }
 
 /// The features of schemars that bring the impls for types of a package; the lock file says which of several is on.
-pub const FEATURES: [(&str, &str); 13] = [
-    ("arrayvec", "arrayvec07"),
-    ("bigdecimal", "bigdecimal04"),
-    ("bytes", "bytes1"),
+pub const FEATURES: [(&str, &str); 7] = [
     ("chrono", "chrono04"),
-    ("either", "either1"),
     ("indexmap", "indexmap2"),
     ("jiff", "jiff02"),
     ("rust_decimal", "rust_decimal1"),
     ("semver", "semver1"),
-    ("smallvec", "smallvec1"),
-    ("smol_str", "smol_str03"),
     ("url", "url2"),
     ("uuid", "uuid1"),
 ];
@@ -207,8 +153,6 @@ tuples! {
 macro_rules! arrays {
     ($($length:literal)*) => {
         static ARRAYS: &[Known] = &[$(Known::of::<[Slot<0>; $length]>("[]", 1, Kind::Array($length))),*];
-        static ARRAY_VECS: &[Known] =
-            &[$(Known::of::<arrayvec::ArrayVec<Slot<0>, $length>>("arrayvec::ArrayVec", 1, Kind::ArrayVec($length))),*];
     };
 }
 

@@ -36,18 +36,10 @@ pub enum Kind {
     String,
     /// `Option`
     Option,
-    /// `Result`
-    Result,
     /// `Vec`
     Vec,
-    /// `VecDeque` and `LinkedList`
+    /// `VecDeque`
     List,
-    /// `BinaryHeap`
-    Heap,
-    /// `SmallVec`
-    SmallVec,
-    /// `ArrayVec` of this capacity.
-    ArrayVec(usize),
     /// `BTreeSet`
     TreeSet,
     /// `HashSet`
@@ -64,14 +56,8 @@ pub enum Kind {
     Box,
     /// `Rc` and `Arc`
     Shared,
-    /// `Weak`
-    Weak,
     /// `Cow`
     Cow,
-    /// `Reverse`
-    Reverse,
-    /// `Cell`, `Mutex` and the like: written like its argument.
-    Wrapper,
     /// `&T`
     Reference,
     /// `(A, B, …)` of this many elements.
@@ -92,16 +78,8 @@ pub enum Kind {
     Path,
     /// `std::time::Duration`
     Duration,
-    /// `Range`
-    Range,
-    /// `Bytes` and `BytesMut`
-    Bytes,
-    /// `SmolStr`
-    SmolStr,
     /// `Uuid`
     Uuid,
-    /// A type with an argument that has no influence on its schema.
-    Capacity,
     /// No values of it are evaluated.
     Other,
 }
@@ -109,7 +87,7 @@ pub enum Kind {
 impl Kind {
     /// A list of any length.
     pub fn is_list(self) -> bool {
-        matches!(self, Kind::Vec | Kind::List | Kind::Heap | Kind::SmallVec)
+        matches!(self, Kind::Vec | Kind::List)
     }
 
     /// A set.
@@ -129,7 +107,7 @@ impl Kind {
 
     /// Its default is that of its argument, and it is written like that.
     pub fn is_transparent(self) -> bool {
-        self.is_pointer() || matches!(self, Kind::Cow | Kind::Reverse | Kind::Wrapper)
+        self.is_pointer() || self == Kind::Cow
     }
 
     /// Its last argument may be a hasher.
@@ -181,11 +159,6 @@ impl Known {
     /// `JsonSchema::schema_name`, for a type without arguments.
     pub fn name(&self) -> Option<String> {
         (self.arity == 0).then(|| (self.imp.name)().into_owned())
-    }
-
-    /// `JsonSchema::schema_id`, for a type without arguments.
-    pub fn id(&self) -> Option<String> {
-        (self.arity == 0).then(|| (self.imp.id)().into_owned())
     }
 
     /// The crate that declares it; a type of the language has none.

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
-use syn::parse::{ParseStream, Parser as _};
+use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Field, Fields, ImplItem, Item, LitBool, LitStr, Meta, Token, TraitItem};
+use syn::{Attribute, Field, Fields, ImplItem, Item, LitBool, LitStr, Meta, Token};
 
 /// What is known about a predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl CfgSet {
             let parts = |input: ParseStream<'_>| {
                 let cfg = self.predicate(input)?;
                 input.parse::<Option<Token![,]>>()?;
-                Ok((cfg, input.parse_terminated(Meta::parse_in_cfg_attr, Token![,])?))
+                Ok((cfg, input.parse_terminated(Meta::parse, Token![,])?))
             };
             match parts.parse2(list.tokens.clone()) {
                 Ok((Cfg::On, metas)) => {
@@ -156,13 +156,6 @@ impl CfgSet {
         }
         match item {
             Item::Struct(item) => self.fields(&mut item.fields, dropped),
-            Item::Union(item) => {
-                let mut fields = Fields::Named(item.fields.clone());
-                self.fields(&mut fields, dropped);
-                if let Fields::Named(fields) = fields {
-                    item.fields = fields;
-                }
-            }
             Item::Enum(item) => {
                 item.variants = std::mem::take(&mut item.variants)
                     .into_iter()
@@ -181,13 +174,6 @@ impl CfgSet {
                 ImplItem::Fn(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
                 ImplItem::Type(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
                 ImplItem::Macro(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
-                _ => true,
-            }),
-            Item::Trait(item) => item.items.retain_mut(|item| match item {
-                TraitItem::Const(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
-                TraitItem::Fn(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
-                TraitItem::Type(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
-                TraitItem::Macro(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
                 _ => true,
             }),
             _ => {}
@@ -237,23 +223,6 @@ fn has_cfg(attrs: &[Attribute]) -> bool {
 /// `#[test]`, `#[tokio::test]` and the like: only test builds have such a function.
 fn is_test(attr: &Attribute) -> bool {
     attr.path().segments.last().is_some_and(|last| last.ident == "test")
-}
-
-/// `Meta` in a `cfg_attr`, where it may be wrapped as `unsafe(…)`.
-trait ParseInCfgAttr: Sized {
-    fn parse_in_cfg_attr(input: ParseStream<'_>) -> syn::Result<Self>;
-}
-
-impl ParseInCfgAttr for Meta {
-    fn parse_in_cfg_attr(input: ParseStream<'_>) -> syn::Result<Self> {
-        if !input.peek(Token![unsafe]) {
-            return input.parse();
-        }
-        input.parse::<Token![unsafe]>()?;
-        let content;
-        syn::parenthesized!(content in input);
-        content.parse()
-    }
 }
 
 /// The attributes of any item that can have some.
@@ -337,7 +306,6 @@ mod tests {
                 "# [derive (A)] # [x = \"1\"] struct S ;"
             }),
             ("#[cfg_attr(unix, derive(A))] struct S;", "# [cfg_attr (unix , derive (A))] struct S ;"),
-            ("#[cfg_attr(all(), unsafe(no_mangle))] fn f() {}", "# [no_mangle] fn f () { }"),
             ("impl S { #[cfg(test)] fn a() {} fn b() {} }", "impl S { fn b () { } }"),
         ] {
             let mut item = syn::parse_str::<Item>(text).unwrap();

@@ -7,9 +7,7 @@ use std::rc::Rc;
 
 use syn::Item;
 
-use super::manifest::CargoManifest;
 use super::namespace::Namespace;
-use super::package::{Package, PackageId};
 
 /// Facts about published packages, from a room that knows these packages.
 #[derive(Debug)]
@@ -51,38 +49,8 @@ pub struct Derive {
 pub struct Listed {
     /// The name of its crate.
     pub krate: &'static str,
-    /// Whether the module of a path below the crate has a name, for code of the importer; `None` when that is not known.
-    pub has: fn(&Importer<'_>, &[String], &str, Namespace) -> Option<bool>,
-}
-
-/// The package whose code imports something.
-#[derive(Debug, Clone, Copy)]
-pub struct Importer<'a> {
-    pub(super) packages: &'a [Package],
-    pub(super) package: PackageId,
-    pub(super) caches: &'a Caches,
-}
-
-impl<'a> Importer<'a> {
-    /// Its manifest.
-    pub fn manifest(&self) -> &'a CargoManifest {
-        &self.packages[self.package.0 as usize].manifest
-    }
-
-    /// The manifests of all packages that were read, the project's own first.
-    pub fn manifests(&self) -> impl Iterator<Item = &'a CargoManifest> {
-        self.packages.iter().map(|package| &package.manifest)
-    }
-
-    /// Equal for the same package as long as no more packages are read.
-    pub fn key(&self) -> (usize, usize) {
-        (self.packages.len(), self.package.0 as usize)
-    }
-
-    /// As [`super::SourceTree::cache`].
-    pub fn cache<T: Default + 'static>(&self) -> Rc<T> {
-        self.caches.get()
-    }
+    /// Whether the module of a path below the crate has a name; `None` when that is not known.
+    pub has: fn(&[String], &str, Namespace) -> Option<bool>,
 }
 
 /// A value of each type that somebody asked for: what other rooms remember for as long as the tree lives.

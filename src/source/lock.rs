@@ -3,107 +3,42 @@
 use std::collections::BTreeSet;
 
 use semver::{Version, VersionReq};
-use toml_edit::{Document, Item};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 /// The packages of a lock file.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Lock {
+    #[serde(default, rename = "package")]
     packages: Vec<Locked>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Deserialize)]
 struct Locked {
     name: String,
+    #[serde(deserialize_with = "version")]
     version: Version,
-    local: bool,
-    /// It comes from a registry, not from git or a folder.
-    registry: bool,
+    source: Option<String>,
     /// `name`, `name version` or `name version (source)`.
+    #[serde(default)]
     dependencies: Vec<String>,
 }
 
+fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Error> {
+    Version::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+impl Locked {
+    /// It comes from a registry, not from git or a folder.
+    fn is_of_registry(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.starts_with("registry+") || source.starts_with("sparse+"))
+    }
+}
+
 impl Lock {
-    /// Reads the text of a lock file; a broken entry is left out.
+    /// Reads the text of a lock file.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        Self::by_line(text).or_else(|| Self::as_toml(text))
-    }
-
-    /// Reads a file as cargo writes it, where each line says what it is; `None` when anything is written otherwise.
-    fn by_line(text: &str) -> Option<Self> {
-        #[derive(Default)]
-        struct Entry<'a> {
-            name: Option<&'a str>,
-            version: Option<&'a str>,
-            source: Option<&'a str>,
-            dependencies: Vec<String>,
-        }
-        let plain = |text: &'_ str| !text.contains(['"', '\\']);
-        let (mut entries, mut in_list): (Vec<Entry<'_>>, _) = (Vec::new(), false);
-        for line in text.lines() {
-            if in_list {
-                match line.strip_prefix(" \"").and_then(|line| line.strip_suffix("\",")).filter(|text| plain(text)) {
-                    Some(dependency) => entries.last_mut()?.dependencies.push(dependency.to_owned()),
-                    None if line == "]" => in_list = false,
-                    None => return None,
-                }
-                continue;
-            }
-            match line {
-                "[[package]]" => entries.push(Entry::default()),
-                "dependencies = [" if entries.last()?.dependencies.is_empty() => in_list = true,
-                "" => {}
-                _ if line.starts_with('#') || (entries.is_empty() && line.starts_with("version = ")) => {}
-                _ => {
-                    let (key, value) = line.split_once(" = ")?;
-                    let value = value.strip_prefix('"')?.strip_suffix('"').filter(|text| plain(text))?;
-                    let entry = entries.last_mut()?;
-                    let field = match key {
-                        "name" => &mut entry.name,
-                        "version" => &mut entry.version,
-                        "source" => &mut entry.source,
-                        "checksum" => continue,
-                        _ => return None,
-                    };
-                    if field.replace(value).is_some() {
-                        return None;
-                    }
-                }
-            }
-        }
-        let packages = entries.into_iter().filter_map(|entry| {
-            Some(Locked {
-                name: entry.name?.to_owned(),
-                version: Version::parse(entry.version?).ok()?,
-                local: entry.source.is_none(),
-                registry: entry.source.is_some_and(is_registry),
-                dependencies: entry.dependencies,
-            })
-        });
-        (!in_list).then(|| Self { packages: packages.collect() })
-    }
-
-    fn as_toml(text: &str) -> Option<Self> {
-        let document = Document::parse(text).ok()?;
-        let tables = document.get("package").and_then(Item::as_array_of_tables)?;
-        let string = |item: Option<&Item>| item.and_then(Item::as_str).map(str::to_string);
-        let packages = tables
-            .iter()
-            .filter_map(|table| {
-                let dependencies = table.get("dependencies").and_then(Item::as_array);
-                Some(Locked {
-                    name: string(table.get("name"))?,
-                    version: Version::parse(&string(table.get("version"))?).ok()?,
-                    local: table.get("source").is_none(),
-                    registry: table.get("source").and_then(Item::as_str).is_some_and(is_registry),
-                    dependencies: dependencies
-                        .into_iter()
-                        .flatten()
-                        .filter_map(|value| value.as_str().map(str::to_string))
-                        .collect(),
-                })
-            })
-            .collect();
-        Some(Self { packages })
+        toml_edit::de::from_str(text).ok()
     }
 
     /// All versions of a package.
@@ -113,7 +48,9 @@ impl Lock {
 
     /// Whether this version of a package comes from a registry.
     pub(super) fn is_registry(&self, name: &str, version: &Version) -> bool {
-        self.packages.iter().any(|package| package.registry && package.name == name && package.version == *version)
+        self.packages
+            .iter()
+            .any(|package| package.is_of_registry() && package.name == name && package.version == *version)
     }
 
     /// The versions of `dependency`, by its name in Rust code, that a package is built with.
@@ -163,7 +100,8 @@ impl Lock {
         requirement: Option<&str>,
     ) -> Option<Version> {
         let package = self.packages.iter().find(|package| {
-            package.name == of && (package.local || of_version.is_some_and(|v| package.version.to_string() == v))
+            package.name == of
+                && (package.source.is_none() || of_version.is_some_and(|v| package.version.to_string() == v))
         })?;
         let mut candidates = package.dependencies.iter().filter_map(|entry| {
             let mut words = entry.split(' ');
@@ -180,10 +118,6 @@ impl Lock {
             None => candidates.next(),
         }
     }
-}
-
-fn is_registry(source: &str) -> bool {
-    source.starts_with("registry+") || source.starts_with("sparse+")
 }
 
 #[cfg(test)]
@@ -230,27 +164,5 @@ source = "r"
             assert_eq!(version.as_deref(), expected, "{dependency} {requirement:?}");
         }
         assert!(Lock::parse("= broken").is_none());
-    }
-
-    #[test]
-    fn lines_say_the_same_as_toml() {
-        for text in
-            [include_str!("../../Cargo.lock"), include_str!("../../tests/samples/memcached-operator/Cargo.lock")]
-        {
-            let lock = Lock::by_line(text).unwrap();
-            assert!(lock.packages.len() > 100);
-            assert_eq!(lock, Lock::as_toml(text).unwrap());
-        }
-        for text in [
-            "[[package]]\nname = \"a\\u0062\"\nversion = \"1.0.0\"\n",
-            "[[package]]\nname = 'a'\nversion = \"1.0.0\"\n",
-            "package = [{ name = \"a\", version = \"1.0.0\" }]\n",
-            "[[package]]\nname = \"a\"\nversion = \"1.0.0\"\ndependencies = [\"b\"]\n",
-            "[[package]]\nname = \"a\"\ndependencies = [\n",
-            "[[package]]\nname = \"a\"\nname = \"a\"\n",
-            "[[package]]\nname = \"a\"\n[metadata]\nx = \"y\"\n",
-        ] {
-            assert_eq!(Lock::by_line(text), None, "{text}");
-        }
     }
 }

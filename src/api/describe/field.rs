@@ -11,9 +11,8 @@ use crate::schema::{Field, TypeId};
 
 use super::container::{place, replaces};
 use super::{Describer, Reported};
-use crate::api::bound::Provable;
 use crate::api::schemars_attr::Place;
-use crate::api::types::{Refusal, Scope, Why};
+use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
 impl Describer<'_> {
@@ -155,9 +154,9 @@ impl Describer<'_> {
         container: Option<ContainerDefault>,
     ) -> Result<Option<Value>, Reported> {
         match self.eval.types.provable(scope, field, bounds) {
-            Provable::Yes => {}
-            Provable::No => return Ok(None),
-            Provable::Unknown => {
+            Some(true) => {}
+            Some(false) => return Ok(None),
+            None => {
                 let message = "whether a default inside a generic type is written depends on what its bounds prove";
                 let refusal = Refusal::new(Code::DefaultValue, scope, field.original.span(), message)
                     .help("use a type of its own instead of a generic one, or add the bound `Serialize`");
@@ -178,9 +177,9 @@ impl Describer<'_> {
             let refusal = Refusal::new(Code::DefaultValue, scope, field.ty.span(), message);
             return Err(self.refuse_default(refusal.help("derive `Serialize`, or remove the default")));
         }
-        let written = value.map_err(Refusal::of_code).and_then(|value| {
+        let written = value.and_then(|value| {
             if let Some(path) = field.attrs.skip_serializing_if()
-                && self.evaluate(|eval| eval.test_path(scope, path, &value, ty)).map_err(Refusal::of_code)?
+                && self.evaluate(|eval| eval.test_path(scope, path, &value, ty))?
             {
                 return Ok(None);
             }
@@ -190,11 +189,7 @@ impl Describer<'_> {
             }
             self.evaluate(|eval| eval.json(scope, field.ty, &value)).map(Some)
         });
-        match written {
-            Ok(value) => Ok(value),
-            Err(refusal) if refusal.why == Why::Fails => Ok(None),
-            Err(refusal) => Err(self.refuse_default(refusal)),
-        }
+        written.map_err(|refusal| self.refuse_default(refusal))
     }
 }
 

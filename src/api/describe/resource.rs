@@ -12,10 +12,10 @@ use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta, Token};
 
 use crate::api::declared::DERIVE;
 use crate::api::items::{Derive, derives};
-use crate::api::kube_attr::{self, KubeAttrs, PrintColumn, PrintColumns, SchemaMode};
+use crate::api::kube_attr::{KubeAttrs, PrintColumns, SchemaMode};
 use crate::api::schemars_attr::SchemarsAttrs;
 use crate::api::types::{Refusal, Scope};
-use crate::api::{Api, Column, Scale, plural};
+use crate::api::{Api, Column, plural};
 use crate::diagnostic::{Code, Origin};
 use crate::k8s;
 use crate::schema::known;
@@ -114,10 +114,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
         columns,
         selectable: attrs.selectable,
         status: attrs.status.is_some(),
-        scale: attrs.scale.map(|scale| {
-            let kube_attr::Scale { label_selector_path, spec_replicas_path, status_replicas_path } = scale;
-            Scale { spec_replicas_path, status_replicas_path, label_selector_path }
-        }),
+        scale: attrs.scale.map(|scale| scale.0),
         schema: schema.map(|root| (Arc::new(std::mem::take(&mut describer.eval.types.graph)), root)),
         types: declared,
         origin: tree.origin(scope.module, input.ident.span()),
@@ -147,14 +144,12 @@ fn columns(describer: &mut Describer<'_>, scope: &Scope, input: &DeriveInput, at
     let mut columns = Vec::new();
     for column in attrs {
         match column {
-            PrintColumns::One(PrintColumn { description, format, json_path, name, priority, type_ }) => {
-                columns.push(Column { name, type_, json_path, format, description, priority });
-            }
+            PrintColumns::One(column) => columns.push(column),
             PrintColumns::Several(several, why) if describer.eval.types.graph.releases.has(Change::OneColumn) => {
                 let message = format!("{why}; one `printcolumn` is one column, of which {} are here", several.len());
                 describer.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
             }
-            PrintColumns::Several(several, _) => columns.extend(several.into_iter().map(Column::from)),
+            PrintColumns::Several(several, _) => columns.extend(several),
         }
     }
     columns

@@ -6,7 +6,7 @@ use crate::diagnostic::Code;
 
 use super::Describer;
 use crate::api::items::Derive;
-use crate::api::types::{Refusal, Use, UserType, Why};
+use crate::api::types::{Refusal, Use, UserType};
 
 impl Describer<'_> {
     /// The derive that makes the schema; also the checks on what stands around it.
@@ -44,7 +44,7 @@ impl Describer<'_> {
                     let (module, span) = at;
                     let message = format!("`{}` does not derive `JsonSchema`", input.ident);
                     let help = Some("add `#[derive(JsonSchema)]` to it".to_owned());
-                    Refusal { code: Code::NoSchema, module, span, message, help, why: Why::Undecided }
+                    Refusal { code: Code::NoSchema, module, span, message, help }
                 };
                 self.refuse(refusal);
                 return None;

@@ -1,13 +1,10 @@
 //! Blocks: straight lines of `let` and of changes of a schema, and the value at their end.
 
-use std::borrow::Cow;
-
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Block, Expr, Pat, Stmt};
 
 use crate::schema::TypeId;
-use crate::source::CfgSet;
 
 use super::schema::Own;
 use super::{Env, Eval, Evaluator};
@@ -24,7 +21,7 @@ impl Evaluator<'_> {
                 Stmt::Local(local) => {
                     let name = self.local(scope, &mut env, local)?;
                     // A name that is used again would leave references to the first one behind.
-                    let taken = env.values().any(|value| matches!(value, Val::Place(place) if place.is_in(&name)));
+                    let taken = env.values().any(|value| matches!(value, Val::Place(variable) if *variable == name));
                     if !own.insert(name) && taken {
                         return self.unsupported(scope, local);
                     }
@@ -42,21 +39,6 @@ impl Evaluator<'_> {
             }
             stmt => self.unsupported(scope, stmt),
         }
-    }
-
-    /// Code without what `cfg` takes out of it, which `apply` does; `None` when that is not decided.
-    pub(super) fn of_build<'c, T: Clone + ToTokens>(
-        &self,
-        scope: &Scope,
-        code: &'c T,
-        apply: fn(&CfgSet, &mut T),
-    ) -> Option<Cow<'c, T>> {
-        if !has_cfg(code) {
-            return Some(Cow::Borrowed(code));
-        }
-        let mut code = code.clone();
-        apply(self.tree.cfg(scope.module), &mut code);
-        (scope.k8s.is_none() && !has_cfg(&code)).then_some(Cow::Owned(code))
     }
 
     /// Binds `let name = …;`, and returns the name.
@@ -79,8 +61,8 @@ impl Evaluator<'_> {
 }
 
 /// Whether something inside depends on a `#[cfg]`.
-fn has_cfg(tokens: &impl ToTokens) -> bool {
-    pub(in crate::api) fn any(tokens: TokenStream) -> bool {
+pub(super) fn has_cfg(tokens: &impl ToTokens) -> bool {
+    fn any(tokens: TokenStream) -> bool {
         let mut before = None;
         tokens.into_iter().any(|token| match token {
             TokenTree::Group(group) => {

@@ -6,8 +6,8 @@ use quote::ToTokens;
 use syn::{Expr, ExprCall, Fields, FnArg, GenericArgument, Item, Pat, Path, Signature};
 
 use crate::schema::TypeId;
-use crate::source::{CfgSet, Resolution};
 
+use super::block::has_cfg;
 use super::syntax::{call_of, generic_default, has_arguments, owner_type, parameter};
 use super::{Env, Eval, Evaluator, Function, Target};
 use crate::api::item_attrs::rewrites;
@@ -26,16 +26,14 @@ impl Evaluator<'_> {
 
     pub(super) fn call(&mut self, scope: &Scope, env: &Env, call: &ExprCall, ty: Option<TypeId>) -> Eval {
         let Expr::Path(function) = &*call.func else { return self.unsupported(scope, call) };
-        if let Some(name) = self.schema_name_call(scope, call)? {
+        if let Some(name) = self.schema_name_call(scope, call) {
             return Ok(Val::Str(name));
         }
         if let Some(schema) = self.json_schema_call(scope, env, call)? {
             return Ok(schema);
         }
-        if let Some(qself) = &function.qself {
-            let id = self.ty(scope, &qself.ty);
-            let is_default = call.args.is_empty() && self.is_default(scope, &function.path, qself.position, id);
-            return if is_default { self.default_of(scope, call, id) } else { self.unsupported(scope, call) };
+        if function.qself.is_some() {
+            return self.unsupported(scope, call);
         }
         let arguments: Vec<&Expr> = call.args.iter().collect();
         if let Some(id) = generic_default(scope, &function.path).filter(|_| arguments.is_empty()) {
@@ -61,7 +59,7 @@ impl Evaluator<'_> {
                 if ty != Some(id) && self.leaves_out_arguments(scope, &function.path, id) {
                     return self.unsupported(scope, call);
                 }
-                match self.own_function(scope, id, &name) {
+                match self.own_function(id, &name) {
                     Some(found) => {
                         let found = self.turbofish(scope, &function.path, found);
                         self.function(scope, env, call, &found, &arguments)
@@ -85,40 +83,24 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `<T>::default` or `<T as Default>::default`, without the type before its end; `position` is how much of the path is
-    /// the trait.
-    pub(in crate::api) fn is_default(&self, scope: &Scope, path: &Path, position: usize, id: TypeId) -> bool {
-        let named = path.segments.last().is_some_and(|last| last.ident == "default" && last.arguments.is_none());
-        let segments = path.segments.iter().take(position).cloned().collect();
-        let is_trait = match position {
-            0 => !self.types.has_own(id, "default"),
-            _ => match self.types.resolve(scope, &Path { leading_colon: path.leading_colon, segments }) {
-                Resolution::Foreign(path) => path.join("::") == "std::default::Default",
-                _ => false,
-            },
-        };
-        named && is_trait && path.segments.len() == position + 1
-    }
-
-    /// A generic function with the types and constants that `path::<A, 3>` gives it.
+    /// A generic function with the types that `path::<A>` gives it.
     pub(super) fn turbofish(&mut self, scope: &Scope, path: &Path, function: Function) -> Function {
         let Some(syn::PathArguments::AngleBracketed(list)) = path.segments.last().map(|last| &last.arguments) else {
             return function;
         };
-        let given: Vec<&GenericArgument> = list
-            .args
-            .iter()
-            .filter(|argument| !matches!(argument, GenericArgument::Lifetime(_)))
-            .filter(|argument| !matches!(argument, GenericArgument::Type(syn::Type::Infer(_))))
-            .collect();
+        let types = list.args.iter().filter_map(|argument| match argument {
+            GenericArgument::Type(syn::Type::Infer(_)) => None,
+            GenericArgument::Type(ty) => Some(ty),
+            _ => None,
+        });
+        let given: Vec<&syn::Type> = types.collect();
         let parameters: Vec<String> = function.sig.generics.params.iter().filter_map(parameter).collect();
         if given.len() != parameters.len() {
             return function;
         }
         let mut generics = (*function.scope.generics).clone();
         for (name, argument) in parameters.into_iter().zip(given) {
-            let Ok(argument) = self.argument_type(scope, argument) else { return function };
-            generics.insert(name, argument);
+            generics.insert(name, self.ty(scope, argument));
         }
         let inner = Scope { generics: Rc::new(generics), ..function.scope };
         Function { scope: inner, ..function }
@@ -187,9 +169,9 @@ impl Evaluator<'_> {
                 _ => return self.unsupported(scope, call),
             }
         }
-        let Some(block) = self.of_build(inner, block, CfgSet::apply_to_block) else {
+        if has_cfg(block) {
             return self.unsupported(scope, call);
-        };
+        }
         let output = match &sig.output {
             syn::ReturnType::Default => None,
             syn::ReturnType::Type(_, ty) if matches!(**ty, syn::Type::ImplTrait(_)) => {
@@ -197,10 +179,10 @@ impl Evaluator<'_> {
             }
             syn::ReturnType::Type(_, ty) => Some(self.ty(inner, ty)),
         };
-        self.deeper(scope, call, |eval| eval.block(inner, &env, &block, output))
+        self.deeper(scope, call, |eval| eval.block(inner, &env, block, output))
     }
 
-    /// The parameters of a function stand for known types and constants, whose bounds bring no methods of the user's.
+    /// The parameters of a function stand for known types, whose bounds bring no methods of the user's.
     pub(super) fn is_bound(&self, sig: &Signature, inner: &Scope) -> bool {
         sig.asyncness.is_none()
             && sig.generics.params.iter().filter_map(parameter).all(|name| inner.generics.contains_key(&name))

@@ -6,8 +6,9 @@ use std::rc::Rc;
 use syn::{BinOp, Block, Expr, ExprMacro, Fields, FnArg, Item, Member, Pat, Signature, Stmt, UnOp};
 
 use crate::schema::TypeId;
-use crate::source::{CfgSet, Namespace, Resolution};
+use crate::source::{Namespace, Resolution};
 
+use super::block::has_cfg;
 use super::syntax::unwrap;
 use super::{Env, Eval, Evaluator, Function, Target};
 use crate::api::item_attrs::rewrites;
@@ -46,7 +47,7 @@ impl Evaluator<'_> {
                 let function = Function { sig: function.sig.clone(), block: (*function.block).clone(), scope: inner };
                 self.condition(scope, path, &function, value)
             }
-            Some(Target::Member(id, name)) => match self.own_function(scope, id, &name) {
+            Some(Target::Member(id, name)) => match self.own_function(id, &name) {
                 Some(function) => self.condition(scope, path, &function, value),
                 None => self.unsupported(scope, path),
             },
@@ -74,10 +75,10 @@ impl Evaluator<'_> {
         if !is_of || sig.inputs.len() != 1 || !self.is_bound(sig, inner) {
             return self.unsupported(scope, at);
         }
-        let Some(block) = self.of_build(inner, block, CfgSet::apply_to_block) else {
+        if has_cfg(block) {
             return self.unsupported(scope, at);
-        };
-        self.block_holds(inner, &Subject { name, value }, &block)
+        }
+        self.block_holds(inner, &Subject { name, value }, block)
     }
 
     fn block_holds(&mut self, scope: &Scope, subject: &Subject<'_>, block: &Block) -> Eval<bool> {
@@ -95,7 +96,7 @@ impl Evaluator<'_> {
         self.spend(scope, expr, subject.value.weight())?;
         let answer = match unwrap(expr) {
             Expr::Block(block) if block.label.is_none() => return self.block_holds(scope, subject, &block.block),
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => match self.part(scope, subject, &unary.expr) {
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => match self.part(subject, &unary.expr) {
                 Some(Val::Bool(value)) => Some(!value),
                 Some(_) => None,
                 None => Some(!self.holds(scope, subject, &unary.expr)?),
@@ -118,7 +119,7 @@ impl Evaluator<'_> {
             Expr::MethodCall(call) => {
                 let name = call.method.to_string();
                 let plain = call.args.is_empty() && !self.tree.may_be_of_trait(scope.module, &name);
-                self.part(scope, subject, &call.receiver).filter(|_| plain).and_then(|value| test(&name, &value))
+                self.part(subject, &call.receiver).filter(|_| plain).and_then(|value| test(&name, &value))
             }
             Expr::Macro(call) => match self.types.resolve_in(scope, &call.mac.path, Namespace::Macros) {
                 Resolution::Foreign(path) if path.join("::") == "std::matches" => {
@@ -132,7 +133,7 @@ impl Evaluator<'_> {
     }
 
     /// The field, or a field of it.
-    fn part(&self, scope: &Scope, subject: &Subject<'_>, expr: &Expr) -> Option<Val> {
+    fn part(&self, subject: &Subject<'_>, expr: &Expr) -> Option<Val> {
         match unwrap(expr) {
             Expr::Path(path) if path.path.is_ident(&subject.name) => Some(subject.value.clone()),
             Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => match unwrap(&unary.expr) {
@@ -140,21 +141,18 @@ impl Evaluator<'_> {
                 _ => None,
             },
             Expr::Field(access) => {
-                let Val::Struct(id, values) = self.part(scope, subject, &access.base)? else { return None };
+                let Val::Struct(id, values) = self.part(subject, &access.base)? else { return None };
                 let Member::Named(name) = &access.member else { return None };
                 let fields = self.types.shape(id)?;
                 let at = fields.iter().position(|field| field.ident.as_ref() == Some(name))?;
-                let home = self.types.user(id)?.scope.module;
-                // One that can't be seen does not hide that of a `Deref`.
-                let seen = self.types.is_visible(scope, &fields.iter().nth(at)?.vis, home);
-                values.into_iter().nth(at).filter(|_| seen)
+                values.into_iter().nth(at)
             }
             _ => None,
         }
     }
 
     fn compare(&mut self, scope: &Scope, subject: &Subject<'_>, left: &Expr, right: &Expr) -> Eval<Option<bool>> {
-        let mut side = |expr: &Expr| match self.part(scope, subject, expr) {
+        let mut side = |expr: &Expr| match self.part(subject, expr) {
             Some(value) => Ok(value),
             None => self.eval(scope, &Env::new(), expr, None),
         };
@@ -170,7 +168,7 @@ impl Evaluator<'_> {
             Ok((value, input.parse::<syn::ExprPath>()?))
         };
         let (value, pat) = mac.parse_body_with(parser).ok()?;
-        let Val::Variant(id, index, _) = self.part(scope, subject, &value)? else { return None };
+        let Val::Variant(id, index, _) = self.part(subject, &value)? else { return None };
         // A name alone may be a variable.
         match self.value_path(scope, &pat.path).filter(|_| pat.qself.is_none() && pat.path.segments.len() > 1)? {
             Target::Member(of, name) if of == id => match self.types.variant(id, &name)? {

@@ -28,7 +28,7 @@ impl Evaluator<'_> {
         if scope.is_parameter(ty) || !self.types.has_own(id, "default") {
             return self.default_of(scope, at, id);
         }
-        match self.own_function(scope, id, "default") {
+        match self.own_function(id, "default") {
             Some(function) => self.invoke(scope, at, &function, Vec::new()),
             None => self.unsupported(scope, at),
         }
@@ -44,7 +44,7 @@ impl Evaluator<'_> {
                 Kind::Char => Ok(Val::Char('\0')),
                 Kind::F32 => Ok(Val::F32(0.0)),
                 Kind::F64 => Ok(Val::F64(0.0)),
-                Kind::String | Kind::Str | Kind::SmolStr => Ok(Val::Str(String::new())),
+                Kind::String | Kind::Str => Ok(Val::Str(String::new())),
                 // Its methods are not those of a text.
                 Kind::Path => Ok(Val::Json("".into())),
                 Kind::Option => Ok(Val::None),
@@ -53,14 +53,9 @@ impl Evaluator<'_> {
                 kind if kind.is_list() || kind.is_set() => Ok(Val::Seq(Vec::new())),
                 kind if kind.is_map() || kind == Kind::JsonMap => Ok(Val::Map(Vec::new())),
                 kind if kind.is_transparent() => self.default_of(scope, at, arguments[0]),
-                Kind::Slice | Kind::Bytes | Kind::Array(0) => Ok(Val::Seq(Vec::new())),
+                Kind::Slice | Kind::Array(0) => Ok(Val::Seq(Vec::new())),
                 Kind::Array(length) => Ok(Val::Seq(vec![self.default_of(scope, at, arguments[0])?; length])),
                 Kind::Duration => Ok(Val::Duration(Duration::ZERO)),
-                Kind::Range => {
-                    let end = self.default_of(scope, at, arguments[0])?;
-                    let end = self.json(scope, at, &end)?;
-                    Ok(Val::Json(serde_json::json!({ "start": end, "end": end })))
-                }
                 Kind::Tuple(0) => Ok(Val::Unit),
                 Kind::Tuple(_) => {
                     let values: Eval<Vec<Val>> =

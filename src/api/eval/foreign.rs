@@ -40,10 +40,6 @@ impl Evaluator<'_> {
                 let inner = self.types.argument(ty, |kind| kind == Kind::Option);
                 Ok(Val::Some(Box::new(self.eval(scope, env, value, inner)?)))
             }
-            (_, "new", [text]) if of == "kube_core::Rule" => {
-                let text = self.rule_text(scope, env, text)?;
-                Ok(Val::from(kube::core::Rule::new(text)))
-            }
             (_, "default", []) if of == "std::default::Default" => match ty {
                 Some(ty) => self.default_of(scope, call, ty),
                 None => self.unsupported(scope, call),

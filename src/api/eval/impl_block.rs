@@ -2,70 +2,62 @@
 //!
 //! A block is for one type (`impl Size<u8>`); of one with parameters (`impl<T> Size<T>`) nothing is taken.
 
-use syn::{GenericParam, ImplItem, Item, ItemImpl, Visibility};
+use syn::{GenericParam, ImplItem, Item, ItemImpl};
 
 use crate::schema::TypeId;
-use crate::source::{CfgSet, ItemRef};
+use crate::source::ItemRef;
 
+use super::block::has_cfg;
 use super::{Env, Evaluator, Function};
 use crate::api::item_attrs::rewrites;
 use crate::api::types::{Info, Refusal, Scope};
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl<'t> Evaluator<'t> {
     /// The function of this name that a type has itself, outside of traits.
-    pub(super) fn own_function(&mut self, scope: &Scope, id: TypeId, name: &str) -> Option<Function> {
-        let (function, scope) = self.inherent(scope, id, |item| match item {
-            ImplItem::Fn(item) if item.sig.ident == name => Some(item.clone()),
-            _ => None,
-        })?;
-        Some(Function { sig: function.sig, block: function.block, scope })
-    }
-
-    /// The value of a constant that a type has itself.
-    pub(super) fn associated_const(&mut self, scope: &Scope, id: TypeId, name: &str) -> Option<Result<Val, Refusal>> {
-        let (item, scope) = self.inherent(scope, id, |item| match item {
-            ImplItem::Const(item) if item.ident == name => Some(item.clone()),
-            _ => None,
-        })?;
-        let expr = self.of_build(&scope, &item.expr, CfgSet::apply_to_expr)?;
-        let ty = self.ty(&scope, &item.ty);
-        Some(self.deeper(&scope, &expr, |eval| eval.eval(&scope, &Env::new(), &expr, Some(ty))))
-    }
-
-    /// An associated item of a type outside of trait impls, and the scope of its block. What code in `from` can't see
-    /// does not hide that of a trait.
-    fn inherent<T>(&mut self, from: &Scope, id: TypeId, find: impl Fn(&ImplItem) -> Option<T>) -> Option<(T, Scope)> {
-        let tree = self.tree;
-        let mut found = None;
-        for block in tree.impls(self.types.user(id)?.item).iter().copied() {
-            let Item::Impl(item) = tree.item(block) else { continue };
-            let Some((part, hit)) = item.items.iter().find_map(|part| Some((part, find(part)?))) else { continue };
-            if item.trait_.is_some() {
-                continue;
-            }
-            let scope = match self.block_for(id, block, item) {
-                For::This(scope) => scope,
-                For::Other => continue,
-                For::Unknown => return None,
-            };
-            let (attributes, vis) = declared(part)?;
-            let hidden = !self.types.is_visible(from, vis, tree.module(block));
-            if found.is_some() || hidden || rewrites(&item.attrs) || rewrites(attributes) {
-                return None;
-            }
-            found = Some((hit, scope));
-        }
-        found
+    pub(super) fn own_function(&mut self, id: TypeId, name: &str) -> Option<Function> {
+        self.function_of(id, None, name)
     }
 
     /// The function of this name in the `impl` of the trait of this canonical path for a type.
     pub(super) fn trait_function(&mut self, id: TypeId, canonical: &str, name: &str) -> Option<Function> {
+        self.function_of(id, Some(canonical), name)
+    }
+
+    fn function_of(&mut self, id: TypeId, of: Option<&str>, name: &str) -> Option<Function> {
+        let (item, scope) =
+            self.associated(id, of, |item| matches!(item, ImplItem::Fn(item) if item.sig.ident == name))?;
+        let ImplItem::Fn(function) = item else { return None };
+        (!rewrites(&function.attrs)).then(|| Function::of(function, &scope))
+    }
+
+    /// The value of a constant that a type has itself.
+    pub(super) fn associated_const(&mut self, id: TypeId, name: &str) -> Option<Result<Val, Refusal>> {
+        let (item, scope) =
+            self.associated(id, None, |item| matches!(item, ImplItem::Const(item) if item.ident == name))?;
+        let ImplItem::Const(item) = item else { return None };
+        if has_cfg(&item.expr) || rewrites(&item.attrs) {
+            return None;
+        }
+        let ty = self.ty(&scope, &item.ty);
+        Some(self.deeper(&scope, &item.expr, |eval| eval.eval(&scope, &Env::new(), &item.expr, Some(ty))))
+    }
+
+    /// An associated item of a type, of a trait or outside of traits, and the scope of its block. There is none outside of
+    /// traits where a trait has one of this name, too: which is meant depends on what the code can see.
+    fn associated(
+        &mut self,
+        id: TypeId,
+        of: Option<&str>,
+        is: impl Fn(&ImplItem) -> bool,
+    ) -> Option<(&'t ImplItem, Scope)> {
         let tree = self.tree;
         let mut found = None;
         for block in tree.impls(self.types.user(id)?.item).iter().copied() {
             let Item::Impl(item) = tree.item(block) else { continue };
-            if self.types.trait_of(block).as_deref() != Some(canonical) {
+            let Some(part) = item.items.iter().find(|part| is(part)) else { continue };
+            let found_in = self.types.trait_of(block);
+            if of.is_some() && found_in.as_deref() != of {
                 continue;
             }
             let scope = match self.block_for(id, block, item) {
@@ -73,14 +65,10 @@ impl Evaluator<'_> {
                 For::Other => continue,
                 For::Unknown => return None,
             };
-            let function = item.items.iter().find_map(|item| match item {
-                ImplItem::Fn(function) if function.sig.ident == name => Some(function),
-                _ => None,
-            })?;
-            if found.is_some() || rewrites(&item.attrs) || rewrites(&function.attrs) {
+            if found.is_some() || found_in.as_deref() != of || rewrites(&item.attrs) {
                 return None;
             }
-            found = Some(Function::of(function, &scope));
+            found = Some((part, scope));
         }
         found
     }
@@ -112,13 +100,4 @@ enum For {
     Other,
     /// Only the compiler can tell.
     Unknown,
-}
-
-/// Attributes and visibility of an associated item.
-pub(in crate::api) fn declared(item: &ImplItem) -> Option<(&[syn::Attribute], &Visibility)> {
-    match item {
-        ImplItem::Const(item) => Some((&item.attrs, &item.vis)),
-        ImplItem::Fn(item) => Some((&item.attrs, &item.vis)),
-        _ => None,
-    }
 }

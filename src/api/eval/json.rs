@@ -15,19 +15,13 @@ use crate::schema::{Recipe, TypeId};
 
 use super::{Env, Evaluator};
 use crate::api::serde_type::serde_type;
-use crate::api::types::{Refusal, Scope, Why};
+use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
 impl Evaluator<'_> {
     fn unserialisable<T>(&self, scope: &Scope, at: &impl ToTokens, why: &str) -> Result<T, Refusal> {
         let message = format!("how `{}` is written as JSON is not decided: {why}", self.types.text(scope, at));
         Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message))
-    }
-
-    /// `serde_json::to_value` returns an error.
-    fn fails<T>(&self, scope: &Scope, at: &impl ToTokens, why: &str) -> Result<T, Refusal> {
-        let refused = self.unserialisable(scope, at, why);
-        refused.map_err(|refusal| Refusal { why: Why::Fails, ..refusal })
     }
 
     /// `serde_json::to_value(value)`; `at` is where it is asked for.
@@ -42,7 +36,7 @@ impl Evaluator<'_> {
             Val::Some(value) => Written::Some(Box::new(self.written(scope, at, value)?)),
             Val::Bool(value) => Written::Other(Value::Bool(*value)),
             Val::Int(value) => match integer(*value) {
-                Value::Null => return self.fails(scope, at, "the number has more than 64 bits"),
+                Value::Null => return self.unserialisable(scope, at, "the number has more than 64 bits"),
                 number => Written::Other(number),
             },
             Val::F32(value) => Written::Other(Value::from(*value)),
@@ -59,8 +53,8 @@ impl Evaluator<'_> {
                 Written::Other(Value::Array(values?))
             }
             Val::Map(entries) => {
-                if entries.len() > 1 && !entries.iter().all(|(key, _)| self.types.is_plain_key(key)) {
-                    return self.unserialisable(scope, at, "which keys are equal is written by hand");
+                if entries.len() > 1 && entries.iter().any(|(key, _)| key.is_of_user()) {
+                    return self.unserialisable(scope, at, "keys of it may be equal");
                 }
                 let mut map = Map::new();
                 for (key, value) in entries {
@@ -70,7 +64,9 @@ impl Evaluator<'_> {
                             Written::Variant(name, None) => name,
                             Written::Other(Value::String(text)) => text,
                             Written::Other(Value::Number(number)) if !number.is_f64() => number.to_string(),
-                            Written::Some(_) | Written::None => return self.fails(scope, at, "a key is an option"),
+                            Written::Some(_) | Written::None => {
+                                return self.unserialisable(scope, at, "a key is an option");
+                            }
                             _ => return self.unserialisable(scope, at, "a key is no string"),
                         },
                     };
@@ -82,7 +78,7 @@ impl Evaluator<'_> {
             Val::Variant(id, index, values) => self.user_written(scope, at, *id, Some(*index), values)?,
             Val::Json(Value::Object(map)) => Written::Object(map.clone()),
             Val::Json(value) => Written::Other(value.clone()),
-            Val::Recipe(_) | Val::Rule(_) | Val::Generator | Val::Place(_) => {
+            Val::Recipe(_) | Val::Generator | Val::Place(_) => {
                 return self.unserialisable(scope, at, "it depends on the schema of a type");
             }
         })
@@ -150,7 +146,7 @@ impl Evaluator<'_> {
                         map.insert(tag.clone(), name.into());
                         match content.map_or(Some(Map::new()), |content| content.entries(Entries::Tagged)) {
                             Some(entries) => map.extend(entries),
-                            None => return self.fails(scope, at, "a tagged variant holds no object"),
+                            None => return self.unserialisable(scope, at, "a tagged variant holds no object"),
                         }
                     }
                     TagType::Adjacent { tag, content: key } => {
@@ -209,7 +205,7 @@ impl Evaluator<'_> {
                     } else if let Some(entries) = written.entries(Entries::Flattened) {
                         map.extend(entries);
                     } else {
-                        return self.fails(scope, field.original, "a flattened field is no object");
+                        return self.unserialisable(scope, field.original, "a flattened field is no object");
                     }
                 }
                 Ok(Written::Object(map))
@@ -224,8 +220,7 @@ impl Evaluator<'_> {
         match field.attrs.skip_serializing_if() {
             Some(path) => {
                 let ty = self.ty(scope, field.ty);
-                // That a value inside of the function can't be written says nothing of this one.
-                self.test_path(scope, path, value, ty).map_err(Refusal::of_code)
+                self.test_path(scope, path, value, ty)
             }
             None => Ok(false),
         }

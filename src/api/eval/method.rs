@@ -29,9 +29,6 @@ impl Evaluator<'_> {
             }
             receiver => self.eval(scope, env, receiver, None)?,
         };
-        if let Val::Rule(rule) = receiver {
-            return self.modified_rule(scope, env, *rule, call);
-        }
         if let Some(value) = self.schema_method(scope, env, call, &receiver)? {
             return Ok(value);
         }

@@ -9,7 +9,7 @@ use crate::source::{Namespace, Resolution};
 use super::foreign::constant;
 use super::syntax::owner_type;
 use super::{Env, Eval, Evaluator, Target};
-use crate::api::types::{Info, Scope};
+use crate::api::types::Scope;
 use crate::api::value::Val;
 
 impl Evaluator<'_> {
@@ -25,18 +25,13 @@ impl Evaluator<'_> {
             self.spend(scope, expr, value.weight())?;
             return Ok(value.clone());
         }
-        if let Some(id) = path.get_ident().and_then(|ident| scope.generics.get(&ident.to_string()))
-            && let Info::Const(value) = self.types.info(*id)
-        {
-            return Ok(value.clone());
-        }
         match self.expected_variant(scope, path, ty).or_else(|| self.value_path(scope, path)) {
             Some(Target::Item(item)) => self.constant(scope, expr, item),
             Some(Target::Member(id, name)) => {
                 if let Some((index, Fields::Unit)) = self.types.variant(id, &name) {
                     return Ok(Val::Variant(id, index, Vec::new()));
                 }
-                self.associated_const(scope, id, &name).unwrap_or_else(|| self.unsupported(scope, expr))
+                self.associated_const(id, &name).unwrap_or_else(|| self.unsupported(scope, expr))
             }
             Some(Target::Foreign(path)) if path[0] == "k8s_openapi" => match self.types.k8s_constant(scope, &path) {
                 Some(text) => Ok(Val::Str(text)),

@@ -3,7 +3,7 @@
 use kube::core::{ListMerge, MapMerge, Message, Reason, Rule, StructMerge};
 use quote::ToTokens;
 use syn::spanned::Spanned as _;
-use syn::{Expr, ExprCall, ExprMethodCall};
+use syn::{Expr, ExprCall, ExprGroup, ExprMethodCall, ExprParen};
 
 use crate::diagnostic::Code;
 use crate::schema::Merge;
@@ -11,7 +11,7 @@ use crate::source::{Namespace, Resolution};
 
 use super::{Env, Eval, Evaluator};
 use crate::api::types::{Refusal, Scope};
-use crate::api::value::{CelRule, Val};
+use crate::api::value::Val;
 
 impl Evaluator<'_> {
     fn unknown_rule<T>(&self, scope: &Scope, expr: &impl ToTokens) -> Result<T, Refusal> {
@@ -21,38 +21,30 @@ impl Evaluator<'_> {
     }
 
     /// A text where a rule takes one.
-    pub(super) fn rule_text(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Result<String, Refusal> {
+    fn rule_text(&mut self, scope: &Scope, expr: &Expr) -> Result<String, Refusal> {
         let string = self.types.string();
-        match self.eval(scope, env, expr, string)? {
+        match self.eval(scope, &Env::new(), expr, string)? {
             Val::Str(text) => Ok(text),
             _ => self.unknown_rule(scope, expr),
         }
     }
 
-    /// A rule as an attribute has it, whose code the derive puts below a `use` of the names of kube-core.
+    /// A rule as an attribute has it.
     pub(in crate::api) fn rule(&mut self, scope: &Scope, expr: &Expr) -> Result<Rule, Refusal> {
-        let none = Env::new();
         match expr {
-            Expr::Paren(inner) => self.rule(scope, &inner.expr),
-            Expr::Group(inner) => self.rule(scope, &inner.expr),
+            Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => self.rule(scope, expr),
             Expr::Tuple(pair) if pair.elems.len() == 2 => {
-                let rule = self.rule_text(scope, &none, &pair.elems[0])?;
-                let message = self.rule_text(scope, &none, &pair.elems[1])?;
-                Ok(Rule::new(rule).message(message.as_str()))
+                let rule = self.rule_text(scope, &pair.elems[0])?;
+                Ok(Rule::new(rule).message(self.rule_text(scope, &pair.elems[1])?.as_str()))
             }
-            Expr::Call(call) if self.means(scope, true, &call.func, "Rule", "new") && call.args.len() == 1 => {
-                Ok(Rule::new(self.rule_text(scope, &none, &call.args[0])?))
+            Expr::Call(call) if self.means(scope, &call.func, "Rule", "new") && call.args.len() == 1 => {
+                Ok(Rule::new(self.rule_text(scope, &call.args[0])?))
             }
             Expr::MethodCall(call) => {
                 let rule = self.rule(scope, &call.receiver)?;
-                let rule = CelRule { rule, imported: true };
-                match self.modified_rule(scope, &none, rule, call)? {
-                    Val::Rule(rule) => Ok(rule.rule),
-                    _ => self.unknown_rule(scope, expr),
-                }
+                self.modified_rule(scope, rule, call)
             }
-            expr => match self.eval(scope, &none, expr, None)? {
-                Val::Rule(rule) => Ok(rule.rule),
+            expr => match self.eval(scope, &Env::new(), expr, None)? {
                 Val::Str(text) => Ok(Rule::from(text.as_str())),
                 Val::Seq(pair) => match pair.as_slice() {
                     [Val::Str(rule), Val::Str(message)] => Ok(Rule::from((rule.as_str(), message.as_str()))),
@@ -64,28 +56,21 @@ impl Evaluator<'_> {
     }
 
     /// A rule after a call of one of its methods.
-    pub(super) fn modified_rule(&mut self, scope: &Scope, env: &Env, rule: CelRule, call: &ExprMethodCall) -> Eval {
-        let CelRule { rule, imported } = rule;
-        let method = call.method.to_string();
-        let (Some(argument), 1) = (call.args.first(), call.args.len()) else {
-            return match (method.as_str(), call.args.len()) {
-                ("clone" | "into", 0) => Ok(CelRule { rule, imported }.into()),
-                _ => self.unknown_rule(scope, call),
-            };
-        };
-        let rule = match method.as_str() {
+    fn modified_rule(&mut self, scope: &Scope, rule: Rule, call: &ExprMethodCall) -> Result<Rule, Refusal> {
+        let (Some(argument), 1) = (call.args.first(), call.args.len()) else { return self.unknown_rule(scope, call) };
+        Ok(match call.method.to_string().as_str() {
             "message" => match argument {
                 Expr::Call(ExprCall { func, args, .. })
-                    if args.len() == 1 && self.means(scope, imported, func, "Message", "Expression") =>
+                    if args.len() == 1 && self.means(scope, func, "Message", "Expression") =>
                 {
-                    rule.message(Message::Expression(self.rule_text(scope, env, &args[0])?))
+                    rule.message(Message::Expression(self.rule_text(scope, &args[0])?))
                 }
                 Expr::Call(ExprCall { func, args, .. })
-                    if args.len() == 1 && self.means(scope, imported, func, "Message", "Message") =>
+                    if args.len() == 1 && self.means(scope, func, "Message", "Message") =>
                 {
-                    rule.message(Message::Message(self.rule_text(scope, env, &args[0])?))
+                    rule.message(Message::Message(self.rule_text(scope, &args[0])?))
                 }
-                text => rule.message(self.rule_text(scope, env, text)?.as_str()),
+                text => rule.message(self.rule_text(scope, text)?.as_str()),
             },
             "reason" => {
                 let reasons = [
@@ -94,39 +79,33 @@ impl Evaluator<'_> {
                     ("FieldValueRequired", Reason::FieldValueRequired),
                     ("FieldValueDuplicate", Reason::FieldValueDuplicate),
                 ];
-                let meant = |(name, _): &(&str, Reason)| self.means(scope, imported, argument, "Reason", name);
-                match reasons.into_iter().find(meant) {
+                match reasons.into_iter().find(|(name, _)| self.means(scope, argument, "Reason", name)) {
                     Some((_, reason)) => rule.reason(reason),
                     None => return self.unknown_rule(scope, argument),
                 }
             }
-            "field_path" => rule.field_path(self.rule_text(scope, env, argument)?),
-            "optional_old_self" => match self.eval(scope, env, argument, None)? {
+            "field_path" => rule.field_path(self.rule_text(scope, argument)?),
+            "optional_old_self" => match self.eval(scope, &Env::new(), argument, None)? {
                 Val::Bool(value) => rule.optional_old_self(value),
                 _ => return self.unknown_rule(scope, argument),
             },
             _ => return self.unknown_rule(scope, call),
-        };
-        Ok(CelRule { rule, imported }.into())
+        })
     }
 
-    /// A path names an item of a type of kube-core, whose names the derive may import.
-    fn means(&self, scope: &Scope, imported: bool, expr: &Expr, owner: &str, name: &str) -> bool {
+    /// A path names an item of a type of kube-core; the code that the derive makes imports these.
+    fn means(&self, scope: &Scope, expr: &Expr, owner: &str, name: &str) -> bool {
         let Expr::Path(path) = expr else { return false };
         let short = path.path.segments.iter().map(|segment| segment.ident.to_string()).eq([owner, name]);
-        if imported && short && path.qself.is_none() && path.path.leading_colon.is_none() {
-            return true;
-        }
-        match self.types.resolve_in(scope, &path.path, Namespace::Values) {
-            Resolution::Foreign(path) => path.iter().map(String::as_str).eq(["kube_core", owner, name]),
-            _ => false,
-        }
+        short && path.qself.is_none() && path.path.leading_colon.is_none()
+            || matches!(self.types.resolve_in(scope, &path.path, Namespace::Values),
+                Resolution::Foreign(path) if path.iter().map(String::as_str).eq(["kube_core", owner, name]))
     }
 
     /// `ListMerge::Map(vec!["key".into()])` and its kin.
     pub(in crate::api) fn merge_strategy(&mut self, scope: &Scope, expr: &Expr) -> Eval<Merge> {
         let strategy = match expr {
-            Expr::Call(call) if self.means(scope, true, &call.func, "ListMerge", "Map") && call.args.len() == 1 => {
+            Expr::Call(call) if self.means(scope, &call.func, "ListMerge", "Map") && call.args.len() == 1 => {
                 let keys = self.types.string().and_then(|string| self.types.list_of(string));
                 match self.eval(scope, &Env::new(), &call.args[0], keys) {
                     Ok(Val::Seq(keys)) => keys
@@ -146,7 +125,7 @@ impl Evaluator<'_> {
                 ("StructMerge", "Granular", Merge::Struct(StructMerge::Granular)),
             ]
             .into_iter()
-            .find(|(owner, name, _)| self.means(scope, true, expr, owner, name))
+            .find(|(owner, name, _)| self.means(scope, expr, owner, name))
             .map(|(_, _, merge)| merge),
         };
         strategy.ok_or_else(|| {

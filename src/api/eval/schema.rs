@@ -8,14 +8,14 @@ use syn::spanned::Spanned as _;
 use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, ImplItem, Item};
 
 use crate::schema::known::Kind;
-use crate::schema::{Change, Edit, Recipe, Shape, Type, TypeId, known};
+use crate::schema::{Change, Edit, Recipe, TypeId, known};
 use crate::source::{ItemRef, Resolution};
 
-use super::syntax::{call_of, owner_type, parameters_match, unwrap};
+use super::syntax::{call_of, owner_type, parameter, parameters_match, unwrap};
 use super::{Env, Eval, Evaluator, Function, Target};
 use crate::api::items::generics;
-use crate::api::types::{Refusal, Scope, Types, Why};
-use crate::api::value::{Place, Val};
+use crate::api::types::Scope;
+use crate::api::value::Val;
 
 impl Evaluator<'_> {
     /// The result of a function that returns a schema.
@@ -48,12 +48,8 @@ impl Evaluator<'_> {
         let scope = Scope { module: tree.module(block), ..of.clone() };
         let user = of.this.and_then(|this| self.types.user(this));
         let generics = user.and_then(|user| generics(tree.item(user.item)));
-        let declared = generics.into_iter().flat_map(|generics| &generics.params).filter_map(|param| match param {
-            syn::GenericParam::Type(param) => Some(param.ident.to_string()),
-            syn::GenericParam::Const(param) => Some(param.ident.to_string()),
-            syn::GenericParam::Lifetime(_) => None,
-        });
-        let declared: Vec<String> = declared.collect();
+        let declared: Vec<String> =
+            generics.into_iter().flat_map(|generics| &generics.params).filter_map(parameter).collect();
         // An alias may have its arguments in another order.
         let named = matches!((&*item.self_ty, of.this), (syn::Type::Path(path), Some(this))
             if self.types.names(&Scope::module(tree.module(block)), &path.path, this));
@@ -110,43 +106,14 @@ impl Evaluator<'_> {
         self.made(scope, path, value)
     }
 
-    /// `T::schema_name()` or `T::schema_id()` of a type that another one is named after.
-    pub(super) fn schema_name_call(&mut self, scope: &Scope, call: &ExprCall) -> Eval<Option<String>> {
-        let Expr::Path(function) = &*call.func else { return Ok(None) };
-        let Some(last) = function.path.segments.last() else { return Ok(None) };
-        let is_name = last.ident == "schema_name";
-        if !(is_name || last.ident == "schema_id") || !call.args.is_empty() {
-            return Ok(None);
+    /// `T::schema_name()` of a type that is known.
+    pub(super) fn schema_name_call(&mut self, scope: &Scope, call: &ExprCall) -> Option<String> {
+        let Expr::Path(function) = &*call.func else { return None };
+        if !call.args.is_empty() || function.path.segments.last()?.ident != "schema_name" {
+            return None;
         }
-        let Some(mut id) = self.owner_of_schema(scope, function) else { return Ok(None) };
-        let is_generic = |types: &Types<'_>, id| types.user(id).is_some_and(|user| !user.scope.generics.is_empty());
-        if is_generic(&self.types, id) {
-            return Ok(None);
-        }
-        if self.types.active.contains(&id) {
-            // Inside its own impl.
-            let item = self.types.user(id).map(|user| user.item);
-            let by_hand = item.and_then(|item| self.by_hand(id, item)?.ok());
-            return Ok(by_hand.map(|(by_hand, _)| if is_name { by_hand.name } else { by_hand.id }));
-        }
-        loop {
-            return match self.types.graph.get(id) {
-                Type::Known(known, _) => Ok(if is_name { known.name() } else { known.id() }),
-                Type::User(container) => match container.shape {
-                    Shape::Transparent(inner) if container.validated.is_none() => {
-                        id = inner;
-                        continue;
-                    }
-                    _ if is_name => Ok(Some(container.name.clone())),
-                    _ if is_generic(&self.types, id) => Ok(None),
-                    _ => Ok(Some(container.id.text.clone())),
-                },
-                Type::Unknown => {
-                    self.needed.push((id, (scope.module, call.span())));
-                    self.unsupported(scope, call).map_err(|refusal| Refusal { why: Why::Undescribed, ..refusal })
-                }
-            };
-        }
+        let id = self.owner_of_schema(scope, function)?;
+        self.types.known(id)?.0.name()
     }
 
     /// `T::json_schema(generator)` in any form; `None` when the call is something else.
@@ -250,7 +217,7 @@ impl Evaluator<'_> {
     }
 
     /// `schema.ensure_object()` of a schema that a variable holds.
-    pub(super) fn place(&self, env: &Env, expr: &Expr) -> Option<Place> {
+    pub(super) fn place(&self, env: &Env, expr: &Expr) -> Option<String> {
         let Expr::MethodCall(call) = unwrap(expr) else { return None };
         if call.method != "ensure_object" || !call.args.is_empty() {
             return None;
@@ -259,20 +226,19 @@ impl Evaluator<'_> {
     }
 
     /// A variable that holds a schema, or the object of one.
-    pub(super) fn object(&self, env: &Env, expr: &Expr) -> Option<Place> {
+    pub(super) fn object(&self, env: &Env, expr: &Expr) -> Option<String> {
         let Expr::Path(path) = unwrap(expr) else { return self.place(env, expr) };
         let name = path.path.get_ident()?.to_string();
         match env.get(&name)? {
-            Val::Json(_) | Val::Recipe(_) => Some(Place { variable: name }),
-            Val::Place(place) => Some(place.clone()),
+            Val::Json(_) | Val::Recipe(_) => Some(name),
+            Val::Place(variable) => Some(variable.clone()),
             _ => None,
         }
     }
 
     /// A statement that changes a schema or an object which a variable of the block holds.
     pub(super) fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Own, call: &ExprMethodCall) -> Eval<()> {
-        let Some(Place { variable }) = self.object(env, &call.receiver).filter(|place| own.contains(&place.variable))
-        else {
+        let Some(variable) = self.object(env, &call.receiver).filter(|variable| own.contains(variable)) else {
             return self.unsupported(scope, call);
         };
         let method = call.method.to_string();

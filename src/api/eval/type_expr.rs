@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use syn::spanned::Spanned as _;
-use syn::{Expr, GenericArgument, GenericParam, Item, PathArguments, TypePath};
+use syn::{GenericArgument, Item, PathArguments, TypePath};
 
 use crate::diagnostic::Code;
 use crate::schema::known::Kind;
@@ -13,7 +13,7 @@ use crate::source::{ItemRef, Namespace, Resolution};
 
 use super::{Env, Evaluator};
 use crate::api::dependency;
-use crate::api::types::{Info, Refusal, Scope};
+use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
 impl Evaluator<'_> {
@@ -35,7 +35,11 @@ impl Evaluator<'_> {
             }
             syn::Type::Array(array) => {
                 let inner = self.ty(scope, &array.elem);
-                let length = self.length(scope, &array.len).and_then(known::array);
+                let usize_type = self.types.primitive("usize");
+                let length = match self.eval(scope, &Env::new(), &array.len, usize_type) {
+                    Ok(Val::Int(length)) => usize::try_from(length).ok().and_then(known::array),
+                    _ => None,
+                };
                 match length {
                     Some(known) => self.types.known_type(known, vec![inner]),
                     None => self.types.unread_type(scope, ty, "an array of this length"),
@@ -48,11 +52,6 @@ impl Evaluator<'_> {
             syn::Type::Path(path) => self.path_type(scope, path),
             _ => self.types.unread_type(scope, ty, "a type of this form"),
         }
-    }
-
-    pub(in crate::api) fn length(&mut self, scope: &Scope, length: &Expr) -> Option<usize> {
-        let usize_type = self.types.primitive("usize");
-        self.integer(scope, length, usize_type)
     }
 
     fn path_type(&mut self, scope: &Scope, ty: &TypePath) -> TypeId {
@@ -113,44 +112,11 @@ impl Evaluator<'_> {
             }
         };
         let written = list.args.iter().filter(|argument| !matches!(argument, GenericArgument::Lifetime(_)));
-        written.map(|argument| self.argument_type(scope, argument)).collect()
-    }
-
-    /// The type or constant that a generic argument stands for.
-    pub(super) fn argument_type(&mut self, scope: &Scope, argument: &GenericArgument) -> Result<TypeId, TypeId> {
-        Ok(match argument {
-            GenericArgument::Type(syn::Type::Path(path)) if self.is_constant(scope, path) => {
-                let expr = Expr::Path(syn::ExprPath { attrs: Vec::new(), qself: None, path: path.path.clone() });
-                self.constant_argument(scope, &expr)
-            }
-            GenericArgument::Type(ty) => self.ty(scope, ty),
-            GenericArgument::Const(expr) => self.constant_argument(scope, expr),
-            _ => return Err(self.types.unread_type(scope, argument, "a generic argument of this form")),
-        })
-    }
-
-    /// A path among type arguments that names a constant.
-    fn is_constant(&self, scope: &Scope, ty: &TypePath) -> bool {
-        let generic = ty.path.get_ident().is_some_and(|ident| scope.generics.contains_key(&ident.to_string()));
-        let constant = |item| matches!(self.tree.item(item), Item::Const(_));
-        !generic
-            && ty.qself.is_none()
-            && matches!(self.types.resolve(scope, &ty.path), Resolution::Unresolved(_))
-            && matches!(self.types.resolve_in(scope, &ty.path, Namespace::Values), Resolution::Local(item) if constant(item))
-    }
-
-    /// The argument of a const generic.
-    fn constant_argument(&mut self, scope: &Scope, expr: &Expr) -> TypeId {
-        let usize_type = self.types.primitive("usize");
-        let value = self.eval(scope, &Env::new(), expr, usize_type);
-        let Ok(value @ (Val::Int(_) | Val::Bool(_) | Val::Char(_))) = value else {
-            return self.types.unread_type(scope, expr, "a const argument of this form");
+        let ty = |argument: &GenericArgument| match argument {
+            GenericArgument::Type(ty) => Ok(self.ty(scope, ty)),
+            _ => Err(self.types.unread_type(scope, argument, "a generic argument of this form")),
         };
-        let found = self.types.infos.iter().position(|info| matches!(info, Info::Const(other) if *other == value));
-        match found {
-            Some(position) => self.types.graph.at(position),
-            None => self.types.add(Info::Const(value)),
-        }
+        written.map(ty).collect()
     }
 
     fn foreign_type(&mut self, scope: &Scope, ty: &TypePath, canonical: &[String]) -> TypeId {
@@ -169,13 +135,6 @@ impl Evaluator<'_> {
                 [] => self.types.k8s_type(scope, span, canonical),
                 _ => self.types.unread_type(scope, ty, "a type of k8s-openapi with arguments"),
             };
-        }
-        if let ("arrayvec::ArrayVec", [item, capacity]) = (path.as_str(), arguments.as_slice())
-            && let Info::Const(Val::Int(capacity)) = self.types.info(*capacity)
-            && let Some(known) = usize::try_from(*capacity).ok().and_then(known::array_vec)
-            && dependency::schemars_feature(self.tree, scope.module, "arrayvec").is_none()
-        {
-            return self.types.known_type(known, vec![*item]);
         }
         let mut arguments = arguments;
         if let ("std::num::NonZero", [number]) = (path.as_str(), arguments.as_slice())
@@ -204,25 +163,10 @@ impl Evaluator<'_> {
                     .help("switch the feature on in the project's dependency on schemars, and update `Cargo.lock`"),
             );
         }
-        let arguments = match known.kind {
-            // `SmallVec<[T; N]>` is described by `T`.
-            Kind::SmallVec => match arguments.first().and_then(|array| self.types.known(*array)) {
-                Some((array, items)) if matches!(array.kind, Kind::Array(_)) => items,
-                _ => return self.types.unread_type(scope, ty, "this array"),
-            },
-            _ => arguments,
-        };
-        // Capacities and time zones have no influence; that of a vector is a bound.
-        if let (Kind::Capacity, [_]) = (known.kind, arguments.as_slice()) {
-            return self.types.known_type(known, Vec::new());
-        }
-        // A hasher has no influence.
-        let most = known.arity + usize::from(known.kind.is_hashed());
+        // A hasher and a time zone have no influence.
+        let most = known.arity + usize::from(known.kind.is_hashed() || known.path == "chrono::DateTime");
         if arguments.len() < known.arity || arguments.len() > most {
             return self.types.wrong_number(scope, ty, known.arity, arguments.len());
-        }
-        if arguments.iter().any(|argument| matches!(self.types.info(*argument), Info::Const(_))) {
-            return self.types.unread_type(scope, ty, "a constant in the place of a type");
         }
         let arguments = arguments.into_iter().take(known.arity).collect();
         self.types.known_type(known, arguments)
@@ -268,11 +212,7 @@ impl Evaluator<'_> {
         match self.bind(scope, ty, generics, &arguments, item) {
             // With the defaults of those that are left out it is the same type.
             Ok(bound) => {
-                let all = generics.params.iter().filter_map(|param| match param {
-                    GenericParam::Type(param) => bound.get(&param.ident.to_string()).copied(),
-                    GenericParam::Const(param) => bound.get(&param.ident.to_string()).copied(),
-                    GenericParam::Lifetime(_) => None,
-                });
+                let all = generics.type_params().filter_map(|param| bound.get(&param.ident.to_string()).copied());
                 self.types.user_type(item, all.collect(), bound)
             }
             Err(refused) => refused,
@@ -288,42 +228,22 @@ impl Evaluator<'_> {
         item: ItemRef,
     ) -> Result<BTreeMap<String, TypeId>, TypeId> {
         let mut bound = BTreeMap::new();
-        let takes = generics.params.iter().filter(|param| !matches!(param, GenericParam::Lifetime(_))).count();
-        let given = arguments.len();
+        let (takes, given) = (generics.type_params().count(), arguments.len());
+        if generics.const_params().next().is_some() {
+            return Err(self.types.unread_type(scope, ty, "a type with a constant as its parameter"));
+        }
         let mut arguments = arguments.iter();
-        for param in &generics.params {
-            match param {
-                GenericParam::Lifetime(_) => {}
-                GenericParam::Const(param) => {
-                    let argument = match (arguments.next(), &param.default) {
-                        (Some(&argument), _) => argument,
-                        (None, Some((_, default))) => {
-                            let scope = Scope::module(self.tree.module(item));
-                            self.constant_argument(&scope, default)
-                        }
-                        (None, None) => return Err(self.types.wrong_number(scope, ty, takes, given)),
-                    };
-                    if !matches!(self.types.info(argument), Info::Const(_)) {
-                        return Err(self.types.unread_type(scope, ty, "a const argument of this form"));
-                    }
-                    bound.insert(param.ident.to_string(), argument);
+        for param in generics.type_params() {
+            let argument = match (arguments.next(), &param.default) {
+                (Some(&argument), _) => argument,
+                (None, Some((_, default))) => {
+                    let module = self.tree.module(item);
+                    let scope = Scope { module, generics: Rc::new(bound.clone()), this: None, k8s: None };
+                    self.ty(&scope, default)
                 }
-                GenericParam::Type(param) => {
-                    let argument = match (arguments.next(), &param.default) {
-                        (Some(&argument), _) => argument,
-                        (None, Some((_, default))) => {
-                            let module = self.tree.module(item);
-                            let scope = Scope { module, generics: Rc::new(bound.clone()), this: None, k8s: None };
-                            self.ty(&scope, default)
-                        }
-                        (None, None) => return Err(self.types.wrong_number(scope, ty, takes, given)),
-                    };
-                    if matches!(self.types.info(argument), Info::Const(_)) {
-                        return Err(self.types.unread_type(scope, ty, "a constant in the place of a type"));
-                    }
-                    bound.insert(param.ident.to_string(), argument);
-                }
-            }
+                (None, None) => return Err(self.types.wrong_number(scope, ty, takes, given)),
+            };
+            bound.insert(param.ident.to_string(), argument);
         }
         if arguments.next().is_some() {
             return Err(self.types.wrong_number(scope, ty, takes, given));

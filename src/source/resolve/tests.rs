@@ -116,12 +116,7 @@ mod shadowed { use super::shadow::*; }
             ("op::shadowed", "Option", Types, "op::shadow::Option"),
             ("op::shadowed", "String", Types, "op::shadow::String"),
             ("op::shadowed", "u8", Types, "op::shadow::u8"),
-            (
-                "op::child",
-                "Deployment",
-                Types,
-                "cannot find `Deployment`; it may come from `use k8s_openapi::api::apps::v1::*`, which is another crate",
-            ),
+            ("op::child", "Deployment", Types, "extern k8s_openapi::api::apps::v1::Deployment"),
             (
                 "op::child",
                 "crate::unknown::Thing",

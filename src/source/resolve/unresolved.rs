@@ -60,7 +60,7 @@ impl SourceTree {
             let _ = write!(why, " in `{}`", self.module_path(of).join("::"));
         }
         let space = if at + 1 == parts.len() { namespace } else { Namespace::Types };
-        let brings = |path: &Vec<String>| brings(&self.sources, of, path, name, space) != Some(false);
+        let brings = |path: &Vec<String>| brings(&self.sources, path, name, space) != Some(false);
         let globs = self.foreign_globs(of).filter(brings).map(|path| format!("`use {}::*`", path.join("::")));
         let globs: Vec<_> = globs.collect();
         if let Some(path) = import {

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use syn::Item;
 
-use super::super::ecosystem::Importer;
 use super::super::manifest::crate_name;
 use super::super::namespace::Namespace;
 use super::super::package::CrateId;
@@ -154,7 +153,7 @@ impl Scopes {
         namespace: Namespace,
     ) -> Option<Def> {
         let mut globs = self.foreign_globs.get(&module)?.keys().filter(|path| sources.ecosystem.lists(path));
-        let path = globs.find(|path| brings(sources, module, path, name, namespace) == Some(true))?;
+        let path = globs.find(|path| brings(sources, path, name, namespace) == Some(true))?;
         self.is_unhidden(sources, module, path, name, &mut BTreeSet::new())
             .then(|| Def::Foreign(path.iter().cloned().chain([name.to_string()]).collect()))
     }
@@ -183,18 +182,10 @@ impl Scopes {
 }
 
 /// Whether a glob import from a crate that is not read brings in a name; `None` when that is not known.
-pub(super) fn brings(
-    sources: &Sources,
-    module: ModuleId,
-    path: &[String],
-    name: &str,
-    namespace: Namespace,
-) -> Option<bool> {
+pub(super) fn brings(sources: &Sources, path: &[String], name: &str, namespace: Namespace) -> Option<bool> {
     let path = sources.ecosystem.canonical(path.to_vec());
     if sources.ecosystem.lists(&path) {
-        let package = sources.krate(module).package;
-        let importer = Importer { packages: &sources.packages, package, caches: &sources.caches };
-        return (sources.ecosystem.listed.has)(&importer, &path[1..], name, namespace);
+        return (sources.ecosystem.listed.has)(&path[1..], name, namespace);
     }
     sources.ecosystem.glob_has(&path, name).then_some(true)
 }

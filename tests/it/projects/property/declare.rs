@@ -2,7 +2,7 @@
 
 use super::attribute::Around;
 use super::tree::Node;
-use super::ty::{Arg, Decl, Facts, Param, Shape, Ty};
+use super::ty::{Decl, Facts, Param, Shape, Ty};
 use super::world::World;
 
 /// The fields of a struct or variant.
@@ -623,8 +623,7 @@ impl World {
         let declares = default && self.chance(60);
         let written = self.chance(35);
         let two = self.chance(25);
-        let constant = self.chance(35);
-        let param = Param::Type { default, written };
+        let param = Param { default, written };
         let mut params = vec![param];
         let mut bounds = Vec::new();
         if declares {
@@ -649,16 +648,11 @@ impl World {
             clause = format!("\nwhere\n{}", bounds.concat());
         }
         if two {
-            declared.push(if !constant && self.chance(50) { "B = String".to_owned() } else { "B".to_owned() });
-            params.push(Param::Type { default, written: false });
-        }
-        let flag = constant && self.chance(30);
-        if constant {
-            declared.push(if flag { "const N: bool" } else { "const N: usize" }.to_owned());
-            params.push(if flag { Param::Flag } else { Param::Length });
+            declared.push(if self.chance(50) { "B = String".to_owned() } else { "B".to_owned() });
+            params.push(Param { default, written: false });
         }
         let mut types = Vec::new();
-        let inner = self.decls.iter().position(|decl| decl.params == [Param::Type { default: false, written: false }]);
+        let inner = self.decls.iter().position(|decl| decl.params == [Param { default: false, written: false }]);
         let count = 1 + self.below(4);
         for (index, name) in self.field_names(count + 1).into_iter().enumerate() {
             let param = if two && (index == 0 || self.chance(30)) { Ty::Param(1) } else { Ty::Param(0) };
@@ -671,7 +665,7 @@ impl World {
                     2 => Ty::map(Ty::leaf("String"), param.list()),
                     3 => Ty::Tuple(vec![param, Ty::leaf("i32")]),
                     4 => param.list().option(),
-                    5 if inner.is_some() => Ty::Decl(inner.unwrap(), vec![Arg::Type(param)]),
+                    5 if inner.is_some() => Ty::Decl(inner.unwrap(), vec![param]),
                     6 | 7 => self.any_type(1),
                     _ => param,
                 },
@@ -711,7 +705,8 @@ impl World {
                 let mut items = Vec::new();
                 let facts = self.facts(ty);
                 // serde asks for a default of each parameter that the field mentions.
-                let fits = default && (facts.default && !matches!(ty, Ty::Decl(..)) || declares && *ty == Ty::Param(0));
+                let fits = default
+                    && (facts.default && !matches!(ty, Ty::Decl(..) | Ty::Tuple(_)) || declares && *ty == Ty::Param(0));
                 if fits && self.chance(60) {
                     items.push("default".to_owned());
                     if (ty.is_list() || ty.is_map()) && self.chance(30) {
@@ -721,10 +716,6 @@ impl World {
                 }
                 let mut nodes = self.docs(20);
                 nodes.extend(self.attributes("serde", items));
-                if constant && self.chance(50) {
-                    let item = if flag { "extend(\"x-flag\" = N)" } else { "length(max = N)" };
-                    nodes.extend(self.attributes("schemars", vec![item.to_owned()]));
-                }
                 nodes
             } else {
                 let attributes = self.field_attributes(module, ty, Around::default());
@@ -772,11 +763,7 @@ impl World {
     fn mentions(&self, ty: &Ty, param: usize) -> bool {
         match ty {
             Ty::Param(number) => *number == param,
-            Ty::Of(_, types) | Ty::Tuple(types) => types.iter().any(|ty| self.mentions(ty, param)),
-            Ty::Decl(_, arguments) => arguments.iter().any(|argument| match argument {
-                Arg::Type(ty) => self.mentions(ty, param),
-                Arg::Const(_) => false,
-            }),
+            Ty::Of(_, types) | Ty::Tuple(types) | Ty::Decl(_, types) => types.iter().any(|ty| self.mentions(ty, param)),
             Ty::Array(..) | Ty::Leaf(_) => false,
         }
     }
@@ -791,7 +778,7 @@ impl World {
                 1 => Ty::map(Ty::leaf("String"), Ty::Param(0)),
                 _ => Ty::Param(0).option(),
             };
-            (inner, vec![Param::Type { default: false, written: false }])
+            (inner, vec![Param { default: false, written: false }])
         } else {
             (self.any_type(2), Vec::new())
         };
@@ -1019,13 +1006,8 @@ impl World {
     }
 
     fn last_decl_type(&mut self) -> Ty {
-        let params = self.decls.last().unwrap().params.clone();
-        let arguments = params.into_iter().map(|param| match param {
-            Param::Length => Arg::Const("5".to_owned()),
-            Param::Flag => Arg::Const("true".to_owned()),
-            Param::Type { .. } => Arg::Type(Ty::leaf("String")),
-        });
-        Ty::Decl(self.decls.len() - 1, arguments.collect())
+        let arguments = vec![Ty::leaf("String"); self.decls.last().unwrap().params.len()];
+        Ty::Decl(self.decls.len() - 1, arguments)
     }
 
     fn kube_attributes(

@@ -12,16 +12,9 @@ pub(super) enum Ty {
     Array(Box<Ty>, usize),
     Tuple(Vec<Ty>),
     /// One of [`World::decls`], with arguments.
-    Decl(usize, Vec<Arg>),
+    Decl(usize, Vec<Ty>),
     /// A parameter of the declaration around it, by its number.
     Param(usize),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Arg {
-    Type(Ty),
-    /// How it is written.
-    Const(String),
 }
 
 /// What is true of a type.
@@ -68,7 +61,6 @@ pub(super) enum Kind {
     Address,
     NonZero,
     Path,
-    Range,
     /// Only its default is known.
     Opaque,
 }
@@ -88,7 +80,6 @@ enum Container {
     List,
     Set,
     Map,
-    Other,
 }
 
 const fn leaf(text: &'static str, kind: Kind, default: bool, ord: bool, key: bool) -> Leaf {
@@ -96,7 +87,7 @@ const fn leaf(text: &'static str, kind: Kind, default: bool, ord: bool, key: boo
 }
 
 /// Scalars first.
-pub(super) static LEAVES: [Leaf; 74] = [
+pub(super) static LEAVES: [Leaf; 63] = [
     leaf("bool", Kind::Bool, true, true, false),
     leaf("String", Kind::Text, true, true, true),
     leaf("i32", Kind::Integer(i32::MIN as i64, i32::MAX as u64), true, true, true),
@@ -124,13 +115,7 @@ pub(super) static LEAVES: [Leaf; 74] = [
     leaf("std::net::SocketAddr", Kind::Opaque, false, true, false),
     leaf("std::path::PathBuf", Kind::Path, true, true, true),
     leaf("std::time::Duration", Kind::Duration, true, true, false),
-    leaf("::std::time::SystemTime", Kind::Opaque, false, true, false),
-    leaf("std::ops::Range<u16>", Kind::Range, true, false, false),
-    leaf("std::ops::RangeInclusive<i32>", Kind::Range, false, false, false),
-    leaf("std::ops::Bound<u8>", Kind::Opaque, false, false, false),
-    leaf("std::num::Wrapping<u32>", Kind::Opaque, true, true, false),
     leaf("std::marker::PhantomData<String>", Kind::Opaque, true, true, false),
-    leaf("Result<String, i32>", Kind::Opaque, false, true, false),
     leaf("()", Kind::Opaque, true, true, false),
     leaf("serde_json::Value", Kind::Json, true, false, false),
     leaf("serde_json::Map<String, serde_json::Value>", Kind::Opaque, true, false, false),
@@ -163,12 +148,7 @@ pub(super) static LEAVES: [Leaf; 74] = [
     leaf("uuid::Uuid", Kind::Opaque, true, true, false),
     leaf("url::Url", Kind::Opaque, false, true, false),
     leaf("semver::Version", Kind::Opaque, false, true, false),
-    leaf("smol_str::SmolStr", Kind::Opaque, true, true, false),
-    leaf("bytes::Bytes", Kind::Opaque, true, true, false),
     leaf("ipnet::IpNet", Kind::Opaque, false, true, false),
-    leaf("smallvec::SmallVec<[u8; 4]>", Kind::Opaque, false, false, false),
-    leaf("arrayvec::ArrayVec<String, 3>", Kind::Opaque, false, false, false),
-    leaf("either::Either<String, i32>", Kind::Opaque, false, false, false),
     leaf("indexmap::IndexMap<String, uuid::Uuid>", Kind::Opaque, true, false, false),
     leaf("indexmap::IndexSet<String>", Kind::Opaque, true, false, false),
 ];
@@ -180,7 +160,7 @@ static OPTION: Of = Of { name: "Option", kind: Container::Option };
 static LIST: Of = Of { name: "Vec", kind: Container::List };
 static MAP: Of = Of { name: "BTreeMap", kind: Container::Map };
 
-static CONTAINERS: [Of; 17] = [
+static CONTAINERS: [Of; 15] = [
     Of { name: "Option", kind: Container::Option },
     Of { name: "std::option::Option", kind: Container::Option },
     Of { name: "Option", kind: Container::Option },
@@ -188,7 +168,6 @@ static CONTAINERS: [Of; 17] = [
     Of { name: "Vec", kind: Container::List },
     Of { name: "std::vec::Vec", kind: Container::List },
     Of { name: "VecDeque", kind: Container::List },
-    Of { name: "std::collections::LinkedList", kind: Container::List },
     Of { name: "BTreeSet", kind: Container::Set },
     Of { name: "HashSet", kind: Container::Set },
     Of { name: "BTreeMap", kind: Container::Map },
@@ -196,7 +175,6 @@ static CONTAINERS: [Of; 17] = [
     Of { name: "HashMap", kind: Container::Map },
     Of { name: "Box", kind: Container::Pointer },
     Of { name: "std::borrow::Cow", kind: Container::Cow },
-    Of { name: "std::cmp::Reverse", kind: Container::Other },
     Of { name: "std::boxed::Box", kind: Container::Pointer },
 ];
 
@@ -214,10 +192,9 @@ pub(super) struct Decl {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Param {
-    Type { default: bool, written: bool },
-    Length,
-    Flag,
+pub(super) struct Param {
+    pub(super) default: bool,
+    pub(super) written: bool,
 }
 
 /// How values of a declared type are written.
@@ -273,33 +250,21 @@ impl Ty {
         match self {
             Ty::Leaf(_) => false,
             Ty::Param(_) => true,
-            Ty::Of(_, arguments) | Ty::Tuple(arguments) => arguments.iter().any(Ty::mentions_param),
+            Ty::Of(_, inner) | Ty::Tuple(inner) | Ty::Decl(_, inner) => inner.iter().any(Ty::mentions_param),
             Ty::Array(item, _) => item.mentions_param(),
-            Ty::Decl(_, arguments) => {
-                arguments.iter().any(|argument| matches!(argument, Arg::Type(ty) if ty.mentions_param()))
-            }
         }
     }
 
     /// The same with arguments for parameters.
-    fn with(&self, arguments: &[Arg]) -> Self {
+    fn with(&self, arguments: &[Ty]) -> Self {
         let list = |types: &[Ty]| types.iter().map(|ty| ty.with(arguments)).collect();
         match self {
             Ty::Leaf(leaf) => Ty::Leaf(leaf),
-            Ty::Param(number) => match &arguments[*number] {
-                Arg::Type(ty) => ty.clone(),
-                Arg::Const(_) => unreachable!("a parameter of this number is a type"),
-            },
+            Ty::Param(number) => arguments[*number].clone(),
             Ty::Of(of, types) => Ty::Of(of, list(types)),
             Ty::Tuple(types) => Ty::Tuple(list(types)),
             Ty::Array(item, length) => Ty::Array(Box::new(item.with(arguments)), *length),
-            Ty::Decl(decl, inner) => {
-                let inner = inner.iter().map(|argument| match argument {
-                    Arg::Type(ty) => Arg::Type(ty.with(arguments)),
-                    Arg::Const(text) => Arg::Const(text.clone()),
-                });
-                Ty::Decl(*decl, inner.collect())
-            }
+            Ty::Decl(decl, inner) => Ty::Decl(*decl, list(inner)),
         }
     }
 }
@@ -320,7 +285,6 @@ impl World {
                     }
                     Container::Pointer => Facts { key: false, ..all[0] },
                     Container::Cow => Facts { key: false, object: false, ..all[0] },
-                    Container::Other => Facts { default: all[0].default, ..value },
                     Container::List => Facts { default: true, ord, hash: every(|it| it.hash), ..value },
                     Container::Set => Facts { default: true, ord: ord && of.name == "BTreeSet", ..value },
                     Container::Map => Facts {
@@ -349,12 +313,7 @@ impl World {
                     Some(alias) => self.facts(&alias.with(arguments)),
                     None => decl.facts,
                 };
-                let every = |of: fn(&Facts) -> bool| {
-                    arguments.iter().all(|argument| match argument {
-                        Arg::Type(ty) => of(&self.facts(ty)),
-                        Arg::Const(_) => true,
-                    })
-                };
+                let every = |of: fn(&Facts) -> bool| arguments.iter().all(|ty| of(&self.facts(ty)));
                 let plain = arguments.is_empty();
                 Facts {
                     default: own.default && (decl.alias.is_some() || every(|it| it.default)),
@@ -436,17 +395,11 @@ impl World {
         }
         let params = self.decls[decl].params.clone();
         let mut arguments = Vec::new();
-        for param in params {
-            arguments.push(match param {
-                Param::Length => Arg::Const(self.pick(&["3", "{ 2 + 2 }", "7", "{ 4 * 4 }"]).to_owned()),
-                Param::Flag => Arg::Const(self.pick(&["true", "false"]).to_owned()),
-                Param::Type { default, written } => {
-                    let ty = self.any_type(depth.saturating_sub(1));
-                    let facts = self.facts(&ty);
-                    let fits = (facts.default || !default) && (facts.written || !written);
-                    Arg::Type(if fits { ty } else { Ty::leaf("String") })
-                }
-            });
+        for Param { default, written } in params {
+            let ty = self.any_type(depth.saturating_sub(1));
+            let facts = self.facts(&ty);
+            let fits = (facts.default || !default) && (facts.written || !written);
+            arguments.push(if fits { ty } else { Ty::leaf("String") });
         }
         Ty::Decl(decl, arguments)
     }
@@ -474,13 +427,7 @@ impl World {
                 if arguments.is_empty() {
                     return path;
                 }
-                let arguments: Vec<String> = arguments
-                    .iter()
-                    .map(|argument| match argument {
-                        Arg::Type(ty) => self.text(from, ty),
-                        Arg::Const(text) => text.clone(),
-                    })
-                    .collect();
+                let arguments: Vec<String> = arguments.iter().map(|ty| self.text(from, ty)).collect();
                 format!("{path}<{}>", arguments.join(", "))
             }
         }
@@ -490,12 +437,7 @@ impl World {
     pub(super) fn value(&mut self, from: usize, ty: &Ty, depth: usize) -> Option<String> {
         let facts = self.facts(ty);
         if facts.default && (depth == 0 || self.chance(15)) {
-            return Some(match self.below(5) {
-                0 if !matches!(ty, Ty::Tuple(_) | Ty::Array(..)) => {
-                    format!("<{} as Default>::default()", self.text(from, ty))
-                }
-                _ => "Default::default()".to_owned(),
-            });
+            return Some("Default::default()".to_owned());
         }
         let below = depth.saturating_sub(1);
         Some(match ty {
@@ -507,7 +449,7 @@ impl World {
                     (_, Some(value)) => format!("Some({value})"),
                 },
                 Container::Pointer => format!("Box::new({})", self.value(from, &arguments[0], below)?),
-                Container::Cow | Container::Other => return facts.default.then(|| "Default::default()".to_owned()),
+                Container::Cow => return facts.default.then(|| "Default::default()".to_owned()),
                 Container::List => return self.list_value(from, of, &arguments[0], below),
                 Container::Set => {
                     let name = self.foreign(from, of.name);
@@ -592,7 +534,7 @@ impl World {
             Kind::IntOrString => format!("{}::String(\"50%\".to_string())", leaf.text),
             Kind::Duration => self.duration(),
             Kind::Path => format!("std::path::PathBuf::from({})", self.pick(&["\"/var/run\"", "\"\"", "\"a b/c\""])),
-            Kind::Opaque | Kind::Range | Kind::Address | Kind::NonZero => {
+            Kind::Opaque | Kind::Address | Kind::NonZero => {
                 return facts.default.then(|| "Default::default()".to_owned());
             }
         })
@@ -603,7 +545,7 @@ impl World {
         format!("std::time::Duration::from_{unit}({number})")
     }
 
-    fn decl_value(&mut self, from: usize, decl: usize, arguments: &[Arg], depth: usize) -> Option<String> {
+    fn decl_value(&mut self, from: usize, decl: usize, arguments: &[Ty], depth: usize) -> Option<String> {
         let Decl { module, name, shape, facts, alias, .. } = self.decls[decl].clone();
         if let Some(alias) = alias {
             return self.value(from, &alias.with(arguments), depth);
@@ -629,7 +571,7 @@ impl World {
         from: usize,
         path: &str,
         shape: &Shape,
-        arguments: &[Arg],
+        arguments: &[Ty],
         depth: usize,
         rest: bool,
     ) -> Option<String> {
