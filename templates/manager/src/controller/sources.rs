@@ -146,10 +146,11 @@ impl<K: Object> Controller<'_, K> {
     }
 }
 
-/// Whether only the status or the metadata has changed: what its controller makes of the object, step by step.
+/// Whether the object has appeared, or only its status or metadata has changed: what controllers make of each other's objects,
+/// step by step.
 fn is_progress<K: Object>(seen: &Seen<'_, K>) -> bool {
     let (Some(before), Some(after)) = (seen.before, seen.after) else {
-        return false;
+        return seen.before.is_none();
     };
     let (before, after) = (before.meta(), after.meta());
     after.generation.is_some()
@@ -166,15 +167,14 @@ mod tests {
 
     use super::*;
 
-    fn progress<K: Object + DeserializeOwned>(before: Value, after: Value) -> bool {
+    fn progress<K: Object + DeserializeOwned>(before: Option<Value>, after: Option<Value>) -> bool {
         let [before, after] = [before, after].map(|metadata| {
-            let object = json!({ "metadata": metadata });
-            serde_json::from_value::<K>(object).expect("an object")
+            let object = json!({ "metadata": metadata? });
+            Some(serde_json::from_value::<K>(object).expect("an object"))
         });
-        let (before, after) = (Some(&before), Some(&after));
         is_progress(&Seen {
-            before,
-            after,
+            before: before.as_ref(),
+            after: after.as_ref(),
             known: false,
         })
     }
@@ -190,14 +190,13 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(
-                progress::<Deployment>(before.clone(), after.clone()),
-                is,
-                "{after}"
-            );
+            let seen = progress::<Deployment>(Some(before.clone()), Some(after.clone()));
+            assert_eq!(seen, is, "{after}");
         }
+        assert!(progress::<Deployment>(None, Some(before.clone())));
+        assert!(!progress::<Deployment>(Some(before), None));
         // The server does not count the generations of this kind.
-        let [before, after] = ["1", "2"].map(|version| json!({ "resourceVersion": version }));
+        let [before, after] = ["1", "2"].map(|version| Some(json!({ "resourceVersion": version })));
         assert!(!progress::<ConfigMap>(before, after));
     }
 }
