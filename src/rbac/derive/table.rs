@@ -363,7 +363,6 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
             const REQUESTS: &[ManagerRequest] = &[authority(&[DEFINITION])];
             (REQUESTS, Returns::Receiver)
         }
-        (Manager, "health_check" | "metrics" | "ready_check" | "task") | (Controller, "run") => (&[], Returns::Nothing),
         (Manager, "in_namespaces" | "namespaced" | "with")
         | (
             Controller,
@@ -385,7 +384,9 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
         (Objects, "get") => (&[], Returns::Object),
         (Objects, "index") => (&[], Returns::Index),
         (Objects, "list" | "list_matching") | (Index, "list") => (&[], Returns::List),
-        (Objects, "is_served" | "put") => (&[], Returns::Nothing),
+        (Manager, "health_check" | "metrics" | "ready_check" | "task")
+        | (Controller, "run")
+        | (Objects, "is_served" | "put") => (&[], Returns::Nothing),
         (Objects, "get_live") => (&[(Kind, &["get"], None)], Returns::Object),
         (Objects, "apply") => (&[(Kind, &["create", "patch"], None)], Returns::Nothing),
         (Objects, "create") => (&[(Kind, &["create"], None)], Returns::Nothing),
