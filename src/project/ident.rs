@@ -18,11 +18,12 @@ const DEVICES: [&str; 6] = ["aux", "con", "nul", "prn", "conin", "conout"];
 const MANAGER: &str = "manager";
 
 /// Files below `tests` that are there already, and crates that a crate of tests can't be called.
-const TAKEN_TESTS: [&str; 8] = ["alloc", "control_plane", "core", "crds", "mock", "proc_macro", "std", "test"];
+const TAKEN_TESTS: [&str; 9] =
+    ["alloc", "control_plane", "conversions", "core", "crds", "mock", "proc_macro", "std", "test"];
 
 /// Type names that every Rust file uses without importing them, and those that scaffolded code imports or defines: a
 /// kind of this name would be in their way.
-const TAKEN_TYPES: [&str; 43] = [
+const TAKEN_TYPES: [&str; 51] = [
     "Action",
     "Arc",
     "BTreeMap",
@@ -33,6 +34,8 @@ const TAKEN_TYPES: [&str; 43] = [
     "Context",
     "CustomResource",
     "Default",
+    "Defaulting",
+    "Denied",
     "Deserialize",
     "Drop",
     "Duration",
@@ -40,6 +43,8 @@ const TAKEN_TYPES: [&str; 43] = [
     "Error",
     "EventType",
     "Failure",
+    "FieldErrors",
+    "Hub",
     "IntOrString",
     "JsonSchema",
     "LabelSelector",
@@ -55,17 +60,21 @@ const TAKEN_TYPES: [&str; 43] = [
     "Phase",
     "Quantity",
     "Recorder",
+    "Request",
     "Resource",
     "ResourceExt",
     "Result",
     "Self",
     "Serialize",
     "Some",
+    "Spoke",
     "Status",
     "StatusChange",
     "String",
+    "Validating",
     "Value",
     "Vec",
+    "Warnings",
 ];
 
 /// Crates that generated code names, and packages that cargo or rustc treat in a special way.

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use crate::sandbox::{OFFLINE, Sandbox, files, join};
 
 /// The commands that make the multi-group sample, in its folder.
-pub(crate) const MULTI_GROUP: [&str; 6] = [
+pub(crate) const MULTI_GROUP: [&str; 8] = [
     "init --multigroup --domain example.org --project-name multi-group --owner The_Authors",
     "create api --group ship --version v1beta1 --kind Frigate",
     "create api --group ship --version v1 --kind Frigate",
     "create api --group sea-creatures --version v1alpha1 --kind HumpbackWhaleMigrationObservation --namespaced=false --short-name hwmo",
     "create api --group apps --version v1 --kind ReplicaSet --resource=false",
     "create api --group ship --version v1 --kind Frigate --resource=false --controller-name frigate-backup",
+    "create webhook --group ship --version v1beta1 --kind Frigate --conversion --spoke v1",
+    "create webhook --group ship --version v1beta1 --kind Frigate --defaulting --programmatic-validation",
 ];
 
 fn sample(name: &str) -> PathBuf {

@@ -39,6 +39,7 @@ async fn run(args: Args) -> Result<(), manager::Error> {
         )
         .with(multi_group::controller::apps::replica_set::register)
         .with(multi_group::controller::ship::frigate_backup::register)
+        .with(multi_group::webhook::ship::v1beta1::frigate::register)
         // +kubebuilder:scaffold:controllers
         .run()
         .await

@@ -4,4 +4,5 @@
 //! The kinds of ship.example.org/v1beta1.
 
 pub mod frigate;
+pub mod frigate_conversion;
 // +kubebuilder:scaffold:modules

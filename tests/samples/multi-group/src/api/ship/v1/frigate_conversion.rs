@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The_Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The Frigate of v1 to and from that of v1beta1, which is stored.
+
+use manager::webhook::Spoke;
+
+use super::frigate::Frigate;
+use crate::api::ship::v1beta1::frigate::Frigate as Hub;
+
+/// Fields with the same names and types are taken over; write here what becomes of the others. The manager keeps the metadata,
+/// and what a version can't hold.
+impl Spoke for Frigate {
+    type Hub = Hub;
+    type Error = serde_json::Error;
+
+    fn to_hub(&self) -> Result<Hub, Self::Error> {
+        serde_json::from_value(serde_json::to_value(self)?)
+    }
+
+    fn from_hub(hub: &Hub) -> Result<Self, Self::Error> {
+        serde_json::from_value(serde_json::to_value(hub)?)
+    }
+}
