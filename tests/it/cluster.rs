@@ -15,13 +15,22 @@ use crate::wait;
 pub(crate) struct Cluster {
     kubectl: PathBuf,
     kubeconfig: PathBuf,
+    /// What it knows of the server's kinds.
+    cache: PathBuf,
     /// Log files that a failing wait shows the end of.
     logs: Vec<PathBuf>,
 }
 
 impl Cluster {
     pub(crate) fn new(kubectl: impl Into<PathBuf>, kubeconfig: impl Into<PathBuf>) -> Self {
-        Self { kubectl: kubectl.into(), kubeconfig: kubeconfig.into(), logs: Vec::new() }
+        let kubeconfig = kubeconfig.into();
+        let cache = kubeconfig.with_extension("cache");
+        Self { kubectl: kubectl.into(), kubeconfig, cache, logs: Vec::new() }
+    }
+
+    /// Another server may have had the same address before.
+    pub(crate) fn with_cache(self, cache: PathBuf) -> Self {
+        Self { cache, ..self }
     }
 
     /// The program.
@@ -42,7 +51,7 @@ impl Cluster {
         let mut child = Command::new(&self.kubectl)
             .args(args)
             .env("KUBECONFIG", &self.kubeconfig)
-            .env("KUBECACHEDIR", self.kubeconfig.with_extension("cache"))
+            .env("KUBECACHEDIR", &self.cache)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

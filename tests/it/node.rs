@@ -16,6 +16,8 @@ use crate::generated::Project;
 const NAMESPACE: &str = "memcached-operator-e2e";
 const SYSTEM: &str = "memcached-operator-system";
 const CRD: &str = "memcacheds.cache.example.com";
+/// Without a version, kubectl asks for the one that clients prefer.
+const STORED: &str = "memcacheds.v1alpha1.cache.example.com";
 /// Ten times what a step takes on two busy cores.
 const LIMIT: Duration = Duration::from_secs(300);
 
@@ -34,7 +36,8 @@ impl Deployed {
     fn new(project: &Project, config: &str, spec: &Value) -> Self {
         let image = operator_image(project);
         let kubeconfig = std::env::var("KUBECONFIG").expect("KUBECONFIG names the cluster");
-        let kubectl = Cluster::new("kubectl", kubeconfig);
+        let dir = tempfile::tempdir().unwrap();
+        let kubectl = Cluster::new("kubectl", kubeconfig).with_cache(dir.path().join("cache"));
         for foreign in [["namespace", NAMESPACE], ["namespace", SYSTEM], ["crd", CRD]] {
             let found = kubectl.get(&foreign);
             let error = found.expect_err("is there already, made by somebody else: not touched");
@@ -44,7 +47,7 @@ impl Deployed {
             kubectl,
             // Kustomize takes relative paths only.
             overlay: project.path("../overlay"),
-            dir: tempfile::tempdir().unwrap(),
+            dir,
         };
         let environment = json!({ "name": "MEMCACHED_IMAGE", "value": memcached_image() });
         let manager = json!({ "name": "manager", "imagePullPolicy": "IfNotPresent", "env": [environment] });
@@ -95,7 +98,7 @@ impl Deployed {
     #[track_caller]
     fn running(&self, name: &str, size: usize) -> Vec<String> {
         self.kubectl.wait(&format!("`{name}` to run {size} pods"), LIMIT, || {
-            let memcached = self.kubectl.get(&["-n", NAMESPACE, "memcached", name])?;
+            let memcached = self.kubectl.get(&["-n", NAMESPACE, STORED, name])?;
             let status = &memcached["status"];
             let nodes: Vec<_> = status["nodes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             if status["phase"] == "Running" && nodes.len() == size && status["replicas"] == size {
@@ -318,6 +321,6 @@ fn webhooks_are_called_through_their_service() {
     let refused = memcached("refused", &json!({ "size": 6 })).to_string();
     let error = deployed.kubectl.attempt(&["create", "-f", "-"], &refused).unwrap_err();
     assert!(error.contains("spec.size: Invalid value: 6: must not be above 5"), "{error}");
-    deployed.run(&["delete", "memcached", "sample", "--wait=false"]);
-    deployed.kubectl.wait_gone(&["-n", NAMESPACE, "memcached", "sample"]);
+    deployed.run(&["delete", STORED, "sample", "--wait=false"]);
+    deployed.kubectl.wait_gone(&["-n", NAMESPACE, STORED, "sample"]);
 }
