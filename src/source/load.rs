@@ -74,13 +74,18 @@ impl SourceTree {
         let mut diagnostics = loader.diagnostics;
         let (derive, manifest) = (&ecosystem.derive, &sources.packages[0].manifest);
         let deriving = manifest.lock.as_ref().map(|lock| lock.built_with(derive.packages)).unwrap_or_default();
-        // A macro of a dependency may expand to the derive.
-        let may_derive = |found: &Dependency| {
+        let expands = |found: &Dependency| {
             !found.package.starts_with(derive.family) && deriving.contains(&crate_name(&found.package))
         };
         let mut names = sources.word_index().names(derive.name);
-        let dependencies = manifest.dependencies.iter().filter(|(_, found)| may_derive(found));
-        names.extend(dependencies.map(|(name, _)| name.clone()));
+        let others = || sources.packages.iter().filter(|package| !package.own);
+        let mut registry = others().flat_map(|package| package.manifest.dependencies.values());
+        let hides = registry.any(|found| found.path.is_none() && expands(found))
+            || sources.files_of_others().any(|file| outline::may_define(&file.text, derive, &names));
+        // A macro of a dependency may expand to the derive; of one by path, only if its own text says so.
+        let dependencies = manifest.dependencies.iter();
+        let expanding = dependencies.filter(|(_, found)| expands(found) && (hides || found.path.is_none()));
+        names.extend(expanding.map(|(name, _)| name.clone()));
         sources
             .request_files(|file| outline::may_derive(&file.text, derive, &names) || outline::may_include(&file.text));
         let mut tree = Self {

@@ -58,9 +58,14 @@ fn may_declare_files(text: &str) -> bool {
 /// The text may use the derive, which has one of `names`: it says one of them, the helper attribute, or an attribute
 /// macro that expands to the derive.
 pub(super) fn may_derive(text: &str, derive: &Derive, names: &BTreeSet<String>) -> bool {
-    names.iter().any(|name| has_word(text, name))
+    names.iter().any(|name| has_word(text, name) && tokens(text).any(|(_, token)| token == name))
         || may_have_attribute(text, derive.attribute)
         || derive.attribute_macros.iter().any(|name| is_followed(text, name, &["!", "("]))
+}
+
+/// The text may define a macro that expands to the derive.
+pub(super) fn may_define(text: &str, derive: &Derive, names: &BTreeSet<String>) -> bool {
+    has_word(text, "macro_rules") && may_derive(text, derive, names)
 }
 
 /// The text may take in another file.
@@ -293,7 +298,7 @@ mod tests {
         for (text, derives) in [
             ("use kube::Client; struct MyCustomResource;", false),
             ("#[derive(CustomResource)]", true),
-            ("// CustomResource", true),
+            ("// CustomResource", false),
             ("#[derive(X)] #[kube(kind = \"A\")]", true),
             ("#[derive(X)] #[kube /**/ (kind = \"A\")]", true),
             ("// a word on kube\nuse kube :: Client;", false),

@@ -140,6 +140,12 @@ impl Sources {
         }
     }
 
+    /// The files of the packages by path.
+    pub(super) fn files_of_others(&self) -> impl Iterator<Item = &SourceFile> {
+        let others = self.modules.iter().filter(|module| !self[self[module.krate].package].own);
+        others.map(|module| &self[module.file])
+    }
+
     /// What decides `cfg` in the files of which only the outline was read.
     pub(super) fn unread_files(&self) -> BTreeMap<FileId, &CfgSet> {
         let unread = self.modules.iter().filter(|module| module.unread);

@@ -24,6 +24,7 @@ mod e2e;
 mod envtest;
 mod helm;
 mod load;
+pub(crate) mod makefile;
 mod pki;
 mod process;
 mod program;

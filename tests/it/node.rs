@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, current_context, permitted};
+use crate::control_plane::makefile::make;
 use crate::control_plane::{Process, free_ports};
 use crate::generated::Project;
 
@@ -229,6 +230,34 @@ fn pods_of_a_memcached_answer() {
     assert!(cleaned, "{events:#?}");
     let pods = deployed.kubectl.get(&["-n", SYSTEM, "pods"]).unwrap();
     assert_eq!(pods["items"][0]["status"]["containerStatuses"][0]["restartCount"], 0, "{}", deployed.operator_log());
+}
+
+/// With the Makefile of the project, as its owner does.
+#[test]
+#[ignore = "needs a cluster: make test-e2e"]
+fn make_deploys_and_takes_back() {
+    permitted(&current_context(), std::env::var("E2E_CONTEXT").ok().as_deref()).unwrap();
+    let _alone = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
+    let project = Project::sample();
+    let dir = tempfile::tempdir().unwrap();
+    let kubeconfig = std::env::var("KUBECONFIG").expect("KUBECONFIG names the cluster");
+    let kubectl = Cluster::new("kubectl", kubeconfig).with_cache(dir.path().join("cache"));
+    let image = format!("IMG={}", operator_image(project));
+    let make = |target| make(&project.path(""), &kubectl, &[target, &image, "YES=1"]);
+
+    let said = make("deploy").unwrap();
+    assert!(said.contains("deployment \"memcached-operator-controller-manager\" successfully rolled out"), "{said}");
+    let mut sample = memcached("sample", &json!({ "size": 1, "image": memcached_image() }));
+    sample["metadata"]["namespace"] = "default".into();
+    kubectl.send(&["create", "-f", "-"], &sample.to_string());
+    kubectl.wait_for("the finalizer", &["memcached", "sample"], |sample| sample["metadata"]["finalizers"].is_array());
+    let error = make("undeploy").unwrap_err();
+    assert!(error.contains("  Memcached default/sample\nRun `make delete-resources`"), "{error}");
+    make("delete-resources").unwrap();
+    make("undeploy").unwrap();
+    for gone in [["namespace", SYSTEM], ["crd", CRD]] {
+        kubectl.wait_gone(&gone);
+    }
 }
 
 /// The lock of a leader for life.

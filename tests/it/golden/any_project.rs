@@ -431,6 +431,28 @@ fn a_macro_of_the_project_that_derives_resources_is_not_passed_over() {
     }
 }
 
+/// The file that calls it names neither the derive nor kube.
+#[test]
+fn a_rule_of_another_package_of_the_project_may_expand_to_the_derive() {
+    for (rule, hidden) in [(kind("A"), true), ("fn f() {}".to_owned(), false)] {
+        let sandbox = Sandbox::new();
+        sandbox
+            .file("Cargo.toml", &package("operator", "made = { path = \"made\" }\n"))
+            .file("src/lib.rs", "mod a;\n")
+            .file("src/a.rs", "made::make!();\n")
+            .file("made/Cargo.toml", &package("made", ""))
+            .file("made/src/lib.rs", &format!("#[macro_export]\nmacro_rules! make {{ () => {{ {rule} }} }}\n"))
+            .lock();
+        let run = sandbox.run("generate crds --engine static --stdout");
+        assert_eq!(
+            (run.exit_code(), run.err().contains("hidden-resource")),
+            (Some(i32::from(hidden)), hidden),
+            "{}",
+            run.err()
+        );
+    }
+}
+
 /// kube may come from a package of the project, and schemars from any package.
 #[test]
 fn releases_count_wherever_they_come_from() {

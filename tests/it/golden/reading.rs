@@ -187,7 +187,7 @@ fn broken_files() {
         let [lazy, _] = read(folder.path());
         assert_eq!(lazy.1.contains("src/broken.rs"), found, "{lib}: {}", lazy.1);
     }
-    for text in ["fn f( {} // CustomResource\n", "fn f( {} #[kube(x)]\n", "mod a; fn f( {}\n"] {
+    for text in ["fn f( {} #[derive(CustomResource)]\n", "fn f( {} #[kube(x)]\n", "mod a; fn f( {}\n"] {
         let (_, findings) = same(&format!("//- src/lib.rs\nmod b;\n//- src/b.rs\n{text}//- src/b/a.rs\n"));
         assert!(findings.contains("src/b.rs"), "{text}: {findings}");
     }
