@@ -65,7 +65,7 @@ error[file-conflict]: `Makefile` exists with other content
 diff --git a/Makefile b/Makefile
 --- a/Makefile
 +++ b/Makefile
-@@ -54,7 +54,7 @@
+@@ -59,7 +59,7 @@
  .PHONY: all
  all: build
  
