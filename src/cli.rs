@@ -190,6 +190,29 @@ pub struct PartArgs {
     /// [default: false]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub metrics_cert: Option<bool>,
+    /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = plugin)]
+    pub plugins: Vec<(Plugin, bool)>,
+}
+
+/// A part of a project that has a name of its own, as kubebuilder's plugins have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plugin {
+    /// The Helm chart.
+    Helm,
+}
+
+/// `helm`, `helm=false`; also the names of kubebuilder, `helm/v2-alpha` and `helm.kubebuilder.io/v2-alpha`.
+fn plugin(text: &str) -> Result<(Plugin, bool), String> {
+    let (name, on) = match text.split_once('=') {
+        None | Some((_, "true")) => (text.split('=').next().unwrap_or_default(), true),
+        Some((name, "false")) => (name, false),
+        Some((_, other)) => return Err(format!("`{other}` is neither `true` nor `false`")),
+    };
+    match name.split(['/', '.']).next() {
+        Some("helm") => Ok((Plugin::Helm, on)),
+        _ => Err("there is one kind of project, and `helm` is all that it can have besides".to_owned()),
+    }
 }
 
 /// The license of a project.

@@ -24,6 +24,9 @@ pub(crate) mod webhook;
 /// Everything of a project but its PROJECT file and the manager, and without any API.
 pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("init", context)?, if_exists)?;
+    if context.helm {
+        found.extend(put(draft, template::render("helm", context)?, if_exists)?);
+    }
     found.extend(put(draft, licenses(context)?, IfExists::Skip)?);
     Ok(found)
 }

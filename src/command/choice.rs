@@ -1,6 +1,6 @@
 //! The choices of the scaffold that PROJECT records.
 
-use crate::cli::PartArgs;
+use crate::cli::{PartArgs, Plugin};
 use crate::project::Project;
 use crate::project::name::Namespace;
 use crate::project::parts::LeaderElection;
@@ -17,6 +17,7 @@ pub(super) enum Choice {
     Prometheus(bool),
     NetworkPolicy(bool),
     MetricsCert(bool),
+    Helm(bool),
 }
 
 /// Where the operator works.
@@ -30,7 +31,7 @@ pub(super) enum Scope {
 impl Choice {
     /// Those of the flags that `init` has, too.
     pub(super) fn of_parts(args: &PartArgs) -> Vec<Self> {
-        let PartArgs { webhook_cert_mode, leader_election, prometheus, network_policy, metrics_cert } = *args;
+        let PartArgs { webhook_cert_mode, leader_election, prometheus, network_policy, metrics_cert, plugins } = args;
         [
             webhook_cert_mode.map(Self::CertMode),
             leader_election.map(Self::LeaderElection),
@@ -40,6 +41,7 @@ impl Choice {
         ]
         .into_iter()
         .flatten()
+        .chain(plugins.iter().map(|(Plugin::Helm, on)| Self::Helm(*on)))
         .collect()
     }
 
@@ -57,6 +59,7 @@ impl Choice {
             Self::Prometheus(on) => project.parts.prometheus = *on,
             Self::NetworkPolicy(on) => project.parts.network_policy = *on,
             Self::MetricsCert(on) => project.parts.metrics_cert = *on,
+            Self::Helm(on) => project.parts.helm = *on,
         }
     }
 
@@ -95,6 +98,7 @@ impl Choice {
             Self::Prometheus(on) => vec![Self::Prometheus(!on)],
             Self::NetworkPolicy(on) => vec![Self::NetworkPolicy(!on)],
             Self::MetricsCert(on) => vec![Self::MetricsCert(!on)],
+            Self::Helm(on) => vec![Self::Helm(!on)],
         }
     }
 
@@ -115,6 +119,7 @@ impl Choice {
             parts.prometheus.then_some(Self::Prometheus(true)),
             parts.network_policy.then_some(Self::NetworkPolicy(true)),
             parts.metrics_cert.then_some(Self::MetricsCert(true)),
+            parts.helm.then_some(Self::Helm(true)),
         ]
         .into_iter()
         .flatten()
@@ -138,6 +143,7 @@ impl Choice {
             Self::Prometheus(on) => switch("--prometheus", *on),
             Self::NetworkPolicy(on) => switch("--network-policy", *on),
             Self::MetricsCert(on) => switch("--metrics-cert", *on),
+            Self::Helm(on) => switch("--plugins=helm", *on),
         }
     }
 }

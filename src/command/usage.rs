@@ -13,7 +13,7 @@ use crate::term::Term;
 /// Verbs and flags of kubebuilder and operator-sdk that have another name here.
 const PEERS: &[(&str, &str)] = &[
     ("--component-config", "flags of the manager are in `config/manager/manager.yaml`"),
-    ("--plugins", "there is one kind of project, without plugins"),
+    ("--plugins", "there is one kind of project; `edit --plugins helm` adds the targets of a chart"),
     ("--project-version", "there is one version of the `PROJECT` file"),
     ("--skip-go-version-check", "`rust-version` in `Cargo.toml` is what cargo checks"),
     ("--cluster-scoped", "an operator is for all namespaces, unless `--namespaced` or `--namespaces` says otherwise"),

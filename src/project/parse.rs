@@ -36,6 +36,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
             project.owner = own.string("owner")?;
             project.license = own.string("license")?;
             project.parts = Parts {
+                helm: own.bool("helm")?.unwrap_or_default(),
                 leader_election: own.parsed("leaderElection", LeaderElection::parse)?.unwrap_or_default(),
                 metrics_cert: own.bool("metricsCert")?.unwrap_or_default(),
                 network_policy: own.bool("networkPolicy")?.unwrap_or_default(),
@@ -287,8 +288,9 @@ pub(super) fn to_value(project: &Project) -> Value {
         };
         put(&mut own, "owner", owner.as_deref());
         put(&mut own, "license", license.as_deref());
-        let Parts { leader_election, metrics_cert, network_policy, prometheus } = *parts;
+        let Parts { helm, leader_election, metrics_cert, network_policy, prometheus } = *parts;
         let elected = leader_election != LeaderElection::default();
+        put(&mut own, "helm", helm.then_some(true));
         put(&mut own, "leaderElection", elected.then_some(leader_election.as_str()));
         put(&mut own, "metricsCert", metrics_cert.then_some(true));
         put(&mut own, "networkPolicy", network_policy.then_some(true));

@@ -5,6 +5,8 @@ use crate::diagnostic::Problem;
 /// The switches; all are off at first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parts {
+    /// `make` has targets for the Helm chart.
+    pub helm: bool,
     /// How the leader is elected.
     pub leader_election: LeaderElection,
     /// The metrics are served with the certificate of a Secret.

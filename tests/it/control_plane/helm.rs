@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
+use crate::control_plane::makefile::make;
 use crate::control_plane::{self, ControlPlane};
 use crate::sandbox::Sandbox;
 
@@ -293,4 +294,43 @@ fn a_release_comes_changes_and_goes() {
     run("upgrade demo dist/chart --set crd.keep=false");
     run("uninstall demo --wait");
     plane.admin.wait_gone(&["crd", "memcacheds.cache.example.com"]);
+}
+
+#[test]
+fn make_installs_upgrades_and_uninstalls() {
+    let plane = ControlPlane::start();
+    let project = Sandbox::project("--plugins helm");
+    project.run("create api --group cache --version v1 --kind Memcached").success();
+    project.lock();
+    let helm = format!("HELM={}", program().display());
+    let make = |args: &[&str]| make(project.root(), &plane.admin, &[args, &["YES=1", &helm]].concat());
+    make(&["chart"]).unwrap();
+    let namespace = "demo-system";
+    let deployment = ["deployment", "demo-controller-manager", "-n", namespace];
+    let image = || plane.admin.get(&deployment).unwrap()["spec"]["template"]["spec"]["containers"][0]["image"].take();
+    let digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    let by_digest = format!("localhost:5000/demo@{digest}");
+    // No pod comes up here, so nothing is waited for.
+    for (given, used) in [
+        ("localhost:5000/demo:v1", "localhost:5000/demo:v1"),
+        (by_digest.as_str(), by_digest.as_str()),
+        ("localhost:5000/demo", "localhost:5000/demo:latest"),
+    ] {
+        make(&["helm-deploy", &format!("IMG={given}"), "HELM_EXTRA_ARGS=--wait=false"]).unwrap();
+        assert_eq!(image(), used);
+    }
+    let error = make(&["helm-rollback", "TIMEOUT=1s"]).unwrap_err();
+    assert!(error.contains("deadline exceeded") || error.contains("timed out"), "{error}");
+    assert_eq!(image(), by_digest.as_str());
+    assert!(make(&["helm-status"]).unwrap().contains("REVISION: 4"));
+    assert_eq!(
+        make(&["helm-history"])
+            .unwrap()
+            .lines()
+            .filter(|line| line.starts_with(|first: char| first.is_ascii_digit()))
+            .count(),
+        4
+    );
+    make(&["helm-uninstall"]).unwrap();
+    plane.admin.wait_gone(&deployment);
 }

@@ -97,7 +97,7 @@ fn flags() {
         ("up local", 2, "`make run`"),
         ("generate k8s", 2, "the derives of a type"),
         ("new app-operator --cluster-scoped", 2, "for all namespaces"),
-        ("init --plugins go/v4", 2, "help: there is one kind of project"),
+        ("init --plugins go/v4", 2, "there is one kind of project, and `helm`"),
         ("create api --plugins go/v4", 2, "help: there is one kind of project"),
     ]);
 }
@@ -132,7 +132,7 @@ fn flags_in_a_format_for_programs() {
       "code": "command-failed",
       "severity": "error",
       "message": "unexpected argument '--pluginz' found",
-      "help": "to pass '--pluginz' as a value, use '-- --pluginz'"
+      "help": "a similar argument exists: '--plugins'"
     }
   ]
 }

@@ -20,6 +20,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("--prometheus", "--prometheus=false"),
     ("--network-policy", "--network-policy=false"),
     ("--metrics-cert", "--metrics-cert=false"),
+    ("--plugins=helm", "--plugins=helm=false"),
 ];
 
 const COMMANDS: [&str; 5] = [
