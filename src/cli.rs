@@ -10,7 +10,7 @@ use clap_complete::Shell;
 
 use crate::crd::fix::Fixable;
 use crate::engine::Engine;
-use crate::project::parts::LeaderElection;
+use crate::project::parts::{LeaderElection, Switch};
 use crate::project::webhook::CertMode;
 use crate::rbac::role;
 
@@ -192,25 +192,18 @@ pub struct PartArgs {
     pub metrics_cert: Option<bool>,
     /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = plugin)]
-    pub plugins: Vec<(Plugin, bool)>,
-}
-
-/// A part of a project that has a name of its own, as kubebuilder's plugins have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plugin {
-    /// The Helm chart.
-    Helm,
+    pub plugins: Vec<(Switch, bool)>,
 }
 
 /// `helm`, `helm=false`; also the names of kubebuilder, `helm/v2-alpha` and `helm.kubebuilder.io/v2-alpha`.
-fn plugin(text: &str) -> Result<(Plugin, bool), String> {
+fn plugin(text: &str) -> Result<(Switch, bool), String> {
     let (name, on) = match text.split_once('=') {
         None | Some((_, "true")) => (text.split('=').next().unwrap_or_default(), true),
         Some((name, "false")) => (name, false),
         Some((_, other)) => return Err(format!("`{other}` is neither `true` nor `false`")),
     };
     match name.split(['/', '.']).next() {
-        Some("helm") => Ok((Plugin::Helm, on)),
+        Some("helm") => Ok((Switch::Helm, on)),
         _ => Err("there is one kind of project, and `helm` is all that it can have besides".to_owned()),
     }
 }

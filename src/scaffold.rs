@@ -13,7 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml::{self, Dependency, Section};
 use crate::edit::{container, kustomization, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
-use crate::project::parts::{LeaderElection, Parts};
+use crate::project::parts::{LeaderElection, Parts, Switch};
 
 pub(crate) mod context;
 pub(crate) mod manager;
@@ -24,7 +24,7 @@ pub(crate) mod webhook;
 /// Everything of a project but its PROJECT file and the manager, and without any API.
 pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("init", context)?, if_exists)?;
-    if context.helm {
+    if context.parts.contains(&Switch::Helm.key()) {
         found.extend(put(draft, template::render("helm", context)?, if_exists)?);
     }
     found.extend(put(draft, licenses(context)?, IfExists::Skip)?);
@@ -32,17 +32,17 @@ pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: If
 }
 
 /// Switches on what the project has chosen of what the scaffold leaves commented out.
-pub(crate) fn parts(draft: &mut Draft, parts: Parts) -> Result<()> {
+pub(crate) fn parts(draft: &mut Draft, parts: &Parts) -> Result<()> {
     let default = "config/default/kustomization.yaml";
     let mut uncomment =
         |path: &str, block: &str| draft.edit(&RelPath::new(path)?, |text| kustomization::uncomment(text, block));
-    if parts.prometheus {
+    if parts.on.contains(&Switch::Prometheus) {
         uncomment(default, "- ../prometheus")?;
     }
-    if parts.network_policy {
+    if parts.on.contains(&Switch::NetworkPolicy) {
         uncomment(default, "- ../network-policy")?;
     }
-    if parts.metrics_cert {
+    if parts.on.contains(&Switch::MetricsCert) {
         uncomment(default, "- path: cert_metrics_manager_patch.yaml\n  target:\n    kind: Deployment")?;
         let check = "patches:\n- path: monitor_tls_patch.yaml\n  target:\n    kind: ServiceMonitor";
         uncomment("config/prometheus/kustomization.yaml", check)?;

@@ -1,9 +1,9 @@
 //! The choices of the scaffold that PROJECT records.
 
-use crate::cli::{PartArgs, Plugin};
+use crate::cli::PartArgs;
 use crate::project::Project;
 use crate::project::name::Namespace;
-use crate::project::parts::LeaderElection;
+use crate::project::parts::{LeaderElection, Switch};
 use crate::project::webhook::CertMode;
 
 /// One choice of the scaffold.
@@ -14,10 +14,7 @@ pub(super) enum Choice {
     License(Option<String>),
     CertMode(CertMode),
     LeaderElection(LeaderElection),
-    Prometheus(bool),
-    NetworkPolicy(bool),
-    MetricsCert(bool),
-    Helm(bool),
+    Switch(Switch, bool),
 }
 
 /// Where the operator works.
@@ -32,16 +29,17 @@ impl Choice {
     /// Those of the flags that `init` has, too.
     pub(super) fn of_parts(args: &PartArgs) -> Vec<Self> {
         let PartArgs { webhook_cert_mode, leader_election, prometheus, network_policy, metrics_cert, plugins } = args;
+        let switch = |switch, on: &Option<bool>| on.map(|on| Self::Switch(switch, on));
         [
             webhook_cert_mode.map(Self::CertMode),
             leader_election.map(Self::LeaderElection),
-            prometheus.map(Self::Prometheus),
-            network_policy.map(Self::NetworkPolicy),
-            metrics_cert.map(Self::MetricsCert),
+            switch(Switch::Prometheus, prometheus),
+            switch(Switch::NetworkPolicy, network_policy),
+            switch(Switch::MetricsCert, metrics_cert),
         ]
         .into_iter()
         .flatten()
-        .chain(plugins.iter().map(|(Plugin::Helm, on)| Self::Helm(*on)))
+        .chain(plugins.iter().map(|(part, on)| Self::Switch(*part, *on)))
         .collect()
     }
 
@@ -56,10 +54,8 @@ impl Choice {
             Self::License(license) => project.license.clone_from(license),
             Self::CertMode(mode) => mode.record(project),
             Self::LeaderElection(mode) => project.parts.leader_election = *mode,
-            Self::Prometheus(on) => project.parts.prometheus = *on,
-            Self::NetworkPolicy(on) => project.parts.network_policy = *on,
-            Self::MetricsCert(on) => project.parts.metrics_cert = *on,
-            Self::Helm(on) => project.parts.helm = *on,
+            Self::Switch(switch, true) => _ = project.parts.on.insert(*switch),
+            Self::Switch(switch, false) => _ = project.parts.on.remove(switch),
         }
     }
 
@@ -95,10 +91,7 @@ impl Choice {
             Self::LeaderElection(mode) => {
                 LeaderElection::ALL.into_iter().filter(|other| other != mode).map(Self::LeaderElection).collect()
             }
-            Self::Prometheus(on) => vec![Self::Prometheus(!on)],
-            Self::NetworkPolicy(on) => vec![Self::NetworkPolicy(!on)],
-            Self::MetricsCert(on) => vec![Self::MetricsCert(!on)],
-            Self::Helm(on) => vec![Self::Helm(!on)],
+            Self::Switch(switch, on) => vec![Self::Switch(*switch, !on)],
         }
     }
 
@@ -110,25 +103,21 @@ impl Choice {
             (true, false) => Scope::Listed(project.namespaces.clone()),
         };
         let has_webhooks = project.resources.iter().any(|resource| resource.webhooks.is_some());
-        let parts = project.parts;
+        let parts = &project.parts;
         let life = parts.leader_election == LeaderElection::Life;
         [
             Some(Self::Scope(scope)),
             has_webhooks.then(|| Self::CertMode(CertMode::of(project).unwrap_or_default())),
             life.then_some(Self::LeaderElection(LeaderElection::Life)),
-            parts.prometheus.then_some(Self::Prometheus(true)),
-            parts.network_policy.then_some(Self::NetworkPolicy(true)),
-            parts.metrics_cert.then_some(Self::MetricsCert(true)),
-            parts.helm.then_some(Self::Helm(true)),
         ]
         .into_iter()
         .flatten()
+        .chain(parts.on.iter().map(|switch| Self::Switch(*switch, true)))
         .collect()
     }
 
     /// As it is typed.
     pub(super) fn flag(&self) -> String {
-        let switch = |name: &str, on: bool| if on { name.to_owned() } else { format!("{name}=false") };
         match self {
             Self::Scope(Scope::Cluster) => "--namespaced=false".to_owned(),
             Self::Scope(Scope::Own) => "--namespaced".to_owned(),
@@ -140,10 +129,15 @@ impl Choice {
             Self::License(license) => format!("--license={}", license.as_deref().unwrap_or("none")),
             Self::CertMode(mode) => format!("--webhook-cert-mode={}", mode.as_str()),
             Self::LeaderElection(mode) => format!("--leader-election={}", mode.as_str()),
-            Self::Prometheus(on) => switch("--prometheus", *on),
-            Self::NetworkPolicy(on) => switch("--network-policy", *on),
-            Self::MetricsCert(on) => switch("--metrics-cert", *on),
-            Self::Helm(on) => switch("--plugins=helm", *on),
+            Self::Switch(switch, on) => {
+                let flag = match switch {
+                    Switch::Helm => "--plugins=helm",
+                    Switch::MetricsCert => "--metrics-cert",
+                    Switch::NetworkPolicy => "--network-policy",
+                    Switch::Prometheus => "--prometheus",
+                };
+                format!("{flag}{}", if *on { "" } else { "=false" })
+            }
         }
     }
 }

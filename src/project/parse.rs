@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::name::{ControllerName, Domain, Group, Kind, Namespace, Plural, ProjectName, ShortName, Version};
-use super::parts::{LeaderElection, Parts};
+use super::parts::{LeaderElection, Parts, Switch};
 use super::{Controllers, LAYOUT, Project, Resource, ResourceApi};
 use crate::diagnostic::Problem;
 use crate::yaml;
@@ -35,13 +35,12 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
         if let Some(mut own) = plugins.fields(LAYOUT)? {
             project.owner = own.string("owner")?;
             project.license = own.string("license")?;
-            project.parts = Parts {
-                helm: own.bool("helm")?.unwrap_or_default(),
-                leader_election: own.parsed("leaderElection", LeaderElection::parse)?.unwrap_or_default(),
-                metrics_cert: own.bool("metricsCert")?.unwrap_or_default(),
-                network_policy: own.bool("networkPolicy")?.unwrap_or_default(),
-                prometheus: own.bool("prometheus")?.unwrap_or_default(),
-            };
+            project.parts.leader_election = own.parsed("leaderElection", LeaderElection::parse)?.unwrap_or_default();
+            for switch in Switch::ALL {
+                if own.bool(switch.key())?.unwrap_or_default() {
+                    project.parts.on.insert(switch);
+                }
+            }
             for namespace in own.strings("namespaces", Namespace::parse)? {
                 if !project.namespaces.contains(&namespace) {
                     project.namespaces.push(namespace);
@@ -288,13 +287,12 @@ pub(super) fn to_value(project: &Project) -> Value {
         };
         put(&mut own, "owner", owner.as_deref());
         put(&mut own, "license", license.as_deref());
-        let Parts { helm, leader_election, metrics_cert, network_policy, prometheus } = *parts;
-        let elected = leader_election != LeaderElection::default();
-        put(&mut own, "helm", helm.then_some(true));
+        let Parts { leader_election, on } = parts;
+        let elected = *leader_election != LeaderElection::default();
         put(&mut own, "leaderElection", elected.then_some(leader_election.as_str()));
-        put(&mut own, "metricsCert", metrics_cert.then_some(true));
-        put(&mut own, "networkPolicy", network_policy.then_some(true));
-        put(&mut own, "prometheus", prometheus.then_some(true));
+        for switch in on {
+            put(&mut own, switch.key(), Some(true));
+        }
         let namespaces: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
         put(&mut own, "namespaces", (!namespaces.is_empty()).then_some(namespaces));
         plugins.insert(LAYOUT.to_owned(), Value::Object(own));

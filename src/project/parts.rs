@@ -1,20 +1,44 @@
-//! What is switched on of what every project has in `config/`.
+//! What is switched on of what a project can have.
+
+use std::collections::BTreeSet;
 
 use crate::diagnostic::Problem;
 
-/// The switches; all are off at first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The choices.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// `make` has targets for the Helm chart.
-    pub helm: bool,
     /// How the leader is elected.
     pub leader_election: LeaderElection,
+    /// What is on; nothing is at first.
+    pub on: BTreeSet<Switch>,
+}
+
+/// A part that is on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Switch {
+    /// `make` has targets for the Helm chart.
+    Helm,
     /// The metrics are served with the certificate of a Secret.
-    pub metrics_cert: bool,
+    MetricsCert,
     /// Only some namespaces reach the metrics.
-    pub network_policy: bool,
+    NetworkPolicy,
     /// A Prometheus operator is told of the metrics.
-    pub prometheus: bool,
+    Prometheus,
+}
+
+impl Switch {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Helm, Self::MetricsCert, Self::NetworkPolicy, Self::Prometheus];
+
+    /// The key in PROJECT.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Helm => "helm",
+            Self::MetricsCert => "metricsCert",
+            Self::NetworkPolicy => "networkPolicy",
+            Self::Prometheus => "prometheus",
+        }
+    }
 }
 
 /// How the leader is elected.

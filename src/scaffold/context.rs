@@ -32,8 +32,8 @@ pub(crate) struct ProjectContext {
     pub(crate) namespaced: bool,
     /// The same, and it is its own.
     pub(crate) own_namespace: bool,
-    /// `make` has targets for the Helm chart.
-    pub(crate) helm: bool,
+    /// The keys in PROJECT of what is switched on.
+    pub(crate) parts: Vec<&'static str>,
     /// The name of the leader election Lease.
     pub(crate) leader_election_id: String,
     /// Of this program.
@@ -55,7 +55,7 @@ impl ProjectContext {
             multigroup: project.multigroup,
             namespaced: project.namespaced,
             own_namespace: project.namespaced && project.namespaces.is_empty(),
-            helm: project.parts.helm,
+            parts: project.parts.on.iter().map(|switch| switch.key()).collect(),
             leader_election_id: project.leader_election_id(),
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
         }
