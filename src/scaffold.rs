@@ -146,9 +146,11 @@ const TEST_DEPENDENCIES: [(Section, Dependency); 3] = [
     ),
 ];
 
-/// What the tests on a real API server use besides.
-const SERVER_TEST_DEPENDENCIES: [(Section, Dependency); 1] =
-    [(Section::DevDependencies, Dependency { features: &["macros", "time"], ..dependency("tokio", "1") })];
+/// What the tests on a real API server use.
+const SERVER_TEST_DEPENDENCIES: [(Section, Dependency); 2] = [
+    (Section::DevDependencies, dependency("http", "1")),
+    (Section::DevDependencies, Dependency { features: &["macros", "time"], ..dependency("tokio", "1") }),
+];
 
 const fn dependency(name: &'static str, version: &'static str) -> Dependency<'static> {
     Dependency { name, version, default_features: true, features: &[] }

@@ -257,6 +257,8 @@ pub(crate) struct WebhookContext {
     pub(crate) webhook_file: String,
     /// `webhook::v1alpha1::memcached`
     pub(crate) webhook_mod: String,
+    /// `v1alpha1_memcached`, multi-group `cache_v1alpha1_memcached`: in the file of its tests.
+    pub(crate) webhook_test: String,
     /// `cache.example.com`; for the core group, which has no name, `core`.
     pub(crate) webhook_group: String,
     /// The same in a marker.
@@ -309,6 +311,7 @@ impl WebhookContext {
         Self {
             webhook_file: modules.join("/"),
             webhook_mod: format!("webhook::{}", modules.join("::")),
+            webhook_test: modules.join("_"),
             webhook_group: group.to_owned(),
             webhook_crd: if resource.project.multigroup {
                 format!("{}_{}", resource.group, resource.plural)

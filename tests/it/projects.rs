@@ -144,6 +144,16 @@ fn webhooks() {
     sandbox.run(&format!("create webhook {} {both} --conversion --spoke v1alpha1", versions[0])).success();
     sandbox.run(&format!("create webhook --group core --version v1 --kind Pod {both}")).success();
     check("webhooks", sandbox.root());
+
+    // One that loses a field is found.
+    let convert = "serde_json::from_value(serde_json::to_value(hub)?)";
+    let lose = format!("let mut spoke: Self = {convert}?;\n        spoke.spec.foo = None;\n        Ok(spoke)");
+    sandbox.replace("src/api/v1alpha1/memcached_conversion.rs", convert, &lose);
+    let _building = generated::building();
+    let folder = place("webhooks", sandbox.root());
+    let output = generated::cargo(&folder, &["test", "--quiet", "--test", "conversions"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("memcacheds.cache.example.com: Test failed: assertion failed"), "{said}");
 }
 
 #[test]

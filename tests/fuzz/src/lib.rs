@@ -1,7 +1,12 @@
 //! What the fuzz targets share: a watch on inputs that end the process, counts, and mutators.
 
 pub mod mutate;
+mod object;
 pub mod properties;
+// Formatted as generated projects are.
+#[rustfmt::skip]
+#[allow(dead_code, reason = "the manager uses all of it")]
+pub mod webhook;
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -24,7 +29,7 @@ thread_local! {
 struct Watch {
     current: Option<File>,
     counts: Option<File>,
-    /// Inputs, those that are Rust, gave manifests, were refused.
+    /// Inputs, those that were read, gave something, were refused.
     numbers: [u64; 4],
 }
 

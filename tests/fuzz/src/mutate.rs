@@ -4,6 +4,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use serde_json::Value;
+
+use crate::webhook::reviews;
+
 /// Words that mean something where a name or a number stands.
 const WORDS: &str = "0 1 -1 255 256 65536 2147483648 9223372036854775807 18446744073709551615 18446744073709551616 \
     340282366920938463463374607431768211456 1e400 -0.0 1_000_000_000 0x7fff_ffff 1.5f32 'x' b'x' \"\" \"é\u{301}\u{202e}\" \
@@ -131,6 +135,31 @@ pub fn mutate_marker(data: &mut [u8], size: usize, max_size: usize, seed: u32) -
         }
     }
     store(&text, data, max_size)
+}
+
+/// Below which a change leaves most reviews what they are.
+const PLACES: [&str; 8] = [
+    "/request",
+    "/request/object",
+    "/request/object/spec",
+    "/request/oldObject",
+    "/request/objects",
+    "/request/objects/0",
+    "/request/objects/0/spec",
+    "/request/objects/0/metadata/annotations",
+];
+
+/// As [`mutate`], for a review.
+pub fn mutate_review(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    let mut random = reviews::Random((u64::from(seed) << 8) | 1);
+    let review = serde_json::from_slice::<Value>(&data[..size]);
+    let Some(mut review) = review.ok().filter(|_| random.below(16) > 0) else {
+        return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
+    };
+    if let Some(part) = review.pointer_mut(random.one_of(&PLACES)) {
+        reviews::mutate(part, &mut random);
+    }
+    store(&review.to_string(), data, max_size)
 }
 
 /// A place in a text.

@@ -1,5 +1,6 @@
 //! The tests on an API server that a new project has, as its owner runs them: `cargo test` with `KUBEBUILDER_ASSETS`.
 
+use std::path::PathBuf;
 use std::process::Output;
 
 use crate::control_plane::assets::Assets;
@@ -8,9 +9,8 @@ use crate::sandbox::{OFFLINE, Sandbox};
 
 const CRD: &str = "config/crd/bases/cache.example.com_memcacheds.yaml";
 
-fn test(project: &Sandbox, assets: &str) -> Output {
-    let arguments = ["test", "--test", "envtest_memcached"];
-    generated::cargo(project.root(), &arguments).env("KUBEBUILDER_ASSETS", assets).output().unwrap()
+fn test(project: &Sandbox, test: &str, assets: &str) -> Output {
+    generated::cargo(project.root(), &["test", "--test", test]).env("KUBEBUILDER_ASSETS", assets).output().unwrap()
 }
 
 fn assets() -> String {
@@ -22,50 +22,74 @@ fn said(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat()
 }
 
-/// Tests the project of a `create api`, in a folder that cargo builds once.
-fn check(name: &str, flags: &str) -> Sandbox {
+/// Runs a test of the project that these commands make, in a folder that cargo builds once.
+fn check(name: &str, tested: &str, commands: &[&str]) -> Sandbox {
     let project = Sandbox::lasting(name, &[]);
     std::fs::create_dir_all(project.root()).unwrap();
     project.run(&format!("init --domain example.com --project-name {name} {OFFLINE}")).success();
-    project.run(&format!("create api --group cache --version v1alpha1 --kind Memcached {flags}")).success();
+    for command in commands {
+        project.run(&format!("create {command} --group cache --version v1alpha1 --kind Memcached")).success();
+    }
     project.lock().run("generate").success();
     std::fs::copy(generated::lock(), project.path("Cargo.lock")).unwrap();
 
     let _building = generated::building();
-    let output = test(&project, "");
+    let output = test(&project, tested, "");
     assert!(output.status.success(), "{}", said(&output));
     assert!(said(&output).contains("SKIPPED: run `make setup-envtest`"), "{}", said(&output));
 
-    let output = test(&project, &assets());
+    let output = test(&project, tested, &assets());
     assert!(output.status.success(), "{}", said(&output));
     assert!(!said(&output).contains("SKIPPED"), "{}", said(&output));
 
-    assert_eq!(running(), [""; 0]);
+    assert_eq!(running(tested), [""; 0]);
     project
 }
 
-/// The folders of servers that still run, though the test has failed; its own with the logs is there.
-fn running() -> Vec<String> {
-    let folder = generated::target().join("tmp/envtest_memcached").canonicalize().unwrap();
-    assert!(folder.join("kube-apiserver.log").exists());
+/// The test fails on a server, and says why.
+#[track_caller]
+fn fails(project: &Sandbox, tested: &str, why: &str) {
+    let _building = generated::building();
+    let output = test(project, tested, &assets());
+    assert!(!output.status.success() && said(&output).contains(why), "{}", said(&output));
+    assert!(folder(tested).join("kube-apiserver.log").exists());
+    assert_eq!(running(tested), [""; 0]);
+}
+
+/// The folders of servers that still run.
+fn running(tested: &str) -> Vec<String> {
+    let folder = folder(tested).display().to_string();
     let processes = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let folders = processes.filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok());
-    folders.filter(|cwd| cwd.starts_with(&folder)).map(|cwd| cwd.display().to_string()).collect()
+    folders.map(|cwd| cwd.display().to_string()).filter(|cwd| cwd.starts_with(&folder)).collect()
+}
+
+fn folder(tested: &str) -> PathBuf {
+    generated::target().canonicalize().unwrap().join("tmp").join(tested)
 }
 
 #[test]
 fn a_controller_that_runs_an_image_is_tested_on_a_server() {
-    check("envtest-image", "--image memcached:1.6-alpine --image-container-port 11211");
+    let api = "api --image memcached:1.6-alpine --image-container-port 11211";
+    check("envtest-image", "envtest_memcached", &[api]);
 }
 
 #[test]
 fn a_controller_that_is_not_written_is_tested_on_a_server() {
-    let project = check("envtest-plain", "");
+    let project = check("envtest-plain", "envtest_memcached", &["api"]);
     // The server has judged it: without a CRD it serves no such kind.
     std::fs::remove_file(project.path(CRD)).unwrap();
-    let _building = generated::building();
-    let output = test(&project, &assets());
-    assert!(!output.status.success(), "{}", said(&output));
-    assert!(said(&output).contains("is not served by the cluster"), "{}", said(&output));
-    assert_eq!(running(), [""; 0]);
+    fails(&project, "envtest_memcached", "is not served by the cluster");
+}
+
+#[test]
+fn webhooks_are_tested_on_a_server() {
+    let tested = "envtest_webhook_v1alpha1_memcached";
+    let webhooks = "webhook --defaulting --programmatic-validation";
+    let project = check("envtest-webhook", tested, &["api --controller=false", webhooks]);
+    // The server has asked them.
+    let errors = "let errors = FieldErrors::new();";
+    let refused = "let mut errors = FieldErrors::new();\n        errors.forbidden(\"spec\", \"not today\");";
+    project.replace("src/webhook/v1alpha1/memcached.rs", errors, refused);
+    fails(&project, tested, "spec: Forbidden: not today");
 }

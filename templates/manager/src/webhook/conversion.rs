@@ -102,7 +102,7 @@ impl Conversions {
             text.unwrap_or_default().to_owned()
         };
         let (version, kind) = (text("apiVersion"), text("kind"));
-        if version == desired {
+        if version == desired && !version.is_empty() {
             return Ok(object);
         }
         let (group, from) = version.split_once('/').unwrap_or_default();

@@ -67,15 +67,20 @@ pub(super) fn convert(
     without_nulls(&mut object);
     object["metadata"] = Value::Object(metadata.clone());
 
-    let mut converted = (sides.there)(&object)?;
-    if let Some(Value::Object(target)) = saved.remove(to) {
-        let restored = restored(target, &converted, &metadata, sides);
-        converted = restored.unwrap_or(converted);
-    }
+    let becomes_this = |target: &Value| {
+        let back = (sides.back)(&with(target, &metadata));
+        back.is_ok_and(|back| kept(&object, &back, sides))
+    };
+    let target = saved.remove(to).filter(Value::is_object);
+    let converted = match (sides.there)(&object) {
+        Ok(converted) => target
+            .and_then(|target| restored(target, &converted, &metadata, sides))
+            .unwrap_or(converted),
+        // Nothing has changed, so there is nothing to convert.
+        Err(error) => target.filter(becomes_this).ok_or(error)?,
+    };
     saved.remove(from);
-    let is_kept =
-        (sides.back)(&with(&converted, &metadata)).is_ok_and(|back| kept(&object, &back, sides));
-    if !is_kept {
+    if !becomes_this(&converted) {
         saved.insert(from.to_owned(), body(object.clone()));
     }
     if !saved.is_empty() {
@@ -90,12 +95,11 @@ pub(super) fn convert(
 
 /// The saved target with what has changed since; `None` if that makes no sense, because somebody has changed the annotation.
 fn restored(
-    target: Map<String, Value>,
+    mut target: Value,
     converted: &Value,
     metadata: &Map<String, Value>,
     sides: &Sides,
 ) -> Option<Value> {
-    let mut target = Value::Object(target);
     let source = (sides.back)(&with(&target, metadata)).ok()?;
     let before = (sides.there)(&with(&source, metadata)).ok()?;
     merge::carry(&mut target, &before, converted);

@@ -1,0 +1,85 @@
+//! What answers reviews in the manager, without the server around it: the folder `webhook` is a link to its files.
+
+mod admission;
+mod conversion;
+mod denied;
+mod field;
+mod lens;
+mod merge;
+mod review;
+mod tests {
+    pub(super) mod kinds;
+    pub(crate) mod reviews;
+}
+mod version;
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use self::admission::{Defaulting, Request, Validating};
+use self::conversion::Conversions;
+use self::denied::{Denied, Warnings};
+use self::field::FieldErrors;
+use self::review::Answered;
+pub(crate) use self::tests::reviews;
+use self::tests::kinds::{Thing, v1alpha1, v1beta1, v2alpha1};
+pub use self::version::{Hub, Spoke};
+use crate::properties::Outcome;
+
+impl Defaulting<()> for Thing {
+    fn default(&mut self, _: &Request<()>) -> Result<(), Denied> {
+        self.spec.mode.get_or_insert_with(|| "fast".to_owned());
+        self.spec.ports.retain(|port| port.number > 0);
+        self.metadata.labels.get_or_insert_default().remove("old");
+        Ok(())
+    }
+}
+
+impl Validating<()> for Thing {
+    async fn validate_create(&self, _: &Request<()>) -> Result<Warnings, Denied> {
+        let mut errors = FieldErrors::new();
+        if self.spec.replicas < 0 {
+            errors.invalid("spec.replicas", self.spec.replicas, "must not be negative");
+        }
+        errors.into_result(Warnings::new())
+    }
+
+    async fn validate_update(&self, old: &Self, request: &Request<()>) -> Result<Warnings, Denied> {
+        if self.spec.mode != old.spec.mode {
+            return Err(Denied::new(format!("{} keeps its mode", request.name)));
+        }
+        self.validate_create(request).await
+    }
+}
+
+/// A body has a proper answer, whoever is asked: the webhook that sets defaults, the one that validates, or the conversion.
+pub fn bodies(text: &str) -> Outcome {
+    let body = text.as_bytes();
+    let context = Arc::new(());
+    let validated = pin!(review::validate::<(), Thing>(context.clone(), body));
+    let Poll::Ready(validated) = validated.poll(&mut Context::from_waker(Waker::noop())) else {
+        panic!("a handler that waits for nothing waits");
+    };
+    let mut conversions = Conversions::default();
+    assert!(conversions.hub::<Thing>());
+    assert!(conversions.spoke::<v1alpha1::Thing>() && conversions.spoke::<v1beta1::Thing>());
+    assert!(conversions.spoke::<v2alpha1::Thing>());
+    let answers: [(Check, Answered); 3] = [
+        (reviews::admission, review::default::<(), Thing>(context, body)),
+        (reviews::admission, validated),
+        (reviews::conversion, conversions.answer(body)),
+    ];
+    let mut outcome = Outcome::default();
+    for (check, answer) in answers {
+        let answered = answer.is_ok();
+        let text = answer.unwrap_or_else(|error| error);
+        check(body, answered, &text).unwrap_or_else(|error| panic!("{error}"));
+        outcome.parsed |= answered;
+        outcome.generated |= answered && (text.contains("\"patch\":") || text.contains("\"Success\""));
+        outcome.refused |= answered && text.contains("\"Failure\"");
+    }
+    outcome
+}
+
+type Check = fn(&[u8], bool, &str) -> Result<(), String>;
