@@ -9,6 +9,7 @@ pub mod walk;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -271,10 +272,13 @@ pub fn repeated(crds: &[Crd]) -> Diagnostics {
     let mut found = Diagnostics::default();
     let mut firsts = BTreeMap::new();
     for crd in crds {
-        let first = *firsts.entry(&crd.file_name).or_insert(crd);
-        if std::ptr::eq(first, crd) {
-            continue;
-        }
+        let first = match firsts.entry(&crd.file_name) {
+            Entry::Vacant(entry) => {
+                entry.insert(crd);
+                continue;
+            }
+            Entry::Occupied(first) => *first.get(),
+        };
         let message = format!("two packages declare the CRD of `{}`{}", crd.file_name, first_in(first.origin()));
         found.push(
             Diagnostic::new(Code::DuplicateResource, message)

@@ -152,7 +152,7 @@ const SERVER_TEST_DEPENDENCIES: [(Section, Dependency); 2] = [
     (Section::DevDependencies, Dependency { features: &["macros", "time"], ..dependency("tokio", "1") }),
 ];
 
-const fn dependency(name: &'static str, version: &'static str) -> Dependency<'static> {
+const fn dependency<'a>(name: &'a str, version: &'a str) -> Dependency<'a> {
     Dependency { name, version, default_features: true, features: &[] }
 }
 
@@ -166,9 +166,7 @@ fn depend(draft: &mut Draft, dependencies: &[(Section, Dependency)]) -> Result<(
 
 /// The crate of a type from elsewhere.
 pub(crate) fn depend_on(draft: &mut Draft, name: &str, version: &str) -> Result<()> {
-    let dependency = Dependency { name, version, default_features: true, features: &[] };
-    let manifest = RelPath::new("Cargo.toml")?;
-    draft.edit(&manifest, |text| cargo_toml::add_dependency(text, Section::Dependencies, &dependency))
+    depend(draft, &[(Section::Dependencies, dependency(name, version))])
 }
 
 /// What a new controller does.

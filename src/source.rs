@@ -71,8 +71,11 @@ pub use self::workspace::{Member, PackageSelection, Packages, in_workspace};
 /// | modules, items and their places | `items.rs` |
 /// | manifests, the lock, features | `packages.rs` |
 /// | the meaning of a path: `resolve`, `resolve_in` | `resolve.rs` |
-/// | comments | `comment.rs` |
+/// | comments, and the markers in them | `comment.rs`, `marker.rs` |
 /// | `impl` blocks of a type | `impls.rs` |
+/// | calls of methods by name | `called.rs` |
+/// | macros of the project's own packages | `proc_macros.rs` |
+/// | files that no `mod` declares | `unlinked.rs` |
 #[derive(Debug)]
 pub struct SourceTree {
     sources: Sources,

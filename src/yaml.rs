@@ -59,14 +59,14 @@ pub(crate) fn documents(text: &str) -> Vec<Range<usize>> {
 /// One YAML document without a leading `---`, ending in a line feed.
 pub fn document(value: &Value) -> String {
     let mut emitter = Emitter::default();
-    emitter.node(value, Place::Root);
+    emitter.node(value, Position::Root);
     emitter.start_line();
     emitter.out
 }
 
 /// Where a node stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     Root,
     Item,
     /// A key or a value of a mapping.
@@ -94,14 +94,14 @@ impl Default for Emitter {
 }
 
 impl Emitter {
-    fn node(&mut self, value: &Value, place: Place) {
+    fn node(&mut self, value: &Value, position: Position) {
         match value {
             Value::Null => self.plain("null"),
             Value::Bool(flag) => self.plain(if *flag { "true" } else { "false" }),
             Value::Number(number) => self.plain(&number::text(number)),
-            Value::String(text) => self.string(text, place),
+            Value::String(text) => self.string(text, position),
             Value::Array(items) if items.is_empty() => self.empty("[", "]"),
-            Value::Array(items) => self.sequence(items, place),
+            Value::Array(items) => self.sequence(items, position),
             Value::Object(map) if map.is_empty() => self.empty("{", "}"),
             Value::Object(map) => self.mapping(map),
         }
@@ -112,15 +112,15 @@ impl Emitter {
         self.indicator(close, false, false, false);
     }
 
-    fn sequence(&mut self, items: &[Value], place: Place) {
+    fn sequence(&mut self, items: &[Value], position: Position) {
         let outer = self.indent;
-        if outer.is_none() || place != Place::Entry || self.indention {
+        if outer.is_none() || position != Position::Entry || self.indention {
             self.indent = Some(outer.map_or(0, |indent| indent + INDENT));
         }
         for item in items {
             self.start_line();
             self.indicator("-", true, false, true);
-            self.node(item, Place::Item);
+            self.node(item, Position::Item);
         }
         self.indent = outer;
     }
@@ -131,24 +131,24 @@ impl Emitter {
         for key in sorted_keys(map) {
             self.start_line();
             if key.len() <= MAX_SIMPLE_KEY && !key.contains(is_break) {
-                self.string(key, Place::SimpleKey);
+                self.string(key, Position::SimpleKey);
                 self.indicator(":", false, false, false);
             } else {
                 self.indicator("?", true, false, true);
-                self.string(key, Place::Entry);
+                self.string(key, Position::Entry);
                 self.start_line();
                 self.indicator(":", true, false, true);
             }
-            self.node(&map[key], Place::Entry);
+            self.node(&map[key], Position::Entry);
         }
         self.indent = outer;
     }
 
-    fn string(&mut self, text: &str, place: Place) {
+    fn string(&mut self, text: &str, position: Position) {
         let outer = self.indent;
         self.indent = Some(outer.map_or(INDENT, |indent| indent + INDENT));
         let shape = Shape::of(text);
-        let simple_key = place == Place::SimpleKey;
+        let simple_key = position == Position::SimpleKey;
         if text.contains('\n') && shape.block && !simple_key {
             self.literal(text);
         } else if text.contains('\n') || plain::is_special(text) || simple_key && text == "<<" {

@@ -10,7 +10,7 @@ use syn::{GenericArgument, PathArguments, Type};
 use crate::schema::SchemaId;
 
 use super::bound::mentions;
-use super::schemars_attr::{Place, SchemarsAttrs, With};
+use super::schemars_attr::{Owner, SchemarsAttrs, With};
 use super::types::{Scope, Types};
 
 impl Types<'_> {
@@ -35,7 +35,7 @@ fn relevant(cont: &Container<'_>) -> BTreeSet<String> {
         for field in fields.iter().filter(|field| !(field.attrs.skip_deserializing() && field.attrs.skip_serializing()))
         {
             let errors = Ctxt::new();
-            let with = SchemarsAttrs::read(&field.original.attrs, Place::Field, &errors).with;
+            let with = SchemarsAttrs::read(&field.original.attrs, Owner::Field, &errors).with;
             // What is wrong is said where the attributes of the field are read.
             drop(errors.check());
             match with {

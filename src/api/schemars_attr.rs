@@ -8,9 +8,9 @@ use syn::{Attribute, Expr, LitStr, Meta, MetaList, Path, Token, Type};
 
 use super::attribute::{Entry, entries, is_shared, literal};
 
-/// Where an attribute stands; each place allows other keys.
+/// What an attribute is on; each has keys of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Owner {
     Container,
     Variant,
     Field,
@@ -67,7 +67,7 @@ pub(super) struct BoundAttrs {
 
 impl SchemarsAttrs {
     /// Reads an attribute list; every mistake goes to `errors`.
-    pub(super) fn read(attributes: &[Attribute], place: Place, errors: &Ctxt) -> Self {
+    pub(super) fn read(attributes: &[Attribute], on: Owner, errors: &Ctxt) -> Self {
         let mut attrs = SchemarsAttrs {
             deprecated: attributes.iter().any(|attribute| attribute.path().is_ident("deprecated")),
             ..Self::default()
@@ -78,9 +78,9 @@ impl SchemarsAttrs {
             }
         }
         for entry in entries(attributes, "schemars", errors) {
-            attrs.entry(&entry, place, errors);
+            attrs.entry(&entry, on, errors);
         }
-        if place != Place::Container {
+        if on != Owner::Container {
             for entry in entries(attributes, "serde", errors) {
                 // schemars takes the module of `#[serde(with = "…")]` for a type that describes the value.
                 if let Entry::Meta(meta) = &entry
@@ -91,7 +91,7 @@ impl SchemarsAttrs {
                 }
             }
         }
-        if place == Place::Field {
+        if on == Owner::Field {
             for owner in ["validate", "garde"] {
                 for entry in entries(attributes, owner, errors) {
                     if let Entry::Meta(meta) = &entry {
@@ -103,7 +103,7 @@ impl SchemarsAttrs {
         attrs
     }
 
-    fn entry(&mut self, entry: &Entry, place: Place, errors: &Ctxt) {
+    fn entry(&mut self, entry: &Entry, on: Owner, errors: &Ctxt) {
         let (Entry::Meta(meta), Some(key)) = (entry, entry.key()) else {
             if entry.key().is_none() {
                 errors.error_spanned_by(entry, "unknown schemars attribute");
@@ -148,11 +148,11 @@ impl SchemarsAttrs {
                 once(self.with.is_some());
                 self.with = text(meta, errors).and_then(|text| parse(&text, errors)).map(With::Function);
             }
-            "crate" if place == Place::Container => {}
-            "inline" if place == Place::Container => self.inline = true,
-            "rename" if place == Place::Container => self.rename = text(meta, errors),
-            "_unstable_ref_variants" if place == Place::Container => self.ref_variants = Some(meta.path().clone()),
-            key if place == Place::Field && self.constraints.entry(meta, "schemars", errors) => {
+            "crate" if on == Owner::Container => {}
+            "inline" if on == Owner::Container => self.inline = true,
+            "rename" if on == Owner::Container => self.rename = text(meta, errors),
+            "_unstable_ref_variants" if on == Owner::Container => self.ref_variants = Some(meta.path().clone()),
+            key if on == Owner::Field && self.constraints.entry(meta, "schemars", errors) => {
                 let _ = key;
             }
             key if is_shared(key) => {}

@@ -16,7 +16,7 @@ impl Types<'_> {
             Info::User(_) => {
                 return match value {
                     Val::Struct(id, _) | Val::Variant(id, ..) => *id == ty,
-                    Val::Unit | Val::Json(_) | Val::Recipe(_) | Val::Generator | Val::Place(_) => true,
+                    Val::Unit | Val::Json(_) | Val::Recipe(_) | Val::Generator | Val::ObjectOf(_) => true,
                     _ => false,
                 };
             }

@@ -33,7 +33,7 @@ pub(super) enum Val {
     /// The `SchemaGenerator` that a function makes a schema with.
     Generator,
     /// The object of the schema that this variable holds.
-    Place(String),
+    ObjectOf(String),
 }
 
 impl Val {
@@ -49,7 +49,7 @@ impl Val {
             | Val::Duration(_)
             | Val::None
             | Val::Generator
-            | Val::Place(_) => 1,
+            | Val::ObjectOf(_) => 1,
             Val::Str(text) => 1 + text.len() / 64,
             Val::Some(inner) => 1 + inner.weight(),
             Val::Seq(values) | Val::Struct(_, values) | Val::Variant(_, _, values) => {

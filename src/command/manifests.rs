@@ -140,7 +140,8 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
 /// A package as source, and which of the paths that are asked for are not in it.
 fn load(
     options: &Options,
-    (member, features): (&Member, &FeatureSelection),
+    member: &Member,
+    features: &FeatureSelection,
     pending: &Pending,
     found: &mut Diagnostics,
 ) -> Result<(SourceTree, Vec<PathBuf>)> {
@@ -159,8 +160,8 @@ fn members(options: &Options) -> impl Iterator<Item = (&Member, &FeatureSelectio
 /// Nothing is removed because of a file that is broken.
 pub(super) fn read_all(options: &Options, pending: &Pending) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
-    for member in members(options) {
-        let (mut tree, _) = load(options, member, pending, &mut Diagnostics::default())?;
+    for (member, features) in members(options) {
+        let (mut tree, _) = load(options, member, features, pending, &mut Diagnostics::default())?;
         found.extend(tree.read_all());
     }
     Ok(found)
@@ -179,15 +180,15 @@ pub(super) fn generate(
     let mut kinds = Kinds::default();
     let mut verified = Vec::new();
     let mut nowhere = options.paths.clone();
-    for member in members(options) {
+    for (member, features) in members(options) {
         // An error in one package is a reason to stop, or only to leave out what is of it.
         let mut here = if options.keep_going { Diagnostics::default() } else { std::mem::take(found) };
-        let (mut tree, missing) = load(options, member, pending, &mut here)?;
+        let (mut tree, missing) = load(options, member, features, pending, &mut here)?;
         kinds.doubtful_roles |= here.has_errors();
         kinds.doubtful_webhooks |= here.has_errors();
         nowhere.retain(|path| missing.iter().any(|missing| path.components().eq(missing.components())));
         if options.what.crds() {
-            let request = engine::Request { features: member.1.clone(), ..options.engine.clone() };
+            let request = engine::Request { features: features.clone(), ..options.engine.clone() };
             let answer = engine::crds(&mut tree, &request, &mut here, say);
             if answer.crds.iter().any(conversion::is_needed) {
                 let ((markers, diagnostics), read) = tree.settle(|tree| tree.markers(&[CONVERSION]));
@@ -196,7 +197,7 @@ pub(super) fn generate(
                 here.extend(read);
             }
             crds.extend(answer.crds);
-            verified.extend(Some((member.0.dir.clone(), answer.verified)).filter(|(_, releases)| !releases.is_empty()));
+            verified.extend(Some((member.dir.clone(), answer.verified)).filter(|(_, releases)| !releases.is_empty()));
             if !options.choice.is_all() || here.has_errors() {
                 kinds.add(api::names(&tree), answer.kinds, &here);
             }

@@ -190,11 +190,11 @@ impl ApplyError {
 
 /// Makes `plan` true below `root`, or says what that would change. The changes are in the order of their paths.
 pub fn apply(plan: &Plan, root: &Path, mode: Mode, observer: Observer<'_>) -> Result<Vec<Change>, ApplyError> {
-    let place = Place::find(root).map_err(|source| ApplyError::Stage { op: FsOp::CreateDir(root.into()), source })?;
-    let _lock = if mode == Mode::Write { place.lock()? } else { None };
-    let targets = preflight::preflight(plan, &place, mode)?;
+    let root = Root::find(root).map_err(|source| ApplyError::Stage { op: FsOp::CreateDir(root.into()), source })?;
+    let _lock = if mode == Mode::Write { root.lock()? } else { None };
+    let targets = preflight::preflight(plan, &root, mode)?;
     if mode == Mode::Write {
-        Writer { place: &place, observer, committed: None }.write(&targets)?;
+        Writer { root: &root, observer, committed: None }.write(&targets)?;
     }
     Ok(targets.into_iter().map(|target| target.change).collect())
 }
@@ -208,22 +208,22 @@ const STAGING: &str = ".memcached-sdk-staging";
 const RECORD_STAGING: &str = ".PROJECT.memcached-sdk-staging";
 
 /// Where the project is, or will be.
-struct Place {
+struct Root {
     /// Canonical when it exists.
-    root: PathBuf,
+    path: PathBuf,
     exists: bool,
 }
 
-impl Place {
+impl Root {
     fn find(root: &Path) -> io::Result<Self> {
         match root.canonicalize() {
-            Ok(root) if root.is_dir() => Ok(Self { root, exists: true }),
+            Ok(path) if path.is_dir() => Ok(Self { path, exists: true }),
             Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "there is a file of this name")),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 if root.is_symlink() {
                     return Err(io::Error::new(ErrorKind::NotFound, "it is a dangling symbolic link"));
                 }
-                Ok(Self { root: std::path::absolute(root)?, exists: false })
+                Ok(Self { path: std::path::absolute(root)?, exists: false })
             }
             Err(error) => Err(error),
         }
@@ -231,17 +231,17 @@ impl Place {
 
     /// Keeps two runs from staging into each other. File systems without locks do without.
     fn lock(&self) -> Result<Option<Lock>, ApplyError> {
-        let Some(file) = self.exists.then(|| File::open(&self.root).ok()).flatten() else { return Ok(None) };
+        let Some(file) = self.exists.then(|| File::open(&self.path).ok()).flatten() else { return Ok(None) };
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => Err(ApplyError::Busy(self.root.clone())),
+            Err(TryLockError::WouldBlock) => Err(ApplyError::Busy(self.path.clone())),
             Ok(()) | Err(TryLockError::Error(_)) => Ok(Some(Lock(file))),
         }
     }
 
     /// The folder beside the root in which a new project is built.
     fn sibling(&self) -> Option<PathBuf> {
-        let name = self.root.file_name()?.to_string_lossy();
-        Some(self.root.with_file_name(format!(".{name}{STAGING}")))
+        let name = self.path.file_name()?.to_string_lossy();
+        Some(self.path.with_file_name(format!(".{name}{STAGING}")))
     }
 }
 
@@ -260,7 +260,7 @@ impl Drop for Lock {
 
 /// Stage and commit. Every change of the file system goes through [`Writer::run`].
 struct Writer<'a> {
-    place: &'a Place,
+    root: &'a Root,
     observer: Observer<'a>,
     /// Files in place and in all, once the commit has begun.
     committed: Option<(usize, usize)>,
@@ -275,13 +275,13 @@ impl Writer<'_> {
             return Ok(());
         }
         files.sort_by_key(|target| target.change.kind == ChangeKind::Remove);
-        if self.place.exists { self.replace(&files, &records) } else { self.create(&files, &records) }
+        if self.root.exists { self.replace(&files, &records) } else { self.create(&files, &records) }
     }
 
     /// Removes what an interrupted run has left behind.
     fn sweep(&mut self) -> Result<(), ApplyError> {
-        let inside = self.place.exists.then(|| [STAGING, RECORD_STAGING].map(|name| self.place.root.join(name)));
-        for path in inside.into_iter().flatten().chain(self.place.sibling()) {
+        let inside = self.root.exists.then(|| [STAGING, RECORD_STAGING].map(|name| self.root.path.join(name)));
+        for path in inside.into_iter().flatten().chain(self.root.sibling()) {
             match fs::symlink_metadata(&path) {
                 Ok(metadata) if metadata.is_dir() => self.run(FsOp::RemoveDir(path), |path| fs::remove_dir_all(path)),
                 Ok(_) => self.run(FsOp::RemoveFile(path), |path| fs::remove_file(path)),
@@ -293,9 +293,9 @@ impl Writer<'_> {
 
     /// A new project: built beside its place, then renamed at once.
     fn create(&mut self, files: &[&Target], records: &[&Target]) -> Result<(), ApplyError> {
-        let Some(staging) = self.place.sibling() else {
+        let Some(staging) = self.root.sibling() else {
             let source = io::Error::new(ErrorKind::InvalidInput, "it has no name");
-            return Err(ApplyError::Stage { op: FsOp::CreateDir(self.place.root.clone()), source });
+            return Err(ApplyError::Stage { op: FsOp::CreateDir(self.root.path.clone()), source });
         };
         self.create_dirs(&staging)?;
         let mut staged = Vec::new();
@@ -306,13 +306,13 @@ impl Writer<'_> {
             staged.push(file);
         }
         sync_files(&staged);
-        self.rename(&staging, &self.place.root)?;
-        sync_folder(self.place.root.parent());
+        self.rename(&staging, &self.root.path)?;
+        sync_folder(self.root.path.parent());
         Ok(())
     }
 
     fn replace(&mut self, files: &[&Target], records: &[&Target]) -> Result<(), ApplyError> {
-        let staging = self.place.root.join(STAGING);
+        let staging = self.root.path.join(STAGING);
         self.create_dirs(&staging)?;
         let mut staged = Vec::new();
         for (number, target) in files.iter().enumerate() {
@@ -323,7 +323,7 @@ impl Writer<'_> {
             }
         }
         // Staged beside the folder, so that its rename can be the very last step.
-        let record_staging = self.place.root.join(RECORD_STAGING);
+        let record_staging = self.root.path.join(RECORD_STAGING);
         for target in records.iter().filter(|target| target.change.kind != ChangeKind::Remove) {
             self.write_file(&record_staging, target)?;
             staged.push(record_staging.clone());
@@ -430,12 +430,12 @@ mod tests {
     #[test]
     fn a_lock_is_given_back_also_when_a_starting_process_has_a_copy_of_it() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::find(folder.path()).unwrap();
-        let lock = place.lock().unwrap().unwrap();
+        let root = Root::find(folder.path()).unwrap();
+        let lock = root.lock().unwrap().unwrap();
         let copy = lock.0.try_clone().unwrap();
-        assert!(matches!(place.lock(), Err(ApplyError::Busy(_))));
+        assert!(matches!(root.lock(), Err(ApplyError::Busy(_))));
         drop(lock);
-        assert!(place.lock().is_ok());
+        assert!(root.lock().is_ok());
         drop(copy);
     }
 }

@@ -116,9 +116,9 @@ pub(crate) fn handlers(
 
     let path = RelPath::new(format!("src/webhook/{}.rs", context.webhook_file))?;
     if draft.read(&path)?.is_none() || force {
-        let mut files = template::render("webhook", context)?;
+        let (mut files, blocks) = (template::render("webhook", context)?, Blocks::of(context, all)?);
         for file in &mut files {
-            file.text = with(&file.text, context, all)?;
+            file.text = blocks.insert(&file.text)?;
         }
         found.extend(put(draft, files, if force { IfExists::Overwrite } else { IfExists::Refuse })?);
     } else {
@@ -151,10 +151,6 @@ fn block(text: &str, name: &str, items: &str) -> Result<String, EditError> {
     Ok(text
         .replace(&format!("}}\n{marker}"), &format!("}}\n\n{marker}"))
         .replace(&format!("}}\n    {marker}"), &format!("}}\n\n    {marker}")))
-}
-
-fn with(text: &str, context: &WebhookContext, webhooks: &Webhooks) -> Result<String> {
-    Ok(Blocks::of(context, webhooks)?.insert(text)?)
 }
 
 /// The conversions of a kind: `context` is of the version that is stored.

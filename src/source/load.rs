@@ -49,10 +49,10 @@ impl SourceTree {
     ) -> anyhow::Result<(Self, Diagnostics)> {
         let mut sources = Sources::new(ecosystem);
         let mut loader = Loader::new(&mut sources, root, pending, outlines);
-        let manifests = manifests_of(root, dir, selection, pending, Asked::ForSure)?;
+        let manifests = manifests_of(root, dir, selection, pending, Features::Certain)?;
         let possible = match manifests.as_slice() {
             [_] => Vec::new(),
-            _ => manifests_of(root, dir, selection, pending, Asked::Perhaps)?,
+            _ => manifests_of(root, dir, selection, pending, Features::Possible)?,
         };
         for (position, manifest) in manifests.into_iter().enumerate() {
             let package = PackageId(index(loader.sources.packages.len()));
@@ -103,12 +103,12 @@ impl SourceTree {
 
 /// Which features of path dependencies count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum Features {
     /// Those that are on for every platform and in every build.
-    ForSure,
+    Certain,
     /// Those that are on for one platform, or in a build of the tests; some versions of cargo's resolver have them on
     /// everywhere.
-    Perhaps,
+    Possible,
 }
 
 /// The package in `dir` and, transitively, its path dependencies, with the features that cargo would unify.
@@ -117,7 +117,7 @@ fn manifests_of(
     dir: &Path,
     selection: &FeatureSelection,
     pending: &Pending,
-    asked: Asked,
+    which: Features,
 ) -> anyhow::Result<Vec<CargoManifest>> {
     let shown = |dir: &Path| {
         file::relative(&file::clean(&dir.join("Cargo.toml")), &file::clean(root)).to_string_lossy().into_owned()
@@ -129,14 +129,14 @@ fn manifests_of(
     let mut queue = vec![own.clone()];
     while let Some(manifest) = queue.pop() {
         let normal = manifest.dependencies.iter().filter(|(name, found)| manifest.is_active(name, found));
-        let other = manifest.other_dependencies.values().filter(|_| asked == Asked::Perhaps && own.old_resolver);
+        let other = manifest.other_dependencies.values().filter(|_| which == Features::Possible && own.old_resolver);
         for dependency in normal.map(|(_, dependency)| dependency).chain(other) {
             let Some(path) = dependency.path.as_ref().filter(|path| path.as_path() != dir) else { continue };
             let default = FeatureSelection { no_default: true, ..FeatureSelection::default() };
             let mut selection = wanted.get(path).cloned().unwrap_or(default);
-            let (default_features, features) = match asked {
-                Asked::ForSure => (dependency.sure_default, &dependency.sure),
-                Asked::Perhaps => (dependency.default_features, &dependency.features),
+            let (default_features, features) = match which {
+                Features::Certain => (dependency.certain_default, &dependency.certain),
+                Features::Possible => (dependency.default_features, &dependency.features),
             };
             selection.no_default &= !default_features;
             selection.features.extend(features.iter().cloned());

@@ -95,7 +95,8 @@ impl Lock {
     /// `requirement` chooses between several.
     pub(super) fn version(
         &self,
-        (of, of_version): (&str, Option<&str>),
+        of: &str,
+        of_version: Option<&str>,
         dependency: &str,
         requirement: Option<&str>,
     ) -> Option<Version> {
@@ -160,7 +161,7 @@ source = "r"
             ("schemars", None, Some("1.2.3")),
             ("serde", None, None),
         ] {
-            let version = lock.version(("op", None), dependency, requirement).map(|version| version.to_string());
+            let version = lock.version("op", None, dependency, requirement).map(|version| version.to_string());
             assert_eq!(version.as_deref(), expected, "{dependency} {requirement:?}");
         }
         assert!(Lock::parse("= broken").is_none());

@@ -39,9 +39,9 @@ pub struct Dependency {
     /// Its default features are on.
     pub default_features: bool,
     /// Those of [`Self::features`] that are on for every platform which has the dependency.
-    pub(super) sure: BTreeSet<String>,
+    pub(super) certain: BTreeSet<String>,
     /// The same of the default features.
-    pub(super) sure_default: bool,
+    pub(super) certain_default: bool,
     /// It is there for all platforms.
     everywhere: bool,
     /// Another package on one platform than on another.
@@ -230,7 +230,7 @@ impl CargoManifest {
                 ("build-dependencies", DependencyKind::Build),
             ] {
                 let Some(table) = get(table, &[key]).and_then(Item::as_table_like) else { continue };
-                manifest.add_dependencies((kind, everywhere), table, workspace, &toml, lock.as_deref());
+                manifest.add_dependencies(kind, everywhere, table, workspace, &toml, lock.as_deref());
             }
         }
         manifest.activate(root, selection);
@@ -265,7 +265,8 @@ impl CargoManifest {
 
     fn add_dependencies(
         &mut self,
-        (kind, everywhere): (DependencyKind, bool),
+        kind: DependencyKind,
+        everywhere: bool,
         table: &dyn TableLike,
         workspace: &Item,
         toml: &Toml,
@@ -286,7 +287,7 @@ impl CargoManifest {
             let requirement = plain.or_else(|| text("version"));
             let span = table.key_value_span(key);
             let locked = lock
-                .and_then(|lock| lock.version((&self.name, self.version.as_deref()), &package, requirement.as_deref()));
+                .and_then(|lock| lock.version(&self.name, self.version.as_deref(), &package, requirement.as_deref()));
             let default_of = |item: &Item| {
                 get(item, &["default-features"]).or_else(|| get(item, &["default_features"])).and_then(Item::as_bool)
             };
@@ -301,10 +302,10 @@ impl CargoManifest {
                 locked,
                 package,
                 requirement,
-                sure: features.clone(),
+                certain: features.clone(),
                 features,
                 default_features,
-                sure_default: default_features,
+                certain_default: default_features,
                 everywhere,
                 several: false,
                 optional: find("optional").and_then(Item::as_bool).unwrap_or(false),
@@ -319,11 +320,11 @@ impl CargoManifest {
                 old.several |= old.path != dependency.path || old.package != dependency.package;
                 // The table for all platforms comes first.
                 if everywhere {
-                    old.sure.extend(dependency.sure.iter().cloned());
-                    old.sure_default |= dependency.sure_default;
+                    old.certain.extend(dependency.certain.iter().cloned());
+                    old.certain_default |= dependency.certain_default;
                 } else if !old.everywhere {
-                    old.sure.retain(|feature| dependency.sure.contains(feature));
-                    old.sure_default &= dependency.sure_default;
+                    old.certain.retain(|feature| dependency.certain.contains(feature));
+                    old.certain_default &= dependency.certain_default;
                 }
             };
             if dependency.optional && kind != DependencyKind::Dev {
@@ -375,7 +376,7 @@ impl CargoManifest {
         }
         for (dependency, feature) in handed_on {
             if let Some(dependency) = self.dependencies.get_mut(&crate_name(&dependency)) {
-                dependency.sure.insert(feature.clone());
+                dependency.certain.insert(feature.clone());
                 dependency.features.insert(feature);
             }
         }

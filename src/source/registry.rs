@@ -73,10 +73,10 @@ impl Sources {
                 if dependency.package == name && dependency.locked.as_ref() == Some(version) {
                     read.insert(manifest.name.as_str());
                     if manifest.is_active(local, dependency) {
-                        selection.no_default &= !dependency.sure_default;
-                        selection.features.extend(dependency.sure.iter().cloned());
-                        sure &= dependency.sure == dependency.features;
-                        sure &= dependency.sure_default == dependency.default_features;
+                        selection.no_default &= !dependency.certain_default;
+                        selection.features.extend(dependency.certain.iter().cloned());
+                        sure &= dependency.certain == dependency.features;
+                        sure &= dependency.certain_default == dependency.default_features;
                     }
                 }
             }

@@ -16,7 +16,7 @@ use super::Describer;
 use super::kube_rules::without_skipped;
 use super::schema_source::SchemaSource;
 use crate::api::attribute::effective;
-use crate::api::schemars_attr::{Place, SchemarsAttrs, With};
+use crate::api::schemars_attr::{Owner, SchemarsAttrs, With};
 use crate::api::serde_type::serde_type;
 use crate::api::types::{Refusal, Scope, UserType};
 
@@ -51,7 +51,7 @@ impl Describer<'_> {
             self.parts(user);
             return None;
         };
-        let (attrs, understood) = self.schemars_attrs(scope, &input.attrs, Place::Container);
+        let (attrs, understood) = self.schemars_attrs(scope, &input.attrs, Owner::Container);
         if !understood && replaces(&input.attrs) {
             return None;
         }
@@ -154,7 +154,7 @@ impl Describer<'_> {
         &mut self,
         scope: &Scope,
         attributes: &[Attribute],
-        place: Place,
+        place: Owner,
     ) -> (SchemarsAttrs, bool) {
         let mut clean = self.decided(scope, attributes);
         let errors = Ctxt::new();
@@ -192,7 +192,7 @@ impl Describer<'_> {
         {
             let field = self.field(scope, bounds, inner, None)?;
             let errors = Ctxt::new();
-            let own_type = SchemarsAttrs::read(&inner.original.attrs, Place::Field, &errors).with.is_none();
+            let own_type = SchemarsAttrs::read(&inner.original.attrs, Owner::Field, &errors).with.is_none();
             let plain = errors.check().is_ok()
                 && own_type
                 && meta.is_default()
@@ -241,7 +241,7 @@ impl Describer<'_> {
     }
 
     fn variant_of(&mut self, scope: &Scope, bounds: &[WherePredicate], variant: &ast::Variant<'_>) -> Option<Variant> {
-        let (attrs, clean) = self.schemars_attrs(scope, &variant.original.attrs, Place::Variant);
+        let (attrs, clean) = self.schemars_attrs(scope, &variant.original.attrs, Owner::Variant);
         let meta = self.meta(scope, &attrs);
         if !clean && replaces(&variant.original.attrs) {
             return None;

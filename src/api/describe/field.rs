@@ -11,7 +11,7 @@ use crate::schema::{Field, TypeId};
 
 use super::container::{place, replaces};
 use super::{Describer, Reported};
-use crate::api::schemars_attr::Place;
+use crate::api::schemars_attr::Owner;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
@@ -106,7 +106,7 @@ impl Describer<'_> {
         container: Option<ContainerDefault>,
     ) -> Option<Field> {
         let attributes = &field.original.attrs;
-        let (attrs, clean) = self.schemars_attrs(scope, attributes, Place::Field);
+        let (attrs, clean) = self.schemars_attrs(scope, attributes, Owner::Field);
         if !clean && replaces(attributes) {
             return None;
         }

@@ -28,8 +28,6 @@ impl Describer<'_> {
                 if let Some(line) = literal(line) {
                     let line = line.value();
                     text.push_str(line.strip_prefix(' ').unwrap_or(&line));
-                } else if let Ok(Some(line)) = self.evaluate(|eval| eval.constant_text(scope, &Env::new(), line)) {
-                    text.push_str(&line);
                 } else {
                     let message = format!("documentation from `{}` is not read", self.eval.types.text(scope, line));
                     self.refuse(Refusal::new(Code::Expression, scope, line.span(), message));

@@ -21,7 +21,7 @@ impl Evaluator<'_> {
                 Stmt::Local(local) => {
                     let name = self.local(scope, &mut env, local)?;
                     // A name that is used again would leave references to the first one behind.
-                    let taken = env.values().any(|value| matches!(value, Val::Place(variable) if *variable == name));
+                    let taken = env.values().any(|value| matches!(value, Val::ObjectOf(variable) if *variable == name));
                     if !own.insert(name) && taken {
                         return self.unsupported(scope, local);
                     }
@@ -51,8 +51,8 @@ impl Evaluator<'_> {
         if name.subpat.is_some() || name.by_ref.is_some() || init.diverge.is_some() {
             return self.unsupported(scope, local);
         }
-        let value = match self.place(env, &init.expr) {
-            Some(place) => Val::Place(place),
+        let value = match self.ensured_object(env, &init.expr) {
+            Some(variable) => Val::ObjectOf(variable),
             None => self.eval(scope, env, &init.expr, ty)?,
         };
         env.insert(name.ident.to_string(), value);

@@ -3,13 +3,11 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use syn::{BinOp, Block, Expr, ExprMacro, Fields, FnArg, Item, Member, Pat, Signature, Stmt, UnOp};
+use syn::{BinOp, Expr, FnArg, Item, Pat, Signature, Stmt, UnOp};
 
 use crate::schema::TypeId;
-use crate::source::{Namespace, Resolution};
 
 use super::block::has_cfg;
-use super::syntax::unwrap;
 use super::{Env, Eval, Evaluator, Function, Target};
 use crate::api::item_attrs::rewrites;
 use crate::api::types::Scope;
@@ -78,105 +76,38 @@ impl Evaluator<'_> {
         if has_cfg(block) {
             return self.unsupported(scope, at);
         }
-        self.block_holds(inner, &Subject { name, value }, block)
-    }
-
-    fn block_holds(&mut self, scope: &Scope, subject: &Subject<'_>, block: &Block) -> Eval<bool> {
         match block.stmts.as_slice() {
-            [Stmt::Expr(expr, None)] => self.holds(scope, subject, expr),
-            [Stmt::Macro(last)] if last.semi_token.is_none() => {
-                let expr = ExprMacro { attrs: last.attrs.clone(), mac: last.mac.clone() };
-                self.holds(scope, subject, &Expr::Macro(expr))
-            }
-            _ => self.unsupported(scope, block),
+            [Stmt::Expr(expr, None)] => self.holds(inner, &Subject { name, value }, expr),
+            _ => self.unsupported(inner, block),
         }
     }
 
     fn holds(&mut self, scope: &Scope, subject: &Subject<'_>, expr: &Expr) -> Eval<bool> {
         self.spend(scope, expr, subject.value.weight())?;
-        let answer = match unwrap(expr) {
-            Expr::Block(block) if block.label.is_none() => return self.block_holds(scope, subject, &block.block),
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => match self.part(subject, &unary.expr) {
-                Some(Val::Bool(value)) => Some(!value),
-                Some(_) => None,
-                None => Some(!self.holds(scope, subject, &unary.expr)?),
-            },
-            Expr::Binary(binary) => match &binary.op {
-                BinOp::And(_) => {
-                    let (left, right) =
-                        (self.holds(scope, subject, &binary.left)?, self.holds(scope, subject, &binary.right)?);
-                    Some(left && right)
+        let answer = match expr {
+            expr if subject.is(expr) => {
+                if let Val::Bool(value) = subject.value {
+                    Some(*value)
+                } else {
+                    None
                 }
-                BinOp::Or(_) => {
-                    let (left, right) =
-                        (self.holds(scope, subject, &binary.left)?, self.holds(scope, subject, &binary.right)?);
-                    Some(left || right)
-                }
-                BinOp::Eq(_) => self.compare(scope, subject, &binary.left, &binary.right)?,
-                BinOp::Ne(_) => self.compare(scope, subject, &binary.left, &binary.right)?.map(|equal| !equal),
-                _ => None,
-            },
+            }
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => Some(!self.holds(scope, subject, &unary.expr)?),
+            Expr::Binary(binary) if matches!(binary.op, BinOp::Eq(_) | BinOp::Ne(_)) => {
+                let mut side = |expr: &Expr| {
+                    if subject.is(expr) { Ok(subject.value.clone()) } else { self.eval(scope, &Env::new(), expr, None) }
+                };
+                let (left, right) = (side(&binary.left)?, side(&binary.right)?);
+                self.equal(&left, &right).map(|equal| equal == matches!(binary.op, BinOp::Eq(_)))
+            }
             Expr::MethodCall(call) => {
                 let name = call.method.to_string();
                 let plain = call.args.is_empty() && !self.tree.may_be_of_trait(scope.module, &name);
-                self.part(subject, &call.receiver).filter(|_| plain).and_then(|value| test(&name, &value))
+                if plain && subject.is(&call.receiver) { test(&name, subject.value) } else { None }
             }
-            Expr::Macro(call) => match self.types.resolve_in(scope, &call.mac.path, Namespace::Macros) {
-                Resolution::Foreign(path) if path.join("::") == "std::matches" => {
-                    self.is_variant(scope, subject, &call.mac)
-                }
-                _ => None,
-            },
             _ => None,
         };
         answer.map_or_else(|| self.unsupported(scope, expr), Ok)
-    }
-
-    /// The field, or a field of it.
-    fn part(&self, subject: &Subject<'_>, expr: &Expr) -> Option<Val> {
-        match unwrap(expr) {
-            Expr::Path(path) if path.path.is_ident(&subject.name) => Some(subject.value.clone()),
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => match unwrap(&unary.expr) {
-                Expr::Path(path) if path.path.is_ident(&subject.name) => Some(subject.value.clone()),
-                _ => None,
-            },
-            Expr::Field(access) => {
-                let Val::Struct(id, values) = self.part(subject, &access.base)? else { return None };
-                let Member::Named(name) = &access.member else { return None };
-                let fields = self.types.shape(id)?;
-                let at = fields.iter().position(|field| field.ident.as_ref() == Some(name))?;
-                values.into_iter().nth(at)
-            }
-            _ => None,
-        }
-    }
-
-    fn compare(&mut self, scope: &Scope, subject: &Subject<'_>, left: &Expr, right: &Expr) -> Eval<Option<bool>> {
-        let mut side = |expr: &Expr| match self.part(subject, expr) {
-            Some(value) => Ok(value),
-            None => self.eval(scope, &Env::new(), expr, None),
-        };
-        let (left, right) = (side(left)?, side(right)?);
-        Ok(self.equal(&left, &right))
-    }
-
-    /// `matches!(value, Path)` of a variant without fields.
-    fn is_variant(&mut self, scope: &Scope, subject: &Subject<'_>, mac: &syn::Macro) -> Option<bool> {
-        let parser = |input: syn::parse::ParseStream<'_>| {
-            let value: Expr = input.parse()?;
-            input.parse::<syn::Token![,]>()?;
-            Ok((value, input.parse::<syn::ExprPath>()?))
-        };
-        let (value, pat) = mac.parse_body_with(parser).ok()?;
-        let Val::Variant(id, index, _) = self.part(subject, &value)? else { return None };
-        // A name alone may be a variable.
-        match self.value_path(scope, &pat.path).filter(|_| pat.qself.is_none() && pat.path.segments.len() > 1)? {
-            Target::Member(of, name) if of == id => match self.types.variant(id, &name)? {
-                (position, Fields::Unit) => Some(position == index),
-                _ => None,
-            },
-            _ => None,
-        }
     }
 
     /// Whether two values are equal, where `PartialEq` is that of the language or derived.
@@ -225,6 +156,17 @@ const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
 struct Subject<'v> {
     name: String,
     value: &'v Val,
+}
+
+impl Subject<'_> {
+    /// `value` or `*value`.
+    fn is(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Path(path) => path.path.is_ident(&self.name),
+            Expr::Unary(unary) => matches!(unary.op, UnOp::Deref(_)) && self.is(&unary.expr),
+            _ => false,
+        }
+    }
 }
 
 /// The scope of a condition for values of type `ty`: `fn(&T) -> …` with no other parameter but `T`.

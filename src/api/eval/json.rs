@@ -78,7 +78,7 @@ impl Evaluator<'_> {
             Val::Variant(id, index, values) => self.user_written(scope, at, *id, Some(*index), values)?,
             Val::Json(Value::Object(map)) => Written::Object(map.clone()),
             Val::Json(value) => Written::Other(value.clone()),
-            Val::Recipe(_) | Val::Generator | Val::Place(_) => {
+            Val::Recipe(_) | Val::Generator | Val::ObjectOf(_) => {
                 return self.unserialisable(scope, at, "it depends on the schema of a type");
             }
         })

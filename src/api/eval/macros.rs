@@ -1,7 +1,5 @@
 //! Macros of std and serde that make values: lists, maps, JSON, schemas and texts.
 
-use proc_macro2::TokenStream;
-use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::{Expr, Lit, Token};
 
@@ -38,79 +36,45 @@ impl Evaluator<'_> {
                 Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.unsupported(scope, expr),
                 recipe => Ok(Val::from(recipe)),
             },
-            "std::concat" | "std::env" | "std::format" | "std::include_str" | "std::module_path" => {
-                match self.text_macro(scope, env, &path.join("::"), &mac.tokens)? {
-                    Some(text) => Ok(Val::Str(text)),
-                    None => self.unsupported(scope, expr),
-                }
-            }
+            "std::concat" | "std::module_path" => match self.constant_text(scope, expr) {
+                Some(text) => Ok(Val::Str(text)),
+                None => self.unsupported(scope, expr),
+            },
+            "std::format" => match self.format(scope, env, mac)? {
+                Some(text) => Ok(Val::Str(text)),
+                None => self.unsupported(scope, expr),
+            },
             _ => self.unsupported(scope, expr),
         }
     }
 
-    /// `concat!`, `env!`, `format!`, `include_str!` and `module_path!` by the canonical path of the macro; `None` when something
-    /// in it is not known.
-    fn text_macro(&mut self, scope: &Scope, env: &Env, path: &str, tokens: &TokenStream) -> Eval<Option<String>> {
-        let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
-        let Ok(arguments) = parser.parse2(tokens.clone()) else { return Ok(None) };
-        match path {
-            "std::env" => {
-                let manifest = self.tree.manifest_of(scope.module);
-                // The rest of the environment is not the source's to say.
-                Ok(match arguments.first().and_then(text_literal).as_deref() {
-                    Some("CARGO_PKG_VERSION") => manifest.version.clone(),
-                    Some("CARGO_PKG_NAME") => Some(manifest.name.clone()),
-                    _ => None,
-                })
-            }
-            "std::module_path" => Ok(Some(self.tree.module_path(scope.module).join("::"))),
-            "std::include_str" => {
-                let (Some(path), 1) = (arguments.first(), arguments.len()) else { return Ok(None) };
-                let Some(path) = self.constant_text(scope, env, path)? else { return Ok(None) };
-                Ok(self.tree.include(scope.module, &path))
-            }
-            "std::concat" => {
-                let mut text = String::new();
-                for argument in &arguments {
-                    let Some(part) = self.constant_text(scope, env, argument)? else { return Ok(None) };
-                    text.push_str(&part);
-                }
-                Ok(Some(text))
-            }
-            "std::format" => self.format(scope, env, &arguments),
-            _ => Ok(None),
-        }
-    }
-
-    /// What `concat!` writes for one of its arguments.
-    pub(in crate::api) fn constant_text(&mut self, scope: &Scope, env: &Env, expr: &Expr) -> Eval<Option<String>> {
-        Ok(match expr {
+    /// `concat!` and `module_path!`, and what `concat!` writes for one of its arguments.
+    fn constant_text(&self, scope: &Scope, expr: &Expr) -> Option<String> {
+        match expr {
             Expr::Lit(lit) => match &lit.lit {
                 Lit::Str(text) => Some(text.value()),
-                Lit::Bool(value) => Some(value.value.to_string()),
-                Lit::Char(value) => Some(value.value().to_string()),
                 Lit::Int(value) if value.suffix().is_empty() => Some(value.base10_digits().to_owned()),
                 _ => None,
             },
-            Expr::Group(inner) => self.constant_text(scope, env, &inner.expr)?,
             Expr::Macro(call) => match self.types.resolve_in(scope, &call.mac.path, Namespace::Macros) {
-                Resolution::Foreign(path) => match path.join("::") {
-                    path if path == "std::format" => None,
-                    path => self.text_macro(scope, env, &path, &call.mac.tokens)?,
-                },
+                Resolution::Foreign(path) if path == ["std", "module_path"] => {
+                    Some(self.tree.module_path(scope.module).join("::"))
+                }
+                Resolution::Foreign(path) if path == ["std", "concat"] => {
+                    let arguments = call.mac.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).ok()?;
+                    arguments.iter().map(|argument| self.constant_text(scope, argument)).collect()
+                }
                 _ => None,
             },
             _ => None,
-        })
+        }
     }
 
-    /// `format!` with `{}` and `{name}` only.
-    pub(in crate::api) fn format(
-        &mut self,
-        scope: &Scope,
-        env: &Env,
-        arguments: &Punctuated<Expr, Token![,]>,
-    ) -> Eval<Option<String>> {
+    /// `format!` with `{}` and `{name}` only; `None` when something in it is not known.
+    fn format(&mut self, scope: &Scope, env: &Env, mac: &syn::Macro) -> Eval<Option<String>> {
+        let Ok(arguments) = mac.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) else {
+            return Ok(None);
+        };
         let mut values = arguments.iter();
         let Some(template) = values.next().and_then(text_literal) else { return Ok(None) };
         let mut text = String::new();

@@ -217,7 +217,7 @@ impl Evaluator<'_> {
     }
 
     /// `schema.ensure_object()` of a schema that a variable holds.
-    pub(super) fn place(&self, env: &Env, expr: &Expr) -> Option<String> {
+    pub(super) fn ensured_object(&self, env: &Env, expr: &Expr) -> Option<String> {
         let Expr::MethodCall(call) = unwrap(expr) else { return None };
         if call.method != "ensure_object" || !call.args.is_empty() {
             return None;
@@ -227,11 +227,11 @@ impl Evaluator<'_> {
 
     /// A variable that holds a schema, or the object of one.
     pub(super) fn object(&self, env: &Env, expr: &Expr) -> Option<String> {
-        let Expr::Path(path) = unwrap(expr) else { return self.place(env, expr) };
+        let Expr::Path(path) = unwrap(expr) else { return self.ensured_object(env, expr) };
         let name = path.path.get_ident()?.to_string();
         match env.get(&name)? {
             Val::Json(_) | Val::Recipe(_) => Some(name),
-            Val::Place(variable) => Some(variable.clone()),
+            Val::ObjectOf(variable) => Some(variable.clone()),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::{ApplyError, Change, ChangeKind, Conflict, Mode, Place};
+use super::{ApplyError, Change, ChangeKind, Conflict, Mode, Root};
 use crate::plan::{FileOp, IfExists, Plan, RelPath};
 
 /// One file after preflight.
@@ -21,12 +21,12 @@ pub(super) struct Target {
 }
 
 /// Reads every target and decides; all conflicts, or what is to be done.
-pub(super) fn preflight(plan: &Plan, place: &Place, mode: Mode) -> Result<Vec<Target>, ApplyError> {
+pub(super) fn preflight(plan: &Plan, root: &Root, mode: Mode) -> Result<Vec<Target>, ApplyError> {
     let mut targets = Vec::new();
     let mut conflicts = Vec::new();
     let mut by_real: BTreeMap<PathBuf, RelPath> = BTreeMap::new();
     for (path, op) in plan.ops() {
-        match inspect(plan, place, path, op, mode) {
+        match inspect(plan, root, path, op, mode) {
             Ok(None) => {}
             Ok(Some(target)) => {
                 let other = by_real.insert(target.real.clone(), path.clone());
@@ -42,8 +42,8 @@ pub(super) fn preflight(plan: &Plan, place: &Place, mode: Mode) -> Result<Vec<Ta
             Err((reason, help)) => conflicts.push(Conflict { path: path.clone(), reason, help }),
         }
     }
-    if mode == Mode::Write && place.exists {
-        conflicts.extend(unwritable(&targets, place));
+    if mode == Mode::Write && root.exists {
+        conflicts.extend(unwritable(&targets, root));
     }
     if conflicts.is_empty() { Ok(targets) } else { Err(ApplyError::Conflicts(conflicts)) }
 }
@@ -55,7 +55,7 @@ fn obstacle<T>(reason: impl Into<String>, help: &str) -> Result<T, Obstacle> {
 }
 
 /// What `op` means for the disk as it is: `None` when there is nothing to do or to say.
-fn inspect(plan: &Plan, place: &Place, path: &RelPath, op: &FileOp, mode: Mode) -> Result<Option<Target>, Obstacle> {
+fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) -> Result<Option<Target>, Obstacle> {
     let mut parent = path.as_str();
     while let Some((above, _)) = parent.rsplit_once('/') {
         parent = above;
@@ -65,7 +65,7 @@ fn inspect(plan: &Plan, place: &Place, path: &RelPath, op: &FileOp, mode: Mode) 
         }
     }
 
-    let found = locate(place, path, *op == FileOp::Remove)?;
+    let found = locate(root, path, *op == FileOp::Remove)?;
     let before = match &found.file {
         None => None,
         Some(file) => match fs::read(file) {
@@ -123,13 +123,13 @@ struct Found {
 
 /// Follows `path` from the root; nothing outside of the root is ever a target. A link that is to be removed is itself
 /// the target.
-fn locate(place: &Place, path: &RelPath, remove: bool) -> Result<Found, Obstacle> {
-    let mut folder = place.root.clone();
+fn locate(root: &Root, path: &RelPath, remove: bool) -> Result<Found, Obstacle> {
+    let mut folder = root.path.clone();
     let mut segments: Vec<&str> = path.segments().collect();
     let name = segments.pop().unwrap_or_default();
     for (depth, segment) in segments.iter().enumerate() {
         let next = folder.join(segment);
-        match kind_of(&next, place)? {
+        match kind_of(&next, root)? {
             Kind::Missing => {
                 let real = segments[depth..].iter().fold(folder.clone(), |path, segment| path.join(segment)).join(name);
                 return Ok(Found { real, file: None, folder });
@@ -144,7 +144,7 @@ fn locate(place: &Place, path: &RelPath, remove: bool) -> Result<Found, Obstacle
         }
     }
     let target = folder.join(name);
-    match kind_of(&target, place)? {
+    match kind_of(&target, root)? {
         Kind::Missing => Ok(Found { real: target, file: None, folder }),
         // A folder of this name is not the generated file that is to go.
         Kind::Folder(real) if remove => Ok(Found { real, file: None, folder }),
@@ -163,7 +163,7 @@ enum Kind {
     File(PathBuf),
 }
 
-fn kind_of(path: &Path, place: &Place) -> Result<Kind, Obstacle> {
+fn kind_of(path: &Path, root: &Root) -> Result<Kind, Obstacle> {
     let unreadable = |error: io::Error| obstacle(format!("can't be reached: {error}"), "check the permissions");
     let (real, metadata) = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kind::Missing),
@@ -172,7 +172,7 @@ fn kind_of(path: &Path, place: &Place) -> Result<Kind, Obstacle> {
             Err(_) => {
                 return obstacle("is behind a dangling symbolic link", "remove the link or restore what it points to");
             }
-            Ok(real) if !real.starts_with(&place.root) => {
+            Ok(real) if !real.starts_with(&root.path) => {
                 return obstacle(
                     "is behind a symbolic link that leaves the project",
                     "replace the link by a real file or folder",
@@ -196,18 +196,18 @@ fn kind_of(path: &Path, place: &Place) -> Result<Kind, Obstacle> {
 
 /// The folders that renaming into would fail, each with the first file that needs it; only the project's folder when
 /// that is one of them.
-fn unwritable(targets: &[Target], place: &Place) -> Vec<Conflict> {
+fn unwritable(targets: &[Target], root: &Root) -> Vec<Conflict> {
     let mut folders: BTreeMap<&Path, &RelPath> = BTreeMap::new();
     for target in targets.iter().filter(|target| target.change.kind.differs()) {
-        folders.entry(&place.root).or_insert(&target.change.path);
+        folders.entry(&root.path).or_insert(&target.change.path);
         folders.entry(&target.folder).or_insert(&target.change.path);
     }
     let mut conflicts = Vec::new();
     for (folder, path) in folders {
-        let found = check_folder(place, folder);
+        let found = check_folder(root, folder);
         if let Err((reason, help)) = found {
             conflicts.push(Conflict { path: path.clone(), reason, help });
-            if folder == place.root {
+            if folder == root.path {
                 break;
             }
         }
@@ -215,13 +215,13 @@ fn unwritable(targets: &[Target], place: &Place) -> Vec<Conflict> {
     conflicts
 }
 
-fn check_folder(place: &Place, folder: &Path) -> Result<(), Obstacle> {
-    let shown = folder.strip_prefix(&place.root).ok().filter(|p| !p.as_os_str().is_empty());
+fn check_folder(root: &Root, folder: &Path) -> Result<(), Obstacle> {
+    let shown = folder.strip_prefix(&root.path).ok().filter(|p| !p.as_os_str().is_empty());
     let shown = shown.map_or_else(|| "the project folder".to_owned(), |path| format!("folder `{}`", path.display()));
     if !is_writable(folder) {
         return obstacle(format!("can't be written: {shown} is not writable"), "change its permissions");
     }
-    if !same_file_system(&place.root, folder) {
+    if !same_file_system(&root.path, folder) {
         return obstacle(
             format!("can't be written: {shown} is on another file system than the project"),
             "unmount it, or run the command where it is not mounted",

@@ -29,8 +29,6 @@ fn fixtures() -> Vec<(String, Crd)> {
             let manifest = root.join("tests/samples/memcached-operator/Cargo.toml");
             std::fs::copy(manifest, package.path().join("Cargo.toml")).unwrap();
             std::fs::create_dir(package.path().join("src")).unwrap();
-            let [_, (path, text)] = crate::golden::answers::included();
-            std::fs::write(package.path().join(path), text).unwrap();
             let module = file.file_stem().unwrap().to_str().unwrap().replace('-', "_");
             std::fs::copy(&file, package.path().join(format!("src/{module}.rs"))).unwrap();
             std::fs::write(package.path().join("src/main.rs"), format!("mod {module};\nfn main() {{}}\n")).unwrap();

@@ -37,12 +37,6 @@ pub(crate) fn overwrite() -> bool {
     std::env::var("SNAPSHOTS").is_ok_and(|action| action == "overwrite")
 }
 
-/// Files whose text is in the fixtures.
-pub(crate) fn included() -> [(&'static str, String); 2] {
-    let files = [("src/included.txt", "three\r\n four\r\n"), ("included.md", "# Included\n\nText of a file.\n")];
-    files.map(|(path, text)| (path, text.to_owned()))
-}
-
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
 }
@@ -96,19 +90,15 @@ impl Pair {
 
     /// The crates that hold the fixtures.
     pub(crate) fn crates(&self) -> Vec<Crate> {
-        let included = included();
         if self.is_present() {
             let [manifest, lock] = oracle::like_the_sample("oracle");
             self.assert_locked(&lock.1);
-            return vec![
-                (self.modules(), [manifest, lock].into_iter().chain(included).collect()),
-                oracle::foreign_crate(),
-            ];
+            return vec![(self.modules(), vec![manifest, lock]), oracle::foreign_crate()];
         }
         let [manifest, lock] =
             ["Cargo.toml", "Cargo.lock"].map(|path| (path, std::fs::read_to_string(self.folder().join(path)).unwrap()));
         self.assert_locked(&lock.1);
-        vec![(self.modules(), [manifest, lock].into_iter().chain(included).collect())]
+        vec![(self.modules(), vec![manifest, lock])]
     }
 
     fn assert_locked(&self, lock: &str) {

@@ -94,11 +94,10 @@ fn oracle() -> &'static Oracle {
         // The same with the line ends of Windows, whatever git makes of the file.
         let lines = modules.iter().find(|module| module.name == "lines").unwrap().text.replace('\n', "\r\n");
         modules.push(Module::new("crlf", lines));
-        let [manifest, lock] = like_the_sample("oracle");
+        let files = like_the_sample("oracle");
         for (index, text) in edits::many(&sample(), seed(), EDITS).into_iter().enumerate() {
             modules.push(Module::new(&format!("edit_{index:02}"), text));
         }
-        let files: Vec<_> = [manifest, lock].into_iter().chain(answers::included()).collect();
         Oracle::ask("oracle", modules, &files)
     })
 }

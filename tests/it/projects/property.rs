@@ -56,11 +56,10 @@ impl Crate {
         let manifest = manifest.replacen(profile, &format!("{profile}{light}"), 1)
             + "\n[features]\ndefault = [\"on\", \"both\"]\non = []\noff = []\nboth = [\"deep\"]\ndeep = []\n";
         let modules: Vec<Module> = files.iter().map(|(name, text)| Module::new(name, text.clone())).collect();
-        let text = ("src/text.md", "# Included\n\nText of a file.\n".to_owned());
         if self.folder.join("src").exists() {
             std::fs::remove_dir_all(self.folder.join("src")).unwrap();
         }
-        oracle::write(&self.folder, &modules, &[(toml, manifest), lock, text]);
+        oracle::write(&self.folder, &modules, &[(toml, manifest), lock]);
     }
 
     /// Compiles and reads, and counts the CRDs that are equal; `Err` is what the compiler says when it does not compile.
