@@ -384,6 +384,10 @@ pub struct CreateWebhookArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(about = "Make a choice of the scaffold later, or another one")]
 pub struct EditArgs {
+    /// Lay out the project for several API groups: files move, and imports follow; false: for one. No object in a cluster
+    /// gets another name
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    pub multigroup: Option<bool>,
     /// Grant a Role in the manager's own namespace and watch only there; false: a ClusterRole, and all namespaces
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", conflicts_with = "namespaces")]
     pub namespaced: Option<bool>,

@@ -182,6 +182,26 @@ impl Project {
         Ok(())
     }
 
+    /// The same project for several API groups, or for one.
+    pub(crate) fn regrouped(&self, multigroup: bool) -> Result<Self, Problem> {
+        let mut project = Self { multigroup, resources: Vec::new(), ..self.clone() };
+        for mut resource in self.resources.iter().cloned() {
+            let [old, new] =
+                [self.multigroup, multigroup].map(|multigroup| resource.default_controller_name(multigroup));
+            if let Controllers::Named(names) = &mut resource.controllers {
+                for name in names.iter_mut().filter(|name| name.as_str() == old) {
+                    *name = ControllerName::parse(&new)?;
+                }
+            }
+            if resource.api.is_none() && resource.controllers == Controllers::None {
+                project.resources.push(resource);
+            } else {
+                project.add(resource, false)?;
+            }
+        }
+        Ok(project)
+    }
+
     /// Records the webhooks of a resource, which need not have types or controllers here.
     pub(crate) fn add_webhooks(&mut self, resource: Resource) {
         match self.resources.iter_mut().find(|other| other.same_gvk(&resource)) {
@@ -214,7 +234,7 @@ impl Project {
                 other.group, new.group
             ))
             .help(
-                "set `multigroup: true` in `PROJECT`, and new files go to folders per group; or use the same group",
+                "run `memcached-sdk edit --multigroup`, which moves files to folders per group; or use the same group",
             ));
         }
         for old in self.resources.iter().filter(|old| !old.same_gvk(new)) {

@@ -1,5 +1,7 @@
 //! `edit`: another choice → the difference that it makes in what is scaffolded, in the files as the user has them.
 
+mod multigroup;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -33,14 +35,18 @@ pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
 }
 
 fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnostics> {
-    let project = recorded(draft)?;
+    let recorded = recorded(draft)?;
     let choices = choices(args)?;
+    let if_exists = if args.write.force { IfExists::Overwrite } else { IfExists::Skip };
+    let mut found = Diagnostics::default();
+    let mut project = recorded.clone();
+    if let Some(multigroup) = args.multigroup {
+        project = multigroup::regroup(draft, project, multigroup, &mut found, term)?;
+    }
     let mut wanted = project.clone();
     for choice in &choices {
         choice.apply_to(&mut wanted);
     }
-    let if_exists = if args.write.force { IfExists::Overwrite } else { IfExists::Skip };
-    let mut found = Diagnostics::default();
     let after = replay(&wanted, term)?;
     if wanted != project {
         found.extend(apply_difference(draft, &replay(&project, term)?, &after, if_exists)?);
@@ -52,7 +58,7 @@ fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnosti
                 apply_difference(draft, &replay(&other.applied_to(&wanted), term)?, &after, if_exists)?;
         }
     }
-    if wanted != project {
+    if wanted != recorded {
         draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
     }
     if args.make && !found.has_errors() {
@@ -77,7 +83,7 @@ fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
         choices.push(Choice::License(init::license(license)));
     }
     choices.extend(Choice::of_parts(&args.parts));
-    if choices.is_empty() {
+    if choices.is_empty() && args.multigroup.is_none() {
         let problem = Problem::new("no choice is given");
         return Err(Usage(problem.help("pass what is to change, such as `--namespaced`; see `--help`")).into());
     }

@@ -350,6 +350,7 @@ impl Writer<'_> {
     fn put(&mut self, staged: &Path, target: &Target) -> Result<(), ApplyError> {
         if target.change.kind == ChangeKind::Remove {
             self.run(FsOp::RemoveFile(target.real.clone()), |path| fs::remove_file(path))?;
+            self.remove_empty_dirs(&target.real)?;
         } else {
             if let Some(folder) = target.real.parent() {
                 self.create_dirs(folder)?;
@@ -358,6 +359,19 @@ impl Writer<'_> {
         }
         if let Some((written, _)) = &mut self.committed {
             *written += 1;
+        }
+        Ok(())
+    }
+
+    /// Removes the folders of a file, below the root, in which nothing is left.
+    fn remove_empty_dirs(&mut self, file: &Path) -> Result<(), ApplyError> {
+        let below_root = |folder: &&Path| *folder != self.root.path && folder.starts_with(&self.root.path);
+        let folders: Vec<&Path> = file.ancestors().skip(1).take_while(below_root).collect();
+        for folder in folders {
+            if !fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
+                break;
+            }
+            self.run(FsOp::RemoveDir(folder.to_path_buf()), |path| fs::remove_dir(path))?;
         }
         Ok(())
     }

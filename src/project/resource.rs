@@ -242,6 +242,11 @@ impl Resource {
         format!("{}_{}.yaml", self.qualified_group(), self.plural)
     }
 
+    /// Part of the name of the CRD's patch for webhooks: `memcacheds`, or `cache_memcacheds` in a multi-group project.
+    pub(crate) fn webhook_crd(&self, multigroup: bool) -> String {
+        if multigroup { format!("{}_{}", self.group, self.plural) } else { self.plural.to_string() }
+    }
+
     /// The name of the sample object: `memcached-sample`.
     pub(crate) fn sample_name(&self) -> String {
         format!("{}-sample", self.kind_lower())

@@ -313,11 +313,7 @@ impl WebhookContext {
             webhook_mod: format!("webhook::{}", modules.join("::")),
             webhook_test: modules.join("_"),
             webhook_group: group.to_owned(),
-            webhook_crd: if resource.project.multigroup {
-                format!("{}_{}", resource.group, resource.plural)
-            } else {
-                resource.plural.clone()
-            },
+            webhook_crd: of.webhook_crd(resource.project.multigroup),
             marker_group: if qualified_group.is_empty() { "\"\"".to_owned() } else { qualified_group.clone() },
             own: !of.core && !of.external,
             rust_use,

@@ -1,19 +1,25 @@
 //! Regular expressions that the API server can't compile. Its syntax is that of Go, <https://pkg.go.dev/regexp/syntax>. Here
 //! it is parsed as that of Rust, and what only one of both takes is left to the server.
 
-use regex_syntax::ast::ErrorKind;
 use regex_syntax::ast::parse::Parser;
+use regex_syntax::ast::{Ast, ErrorKind, RepetitionKind, RepetitionRange, Visitor, visit};
 
-/// Why neither Go nor Rust can compile an expression.
+/// Go repeats nothing more often.
+const MOST: u32 = 1000;
+
+/// Why Go can't compile an expression.
 pub(super) fn check(pattern: &str) -> Result<(), String> {
-    let Err(error) = Parser::new().parse(pattern) else { return Ok(()) };
+    let error = match Parser::new().parse(pattern) {
+        Ok(ast) => return visit(&ast, Repetitions),
+        Err(error) => error,
+    };
     let (start, end) = (error.span().start.offset, error.span().end.offset);
     let behind = &pattern[end..];
     // A quantifier itself is not in the range.
     let at = if start == end { &behind[..behind.ceil_char_boundary(1)] } else { &pattern[start..end] };
     let wrong = match error.kind() {
         // To Go, braces without a number are text.
-        ErrorKind::RepetitionMissing => at != "{",
+        ErrorKind::RepetitionMissing => at != "{" && !pattern[..start].ends_with(')'),
         // Several digits are a number.
         ErrorKind::UnsupportedBackreference => at != r"\0" && !behind.starts_with(|next: char| next.is_ascii_digit()),
         ErrorKind::EscapeUnrecognized => ![r"\Q", r"\E", r"\C"].contains(&at),
@@ -37,6 +43,28 @@ pub(super) fn check(pattern: &str) -> Result<(), String> {
     if wrong { Err(format!("`{at}`: {}", error.kind())) } else { Ok(()) }
 }
 
+struct Repetitions;
+
+impl Visitor for Repetitions {
+    type Output = ();
+    type Err = String;
+
+    fn finish(self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), String> {
+        let Ast::Repetition(repetition) = ast else { return Ok(()) };
+        if matches!(*repetition.ast, Ast::Repetition(_)) {
+            return Err("a quantifier follows a quantifier".to_owned());
+        }
+        let RepetitionKind::Range(range) = &repetition.op.kind else { return Ok(()) };
+        let (RepetitionRange::Exactly(most) | RepetitionRange::AtLeast(most) | RepetitionRange::Bounded(_, most)) =
+            range;
+        if *most > MOST { Err(format!("`{most}`: nothing is repeated more than {MOST} times")) } else { Ok(()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::check;
@@ -58,6 +86,8 @@ mod tests {
             r"\_\-\.\/",
             "(?P<n>a)(?<m>b)",
             "^*",
+            "a(?i)*",
+            "a{1000}b{5,1000}(c*)*",
         ] {
             assert_eq!(check(pattern), Ok(()), "{pattern}");
         }
@@ -79,9 +109,13 @@ mod tests {
             (r"\Z", r"\Z"),
             ("[z-a]", "z-a"),
             ("a\\", "\\"),
+            ("^.{0,1024}$", "1024"),
         ] {
             let found = check(pattern);
             assert!(found.as_ref().is_err_and(|why| why.starts_with(&format!("`{at}`: "))), "{pattern}: {found:?}");
+        }
+        for pattern in ["a*+", "a??*", "a{2}{3}"] {
+            assert!(check(pattern).is_err(), "{pattern}");
         }
     }
 }

@@ -1,8 +1,10 @@
 //! `edit`: choices of the scaffold that are made later, and taken back; and what `generate --check` says of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use similar::{ChangeTag, TextDiff};
 use snapbox::{IntoData as _, str};
 
 use crate::random::Random;
@@ -21,7 +23,10 @@ const SWITCHES: &[(&str, &str)] = &[
     ("--network-policy", "--network-policy=false"),
     ("--metrics-cert", "--metrics-cert=false"),
     ("--plugins=helm", "--plugins=helm=false"),
+    MULTIGROUP,
 ];
+
+const MULTIGROUP: (&str, &str) = ("--multigroup", "--multigroup=false");
 
 const COMMANDS: [&str; 5] = [
     "create api --group cache --version v1 --kind Memcached --image memcached:1.6 --image-container-port 11211 \
@@ -93,7 +98,8 @@ fn assert_equal(files: &Files, expected: &Files, what: &str) {
 #[test]
 fn a_choice_that_is_made_later_gives_what_init_would_have() {
     let plain = project("").files();
-    each(SWITCHES, |(on, off)| {
+    // What has names in clusters keeps them in another layout.
+    each(SWITCHES.strip_suffix(&[MULTIGROUP]).unwrap(), |(on, off)| {
         let chosen = project(on).files();
         let sandbox = with(&plain);
         sandbox.run(&format!("edit {on}")).success();
@@ -104,6 +110,108 @@ fn a_choice_that_is_made_later_gives_what_init_would_have() {
         sandbox.run(&format!("edit {off}")).success();
         assert_equal(&sandbox.files(), &plain, off);
     });
+}
+
+/// `from` to `to`, line by line, of each file that differs.
+fn difference(from: &Files, to: &Files) -> String {
+    let paths: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
+    let mut shown = String::new();
+    for path in paths {
+        match (from.get(path), to.get(path)) {
+            (Some(old), Some(new)) => {
+                let diff = TextDiff::from_lines(old.as_str(), new.as_str());
+                let lines = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal);
+                let lines: String = lines.map(|change| format!("{}{}", change.tag(), change.value())).collect();
+                if !lines.is_empty() {
+                    _ = write!(shown, "{path}\n{lines}");
+                }
+            }
+            (Some(_), None) => _ = writeln!(shown, "-{path}"),
+            (None, _) => _ = writeln!(shown, "+{path}"),
+        }
+    }
+    shown
+}
+
+#[test]
+fn files_move_for_several_groups_and_all_that_leads_to_them_follows() {
+    let sandbox = project("");
+    sandbox.file("src/api/v1/sizes.rs", "//! Mine.\n");
+    sandbox.replace("src/api/v1.rs", "pub mod memcached;\n", "pub mod memcached;\npub mod sizes;\n");
+    sandbox
+        .file("examples/print.rs", "use demo::{\n    api::v1::memcached::Memcached,\n    controller::memcached,\n};\n");
+    sandbox.file("src/api/shared.rs", "//! crate::api::v1 is no code.\nuse crate::api::{v1::memcached, v1alpha1};\n");
+    let before = sandbox.files();
+    sandbox.run("edit --multigroup").success();
+    let after = sandbox.files();
+    // What `init --multigroup` would have made, but for names in clusters, and the author's files.
+    snapbox::assert_data_eq!(
+        difference(&project("--multigroup").files(), &after),
+        str![[r#"
+config/rbac/cache_memcached_admin_role.yaml
+-  name: cache-memcached-admin-role
++  name: memcached-admin-role
+config/rbac/cache_memcached_editor_role.yaml
+-  name: cache-memcached-editor-role
++  name: memcached-editor-role
+config/rbac/cache_memcached_viewer_role.yaml
+-  name: cache-memcached-viewer-role
++  name: memcached-viewer-role
++examples/print.rs
+src/api/cache/v1.rs
++pub mod sizes;
++src/api/cache/v1/sizes.rs
++src/api/shared.rs
+src/controller/apps/replica_set.rs
+-    manager
+-        .controller("apps-replicaset", &context.objects)
+-        .run({
+-            let context = context.clone();
+-            move |object| reconcile(object, context.clone())
+-        });
++    manager.controller("replicaset", &context.objects).run({
++        let context = context.clone();
++        move |object| reconcile(object, context.clone())
++    });
+src/controller/cache/memcached.rs
+-        .controller("cache-memcached", &context.objects)
++        .controller("memcached", &context.objects)
+src/controller/shapes/square.rs
+-    manager.controller("shapes-square", &context.objects).run({
++    manager.controller("square", &context.objects).run({
+tests/envtest_cache_memcached.rs
+-    let Some(plane) = ControlPlane::start("envtest_cache_memcached").await else {
++    let Some(plane) = ControlPlane::start("envtest_memcached").await else {
+tests/envtest_webhook_cache_v1_memcached.rs
+-    let Some(plane) = ControlPlane::start("envtest_webhook_cache_v1_memcached").await else {
++    let Some(plane) = ControlPlane::start("envtest_webhook_v1_memcached").await else {
+
+"#]]
+    );
+    generate(&sandbox, "--check").success();
+    sandbox.run("edit --multigroup").success();
+    assert_equal(&sandbox.files(), &after, "twice");
+    sandbox.run("edit --multigroup=false").success();
+    assert_equal(&sandbox.files(), &before, "back");
+    assert!(!sandbox.path("src/api/cache").exists());
+
+    // A record that was changed by hand.
+    sandbox.replace("PROJECT", "plugins:", "multigroup: true\nplugins:");
+    sandbox.run("edit --multigroup").success();
+    assert_equal(&sandbox.files(), &after, "by hand");
+    sandbox.file("src/api/v1.rs", "");
+    sandbox.run("edit --multigroup=false").code(1).stdout("").stderr(str![[r#"
+error: `src/api/cache/v1.rs` can't move to `src/api/v1.rs`, which is there
+help: move one of them away, and run the command again
+
+"#]]);
+    std::fs::remove_file(sandbox.path("src/api/v1.rs")).unwrap();
+    sandbox.run("create api --group ship --version v1 --kind Frigate --resource --controller --make=false").success();
+    sandbox.run("edit --multigroup=false").code(1).stdout("").stderr(str![[r#"
+error: the project has types of several groups: `cache`, `ship`
+help: files without folders per group are for one group only
+
+"#]]);
 }
 
 /// Comments of an author at random places.

@@ -42,6 +42,13 @@ fn tree(root: &Path) -> BTreeMap<String, String> {
     result
 }
 
+/// Without empty folders: a run that stops behind the removal of the last file leaves its folder.
+fn filled(mut tree: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let names: Vec<String> = tree.keys().cloned().collect();
+    tree.retain(|name, _| !name.ends_with('/') || names.iter().any(|other| other != name && other.starts_with(name)));
+    tree
+}
+
 /// Adds a line, unless it is there.
 fn append(line: &'static str) -> impl Fn(&str) -> Result<String, EditError> {
     move |text| {
@@ -104,7 +111,6 @@ fn the_plan_becomes_true_and_a_second_run_changes_nothing() {
         ("PROJECT", "resources:\n- a\n"),
         ("config/", ""),
         ("config/crd/", ""),
-        ("config/crd/bases/", ""),
         ("config/crd/kustomization.yaml", "resources:\n- a.yaml\n"),
         ("config/rbac/", ""),
         ("config/rbac/role.yaml", "rules: []\n"),
@@ -145,7 +151,7 @@ fn interrupt_everywhere(setup: impl Fn() -> tempfile::TempDir, folder: &str, mak
             assert!(!record.contains("- a"), "recorded before it was done, at {stop_at}");
         }
         write(&root, Mode::Write, &make(&root)).unwrap_or_else(|error| panic!("at {stop_at}: {error}"));
-        assert_eq!(tree(dir.path()), expected, "interrupted at {stop_at}");
+        assert_eq!(filled(tree(dir.path())), filled(expected.clone()), "interrupted at {stop_at}");
     }
     unreachable!()
 }

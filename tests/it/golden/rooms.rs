@@ -90,6 +90,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("toml_edit", &["edit", "engine", "source"]),
     ("url", &["schema"]),
     ("uuid", &["api", "schema"]),
+    ("walkdir", &["command"]),
 ];
 
 /// What the code of a room says, without its tests.
