@@ -139,9 +139,11 @@ fn namespaced_with_one_api() {
 #[test]
 fn webhooks() {
     let versions = ["v1", "v1alpha1"].map(|version| format!("--group cache --version {version} --kind Memcached"));
-    let sandbox = project("webhooks", "", &versions.each_ref().map(String::as_str));
+    let proxy = "--group cache --version v1 --kind Proxy";
+    let sandbox = project("webhooks", "", &[&versions[0], &versions[1], &format!("{proxy} --image envoy:1")]);
     let both = "--defaulting --programmatic-validation";
     sandbox.run(&format!("create webhook {} {both} --conversion --spoke v1alpha1", versions[0])).success();
+    sandbox.run(&format!("create webhook {proxy} {both}")).success();
     sandbox.run(&format!("create webhook --group core --version v1 --kind Pod {both}")).success();
     check("webhooks", sandbox.root());
 
@@ -193,7 +195,7 @@ fn a_type_of_another_crate_and_other_choices() {
     sandbox.file("shapes/src/lib.rs", square);
     sandbox
         .run(
-            "edit --namespaced --leader-election=life --webhook-cert-mode=cert-manager --prometheus --network-policy \
+            "edit --multigroup --namespaced --leader-election=life --webhook-cert-mode=cert-manager --prometheus --network-policy \
              --metrics-cert --license=mit --owner=Authors",
         )
         .success();
