@@ -1,5 +1,6 @@
 //! The code of `docs/controllers.md`: a module per recipe.
 
+pub mod any_error;
 pub mod api;
 pub mod beside;
 pub mod child;

@@ -10,7 +10,7 @@ use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::core::object::HasStatus;
 use kube::core::{DynamicResourceScope, Request, Selector, SelectorExt, Status};
 use kube::discovery::Scope;
-use kube::runtime::events::{Event, EventType, Recorder};
+use kube::runtime::events::Recorder;
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use super::apply::{self, Precondition};
 use super::{takeover, visit};
 use crate::cache::index::Index;
 use crate::cache::{Cache, digest};
+use crate::event;
 use crate::object::{self, Kind, Object, ObjectKey};
 
 /// When to look again at an object of which the watch has not told the newest version yet.
@@ -654,32 +655,16 @@ impl<K: Object> Objects<K> {
                 refused = refused.message,
                 "elements that others have put into lists are in the way and are replaced"
             );
-            self.publish(&live, &elements).await;
+            if let Some(recorder) = &self.recorder {
+                let about = live.object_ref(&self.cache.kind.dynamic);
+                let note = format!(
+                    "What others have put into lists is in the way and is replaced: {elements}"
+                );
+                event::warn(recorder, &about, ("Apply", "Replaced"), note).await;
+            }
             return Ok(true);
         }
         Ok(false)
-    }
-
-    /// That it can't be published is no reason to stop.
-    async fn publish(&self, object: &K, elements: &str) {
-        let Some(recorder) = &self.recorder else {
-            return;
-        };
-        let event = Event {
-            type_: EventType::Warning,
-            reason: "Replaced".to_owned(),
-            note: Some(format!(
-                "What others have put into lists is in the way and is replaced: {elements}"
-            )),
-            action: "Apply".to_owned(),
-            secondary: None,
-        };
-        if let Err(error) = recorder
-            .publish(&event, &object.object_ref(&self.cache.kind.dynamic))
-            .await
-        {
-            tracing::warn!(%error, "can't publish an event");
-        }
     }
 
     /// Asks the server; a list needs no other permission than the watch has.
