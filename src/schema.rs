@@ -12,9 +12,9 @@ pub(crate) mod k8s;
 
 mod by_code;
 mod derived;
+mod field_origins;
 mod graph;
 mod linked;
-mod place;
 mod quiet;
 pub(crate) mod recipe;
 mod slot;
@@ -28,11 +28,11 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::AddNullable;
 use serde_json::Value;
 
+pub use field_origins::{FieldOrigins, field_origins};
 pub use graph::{
     Bounds, Constraints, Container, Field, Graph, Merge, Meta, SchemaId, Shape, Tag, Type, Unknown, Validated, Variant,
     VariantData,
 };
-pub use place::{Places, places};
 pub(crate) use quiet::quietly;
 pub use recipe::{Change, Edit, Recipe};
 pub use type_id::TypeId;
@@ -44,7 +44,7 @@ pub enum Failure {
     NotStructural {
         /// The smallest type of the user that shows the failure.
         culprit: Option<TypeId>,
-        /// The words of kube-core.
+        /// The panic message of kube-core.
         panic: String,
     },
     /// The schema does not fit `JSONSchemaProps`.

@@ -19,7 +19,7 @@ use super::items::attributes;
 pub(super) const LIST: &str =
     "declare the type in a module, or list its path in `crds` of `[package.metadata.memcached-sdk]`";
 
-/// Looks for them.
+/// Finds custom resources in code that is not expanded.
 pub(super) struct Hidden<'a> {
     tree: &'a SourceTree,
     /// `CustomResource` and what the package calls it by `use … as …`, wherever that is: what a name means inside of a
@@ -83,7 +83,6 @@ impl<'a> Hidden<'a> {
         unknown || declares(rules.into_iter().chain([call.tokens.clone()]).collect())
     }
 
-    /// Whether the derive may have this name somewhere.
     pub(super) fn is_name(&self, name: &str) -> bool {
         self.names.contains(name)
     }
@@ -217,7 +216,7 @@ impl<'a> Hidden<'a> {
             && text.parse().is_ok_and(|tokens| mentions(&|name| self.is_name(name), tokens, Within::Code))
     }
 
-    /// False only for a text that says no name of the derive.
+    /// False only when the text has no name of the derive.
     fn may_derive(&self, text: &str) -> bool {
         let mut words = text.split(|letter: char| letter != '_' && !letter.is_alphanumeric());
         self.names.iter().any(|name| text.contains(name)) && words.any(|word| self.names.contains(word))

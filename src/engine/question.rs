@@ -136,7 +136,7 @@ impl Compiled {
     }
 }
 
-/// Who answered, and what.
+/// The output of the project's crdgen, or of our programs.
 enum Output {
     /// The project's own crdgen, in CRDs.
     ByCrdgen(Vec<Value>),

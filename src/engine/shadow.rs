@@ -191,7 +191,6 @@ fn replace_main(tree: &SourceTree, root: ModuleId, json: &str, edits: &mut Edits
     file.insert(file.text.len(), &dump::main(dump::ASK, json));
 }
 
-/// Changes of files, by path.
 #[derive(Default)]
 struct Edits(BTreeMap<PathBuf, FileEdits>);
 
@@ -221,7 +220,7 @@ impl FileEdits {
         self.edits.push((range, text.to_owned()));
     }
 
-    /// Leaves nothing but the ends of lines.
+    /// Blanks a range and keeps its line ends, so lines keep their numbers.
     fn blank(&mut self, range: Range<usize>) {
         let text = self.text.get(range.clone()).unwrap_or_default();
         let blank: String = text.chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect();

@@ -103,7 +103,7 @@ impl Recipe {
     }
 }
 
-/// How much there is of some JSON.
+/// The cost of some JSON against the budget.
 pub(crate) fn weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 1,

@@ -28,7 +28,7 @@ enum Frame {
     Arguments(TypeId),
 }
 
-/// Pops its frame also when a panic goes through.
+/// Pops its frame when dropped, so also on a panic.
 struct Pop;
 
 impl Drop for Pop {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::release::{Change, Releases};
 
-/// Why kube panics: the beginning of its words.
+/// The beginning of kube-core's panic message.
 type Panic = String;
 
 /// Makes a schema structural, as the transforms `StructuralSchemaRewriter`, `OptionalEnum` and `OptionalIntOrString` do.

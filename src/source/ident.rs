@@ -2,7 +2,6 @@
 
 use syn::Item;
 
-/// The name of an item that has one.
 pub(super) fn name(item: &Item) -> Option<&syn::Ident> {
     Some(match item {
         Item::Const(item) => &item.ident,
@@ -30,7 +29,6 @@ pub(super) fn ident(ident: &syn::Ident) -> String {
     }
 }
 
-/// The names that a path is made of.
 pub(super) fn segments(path: &syn::Path) -> Vec<String> {
     path.segments.iter().map(|segment| ident(&segment.ident)).collect()
 }

@@ -9,7 +9,7 @@ use super::path::Resolution;
 use super::sources::{ItemRef, ModuleId};
 use super::tree::SourceTree;
 
-/// More aliases of each other than people write.
+/// Limit for a chain of aliases.
 const ALIASES: usize = 16;
 
 impl SourceTree {

@@ -102,7 +102,7 @@ impl SourceTree {
     }
 }
 
-/// Which features of path dependencies count.
+/// The features that path dependencies are built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Features {
     /// Those that are on for every platform and in every build.

@@ -33,7 +33,7 @@ pub(super) struct Loader<'a> {
     /// What paths are shown relative to.
     root: &'a Path,
     pending: &'a Pending,
-    /// Parse no file whose modules can be told without.
+    /// Don't parse a file whose `mod` items the outline shows.
     outlines: bool,
 }
 

@@ -31,17 +31,17 @@ struct Call {
     behind: Words,
     /// One of the macros is none of those that were read, nor of std.
     unknown: bool,
-    /// It takes in a file that is not read.
+    /// It calls `include!`.
     any: bool,
 }
 
-/// What some tokens say.
+/// What tokens may declare.
 #[derive(Debug, Default)]
 struct Words {
     all: BTreeSet<String>,
     /// The names of items, and whatever an import says.
     declared: BTreeSet<String>,
-    /// An item is called like something of the call.
+    /// An item takes its name from the call's arguments.
     open: bool,
     /// The first word but `pub`.
     first: Option<String>,
