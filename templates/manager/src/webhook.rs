@@ -290,6 +290,9 @@ impl Registered {
             return Err(Error::Path(path));
         }
         let definitions = self.conversions.definitions();
+        if !definitions.is_empty() && self.handlers.contains_key(CONVERT) {
+            return Err(Error::Path(CONVERT.to_owned()));
+        }
         let operator = std::mem::take(&mut self.operator);
         let handlers = self.handlers();
         if handlers.is_empty() {
