@@ -92,7 +92,7 @@ impl Declaration {
 
 impl From<&Api> for Declaration {
     fn from(api: &Api) -> Self {
-        let places = api.schema.as_ref().map(|(graph, root)| graph.places(*root)).unwrap_or_default();
+        let places = api.schema.as_ref().map(|(graph, root)| schema::places(graph, *root)).unwrap_or_default();
         Self { origin: api.origin.clone(), places, scale: api.scale.clone(), root: Some(api.root.clone()) }
     }
 }

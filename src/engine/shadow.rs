@@ -14,8 +14,7 @@ use syn::Item;
 use super::cargo::{Cargo, Program};
 use super::dump;
 use super::kinds::{Kind, root_of};
-use super::manifest::{Manifests, helper_name};
-use super::{identifier, lock};
+use super::manifest::{Manifests, helper_name, identifier, lock};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FeatureSelection, ItemRef, ModuleId, SourceTree, relative};
 

@@ -3,7 +3,7 @@
 use heck::ToUpperCamelCase as _;
 use serde::Serialize;
 
-use crate::project::name::ControllerName;
+use crate::project::name::{ControllerName, Namespace};
 use crate::project::webhook::Webhooks;
 use crate::project::{Project, Resource, ResourceApi, ident};
 
@@ -32,6 +32,10 @@ pub(crate) struct ProjectContext {
     pub(crate) namespaced: bool,
     /// The same, and it is its own.
     pub(crate) own_namespace: bool,
+    /// The Service of the metrics, without the prefix.
+    pub(crate) metrics_service: &'static str,
+    /// The namespaces that a namespaced operator watches when it is run outside of the cluster, with commas between them.
+    pub(crate) watched: String,
     /// The keys in PROJECT of what is switched on.
     pub(crate) parts: Vec<&'static str>,
     /// The name of the leader election Lease.
@@ -55,11 +59,19 @@ impl ProjectContext {
             multigroup: project.multigroup,
             namespaced: project.namespaced,
             own_namespace: project.namespaced && project.namespaces.is_empty(),
+            metrics_service: project.name.metrics_service(),
+            watched: watched(project),
             parts: project.parts.on.iter().map(|switch| switch.key()).collect(),
             leader_election_id: project.leader_election_id(),
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
+}
+
+/// Out of the cluster there is no own namespace.
+fn watched(project: &Project) -> String {
+    let names: Vec<&str> = project.namespaces.iter().map(Namespace::as_str).collect();
+    if names.is_empty() { "default".to_owned() } else { names.join(",") }
 }
 
 /// Names the owner and the license as the [REUSE specification](https://reuse.software/spec/) does; without an owner there

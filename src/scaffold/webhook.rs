@@ -56,7 +56,7 @@ pub(crate) fn config(
                     "../certmanager",
                 )?;
                 let text = patch(&text, "path: manager_webhook_patch.yaml\n  target:\n    kind: Deployment")?;
-                kustomization::add_key(&text, "replacements", &replacements)
+                kustomization::add_block(&text, "replacements", &replacements)
             }
             CertMode::Files => Ok(text),
         }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Container, Field, Graph, Shape, Tag, Type, TypeId, Variant, VariantData};
+use super::graph::{Container, Field, Graph, Shape, Tag, Type, Variant, VariantData};
+use super::type_id::TypeId;
 use crate::diagnostic::Origin;
 
 /// The fields of a type by their names in JSON, those of flattened types, list items and variants among them.
@@ -31,7 +32,7 @@ impl Places {
 }
 
 /// The fields of a type of the graph.
-pub(super) fn places(graph: &Graph, root: TypeId) -> Arc<Places> {
+pub fn places(graph: &Graph, root: TypeId) -> Arc<Places> {
     Reader { graph, done: BTreeMap::new() }.of(root)
 }
 

@@ -291,7 +291,7 @@ mod tests {
     use schemars::Schema;
     use schemars::transform::Transform as _;
 
-    use super::super::quietly;
+    use super::super::quiet::quietly;
     use super::*;
 
     /// What the linked kube makes of a schema, or the first word of its panic.

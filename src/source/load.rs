@@ -13,7 +13,8 @@ use super::manifest::{CargoManifest, Dependency, FeatureSelection, crate_name};
 use super::package::{Package, PackageId};
 use super::resolve::Scopes;
 use super::sources::{Sources, index};
-use super::{SourceTree, file, outline};
+use super::tree::SourceTree;
+use super::{file, outline};
 use crate::diagnostic::Diagnostics;
 
 impl SourceTree {

@@ -9,7 +9,7 @@ use syn::{Attribute, Item, Lit, Meta};
 use super::cfg::{Cfg, CfgSet, decide};
 use super::file::{FileId, SourceFile, clean, relative};
 use super::files::Pending;
-use super::ident;
+use super::ident::ident;
 use super::lexer::{DEEPEST, deeper_than};
 use super::outline::outline;
 use super::package::{CrateId, PackageId};

@@ -9,9 +9,11 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::Item;
 use syn::ext::IdentExt as _;
 
+use super::super::files;
+use super::super::ident::ident;
+use super::super::sources::ModuleId;
 use crate::source::lexer::{DEEPEST, deeper_than};
 use crate::source::sources::Sources;
-use crate::source::{ModuleId, files, ident};
 
 /// The words after which an item has its name.
 const DECLARING: [&str; 11] =

@@ -23,6 +23,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("--network-policy", "--network-policy=false"),
     ("--metrics-cert", "--metrics-cert=false"),
     ("--plugins=helm", "--plugins=helm=false"),
+    ("--plugins=grafana.kubebuilder.io/v1-alpha", "--plugins=grafana=false"),
     MULTIGROUP,
 ];
 
@@ -306,6 +307,7 @@ fn what_the_author_has_changed_stays_or_stands_in_the_way() {
         .run("edit --webhook-cert-mode=files --namespaced --dry-run")
         .success()
         .stdout(str![[r#"
+update    Makefile
 update    PROJECT
 update    README.md
 remove    config/certmanager/certificate-webhook.yaml
@@ -325,7 +327,7 @@ update    src/main.rs
         .stderr(str![[r#"
 warning[edit-kept]: `config/certmanager/issuer.yaml` is no longer part of the scaffold and stays, since you have changed it
 help: remove it if you don't need it
-10 updated, 4 removed, 2 unchanged: nothing was written
+11 updated, 4 removed, 2 unchanged: nothing was written
 
 "#]]);
     let before = sandbox.files();
@@ -379,6 +381,7 @@ fn files_that_say_another_choice_than_the_record_are_found_and_put_right() {
     sandbox.replace("PROJECT", "projectName:", "namespaced: true\nprojectName:");
     generate(&sandbox, "").success();
     let changes = str![[r#"
+update    Makefile
 update    README.md
 update    config/manager/manager.yaml
 update    config/rbac/memcached_admin_role.yaml
@@ -389,9 +392,9 @@ update    src/main.rs
 
 "#]];
     generate(&sandbox, "--check").code(3).stdout(changes.clone()).stderr(str![[r#"
-warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`
+warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`
 help: run `memcached-sdk edit --namespaced`, or another choice
-7 updated, 3 unchanged
+8 updated, 3 unchanged
 
 "#]]);
     sandbox.run("edit --namespaced").success().stdout(changes);

@@ -27,6 +27,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("rbac", &["api", "diagnostic", "edit", "k8s", "project", "source", "yaml"]),
     ("webhook", &["diagnostic", "source"]),
     ("chart", &["diagnostic", "yaml"]),
+    ("installer", &["yaml"]),
     ("engine", &["api", "crd", "diagnostic", "k8s", "project", "source", "yaml"]),
     ("cli", &["crd", "engine", "project", "rbac"]),
     (
@@ -39,6 +40,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "diagnostic",
             "edit",
             "engine",
+            "installer",
             "k8s",
             "parallel",
             "plan",

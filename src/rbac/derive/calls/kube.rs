@@ -43,6 +43,11 @@ impl Reader<'_> {
         match self.types.inferred.resolve(kind) {
             // Types whose kind is a value.
             Ty::Foreign(Foreign::Kube(Kube::DynamicObject | Kube::Object), _) => spelled,
+            Ty::Foreign(Foreign::Kube(Kube::DeserializeGuard | Kube::PartialObjectMeta), parts)
+                if !parts.is_empty() =>
+            {
+                self.with_dynamic(&parts[0], dynamic)
+            }
             Ty::Infer(_) | Ty::Unknown => {
                 self.types.inferred.unify(kind, &Ty::kube(Kube::DynamicObject));
                 spelled

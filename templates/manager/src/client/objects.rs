@@ -80,28 +80,12 @@ impl<K: Resource> Clone for Objects<K> {
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kube::api::ObjectMeta;
 /// use manager::Objects;
 ///
-/// # use kube::client::Body;
-/// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-/// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-/// # });
-/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// # let client = kube::Client::new(service, "default");
-/// let maps = Objects::<ConfigMap>::new(client);
-/// let metadata = ObjectMeta {
-///     name: Some("sample".to_owned()),
-///     namespace: Some("default".to_owned()),
-///     ..ObjectMeta::default()
-/// };
-/// let map = ConfigMap {
-///     metadata,
-///     ..ConfigMap::default()
-/// };
-/// let applied = maps.apply(&map, "example.example.com").await.unwrap();
-/// assert_eq!(applied.object.metadata.name, map.metadata.name);
-/// # });
+/// async fn version(maps: &Objects<ConfigMap>, map: &ConfigMap) -> kube::Result<Option<String>> {
+///     let applied = maps.apply(map, "example.example.com").await?;
+///     Ok(applied.object.metadata.resource_version.clone())
+/// }
 /// ```
 pub struct Applied<K> {
     /// The object, including what others wrote to it.
@@ -116,28 +100,12 @@ pub struct Applied<K> {
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kube::api::ObjectMeta;
 /// use manager::{Change, Objects};
 ///
-/// # use kube::client::Body;
-/// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-/// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-/// # });
-/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// # let client = kube::Client::new(service, "default");
-/// let maps = Objects::<ConfigMap>::new(client);
-/// let metadata = ObjectMeta {
-///     name: Some("sample".to_owned()),
-///     namespace: Some("default".to_owned()),
-///     ..ObjectMeta::default()
-/// };
-/// let map = ConfigMap {
-///     metadata,
-///     ..ConfigMap::default()
-/// };
-/// let applied = maps.apply(&map, "example.example.com").await.unwrap();
-/// assert_eq!(applied.change, Change::Created);
-/// # });
+/// async fn is_new(maps: &Objects<ConfigMap>, map: &ConfigMap) -> kube::Result<bool> {
+///     let applied = maps.apply(map, "example.example.com").await?;
+///     Ok(applied.change == Change::Created)
+/// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -179,17 +147,12 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Client;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// assert!(maps.list("default").is_empty());
-    /// # });
+    /// fn maps(client: Client) -> Objects<ConfigMap> {
+    ///     Objects::new(client)
+    /// }
     /// ```
     pub fn new(client: Client) -> Self
     where
@@ -304,28 +267,14 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
+    /// use kube::Client;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// maps.put(map);
-    /// assert_eq!(maps.list("default").len(), 1);
-    /// # });
+    /// fn knowing(map: ConfigMap, client: Client) -> Objects<ConfigMap> {
+    ///     let maps = Objects::new(client);
+    ///     maps.put(map);
+    ///     maps
+    /// }
     /// ```
     pub fn put(&self, object: K) {
         let ticket = self.cache.ticket(object.meta().namespace.as_deref());
@@ -338,29 +287,11 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// maps.put(map);
-    /// assert!(maps.get("default", "sample").is_some());
-    /// assert!(maps.get("default", "other").is_none());
-    /// # });
+    /// fn is_there(maps: &Objects<ConfigMap>) -> bool {
+    ///     maps.get("default", "sample").is_some()
+    /// }
     /// ```
     pub fn get<'a>(&self, namespace: impl Into<Option<&'a str>>, name: &str) -> Option<Arc<K>> {
         let key = ObjectKey {
@@ -376,29 +307,11 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// maps.put(map);
-    /// assert_eq!(maps.list("default").len(), 1);
-    /// assert_eq!(maps.list("other").len(), 0);
-    /// # });
+    /// fn count(maps: &Objects<ConfigMap>) -> [usize; 2] {
+    ///     [maps.list("default").len(), maps.list(None).len()]
+    /// }
     /// ```
     pub fn list<'a>(&self, namespace: impl Into<Option<&'a str>>) -> Vec<Arc<K>> {
         self.cache.list(namespace.into())
@@ -477,30 +390,25 @@ impl<K: Object> Objects<K> {
     /// # Examples
     ///
     /// ```
+    /// use std::collections::BTreeMap;
+    ///
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// let applied = maps.apply(&map, "example.example.com").await.unwrap();
-    /// assert!(maps.get("default", "sample").is_some());
-    /// # drop(applied);
-    /// # });
+    /// async fn configure(maps: &Objects<ConfigMap>, text: String) -> kube::Result<()> {
+    ///     let map = ConfigMap {
+    ///         metadata: ObjectMeta {
+    ///             name: Some("sample".to_owned()),
+    ///             namespace: Some("default".to_owned()),
+    ///             ..ObjectMeta::default()
+    ///         },
+    ///         data: Some(BTreeMap::from([("config".to_owned(), text)])),
+    ///         ..ConfigMap::default()
+    ///     };
+    ///     maps.apply(&map, "example.example.com").await?;
+    ///     Ok(())
+    /// }
     /// ```
     pub async fn apply(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
         visit::check_owner(desired)?;
@@ -863,29 +771,11 @@ impl<K: Object> Objects<K> {
     /// use std::sync::Arc;
     ///
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// let map = Arc::new(map);
-    /// let map = maps.add_finalizer(map, "example.com/finalizer").await.unwrap();
-    /// # drop(map);
-    /// # });
+    /// async fn keep(map: Arc<ConfigMap>, maps: &Objects<ConfigMap>) -> kube::Result<Arc<ConfigMap>> {
+    ///     maps.add_finalizer(map, "example.com/finalizer").await
+    /// }
     /// ```
     pub async fn add_finalizer(&self, object: Arc<K>, finalizer: &str) -> kube::Result<Arc<K>> {
         let mut finalizers = object.finalizers().to_vec();
@@ -902,27 +792,11 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// maps.remove_finalizer(&map, "example.com/finalizer").await.unwrap();
-    /// # });
+    /// async fn let_go(map: &ConfigMap, maps: &Objects<ConfigMap>) -> kube::Result<()> {
+    ///     maps.remove_finalizer(map, "example.com/finalizer").await
+    /// }
     /// ```
     pub async fn remove_finalizer(&self, object: &K, finalizer: &str) -> kube::Result<()> {
         let mut finalizers = object.finalizers().to_vec();
