@@ -301,7 +301,7 @@ const WEBHOOK_NAMES: [&str; 8] =
 
 impl WebhookContext {
     pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &Webhooks) -> Self {
-        let ResourceContext { qualified_group, version, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
+        let ResourceContext { qualified_group, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
         let modules: Vec<&str> = resource.api_dir.split('/').chain([kind_snake.as_str()]).collect();
         let path = of.path.clone().filter(|_| of.core || of.external).unwrap_or_else(|| resource.api_mod.clone());
         let (rust_use, rust_type) = used(&path, kind, &WEBHOOK_NAMES);
@@ -310,7 +310,6 @@ impl WebhookContext {
         } else {
             format!("{rust_type}::new(\"sample\", Default::default())")
         };
-        let part = format!("{}-{version}-{kind_lower}", qualified_group.replace('.', "-"));
         let group = if qualified_group.is_empty() { "core" } else { qualified_group };
         // Three parts, which the API server wants.
         let domain = match (group.contains('.'), of.core) {
@@ -319,7 +318,7 @@ impl WebhookContext {
             (false, false) => format!("{group}.webhook"),
         };
         let name = |letter: char| format!("{letter}{kind_lower}-{}.{domain}", version_snake.replace('_', "-"));
-        let either = |path: &Option<String>, verb: &str| path.clone().unwrap_or_else(|| format!("/{verb}-{part}"));
+        let [defaulting_path, validating_path] = webhooks.paths(of).map(Option::unwrap_or_default);
         Self {
             webhook_file: modules.join("/"),
             webhook_mod: format!("webhook::{}", modules.join("::")),
@@ -330,8 +329,8 @@ impl WebhookContext {
             own: !of.core && !of.external,
             rust_use,
             sample,
-            defaulting_path: either(&webhooks.defaulting_path, "mutate"),
-            validating_path: either(&webhooks.validation_path, "validate"),
+            defaulting_path,
+            validating_path,
             defaulting_name: name('m'),
             validating_name: name('v'),
             rust_type,
