@@ -457,3 +457,25 @@ help: change to the project's folder, or make a project with `memcached-sdk init
 
 "#]]);
 }
+
+/// A Role can't grant what is of the whole cluster.
+#[test]
+fn users_of_a_kind_of_the_whole_cluster_have_cluster_roles() {
+    let wanted = |sandbox: &Sandbox, roles: [(&str, &str); 2]| {
+        for ((kind, role), who) in
+            roles.into_iter().flat_map(|kind| ["admin", "editor", "viewer"].map(|who| (kind, who)))
+        {
+            let text = sandbox.read(&format!("config/rbac/{kind}_{who}_role.yaml"));
+            assert!(text.contains(&format!("\nkind: {role}\n")), "{text}");
+            assert_eq!(text.contains("namespace: system"), role == "Role", "{text}");
+        }
+    };
+    let sandbox = Sandbox::project("--namespaced");
+    sandbox.run("create api --group a --version v1 --kind Room --make=false").success();
+    sandbox.run("create api --group a --version v1 --kind House --namespaced=false --make=false").success();
+    wanted(&sandbox, [("room", "Role"), ("house", "ClusterRole")]);
+    sandbox.run("edit --namespaced=false --make=false").success();
+    wanted(&sandbox, [("room", "ClusterRole"), ("house", "ClusterRole")]);
+    sandbox.run("edit --namespaced --make=false").success();
+    wanted(&sandbox, [("room", "Role"), ("house", "ClusterRole")]);
+}
