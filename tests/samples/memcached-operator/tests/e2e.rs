@@ -49,9 +49,9 @@ fn metrics_are_for_those_who_may() {
         .expect("kubectl can be run");
     let mut line = String::new();
     let output = forward.stdout.take().expect("its output is piped");
-    BufReader::new(output)
-        .read_line(&mut line)
-        .expect("it can be read");
+    // It stays open: kubectl ends when nobody can read what it says.
+    let mut output = BufReader::new(output);
+    output.read_line(&mut line).expect("it can be read");
     // Forwarding from 127.0.0.1:37417 -> 8443
     let address = line.split(' ').nth(2).unwrap_or_default();
     let server = format!("--server=https://{address}");
