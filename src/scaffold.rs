@@ -250,11 +250,21 @@ pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool
     }
     let path = controller_mod.replacen("crate", &resource.project.crate_name, 1);
     marker(draft, "src/main.rs", "controllers", &registration(&format!("{path}::register")))?;
-    if let Controller::DeployImage(context) = controller {
-        image_env(draft, context, force)?;
-    }
+    let told = match controller {
+        Controller::Plain(_) => "jsonpath={.status.conditions}",
+        Controller::Builtin(_) => return Ok(found),
+        Controller::DeployImage(context) => {
+            image_env(draft, context, force)?;
+            "condition=Available"
+        }
+    };
+    found.extend(put(draft, only(template::render("init", &resource.project)?, |path| path == E2E), IfExists::Skip)?);
+    marker(draft, E2E, "e2e-samples", &format!("(\"{}\", \"{told}\"),", resource.sample_file))?;
     Ok(found)
 }
+
+/// The test of a deployed manager, which names the samples of kinds with a controller.
+const E2E: &str = "tests/e2e.rs";
 
 /// The call in `main`, broken as rustfmt breaks it: of 100 columns, the indentation takes 8 and `.with()` 7.
 fn registration(function: &str) -> String {

@@ -21,8 +21,8 @@ mod client;
 mod crd_server;
 mod drift;
 mod e2e;
-mod envtest;
-mod helm;
+pub(crate) mod envtest;
+pub(crate) mod helm;
 mod load;
 pub(crate) mod makefile;
 mod observability;
@@ -34,6 +34,7 @@ mod renderings;
 mod storage;
 mod walkthroughs;
 mod webhook;
+mod workflows;
 
 /// Ten times what a start takes on two cores.
 const START: Duration = Duration::from_secs(120);

@@ -389,10 +389,11 @@ update    config/rbac/memcached_editor_role.yaml
 update    config/rbac/memcached_viewer_role.yaml
 update    config/rbac/role_binding.yaml
 update    src/main.rs
+update    tests/e2e.rs
 
 "#]];
     generate(&sandbox, "--check").code(3).stdout(changes.clone()).stderr(str![[r#"
-warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`
+warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`, `tests/e2e.rs`
 help: run `memcached-sdk edit --namespaced`, or another choice
 8 updated, 3 unchanged
 
