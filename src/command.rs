@@ -9,8 +9,8 @@ use anyhow::Result;
 use clap::Parser as _;
 
 use crate::cli::{
-    Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, GenerateArgs, GenerateTarget, MigrateCommand,
-    OutputFormat, RbacCommand, WriteArgs,
+    BundleCommand, Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, GenerateArgs, GenerateTarget,
+    KustomizeCommand, MigrateCommand, OutputFormat, RbacCommand, WriteArgs,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, sarif};
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
@@ -31,6 +31,7 @@ mod init;
 mod manifests;
 mod migrate;
 mod new;
+mod olm;
 mod rbac;
 mod replay;
 mod toolchain;
@@ -61,7 +62,13 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Create(CreateCommand::Webhook(args)) => args.write.clone(),
         Command::Edit(args) => args.write.clone(),
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => args.write.clone(),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Bundle(args)), .. }) => args.write.clone(),
+        Command::Generate(GenerateArgs {
+            target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),
+            ..
+        }) => args.write.clone(),
         Command::Generate(args) => args.write.clone(),
+        Command::Bundle(BundleCommand::Validate(args)) => WriteArgs { output: args.output, ..WriteArgs::default() },
         Command::Update(args) => args.write.clone(),
         Command::Rbac(RbacCommand::Lint(args)) => args.write.clone(),
         Command::Rbac(RbacCommand::Verify(args)) => WriteArgs { output: args.output, ..WriteArgs::default() },
@@ -90,7 +97,15 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Create(CreateCommand::Webhook(args)) => create_webhook::run(&args, &mut term),
         Command::Edit(args) => edit::run(&args, &mut term),
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => helm::run(&args, &mut term),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Bundle(args)), .. }) => {
+            olm::generate_bundle(&args, &mut term)
+        }
+        Command::Generate(GenerateArgs {
+            target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),
+            ..
+        }) => olm::kustomize_manifests(&args, &mut term),
         Command::Generate(args) => generate::run(&args, &mut term),
+        Command::Bundle(BundleCommand::Validate(args)) => olm::validate(&args, &mut term),
         Command::Rbac(RbacCommand::Derive(args)) => rbac::derive(&args, &mut term),
         Command::Rbac(RbacCommand::Lint(args)) => rbac::lint(&args, &mut term),
         Command::Rbac(RbacCommand::Verify(args)) => rbac::verify(&args, &mut term),

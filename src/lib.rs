@@ -17,6 +17,7 @@ pub mod chart;
 pub mod crd;
 pub mod engine;
 pub mod k8s;
+pub mod olm;
 pub mod rbac;
 pub mod schema;
 pub mod source;

@@ -1,0 +1,308 @@
+//! `generate bundle`, `generate kustomize manifests` and `bundle validate` on a small stream and on projects.
+
+use memcached_sdk::diagnostic::{Code, Severity};
+
+use super::diagnostics::golden;
+use crate::sandbox::{OFFLINE, Run, Sandbox, join};
+
+const STREAM: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: apps}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things}
+  scope: Namespaced
+  conversion:
+    strategy: Webhook
+    webhook:
+      conversionReviewVersions: [v1]
+      clientConfig: {service: {name: shop-webhook, namespace: apps, path: /convert}}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        description: A thing that is sold.
+        properties:
+          spec: {type: object, properties: {listPrice: {type: integer, description: What it costs.}}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: shop, namespace: apps}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: shop-leader, namespace: apps}
+rules:
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: shop}
+rules:
+- {apiGroups: [example.com], resources: [things], verbs: [watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: 'shop:viewer'}
+rules:
+- {apiGroups: [example.com], resources: [things], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: shop-leader, namespace: apps}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: shop-leader}
+subjects:
+- {kind: ServiceAccount, name: shop, namespace: apps}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: shop}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: shop}
+subjects:
+- {kind: ServiceAccount, name: shop, namespace: apps}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: shop-webhook, namespace: apps}
+spec: {selector: {app: shop}, ports: [{port: 443, targetPort: 9443}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop, namespace: apps, labels: {app: shop}}
+spec:
+  selector: {matchLabels: {app: shop}}
+  template:
+    metadata: {labels: {app: shop}}
+    spec:
+      serviceAccountName: shop
+      containers:
+      - name: manager
+        image: registry/shop:1
+        args: [--webhook-cert-path=/certs]
+        env:
+        - {name: RELATED_IMAGE_DATA_BASE, value: 'registry/data:2'}
+        resources: {requests: {cpu: 10m}}
+        volumeMounts:
+        - {name: certs, mountPath: /tmp/k8s-webhook-server/serving-certs}
+      volumes:
+      - {name: certs, secret: {secretName: webhook-server-cert}}
+---
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata: {name: serving, namespace: apps}
+spec: {secretName: webhook-server-cert}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: shop}
+webhooks:
+- name: vthing.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {service: {name: shop-webhook, namespace: apps, path: /validate}}
+  rules:
+  - {apiGroups: [example.com], apiVersions: [v1], operations: [CREATE], resources: [things]}
+---
+apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata: {name: shop.v0.0.0, namespace: placeholder}
+spec:
+  displayName: Shop
+  installModes: [{type: AllNamespaces, supported: true}]
+  minKubeVersion: 1.30.0
+  provider: {name: Team}
+  customresourcedefinitions:
+    owned:
+    - {kind: Thing, name: things.example.com, version: v1, displayName: Goods}
+---
+apiVersion: example.com/v1
+kind: Thing
+metadata: {name: sample}
+spec: {listPrice: 1}
+";
+
+const GENERATE: &str = "generate bundle --manifests install.yaml --package shop";
+
+fn generated(stream: &str, flags: &str) -> (Sandbox, Run) {
+    let sandbox = Sandbox::new();
+    sandbox.file("install.yaml", stream);
+    let run = sandbox.run(&format!("{GENERATE} {flags}"));
+    (sandbox, run)
+}
+
+#[test]
+fn any_stream_gives_a_bundle() {
+    let (sandbox, run) = generated(STREAM, "--version 0.1.0 --channels stable,fast --default-channel stable");
+    run.success();
+    let mut files = sandbox.files();
+    files.remove("install.yaml");
+    snapbox::assert_data_eq!(join(&files), snapbox::file!["bundle/any_stream.txt"].raw());
+    sandbox.run(&format!("{GENERATE} --check")).success();
+    sandbox.run("bundle validate --select-optional name=good-practices").success().stderr("`bundle` has no error\n");
+}
+
+/// What nobody says again stays; another version begins anew.
+#[test]
+fn a_bundle_is_made_again() {
+    let (sandbox, run) = generated(STREAM, "--version 0.2.0 --replaces shop.v0.1.0");
+    run.success();
+    let csv = "bundle/manifests/shop.clusterserviceversion.yaml";
+    sandbox.replace(csv, "    capabilities:", "    createdAt: 2026-01-02T03:04:05Z\n    capabilities:");
+    sandbox.file("bundle/manifests/mine.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine}\n").replace(
+        "bundle/metadata/annotations.yaml",
+        "annotations:\n",
+        "annotations:\n  com.example.versions: '1'\n",
+    );
+    sandbox.file("install.yaml", &STREAM.replace("'shop:viewer'", "shop-editor"));
+    sandbox.run(&format!("{GENERATE} --version 0.2.0")).success();
+    let again = sandbox.read(csv);
+    assert!(again.contains("replaces: shop.v0.1.0") && again.contains("2026-01-02T03:04:05Z"), "{again}");
+    assert!(sandbox.path("bundle/manifests/mine.yaml").exists());
+    let role =
+        |name: &str| sandbox.path(&format!("bundle/manifests/{name}_rbac.authorization.k8s.io_v1_clusterrole.yaml"));
+    assert!(role("shop-editor").exists() && !role("shop-viewer").exists());
+    assert!(sandbox.read("bundle.Dockerfile").contains("LABEL com.example.versions=1\n"));
+    let epoch = sandbox.finish("epoch", sandbox.command(GENERATE).env("SOURCE_DATE_EPOCH", "1000000000"));
+    epoch.success();
+    assert!(sandbox.read(csv).contains("createdAt: \"2001-09-09T01:46:40Z\""), "{}", sandbox.read(csv));
+    sandbox.run(&format!("{GENERATE} --version 0.3.0")).success();
+    let next = sandbox.read(csv);
+    assert!(next.contains("name: shop.v0.3.0") && !next.contains("replaces") && !next.contains("createdAt"), "{next}");
+}
+
+/// A stream or a bundle with something wrong.
+enum Wrong<'a> {
+    /// Text of the stream, and other text.
+    Stream(&'a str, &'a str),
+    /// Text of a file, and other text.
+    Text(&'a str, &'a str, &'a str),
+    /// A file.
+    File(&'a str, &'a str),
+    /// Nothing besides what is asked.
+    Nothing,
+}
+
+#[test]
+fn every_code_about_bundles_has_its_message() {
+    use Wrong::{File, Nothing, Stream, Text};
+    let csv = "bundle/manifests/shop.clusterserviceversion.yaml";
+    let old = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: shop}\n";
+    let object = |kind: &str, metadata: &str| format!("apiVersion: v1\nkind: {kind}\nmetadata: {{{metadata}}}\n");
+    let (account, pod, map) = (
+        object("ServiceAccount", "name: shop"),
+        object("Pod", "name: shop"),
+        object("ConfigMap", "name: shop, namespace: apps"),
+    );
+    let other = "bundle/manifests/other.yaml";
+    let selector = "  sideEffects: None\n  matchConditions: [{name: a, expression: 'true'}]\n";
+    for (code, wrong, flags) in [
+        (Code::BundleLeftOut, Stream("kind: Namespace", "kind: Job"), ""),
+        (Code::BundleNamespace, Stream("kind: ClusterRole, name: shop", "kind: ClusterRole, name: view"), ""),
+        (Code::BundleWebhookField, Stream("  sideEffects: None\n", selector), ""),
+        (Code::BundleAccount, File(other, &account), ""),
+        (
+            Code::BundleCapability,
+            Text(csv, "capabilities: Basic Install", "capabilities: Best"),
+            "suite=operatorframework",
+        ),
+        (
+            Code::BundleCategory,
+            Text(
+                csv,
+                "    capabilities: Basic Install",
+                "    capabilities: Basic Install\n    categories: Database,Best",
+            ),
+            "name=categories",
+        ),
+        (
+            Code::BundleCrd,
+            Text("bundle/manifests/example.com_things.yaml", "  group: example.com", "  group: example.org"),
+            "",
+        ),
+        (Code::BundleCsv, Text(csv, "\n  displayName: Shop\n", "\n"), ""),
+        (Code::BundleCsvField, Text(csv, "  minKubeVersion: 1.30.0\n", ""), ""),
+        (Code::BundleExample, Text(csv, "\"kind\": \"Thing\"", "\"kind\": \"Thin\""), ""),
+        (Code::BundleHub, Text(csv, "    name: Team", "    name: ''"), "name=operatorhubv2"),
+        (Code::BundleHubField, Nothing, "name=operatorhubv2"),
+        (Code::BundleImage, Text(csv, "registry/data:2", "Registry//data"), ""),
+        (Code::BundleInstallMode, Text(csv, "- supported: true", "- supported: false"), ""),
+        (Code::BundleKind, File(other, &pod), ""),
+        (Code::BundleMetadata, Text("bundle/metadata/annotations.yaml", ": manifests/", ": objects/"), ""),
+        (Code::BundleNoExample, Text(csv, "alm-examples", "examples"), ""),
+        (Code::BundleObject, File(other, &map), ""),
+        (Code::BundlePractice, Nothing, "name=good-practices"),
+        (Code::BundleRemovedApi, File(other, old), "name=alpha-deprecated-apis --optional-values k8s-version=1.25"),
+        (Code::BundleStructure, File("bundle/manifests/.hidden", ""), ""),
+        (Code::BundleWebhook, Text(csv, "sideEffects: None", "sideEffects: Some"), ""),
+    ] {
+        let stream = match &wrong {
+            Stream(from, to) => {
+                assert!(STREAM.contains(from), "{from}");
+                STREAM.replace(from, to)
+            }
+            _ => STREAM.to_owned(),
+        };
+        let (sandbox, run) = generated(&stream, "--version 0.1.0 -q");
+        if matches!(wrong, Stream(..)) {
+            golden(code, &run.success().err());
+            continue;
+        }
+        run.success();
+        match wrong {
+            Text(path, from, to) => _ = sandbox.replace(path, from, to),
+            File(path, text) => _ = sandbox.file(path, text),
+            Stream(..) | Nothing => {}
+        }
+        let select = if flags.is_empty() { String::new() } else { format!("--select-optional {flags}") };
+        let run = sandbox.run(&format!("bundle validate {select}"));
+        golden(code, &run.code(i32::from(code.severity() == Severity::Error)).err());
+    }
+    let (sandbox, run) = generated(&STREAM.replace("1.30.0", "1.20.0"), "--version 0.1.0 -q");
+    run.success();
+    sandbox.file(other, old);
+    let run = sandbox.run("bundle validate --select-optional name=alpha-deprecated-apis");
+    golden(Code::BundleRemovedApiLater, &run.code(0).err());
+}
+
+#[test]
+fn what_can_be_no_bundle_is_refused() {
+    let mut text = String::new();
+    for (what, stream, flags) in [
+        ("no version", STREAM.to_owned(), ""),
+        ("no Deployment", STREAM.replace("kind: Deployment", "kind: StatefulSet"), "--version 0.1.0"),
+        ("a CSV of others", STREAM.replace("name: shop.v0.0.0", "name: other.v0.0.0"), "--version 0.1.0"),
+        ("no YAML", "a: [".to_owned(), "--version 0.1.0"),
+    ] {
+        let (sandbox, run) = generated(&stream, flags);
+        text += &format!("──── {what}\n{}", run.code(1).err());
+        assert_eq!(sandbox.files().len(), 1, "{what}");
+    }
+    snapbox::assert_data_eq!(text, snapbox::file!["bundle/refused.txt"].raw());
+}
+
+/// The base is written once, from flags; what its author changes stays.
+#[test]
+fn a_project_has_a_base() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init --domain example.com --project-name demo {OFFLINE}")).success();
+    let flags = "--display-name=Demo --provider=Team --maintainer=Ada=ada@example.com --min-kube-version=1.30.0";
+    sandbox.run(&format!("generate kustomize manifests {flags}")).success();
+    let mut files = sandbox.files();
+    files.retain(|path, _| path.starts_with("config/manifests/") || path.starts_with("config/scorecard/"));
+    snapbox::assert_data_eq!(join(&files), snapbox::file!["bundle/base.txt"].raw());
+    let base = "config/manifests/bases/demo.clusterserviceversion.yaml";
+    sandbox.replace(base, "maturity: alpha", "maturity: stable # At last.");
+    let before = sandbox.files();
+    sandbox.run("generate kustomize manifests --interactive=false -q").success();
+    assert_eq!(sandbox.files(), before);
+    sandbox.run("generate kustomize manifests --provider=Others").code(1).stdout("");
+    assert_eq!(sandbox.files(), before);
+}
