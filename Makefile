@@ -69,6 +69,18 @@ samples: tools ## Write all goldens anew, tests/samples among them; look at the 
 	SNAPSHOTS=overwrite $(CARGO) test --quiet --lib
 	SNAPSHOTS=overwrite tests/levels golden
 
+# The targets of releases. Only for Linux there is C code: any compiler will do where nothing is linked.
+TARGETS = x86_64-unknown-linux-musl aarch64-unknown-linux-musl x86_64-apple-darwin aarch64-apple-darwin x86_64-pc-windows-msvc
+
+.PHONY: check-targets
+check-targets: ## Check the code for every target that is released, after `rustup target add`.
+	rustup target add $(TARGETS)
+	TARGET_CC=cc TARGET_AR=ar $(CARGO) check --locked $(TARGETS:%=--target %)
+
+.PHONY: dist
+dist: ## The archive of a release for TARGET: the program, completions and man pages, in target/dist.
+	@tests/dist $(TARGET)
+
 .PHONY: answers
 answers: tools ## Compile the fixtures with each release of kube and schemars anew, 15 minutes; look at the difference.
 	SNAPSHOTS=overwrite $(CARGO) test --test it -- oracle::releases::this

@@ -2,6 +2,7 @@
 
 mod attribute;
 mod bound;
+mod custom_resource;
 mod declared;
 mod dependency;
 mod describe;
@@ -21,74 +22,17 @@ mod type_check;
 mod types;
 mod value;
 
-use std::sync::Arc;
-
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceColumnDefinition as Column, CustomResourceSubresourceScale as Scale,
-};
-
-use crate::diagnostic::{Code, Diagnostics, Origin};
+use crate::diagnostic::{Code, Diagnostics};
 use crate::k8s;
 use crate::schema::release::Releases;
-use crate::schema::{Graph, TypeId};
 use crate::source::{ItemRef, SourceTree};
 
+pub use custom_resource::Api;
+pub(crate) use custom_resource::plural;
 pub use declared::{Declared, declared, names};
 pub use dependency::new_releases;
 use describe::{Describer, read};
 use types::Scope;
-
-/// One version of a custom resource.
-#[derive(Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
-pub struct Api {
-    /// API group.
-    pub group: String,
-    /// API version.
-    pub version: String,
-    /// Kind.
-    pub kind: String,
-    /// Name of the Rust type that the derive generates.
-    pub root: String,
-    /// Name of the resource in URLs.
-    pub plural: String,
-    /// Name of one object.
-    pub singular: String,
-    /// Objects live in namespaces.
-    pub namespaced: bool,
-    /// Short names.
-    pub short_names: Vec<String>,
-    /// Categories.
-    pub categories: Vec<String>,
-    /// Annotations of the CRD.
-    pub annotations: Vec<(String, String)>,
-    /// Labels of the CRD.
-    pub labels: Vec<(String, String)>,
-    /// The version is served.
-    pub served: bool,
-    /// The version is stored.
-    pub storage: bool,
-    /// The version is deprecated.
-    pub deprecated: bool,
-    /// What the API server warns of then, if not of the usual.
-    pub deprecation_warning: Option<String>,
-    /// Printer columns.
-    pub columns: Vec<Column>,
-    /// JSON paths of selectable fields.
-    pub selectable: Vec<String>,
-    /// The status subresource is on.
-    pub status: bool,
-    /// The scale subresource.
-    pub scale: Option<Scale>,
-    /// Types, and the root among them; none with `schema = "disabled"`.
-    pub schema: Option<(Arc<Graph>, TypeId)>,
-    /// Where each type of the graph is declared.
-    pub types: Vec<(TypeId, String, Origin)>,
-    /// Where the spec is declared.
-    pub origin: Origin,
-    /// The releases of kube and schemars that make the CRD.
-    pub releases: Releases,
-}
 
 /// Every custom resource version that the package declares, in the order of the source.
 pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
@@ -138,39 +82,4 @@ fn api(tree: &SourceTree, item: ItemRef, releases: Releases) -> (Option<Api>, Di
 /// What is understood of a custom resource version, when its CRD comes from somewhere else: its schema may lack parts.
 pub fn understood(tree: &SourceTree, item: ItemRef) -> Option<Api> {
     read(&mut Describer::new(tree, dependency::releases(tree)), &Scope::module(tree.module(item)), item)
-}
-
-/// kube's guess; irregular plurals are written out by the user.
-pub(crate) fn plural(word: &str) -> String {
-    let es = ["s", "x", "z", "ch", "sh"];
-    if es.iter().any(|ending| word.ends_with(ending)) {
-        return format!("{word}es");
-    }
-    // kube counts characters up to a number of bytes.
-    let before = word.len().checked_sub(2).and_then(|position| word.chars().nth(position));
-    match word.strip_suffix('y') {
-        Some(stem) if before.is_some_and(|last| !"aeiou".contains(last)) => {
-            format!("{stem}ies")
-        }
-        _ => format!("{word}s"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plurals_are_those_of_kube() {
-        for (word, expected) in [
-            ("memcached", "memcacheds"),
-            ("box", "boxes"),
-            ("policy", "policies"),
-            ("day", "days"),
-            ("batch", "batches"),
-            ("y", "ys"),
-        ] {
-            assert_eq!(plural(word), expected);
-        }
-    }
 }

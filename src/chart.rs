@@ -27,8 +27,8 @@ pub(crate) struct Chart {
     pub(crate) name: String,
     /// Where the objects were.
     pub(crate) namespace: Option<String>,
-    /// What follows the release's name in the longest name of an object, in characters.
-    pub(crate) longest_suffix: usize,
+    /// How many characters the release's name may have in the names of objects.
+    pub(crate) longest: usize,
     /// What follows the release's name in that of the service account.
     pub(crate) account_suffix: Option<String>,
     /// Paths below `templates/`, with their text.
@@ -49,9 +49,9 @@ pub(crate) fn missing(defaults: &Value, values: &Value) -> Vec<String> {
     values::missing(defaults, values)
 }
 
-/// The chart of the objects of a stream, among which is the manager's Deployment.
-pub(crate) fn chart(objects: Vec<Value>) -> Result<Chart, Problem> {
-    let objects = flatten(objects);
+/// The objects of a stream, those of a `List` among them.
+pub(crate) fn objects(documents: Vec<Value>) -> Result<Vec<Value>, Problem> {
+    let objects = flatten(documents);
     for object in &objects {
         let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
         if !is_text(&object["apiVersion"]) || !is_text(&object["kind"]) || !is_text(&object["metadata"]["name"]) {
@@ -60,6 +60,12 @@ pub(crate) fn chart(objects: Vec<Value>) -> Result<Chart, Problem> {
             return Err(Problem::new(format!("a document is no object with `apiVersion`, `kind` and a name: {known}")));
         }
     }
+    Ok(objects)
+}
+
+/// The chart of the objects of a stream, among which is the manager's Deployment.
+pub(crate) fn chart(documents: Vec<Value>) -> Result<Chart, Problem> {
+    let objects = objects(documents)?;
     let deployment = manager::find(&objects)?;
     let names = Names::new(deployment, &objects);
     let mut holes = Holes::new(&objects);
@@ -72,8 +78,12 @@ pub(crate) fn chart(objects: Vec<Value>) -> Result<Chart, Problem> {
     }
     for (object, part) in parts {
         let mut path = part.path(object, &names);
-        if templates.contains_key(&path) {
-            path = path.replace(".yaml", &format!("-{}.yaml", kind(object).to_lowercase()));
+        // Objects with one name are of several kinds, or in several namespaces.
+        let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
+        for more in [&kind(object).to_lowercase(), namespace] {
+            if templates.contains_key(&path) && !more.is_empty() {
+                path = path.replace(".yaml", &format!("-{more}.yaml"));
+            }
         }
         let mut object = object.clone();
         names.service_account(&mut object, &mut holes);
@@ -96,7 +106,7 @@ pub(crate) fn chart(objects: Vec<Value>) -> Result<Chart, Problem> {
     Ok(Chart {
         name: names.chart().to_owned(),
         namespace: names.namespace().map(str::to_owned),
-        longest_suffix: names.longest_suffix(),
+        longest: names.longest(&objects),
         account_suffix: names.account_suffix().map(str::to_owned),
         templates,
         values: values::text(&values),
@@ -104,7 +114,6 @@ pub(crate) fn chart(objects: Vec<Value>) -> Result<Chart, Problem> {
     })
 }
 
-/// The objects, those of a `List` among them.
 fn flatten(objects: Vec<Value>) -> Vec<Value> {
     objects
         .into_iter()

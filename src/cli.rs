@@ -14,6 +14,10 @@ use crate::project::parts::{LeaderElection, Switch};
 use crate::project::webhook::CertMode;
 use crate::rbac::role;
 
+pub mod early;
+
+use self::early::{AddCommand, BuildArgs, RunArgs, UpCommand};
+
 /// What `--help` says about exit codes; scripts rely on them.
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -62,6 +66,21 @@ pub enum Command {
     Completion(CompletionArgs),
     /// Print the version, and those of the libraries that decide the output
     Version(VersionArgs),
+    /// Add an API, a controller or a CRD
+    #[command(hide = true, subcommand)]
+    Add(AddCommand),
+    /// Build the image: `make docker-build`
+    #[command(hide = true)]
+    Build(BuildArgs),
+    /// Write rendered manifests as the files of `deploy/`: `generate installer`
+    #[command(hide = true)]
+    BuildInstaller(GenerateInstallerArgs),
+    /// Run the operator on this machine: `make run`
+    #[command(hide = true)]
+    Run(RunArgs),
+    /// Run the operator on this machine: `make run`
+    #[command(hide = true, subcommand)]
+    Up(UpCommand),
 }
 
 /// What can be created in a project.
@@ -183,7 +202,7 @@ pub struct PartArgs {
     /// How the leader is elected [default: lease]
     #[arg(long, value_enum, value_name = "MODE")]
     pub leader_election: Option<LeaderElection>,
-    /// Let a Prometheus operator scrape the metrics [default: false]
+    /// Let a Prometheus operator scrape the metrics, and tell when the operator fails or hangs [default: false]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub prometheus: Option<bool>,
     /// Let only namespaces with the label `metrics: enabled` reach the metrics [default: false]
@@ -193,12 +212,12 @@ pub struct PartArgs {
     /// [default: false]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub metrics_cert: Option<bool>,
-    /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart
+    /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart; grafana: dashboards
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = plugin)]
     pub plugins: Vec<(Switch, bool)>,
 }
 
-/// `helm`, `helm=false`; also the names of kubebuilder, `helm/v2-alpha` and `helm.kubebuilder.io/v2-alpha`.
+/// `helm`, `helm=false`; also the names of kubebuilder, such as `helm/v2-alpha` and `helm.kubebuilder.io/v2-alpha`.
 fn plugin(text: &str) -> Result<(Switch, bool), String> {
     let (name, on) = match text.split_once('=') {
         None | Some((_, "true")) => (text.split('=').next().unwrap_or_default(), true),
@@ -206,8 +225,9 @@ fn plugin(text: &str) -> Result<(Switch, bool), String> {
         Some((_, other)) => return Err(format!("`{other}` is neither `true` nor `false`")),
     };
     match name.split(['/', '.']).next() {
+        Some("grafana") => Ok((Switch::Grafana, on)),
         Some("helm") => Ok((Switch::Helm, on)),
-        _ => Err("there is one kind of project, and `helm` is all that it can have besides".to_owned()),
+        _ => Err("there is one kind of project, which can have `grafana` and `helm` besides".to_owned()),
     }
 }
 
@@ -506,6 +526,12 @@ pub enum GenerateTarget {
     /// Write what `generate bundle` reads, for kustomize
     #[command(subcommand)]
     Kustomize(KustomizeCommand),
+    /// Write rendered manifests as files to create one after the other
+    ///
+    /// Reads the objects that `make build-installer` has rendered, or any other YAML stream, and the samples of their kinds. Writes
+    /// deploy/crds/GROUP_VERSION_KIND_crd.yaml and _cr.yaml, and deploy/{service_account,role,role_binding,operator}.yaml: for
+    /// `kubectl create -f` in this order, without kustomize, as operator-sdk laid them out before version 1.
+    Installer(GenerateInstallerArgs),
 }
 
 /// What is written for kustomize.
@@ -650,6 +676,34 @@ pub struct GenerateHelmArgs {
     pub write: WriteArgs,
 }
 
+/// `generate installer`
+#[derive(Debug, Clone, Args)]
+pub struct GenerateInstallerArgs {
+    /// Which files there are
+    #[arg(long, value_enum, default_value_t)]
+    pub layout: InstallerLayout,
+    /// The manifests; `-` is stdin
+    #[arg(long, value_name = "FILE", default_value = "dist/install.yaml")]
+    pub manifests: PathBuf,
+    /// A folder with objects of the kinds that the manifests define
+    #[arg(long, value_name = "DIR", default_value = "config/samples")]
+    pub samples: PathBuf,
+    /// The folder to write to
+    #[arg(long, value_name = "DIR", default_value = "deploy")]
+    pub output_dir: PathBuf,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// How an installer is laid out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum InstallerLayout {
+    /// crds/*.yaml, service_account.yaml, role.yaml, role_binding.yaml, operator.yaml.
+    #[default]
+    Deploy,
+}
+
 /// Which CRDs to write.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Kinds")]
@@ -766,10 +820,10 @@ pub struct FeatureArgs {
 pub enum GenerateWhat {
     /// Everything.
     #[default]
-    #[value(alias = "manifests")]
+    #[value(aliases = ["manifests", "k8s"])]
     All,
     /// crd/bases.
-    #[value(alias = "crd")]
+    #[value(aliases = ["crd", "openapi"])]
     Crds,
     /// rbac/role.yaml.
     Rbac,

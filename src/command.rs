@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser as _;
 
+use crate::cli::early::{AddCommand, UpCommand};
 use crate::cli::{
     BundleCommand, Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, GenerateArgs, GenerateTarget,
     KustomizeCommand, MigrateCommand, OutputFormat, RbacCommand, WriteArgs,
@@ -23,17 +24,20 @@ mod choice;
 mod completion;
 mod create_api;
 mod create_webhook;
+mod early;
 mod edit;
 mod external;
 mod generate;
 mod helm;
 mod init;
+mod installer;
 mod manifests;
 mod migrate;
 mod new;
 mod olm;
 mod rbac;
 mod replay;
+mod stream;
 mod toolchain;
 mod update;
 mod usage;
@@ -67,6 +71,8 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
             target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),
             ..
         }) => args.write.clone(),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Installer(args)), .. })
+        | Command::BuildInstaller(args) => args.write.clone(),
         Command::Generate(args) => args.write.clone(),
         Command::Bundle(BundleCommand::Validate(args)) => WriteArgs { output: args.output, ..WriteArgs::default() },
         Command::Update(args) => args.write.clone(),
@@ -80,7 +86,12 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
             WriteArgs { output, ..WriteArgs::default() }
         }
         Command::Migrate(MigrateCommand::Storage(args)) => WriteArgs { quiet: args.quiet, ..WriteArgs::default() },
-        Command::Completion(_) | Command::Version(_) => WriteArgs::default(),
+        Command::Add(AddCommand::Api(args) | AddCommand::Controller(args) | AddCommand::Crd(args)) => {
+            args.write.clone()
+        }
+        Command::Completion(_) | Command::Version(_) | Command::Build(_) | Command::Run(_) | Command::Up(_) => {
+            WriteArgs::default()
+        }
     };
     let mut term = Term::stdio(match write {
         // On stdout there is one document, on stderr nothing but what has no place in it.
@@ -104,6 +115,8 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
             target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),
             ..
         }) => olm::kustomize_manifests(&args, &mut term),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Installer(args)), .. })
+        | Command::BuildInstaller(args) => installer::run(&args, &mut term),
         Command::Generate(args) => generate::run(&args, &mut term),
         Command::Bundle(BundleCommand::Validate(args)) => olm::validate(&args, &mut term),
         Command::Rbac(RbacCommand::Derive(args)) => rbac::derive(&args, &mut term),
@@ -114,6 +127,10 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Update(args) => update::run(&args, &mut term),
         Command::Completion(args) => print(&completion::script(&args), &mut term),
         Command::Version(args) => print(&version::text(&args), &mut term),
+        Command::Add(command) => early::add(&command, &mut term),
+        Command::Build(args) => early::build(&args, &mut term),
+        Command::Run(args) => early::local(&args.args, &mut term),
+        Command::Up(UpCommand::Local(args)) => early::local(&args, &mut term),
     };
     done.or_else(|error| fail(error, &write, &mut term))
 }

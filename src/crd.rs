@@ -27,7 +27,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::k8s::kind_name;
 use crate::parallel;
 use crate::schema::release::Change;
-use crate::schema::{self, Failure, Places};
+use crate::schema::{self, Failure, FieldOrigins};
 use crate::source::SourceTree;
 
 /// A CRD and the name of its file.
@@ -66,7 +66,7 @@ impl Crd {
     /// Where a part of the schema of a version is written: the field, else the type of the version.
     pub fn place(&self, version: &str, path: &Path) -> Option<&Origin> {
         let declared = self.declared.get(version)?;
-        declared.places.find(path.fields()).or(Some(&declared.origin))
+        declared.origins.find(path.fields()).or(Some(&declared.origin))
     }
 }
 
@@ -76,7 +76,7 @@ pub struct Declaration {
     /// Where the type is declared.
     pub origin: Origin,
     /// Where its fields are, as far as the source is understood.
-    pub places: Arc<Places>,
+    pub origins: Arc<FieldOrigins>,
     /// The scale subresource that its attributes ask for.
     pub scale: Option<CustomResourceSubresourceScale>,
     /// The type that the derive generates.
@@ -86,14 +86,14 @@ pub struct Declaration {
 impl Declaration {
     /// A type of which nothing else is known.
     pub fn at(origin: Origin) -> Self {
-        Self { origin, places: Arc::default(), scale: None, root: None }
+        Self { origin, origins: Arc::default(), scale: None, root: None }
     }
 }
 
 impl From<&Api> for Declaration {
     fn from(api: &Api) -> Self {
-        let places = api.schema.as_ref().map(|(graph, root)| graph.places(*root)).unwrap_or_default();
-        Self { origin: api.origin.clone(), places, scale: api.scale.clone(), root: Some(api.root.clone()) }
+        let origins = api.schema.as_ref().map(|(graph, root)| schema::field_origins(graph, *root)).unwrap_or_default();
+        Self { origin: api.origin.clone(), origins, scale: api.scale.clone(), root: Some(api.root.clone()) }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod api;
 pub mod chart;
 pub mod crd;
 pub mod engine;
+pub mod installer;
 pub mod k8s;
 pub mod olm;
 pub mod rbac;

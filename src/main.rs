@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 /// Source code and schemas are trees of small pieces: with the allocator of glibc a third of the time goes into them.
+#[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

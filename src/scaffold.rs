@@ -13,7 +13,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml::{self, Dependency, Section};
 use crate::edit::{container, kustomization, scaffold_marker};
 use crate::plan::{Draft, IfExists, RelPath};
-use crate::project::parts::{LeaderElection, Parts, Switch};
+use crate::project::Project;
+use crate::project::parts::{LeaderElection, Switch};
 
 pub(crate) mod context;
 pub(crate) mod manager;
@@ -24,15 +25,18 @@ pub(crate) mod webhook;
 /// Everything of a project but its PROJECT file and the manager, and without any API.
 pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("init", context)?, if_exists)?;
-    if context.parts.contains(&Switch::Helm.key()) {
-        found.extend(put(draft, template::render("helm", context)?, if_exists)?);
+    for part in [Switch::Grafana.key(), Switch::Helm.key()] {
+        if context.parts.contains(&part) {
+            found.extend(put(draft, template::render(part, context)?, if_exists)?);
+        }
     }
     found.extend(put(draft, licenses(context)?, IfExists::Skip)?);
     Ok(found)
 }
 
 /// Switches on what the project has chosen of what the scaffold leaves commented out.
-pub(crate) fn parts(draft: &mut Draft, parts: &Parts) -> Result<()> {
+pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
+    let (parts, metrics_service) = (&project.parts, project.name.metrics_service());
     let default = "config/default/kustomization.yaml";
     let mut uncomment =
         |path: &str, block: &str| draft.edit(&RelPath::new(path)?, |text| kustomization::uncomment(text, block));
@@ -49,12 +53,53 @@ pub(crate) fn parts(draft: &mut Draft, parts: &Parts) -> Result<()> {
     }
     if parts.leader_election == LeaderElection::Life {
         uncomment(default, "components:\n- ../components/leader-for-life")?;
+    }
+    if parts.on.contains(&Switch::MetricsCert) {
+        draft.edit(&RelPath::new(default)?, |text| {
+            let block = METRICS_REPLACEMENTS.replace("METRICS_SERVICE", metrics_service);
+            kustomization::add_block(text, "replacements", &block)
+        })?;
+    }
+    if parts.leader_election == LeaderElection::Life {
         draft.edit(&RelPath::new("Cargo.toml")?, |text| {
             cargo_toml::add_feature(text, Section::Dependencies, "manager", "leader-for-life")
         })?;
     }
     Ok(())
 }
+
+/// The name that Prometheus checks follows the Service, whatever prefix and namespace that has.
+const METRICS_REPLACEMENTS: &str = "\
+# [METRICS] The certificate of the metrics server is for the Service.
+- source:
+    kind: Service
+    version: v1
+    name: METRICS_SERVICE
+    fieldPath: .metadata.name
+  targets:
+  - select:
+      kind: ServiceMonitor
+      name: controller-manager-metrics-monitor
+    fieldPaths:
+    - .spec.endpoints.0.tlsConfig.serverName
+    options:
+      delimiter: .
+      index: 0
+- source:
+    kind: Service
+    version: v1
+    name: METRICS_SERVICE
+    fieldPath: .metadata.namespace
+  targets:
+  - select:
+      kind: ServiceMonitor
+      name: controller-manager-metrics-monitor
+    fieldPaths:
+    - .spec.endpoints.0.tlsConfig.serverName
+    options:
+      delimiter: .
+      index: 1
+";
 
 /// What a Helm chart has besides its templates and values; the author's from then on.
 pub(crate) fn chart(draft: &mut Draft, folder: &str, context: &ChartContext, if_exists: IfExists) -> Result<()> {
@@ -210,11 +255,21 @@ pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool
     }
     let path = controller_mod.replacen("crate", &resource.project.crate_name, 1);
     marker(draft, "src/main.rs", "controllers", &registration(&format!("{path}::register")))?;
-    if let Controller::DeployImage(context) = controller {
-        image_env(draft, context, force)?;
-    }
+    let told = match controller {
+        Controller::Plain(_) => "jsonpath={.status.conditions}",
+        Controller::Builtin(_) => return Ok(found),
+        Controller::DeployImage(context) => {
+            image_env(draft, context, force)?;
+            "condition=Available"
+        }
+    };
+    found.extend(put(draft, only(template::render("init", &resource.project)?, |path| path == E2E), IfExists::Skip)?);
+    marker(draft, E2E, "e2e-samples", &format!("(\"{}\", \"{told}\"),", resource.sample_file))?;
     Ok(found)
 }
+
+/// The test of a deployed manager, which names the samples of kinds with a controller.
+const E2E: &str = "tests/e2e.rs";
 
 /// The call in `main`, broken as rustfmt breaks it: of 100 columns, the indentation takes 8 and `.with()` 7.
 fn registration(function: &str) -> String {

@@ -181,6 +181,11 @@ impl Term {
         }
     }
 
+    /// Whether there is someone to ask.
+    pub(crate) fn is_interactive(&self) -> bool {
+        self.interactive
+    }
+
     /// Asks for yes or no. Without a terminal, or when the input ends, the answer is `default`.
     pub(crate) fn confirm(&mut self, question: &str, default: bool) -> io::Result<bool> {
         if !self.interactive {

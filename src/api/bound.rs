@@ -111,7 +111,6 @@ impl Types<'_> {
     }
 }
 
-/// The bounds inside of a signature.
 #[derive(Default)]
 struct Bounds<'t>(Vec<&'t TypeParamBound>);
 
@@ -127,7 +126,7 @@ type Parameters = BTreeMap<String, Option<bool>>;
 /// Crates of which no trait has a method that is called like an inherent one of std.
 const PLAIN_TRAITS: [&str; 7] = ["std", "serde", "schemars", "kube", "kube_core", "k8s_openapi", "strum"];
 
-/// The word is among the tokens.
+/// Whether an identifier is among the tokens.
 pub(super) fn mentions(tokens: proc_macro2::TokenStream, word: &str) -> bool {
     tokens.into_iter().any(|token| match token {
         proc_macro2::TokenTree::Group(group) => mentions(group.stream(), word),

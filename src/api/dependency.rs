@@ -14,11 +14,11 @@ use crate::source::{CargoManifest, Dependency, DependencyKind, ModuleId, SourceT
 
 /// Where the types of k8s-openapi are.
 pub(super) enum K8s {
-    /// The linked ones are those of the project.
+    /// The project uses the version that is linked here.
     Linked,
     /// The modules of the Kubernetes version that the project uses.
     Source(Rc<PathBuf>),
-    /// They can't be known, and why.
+    /// Unknown, and why.
     Unknown(String),
 }
 

@@ -33,7 +33,6 @@ use schema_source::SchemaSource;
 #[derive(Debug)]
 struct Reported;
 
-/// Describes the types that one custom resource reaches.
 pub(super) struct Describer<'t> {
     pub(super) tree: &'t SourceTree,
     pub(super) eval: Evaluator<'t>,

@@ -43,7 +43,6 @@ pub(super) use schema::ByHand;
 /// The value that code has, or why there is none.
 pub(super) type Eval<T = Val> = Result<T, Refusal>;
 
-/// Evaluates the code of one custom resource.
 pub(super) struct Evaluator<'t> {
     tree: &'t SourceTree,
     pub(super) types: Types<'t>,
@@ -207,7 +206,6 @@ impl Evaluator<'_> {
         result
     }
 
-    /// The types of the fields of a struct or variant.
     fn field_types(&mut self, id: TypeId, fields: &Fields) -> Vec<TypeId> {
         let Some(user) = self.types.user(id).cloned() else { return Vec::new() };
         fields.iter().map(|field| self.ty(&user.scope, &field.ty)).collect()
@@ -280,7 +278,7 @@ const NESTED: usize = 1_000;
 /// More expressions and parts of values than all defaults of a resource ever have; see [`Types::spend`].
 const BUDGET: usize = 100_000;
 
-/// What a path in an expression names.
+/// The target of a path in an expression.
 pub(super) enum Target {
     /// A constant, static or function.
     Item(ItemRef),

@@ -19,7 +19,7 @@ use super::items::attributes;
 pub(super) const LIST: &str =
     "declare the type in a module, or list its path in `crds` of `[package.metadata.memcached-sdk]`";
 
-/// Looks for them.
+/// Finds custom resources in code that is not expanded.
 pub(super) struct Hidden<'a> {
     tree: &'a SourceTree,
     /// `CustomResource` and what the package calls it by `use … as …`, wherever that is: what a name means inside of a
@@ -83,7 +83,6 @@ impl<'a> Hidden<'a> {
         unknown || declares(rules.into_iter().chain([call.tokens.clone()]).collect())
     }
 
-    /// Whether the derive may have this name somewhere.
     pub(super) fn is_name(&self, name: &str) -> bool {
         self.names.contains(name)
     }
@@ -141,11 +140,14 @@ impl<'a> Hidden<'a> {
         if matches!(item, Item::Use(_) | Item::Mod(_)) || !self.may_derive(origin.text.get(origin.range.clone())?) {
             return None;
         }
+        // The attributes of a type say what it is itself.
+        let is_type = matches!(item, Item::Struct(_) | Item::Enum(_) | Item::Union(_));
+        let is_attribute =
+            |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket);
+        let body = item.to_token_stream().into_iter().filter(|token| !(is_type && is_attribute(token))).collect();
         let (found, place) = match item {
             Item::Macro(item) => (self.is_named(item.mac.tokens.clone()), "a macro"),
-            item => {
-                (mentions(&|name| self.is_name(name), without_its_derives(item), Within::Code), "the body of an item")
-            }
+            _ => (mentions(&|name| self.is_name(name), body, Within::Code), "the body of an item"),
         };
         found.then(|| error(format!("{place} derives `CustomResource`, and what it declares is not read"), origin))
     }
@@ -217,7 +219,7 @@ impl<'a> Hidden<'a> {
             && text.parse().is_ok_and(|tokens| mentions(&|name| self.is_name(name), tokens, Within::Code))
     }
 
-    /// False only for a text that says no name of the derive.
+    /// False only when the text has no name of the derive.
     fn may_derive(&self, text: &str) -> bool {
         let mut words = text.split(|letter: char| letter != '_' && !letter.is_alphanumeric());
         self.names.iter().any(|name| text.contains(name)) && words.any(|word| self.names.contains(word))
@@ -270,18 +272,6 @@ fn attributes_of(item: &Item) -> &[Attribute] {
     }
 }
 
-/// An item without those attributes that say whether it is a custom resource itself.
-fn without_its_derives(item: &Item) -> TokenStream {
-    let mut item = item.clone();
-    if let Item::Struct(syn::ItemStruct { attrs, .. })
-    | Item::Enum(syn::ItemEnum { attrs, .. })
-    | Item::Union(syn::ItemUnion { attrs, .. }) = &mut item
-    {
-        attrs.retain(|attribute| !["derive", "cfg_attr"].iter().any(|name| attribute.path().is_ident(name)));
-    }
-    item.into_token_stream()
-}
-
 /// Where a name counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Within {
@@ -326,24 +316,6 @@ mod tests {
             ("#[derive(k::Q)] struct S;", Within::Anything, true),
         ] {
             assert_eq!(mentions(&|name| names.contains(name), tokens.parse().unwrap(), within), expected, "{tokens}");
-        }
-    }
-
-    #[test]
-    fn the_derives_of_an_item_are_not_inside_of_it() {
-        let names = BTreeSet::from(["CustomResource".to_owned()]);
-        for (item, expected) in [
-            ("#[derive(CustomResource)] #[kube(kind = \"A\")] struct A { a: [u8; 1] }", false),
-            ("#[cfg_attr(unix, derive(CustomResource))] struct A;", false),
-            ("#[derive(CustomResource)] struct A { a: [u8; { #[derive(CustomResource)] struct B; 1 }] }", true),
-            ("struct A([u8; { #[derive(CustomResource)] struct B; 1 }]);", true),
-            ("enum A { A = { #[derive(CustomResource)] struct B; 1 } }", true),
-            ("struct A<const N: usize = { #[derive(CustomResource)] struct B; 1 }>;", true),
-            ("struct A { a: m! { #[derive(CustomResource)] struct B; } }", true),
-            ("union A { a: [u8; { #[derive(CustomResource)] struct B; 1 }] }", true),
-        ] {
-            let tokens = without_its_derives(&syn::parse_str(item).unwrap());
-            assert_eq!(mentions(&|name| names.contains(name), tokens, Within::Code), expected, "{item}");
         }
     }
 }

@@ -39,7 +39,6 @@ pub(super) fn derives(tree: &SourceTree, module: ModuleId, attributes: &[Attribu
     all
 }
 
-/// The attributes of a struct or enum.
 pub(super) fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Struct(item) => &item.attrs,

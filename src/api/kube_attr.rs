@@ -9,7 +9,6 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 use serde::Deserialize;
 use syn::{Expr, Meta, Path};
 
-/// Everything that `#[kube(…)]` may say.
 #[derive(Debug, FromDeriveInput)]
 #[allow(clippy::struct_excessive_bools, reason = "the keys of the attribute")]
 #[darling(attributes(kube))]
@@ -168,7 +167,6 @@ impl FromMeta for PrintColumns {
 #[derive(Debug)]
 pub(super) struct Scale(pub(super) CustomResourceSubresourceScale);
 
-/// The subresource in either form.
 #[derive(Debug, Deserialize, FromMeta)]
 #[serde(rename_all = "camelCase")]
 #[allow(clippy::struct_field_names, reason = "the keys of the attribute")]

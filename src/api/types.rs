@@ -47,14 +47,13 @@ impl Scope {
     }
 }
 
-/// A user's type with its type arguments.
 #[derive(Debug, Clone)]
 pub(super) struct UserType {
     pub(super) item: ItemRef,
     pub(super) scope: Scope,
 }
 
-/// Why something is not decided here.
+/// A construct that only the compiler can evaluate.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
     pub(super) code: Code,

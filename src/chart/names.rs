@@ -10,6 +10,10 @@ use super::{kind, name};
 /// What kubebuilder calls the Deployment, behind the prefix of the project.
 const MANAGER: &str = "-controller-manager";
 
+/// The most characters of a name that is a label, and of one that is a subdomain.
+const LABEL: usize = 63;
+const SUBDOMAIN: usize = 253;
+
 /// The fields and labels whose value is a namespace.
 const NAMESPACE_KEYS: [&str; 3] = ["namespace", "namespaces", "kubernetes.io/metadata.name"];
 
@@ -53,8 +57,14 @@ impl Names {
         name.strip_prefix(&self.chart).unwrap_or(name)
     }
 
-    pub(super) fn longest_suffix(&self) -> usize {
-        self.prefixed.iter().map(|name| self.suffix(name).len()).max().unwrap_or_default()
+    /// How many characters the release's name may have: that of a Service is a label, others are names with dots.
+    pub(super) fn longest(&self, objects: &[Value]) -> usize {
+        let ours = objects.iter().filter(|object| self.prefixed.contains(name(object)));
+        let room = ours.map(|object| {
+            let most: usize = if kind(object) == "Service" { LABEL } else { SUBDOMAIN };
+            most.saturating_sub(self.suffix(name(object)).len())
+        });
+        room.min().unwrap_or(LABEL).clamp(1, LABEL)
     }
 
     pub(super) fn account_suffix(&self) -> Option<&str> {

@@ -131,6 +131,7 @@ impl Choice {
             Self::LeaderElection(mode) => format!("--leader-election={}", mode.as_str()),
             Self::Switch(switch, on) => {
                 let flag = match switch {
+                    Switch::Grafana => "--plugins=grafana",
                     Switch::Helm => "--plugins=helm",
                     Switch::MetricsCert => "--metrics-cert",
                     Switch::NetworkPolicy => "--network-policy",

@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::builtin::{self, Builtin};
 use crate::project::name::{ControllerName, Group, Kind, Plural, ShortName, Version};
-use crate::project::resource::check_group;
+use crate::project::resource::without_domain;
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource, ResourceApi};
 use crate::scaffold::context::{BuiltinContext, ControllerContext, DeployImageContext, ResourceContext};
 use crate::scaffold::{self, Controller};
@@ -20,7 +20,12 @@ use crate::term::Term;
 
 pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
-    let mut draft = Draft::open(&root);
+    run_in(Draft::open(&root), Diagnostics::default(), args, term)
+}
+
+/// The same in a draft in which there may be changes already, and what was found of these.
+pub(super) fn run_in(mut draft: Draft, earlier: Diagnostics, args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
+    let root = draft.root().to_path_buf();
     refuse_module(&root)?;
     let planned: Result<Diagnostics> = plan(&mut draft, args, term).or_else(|error| {
         let Recorded(problem) = error.downcast()?;
@@ -33,6 +38,7 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
         Err(problem.into())
     });
     let mut found = planned?;
+    found.extend(earlier);
     found.sort();
     let mut report = apply(draft, found, &args.write)?;
     // A lock file behind its manifest fails every build that is `--locked`, the container's among them.
@@ -115,10 +121,7 @@ struct Wanted {
 }
 
 fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wanted> {
-    let group = Group::parse(&args.group).map_err(Usage)?;
-    if let Some(domain) = &project.domain {
-        check_group(&group, domain).map_err(Usage)?;
-    }
+    let group = group(project, args, term)?;
     let version = Version::parse(&args.version).map_err(Usage)?;
     let kind = Kind::parse(&args.kind).map_err(Usage)?;
     let mut resource =
@@ -200,6 +203,28 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
         );
     }
     Ok(Wanted { resource, builtin, api, controller })
+}
+
+/// The group that the domain of the project is added to. One that ends in it already is asked about.
+fn group(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Group> {
+    let group = Group::parse(&args.group).map_err(Usage)?;
+    let Some(domain) = project.domain.as_ref().filter(|_| args.external.external_api_path.is_none()) else {
+        return Ok(group);
+    };
+    let Some(short) = without_domain(&group, domain) else { return Ok(group) };
+    let question =
+        format!("The domain `{domain}` is added to the group. Is the group `{group}`, and not `{group}.{domain}`?");
+    if term.is_interactive() && term.confirm(&question, true)? {
+        return Ok(Group::parse(short).map_err(Usage)?);
+    }
+    let shown = if short.is_empty() { "\"\"" } else { short };
+    let command = format!("memcached-sdk create api --group {shown} --version {} --kind {}", args.version, args.kind);
+    let problem =
+        Problem::new(format!("the domain `{domain}` is added to the group, and `{group}` ends in it already"));
+    let help = format!(
+        "for `{group}` run `{command}`; `{group}.{domain}` is the same in a project of `memcached-sdk init --domain {domain}.{domain}`"
+    );
+    Err(Usage(problem.help(help)).into())
 }
 
 /// The versions of the same kind that were made before this one.

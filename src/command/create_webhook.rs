@@ -1,5 +1,6 @@
 //! `create webhook`: handlers for a kind of the project, of Kubernetes, or of another crate, and what lets the API server ask them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
@@ -47,6 +48,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagno
     let requested = requested(&project, &resource, args)?;
     let before = project.find(&resource).map(Webhooks::of).transpose()?.unwrap_or_default();
     let after = before.with(&requested, &resource.display(), args.write.force)?;
+    refuse_same_path(&project, &resource, &after)?;
     resource.webhooks = Some(after.to_value());
     let mode = args.webhook_cert_mode.unwrap_or_else(|| CertMode::of(&project).unwrap_or_default());
     if let Some(recorded) = CertMode::of(&project)
@@ -104,6 +106,29 @@ fn refuse_other_storage(draft: &Draft, args: &CreateWebhookArgs) -> Result<()> {
             "pass the stored one as `--version`, or take `storage = false` out of `{path}` and put it into the other"
         );
         return Err(problem.help(help).into());
+    }
+    Ok(())
+}
+
+/// A path has one handler.
+fn refuse_same_path(project: &Project, resource: &Resource, webhooks: &Webhooks) -> Result<()> {
+    let mut taken = BTreeMap::from([("/convert".to_owned(), "conversions".to_owned())]);
+    let others = project.resources.iter().filter(|other| !other.same_gvk(resource));
+    for other in others {
+        taken.extend(
+            Webhooks::of(other)?
+                .paths(other)
+                .into_iter()
+                .flatten()
+                .map(|path| (path, format!("`{}`", other.display()))),
+        );
+    }
+    for path in webhooks.paths(resource).into_iter().flatten() {
+        if let Some(of) = taken.get(&path) {
+            let problem = Problem::new(format!("the path `{path}` is that of {of}"));
+            return Err(problem.help("pass another `--defaulting-path` or `--validation-path`").into());
+        }
+        taken.insert(path, format!("`{}`", resource.display()));
     }
     Ok(())
 }

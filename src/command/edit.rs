@@ -67,6 +67,14 @@ fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnosti
     Ok(found)
 }
 
+/// Makes a project of the draft another one that has no resources more or less. What stands in the way is told.
+pub(super) fn change(draft: &mut Draft, wanted: &Project, term: &mut Term) -> Result<Diagnostics> {
+    let (before, after) = (replay(&recorded(draft)?, term)?, replay(wanted, term)?);
+    let found = apply_difference(draft, &before, &after, IfExists::Skip)?;
+    draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
+    Ok(found)
+}
+
 /// What the flags ask for.
 fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
     let mut choices = Vec::new();

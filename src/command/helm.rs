@@ -1,13 +1,9 @@
 //! `generate helm`: rendered manifests → a chart.
 
-use std::collections::BTreeSet;
-use std::io::Read as _;
-use std::path::Path;
-
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::{Outcome, apply};
+use super::{Outcome, apply, stream};
 use crate::chart::{self, Chart};
 use crate::cli::GenerateHelmArgs;
 use crate::diagnostic::{Diagnostics, Problem};
@@ -20,20 +16,24 @@ use crate::term::Term;
 const FOLDER: &str = "chart";
 
 pub(super) fn run(args: &GenerateHelmArgs, term: &mut Term) -> Result<Outcome> {
+    let documents = stream::documents(&args.manifests)?;
     let shown = args.manifests.display();
-    let objects: Vec<Value> = serde_yaml::from_multiple(&read(&args.manifests)?)
-        .map_err(|error| Problem::new(format!("`{shown}` is no YAML: {error}")))?;
-    let chart = chart::chart(objects).with_context(|| format!("cannot make a chart of `{shown}`"))?;
+    let chart = chart::chart(documents).with_context(|| format!("cannot make a chart of `{shown}`"))?;
     let mut draft = Draft::open(&args.output_dir);
     let context = ChartContext {
         name: chart.name.clone(),
-        // The name of a Service has 63 characters at most.
-        longest: 63_usize.saturating_sub(chart.longest_suffix).max(1),
+        longest: chart.longest,
         account_suffix: chart.account_suffix.clone(),
         has_crds: chart.templates.keys().any(|path| path.starts_with("crd/")),
     };
     scaffold::chart(&mut draft, FOLDER, &context, if args.write.force { IfExists::Overwrite } else { IfExists::Skip })?;
-    put_templates(&mut draft, &chart)?;
+    stream::put(
+        &mut draft,
+        &format!("{FOLDER}/templates"),
+        &chart.templates,
+        chart::is_generated,
+        "move it to a folder of your own, such as templates/custom",
+    )?;
     put_values(&mut draft, &chart, args.write.force)?;
     let mut report = apply(draft, Diagnostics::default(), &args.write)?;
     let folder = args.output_dir.join(FOLDER);
@@ -44,58 +44,6 @@ pub(super) fn run(args: &GenerateHelmArgs, term: &mut Term) -> Result<Outcome> {
         chart.namespace.as_deref().unwrap_or(&chart.name)
     );
     report.show(&args.write, term)
-}
-
-fn read(path: &Path) -> Result<String> {
-    if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("cannot read stdin")?;
-        return Ok(text);
-    }
-    std::fs::read_to_string(path).map_err(|error| {
-        let problem = Problem::new(format!("cannot read `{}`: {error}", path.display()));
-        problem.help("run `make build-installer` first, or name other manifests with `--manifests`").into()
-    })
-}
-
-/// Ours are replaced, and removed when their object is gone.
-fn put_templates(draft: &mut Draft, chart: &Chart) -> Result<()> {
-    let mut kept = BTreeSet::new();
-    for (path, text) in &chart.templates {
-        let path = format!("{FOLDER}/templates/{path}");
-        let rel = RelPath::new(&path)?;
-        if draft.read(&rel)?.is_some_and(|text| !chart::is_generated(&text)) {
-            let problem = Problem::new(format!("`{path}` is there and not ours"));
-            return Err(problem.help("move it to a folder of your own, such as templates/custom").into());
-        }
-        draft.generate(rel, text);
-        kept.insert(path);
-    }
-    for path in yaml_files(&draft.root().join(FOLDER).join("templates"), &format!("{FOLDER}/templates"))? {
-        let Ok(rel) = RelPath::new(&path) else { continue };
-        if !kept.contains(&path) && draft.read(&rel)?.is_some_and(|text| chart::is_generated(&text)) {
-            draft.remove(rel);
-        }
-    }
-    Ok(())
-}
-
-/// The YAML files below a folder, with the path that it has.
-fn yaml_files(folder: &Path, path: &str) -> Result<Vec<String>> {
-    let mut files = Vec::new();
-    if !folder.is_dir() {
-        return Ok(files);
-    }
-    for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read `{}`", folder.display()))? {
-        let entry = entry?;
-        let below = format!("{path}/{}", entry.file_name().to_string_lossy());
-        if entry.file_type()?.is_dir() {
-            files.extend(yaml_files(&entry.path(), &below)?);
-        } else if Path::new(&below).extension().is_some_and(|extension| extension == "yaml") {
-            files.push(below);
-        }
-    }
-    Ok(files)
 }
 
 /// What the author has changed in values.yaml stays: what is new is merged into it, from the defaults that it was made of.

@@ -62,7 +62,7 @@ pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exist
 /// What is of the user once, and PROJECT.
 pub(super) fn scaffold(draft: &mut Draft, project: &Project, if_exists: IfExists) -> Result<Diagnostics> {
     let found = scaffold::project(draft, &ProjectContext::new(project), if_exists)?;
-    scaffold::parts(draft, &project.parts)?;
+    scaffold::parts(draft, project)?;
     draft.scaffold(RelPath::new(RECORD)?, project.to_yaml(), if_exists);
     Ok(found)
 }

@@ -63,7 +63,7 @@ impl Fix {
         Diagnostic::new(Code::Fixed, format!("{}: {}", self.change, self.subject)).at(self.origin.clone())
     }
 
-    /// Tells of a change that was not asked for.
+    /// A hint at a fix that was not requested.
     fn advice(&self) -> Option<Diagnostic> {
         let subject = &self.subject;
         let (code, message, help) = match self.what {
@@ -89,7 +89,7 @@ impl Fix {
 fn formats(crd: &mut Crd) -> Vec<Fix> {
     let mut changed = Vec::new();
     walk::edit(&mut crd.value, &mut |version, path, schema| {
-        let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !structural::knows(format))
+        let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| !structural::is_format(format))
         else {
             return;
         };
@@ -122,7 +122,7 @@ fn wider(format: &str) -> Option<&'static str> {
     }
 }
 
-/// What the API server fills in.
+/// The API server defaults it.
 fn list_kind(crd: &mut Crd) -> Option<Fix> {
     let list_kind = format!("{}List", crd.kind());
     let names = crd.value.pointer_mut("/spec/names").and_then(Value::as_object_mut)?;

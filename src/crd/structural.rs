@@ -6,6 +6,7 @@
 
 mod default;
 mod field_path;
+mod keys;
 mod lists;
 mod names;
 mod pattern;
@@ -16,145 +17,20 @@ mod version;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::default::accepts;
+use self::keys::KEYS;
+pub(super) use self::keys::is_format;
 
 use super::Crd;
 use super::walk::{NESTED, Path, Step};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
-/// Formats of strings that the API server knows. It also knows `date-time`, which it reads as `datetime`.
-const STRING_FORMATS: [&str; 26] = [
-    "bsonobjectid",
-    "byte",
-    "cidr",
-    "creditcard",
-    "date",
-    "datetime",
-    "duration",
-    "email",
-    "hexcolor",
-    "hostname",
-    "ipv4",
-    "ipv6",
-    "isbn",
-    "isbn10",
-    "isbn13",
-    "k8s-long-name",
-    "k8s-short-name",
-    "mac",
-    "password",
-    "rgbcolor",
-    "ssn",
-    "uri",
-    "uuid",
-    "uuid3",
-    "uuid4",
-    "uuid5",
-];
-
-/// Formats of numbers that the API server knows.
-const NUMBER_FORMATS: [&str; 4] = ["double", "float", "int32", "int64"];
-
-/// Keys of a schema besides `x-kubernetes-…`.
-const KEYS: [&str; 37] = [
-    "$ref",
-    "$schema",
-    "additionalItems",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "default",
-    "definitions",
-    "dependencies",
-    "description",
-    "enum",
-    "example",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "externalDocs",
-    "format",
-    "id",
-    "items",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
-    "not",
-    "nullable",
-    "oneOf",
-    "pattern",
-    "patternProperties",
-    "properties",
-    "required",
-    "title",
-    "type",
-    "uniqueItems",
-];
-
-/// Keys that begin with `x-kubernetes-`.
-const EXTENSIONS: [&str; 7] = [
-    "x-kubernetes-embedded-resource",
-    "x-kubernetes-int-or-string",
-    "x-kubernetes-list-map-keys",
-    "x-kubernetes-list-type",
-    "x-kubernetes-map-type",
-    "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-validations",
-];
-
 /// Keys that a schema has no use for in a CRD.
 const UNSUPPORTED: [&str; 6] = ["$schema", "additionalItems", "definitions", "dependencies", "id", "patternProperties"];
-
-/// Keys that the root may have besides a status subresource, whose schema is checked on its own.
-const ROOT: [&str; 21] = [
-    "description",
-    "example",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "externalDocs",
-    "format",
-    "items",
-    "maxItems",
-    "maxLength",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minimum",
-    "multipleOf",
-    "pattern",
-    "properties",
-    "required",
-    "title",
-    "type",
-    "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-validations",
-];
-
-/// Keys that only the structure may have: they say what there is, not which values of it are valid.
-const STRUCTURE: [&str; 13] = [
-    "additionalProperties",
-    "default",
-    "description",
-    "nullable",
-    "title",
-    "type",
-    "x-kubernetes-embedded-resource",
-    "x-kubernetes-int-or-string",
-    "x-kubernetes-list-map-keys",
-    "x-kubernetes-list-type",
-    "x-kubernetes-map-type",
-    "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-validations",
-];
 
 /// Keys of a schema whose schemas are tried on the same value.
 const LOGIC: [&str; 4] = ["allOf", "anyOf", "not", "oneOf"];
 
-/// What is wrong with a CRD.
+/// The findings about a CRD.
 pub fn check(crd: &Crd) -> Diagnostics {
     let mut found = names::check(crd);
     for (name, version) in crd.versions() {
@@ -174,11 +50,6 @@ pub fn check(crd: &Crd) -> Diagnostics {
     found.extend(size::check(crd).into_iter().collect());
     found.sort();
     found
-}
-
-/// Whether the API server knows a format: it warns of others, and otherwise ignores them.
-pub(super) fn knows(format: &str) -> bool {
-    format == "date-time" || STRING_FORMATS.contains(&format) || NUMBER_FORMATS.contains(&format)
 }
 
 /// Where a schema stands.
@@ -233,8 +104,7 @@ impl Check<'_> {
     fn root(&mut self, schema: &Value) {
         let says = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != "";
         for (key, _) in schema.as_object().into_iter().flatten().filter(|(_, value)| says(value)) {
-            let key = key.as_str();
-            if (KEYS.contains(&key) || EXTENSIONS.contains(&key)) && !ROOT.contains(&key) {
+            if keys::key(key).is_some_and(|key| !key.at_root) {
                 let what = format!("a resource with a status has `{key}` at its root");
                 self.invalid(&Path::default(), &what, "put what is flattened into the root into a field of its own");
             }
@@ -306,7 +176,7 @@ impl Check<'_> {
     }
 
     fn keys(&mut self, schema: &Object, path: &Path) {
-        for key in schema.keys().map(String::as_str).filter(|key| !KEYS.contains(key) && !EXTENSIONS.contains(key)) {
+        for key in schema.keys().filter(|key| keys::key(key).is_none()) {
             let help = "the API server drops it; remove it from `extend(…)`, or name it after a key of OpenAPI v3";
             self.say(Code::UnknownSchemaKey, path, &format!("`{key}` is no key of a schema in a CRD"), help);
         }
@@ -394,7 +264,8 @@ impl Check<'_> {
             _ => true,
         };
         let help = "give the variants of the enum equal forms, or describe it with `#[schemars(with = \"…\")]`";
-        for key in STRUCTURE.iter().filter(|key| schema.get(**key).is_some_and(says)) {
+        let only = KEYS.iter().filter(|key| key.structure).map(|key| key.name);
+        for key in only.filter(|key| schema.get(*key).is_some_and(says)) {
             let what = format!("`{key}` is not allowed inside `anyOf`, `oneOf`, `allOf` and `not`");
             self.invalid(path, &what, help);
         }
@@ -458,7 +329,7 @@ impl Check<'_> {
     /// Formats and patterns.
     fn text(&mut self, schema: &Object, path: &Path) {
         let text = |key: &str| schema.get(key).and_then(Value::as_str);
-        if let Some(format) = text("format").filter(|format| !format.is_empty() && !knows(format)) {
+        if let Some(format) = text("format").filter(|format| !format.is_empty() && !is_format(format)) {
             let help = match text("type") {
                 Some("integer") => {
                     "use `i32` or `i64`, or describe the field with `#[schemars(with = \"i64\", range(min = 0))]`; or pass \

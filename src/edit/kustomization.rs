@@ -115,24 +115,32 @@ pub(crate) fn add_below(text: &str, key: &str, below: &str, entry: &str) -> Resu
     })
 }
 
-/// Adds a top-level key with a block below it at the end. Nothing changes when it is there with that block.
+/// Adds a block of entries, which begins with a comment, to the list at the top-level key `key`, behind the last one; a missing
+/// list is added at the end. Nothing changes when the block is there, perhaps with more entries.
 ///
 /// # Errors
 ///
 /// The key is there with something else.
-pub(crate) fn add_key(text: &str, key: &str, block: &str) -> Result<String, EditError> {
+pub(crate) fn add_block(text: &str, key: &str, block: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
-        // The block may have got more entries; its end is the same.
-        if block.lines().next_back().is_some_and(|last| text.lines().any(|line| line == last)) {
+        if block.lines().next().is_some_and(|first| text.lines().any(|line| line == first)) {
             return Ok(text.to_owned());
         }
-        if text.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'))) {
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let head = lines.iter().position(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')));
+        let Some(head) = head else { return Ok(format!("{text}{end}\n{key}:\n{block}")) };
+        let section = &lines[head + 1..];
+        let section = &section[..section.iter().position(|line| is_top_key(line)).unwrap_or(section.len())];
+        let is_entry = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+        if !section.iter().find(|line| is_entry(line)).is_some_and(|line| line.starts_with("- ")) {
             return Err(
                 EditError::new(format!("`{key}` is there already")).help(format!("add to it by hand:\n{block}"))
             );
         }
-        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-        Ok(format!("{text}{end}\n{key}:\n{block}"))
+        let at = head + 1 + section.iter().rposition(is_entry).map_or(0, |last| last + 1);
+        let end = if at == lines.len() { end } else { "" };
+        Ok(format!("{}{end}{block}{}", lines[..at].concat(), lines[at..].concat()))
     })
 }
 
@@ -207,8 +215,10 @@ mod tests {
             assert_eq!(once, expected);
             assert_eq!(add_below(&once, "resources", "# [X] below", "n\n  m: 1").unwrap(), once);
         }
-        assert_eq!(add_key("a: 1", "b", "- c\n").unwrap(), "a: 1\n\nb:\n- c\n");
-        assert_eq!(add_key("b:\n- c\n", "b", "- c\n").unwrap(), "b:\n- c\n");
-        assert!(add_key("b:\n- d\n", "b", "- c\n").is_err());
+        assert_eq!(add_block("a: 1", "b", "- c\n").unwrap(), "a: 1\n\nb:\n- c\n");
+        assert_eq!(add_block("b:\n- c\n", "b", "- c\n").unwrap(), "b:\n- c\n");
+        let (text, block) = ("b:\n- d\n  # more\n# end\na: 1\n", "# Mine.\n- c\n");
+        assert_eq!(add_block(text, "b", block).unwrap(), "b:\n- d\n  # more\n# Mine.\n- c\n# end\na: 1\n");
+        assert!(add_block("b:\n  d: 1\n", "b", "- c\n").is_err());
     }
 }

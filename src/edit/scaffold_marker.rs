@@ -26,6 +26,29 @@ pub fn insert(text: &str, name: &str, snippet: &str) -> Result<String, EditError
     })
 }
 
+/// Like [`insert`], among snippets of as many lines and the same first one, in the order of their texts: so that it does not
+/// matter which is inserted first.
+pub fn insert_sorted(text: &str, name: &str, snippet: &str) -> Result<String, EditError> {
+    let lines: Vec<&str> = snippet.trim_matches('\n').lines().map(str::trim).collect();
+    let inserted = insert(text, name, snippet)?;
+    if inserted == text {
+        return Ok(inserted);
+    }
+    let mut all: Vec<&str> = inserted.split_inclusive('\n').collect();
+    let marker = format!("+kubebuilder:scaffold:{name}");
+    let end = all.iter().position(|line| line.trim_end().ends_with(&marker)).unwrap_or(all.len());
+    let mut at = end - lines.len();
+    while let Some(before) = at.checked_sub(lines.len()) {
+        let above: Vec<&str> = all[before..at].iter().map(|line| line.trim()).collect();
+        if above[0] != lines[0] || above < lines {
+            break;
+        }
+        all[before..at + lines.len()].rotate_right(lines.len());
+        at = before;
+    }
+    Ok(all.concat())
+}
+
 /// Inserts a line such as `pub mod foo;` among the `mod` lines above the marker [`MODULES`], where rustfmt would put
 /// it: by name, byte by byte (also in style edition 2024, which sorts other things by version). Nothing changes when the file declares the module already.
 pub fn insert_module(text: &str, line: &str) -> Result<String, EditError> {
@@ -115,6 +138,17 @@ fn module_name(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_order_of_sorted_snippets_is_that_of_their_texts() {
+        let start = "- x: 0\n  y: z\n\n- x: 1\n# +kubebuilder:scaffold:x\n- x: 9\n";
+        let (a, b, c) = ("- x: 1\n  y: a", "- x: 1\n  y: b", "- x: 1\n  y: c");
+        for order in [[a, b, c], [c, b, a], [b, c, a]] {
+            let all = order.iter().fold(start.to_owned(), |text, snippet| insert_sorted(&text, "x", snippet).unwrap());
+            assert_eq!(all, start.replace("# ", &format!("{a}\n{b}\n{c}\n# ")));
+            assert_eq!(insert_sorted(&all, "x", b).unwrap(), all, "twice is the same as once");
+        }
+    }
 
     #[test]
     fn snippets_go_before_the_marker_with_its_indentation() {

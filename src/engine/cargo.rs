@@ -23,9 +23,7 @@ pub(super) struct Cargo<'a> {
     has_lock: bool,
 }
 
-/// A program to build and run.
 pub(super) struct Program<'a> {
-    /// The folder of the workspace.
     pub(super) workspace: &'a Path,
     pub(super) package: &'a str,
     pub(super) binary: &'a str,
@@ -48,12 +46,12 @@ impl<'a> Cargo<'a> {
         Ok(cargo)
     }
 
-    /// The build folder of ours for this package.
+    /// Our build folder for this package.
     pub(super) fn scratch(&self) -> Result<Scratch, Diagnostic> {
         Scratch::open(&self.target, self.package, self.dir).map_err(|error| self.unwritable(&error))
     }
 
-    /// A build folder that can't be written.
+    /// The error for a build folder that can't be written.
     pub(super) fn unwritable(&self, error: &io::Error) -> Diagnostic {
         let folder = self.target.strip_prefix(self.dir).unwrap_or(&self.target);
         Diagnostic::new(

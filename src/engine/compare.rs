@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use semver::Version;
 use similar::TextDiff;
 
+use super::question::{Answer, Compiled, Question, Request};
 use super::reason::{self, is_for_the_compiler};
-use super::{Answer, Compiled, Question, Request, merge};
 use crate::api;
 use crate::crd::{self, Definition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -48,7 +48,7 @@ pub(super) fn verify(
     let new = api::new_releases(tree);
     let comparison = Comparison { tree, read: &read, refused: &refused, compiled: &compiled };
     let verified = comparison.run(new, Code::EnginesDiffer, found, say);
-    Answer { verified, ..merge(compiled, found) }
+    Answer { verified, ..compiled.merge(found) }
 }
 
 /// What the two engines say of a package.

@@ -71,7 +71,6 @@ pub(super) enum Answer {
         /// `src/api.rs:12:9`, relative to where cargo ran the compiler, or absolute.
         place: String,
     },
-    /// The process ended.
     Nothing,
 }
 

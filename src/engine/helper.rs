@@ -6,8 +6,7 @@ use std::process::ExitStatus;
 use super::cargo::{Cargo, Program};
 use super::dump;
 use super::kinds::Kind;
-use super::manifest::{JSON, Manifests, SUBJECT, helper_name};
-use super::{identifier, lock};
+use super::manifest::{JSON, Manifests, SUBJECT, helper_name, identifier, lock};
 use crate::diagnostic::Diagnostic;
 use crate::source::{CargoManifest, FeatureSelection};
 

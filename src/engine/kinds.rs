@@ -13,7 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::k8s::{self, kind_name};
 use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get};
 
-/// The table of `Cargo.toml` that is ours.
+/// Our table in `Cargo.toml`.
 const TABLE: &str = "package.metadata.memcached-sdk";
 
 /// A type to ask for its CRD.
@@ -179,7 +179,6 @@ pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>
     (kinds, found)
 }
 
-/// The root of the crate that a module is in.
 pub(super) fn root_of(tree: &SourceTree, module: ModuleId) -> ModuleId {
     std::iter::successors(Some(module), |module| tree.parent(*module)).last().unwrap_or(module)
 }

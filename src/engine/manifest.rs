@@ -199,6 +199,16 @@ fn absolute_path(dependency: &mut Item, base: &Path) {
     }
 }
 
+/// The text of the user's lock file.
+pub(super) fn lock(manifest: &CargoManifest) -> Option<String> {
+    std::fs::read_to_string(manifest.workspace.join("Cargo.lock")).ok()
+}
+
+/// A name as code has it.
+pub(super) fn identifier(name: &str) -> String {
+    if syn::parse_str::<syn::Ident>(name).is_ok() { name.to_owned() } else { format!("r#{name}") }
+}
+
 #[cfg(test)]
 mod tests {
     use snapbox::{assert_data_eq, str};

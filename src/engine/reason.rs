@@ -7,7 +7,7 @@ use crate::api;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::source::SourceTree;
 
-/// So many reasons are told.
+/// Reasons shown at most.
 const SHOWN: usize = 5;
 
 /// Whether the source does not decide, and the compiler may know more: it can't when the source is wrong.
@@ -20,7 +20,7 @@ pub(super) fn is_contradiction(diagnostic: &Diagnostic) -> bool {
     matches!(diagnostic.code, Code::StorageVersion | Code::VersionConflict)
 }
 
-/// What no compiler would take.
+/// Findings that are errors for the compiler, too.
 fn surely_wrong(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
     found.iter().filter(|diagnostic| match diagnostic.code {
         Code::Syntax | Code::MissingModule | Code::DuplicateResource | Code::SchemaSize => true,
@@ -55,7 +55,7 @@ pub(super) fn why_nothing_is_compiled(refused: &Diagnostics, package: &str) -> O
     more.then(text)
 }
 
-/// Why it takes a while.
+/// Why the compiler is asked, as a progress message.
 pub(super) fn explain(refused: &Diagnostics, tree: &SourceTree) -> String {
     let all: BTreeSet<String> = api::names(tree).into_keys().filter(|name| tree.choice().takes(name)).collect();
     reasons(refused, &tree.manifest().name, all.len())
@@ -89,7 +89,7 @@ pub(crate) fn listed(names: &BTreeSet<&str>) -> String {
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
-/// Where it is, and what.
+/// `place: message`.
 fn line(diagnostic: &Diagnostic) -> String {
     let place = diagnostic.origin.as_ref().map_or_else(String::new, |origin| {
         let (line, column) = origin.line_column();

@@ -37,12 +37,10 @@ impl Scratch {
         format!("{name}-{}", self.tag)
     }
 
-    /// A path in the folder.
     pub(super) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// Makes the file have this text.
     pub(super) fn write(&self, path: &str, text: &str) -> io::Result<()> {
         write(&self.path(path), text)
     }

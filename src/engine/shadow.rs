@@ -14,8 +14,7 @@ use syn::Item;
 use super::cargo::{Cargo, Program};
 use super::dump;
 use super::kinds::{Kind, root_of};
-use super::manifest::{Manifests, helper_name};
-use super::{identifier, lock};
+use super::manifest::{Manifests, helper_name, identifier, lock};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FeatureSelection, ItemRef, ModuleId, SourceTree, relative};
 
@@ -192,7 +191,6 @@ fn replace_main(tree: &SourceTree, root: ModuleId, json: &str, edits: &mut Edits
     file.insert(file.text.len(), &dump::main(dump::ASK, json));
 }
 
-/// Changes of files, by path.
 #[derive(Default)]
 struct Edits(BTreeMap<PathBuf, FileEdits>);
 
@@ -222,7 +220,7 @@ impl FileEdits {
         self.edits.push((range, text.to_owned()));
     }
 
-    /// Leaves nothing but the ends of lines.
+    /// Blanks a range and keeps its line ends, so lines keep their numbers.
     fn blank(&mut self, range: Range<usize>) {
         let text = self.text.get(range.clone()).unwrap_or_default();
         let blank: String = text.chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect();

@@ -18,8 +18,8 @@ const DEVICES: [&str; 6] = ["aux", "con", "nul", "prn", "conin", "conout"];
 const MANAGER: &str = "manager";
 
 /// Files below `tests` that are there already, and crates that a crate of tests can't be called.
-const TAKEN_TESTS: [&str; 9] =
-    ["alloc", "control_plane", "conversions", "core", "crds", "mock", "proc_macro", "std", "test"];
+const TAKEN_TESTS: [&str; 10] =
+    ["alloc", "control_plane", "conversions", "core", "crds", "e2e", "mock", "proc_macro", "std", "test"];
 
 /// Type names that every Rust file uses without importing them, and those that scaffolded code imports or defines: a
 /// kind of this name would be in their way.

@@ -16,6 +16,8 @@ pub struct Parts {
 /// A part that is on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Switch {
+    /// There are dashboards for Grafana.
+    Grafana,
     /// `make` has targets for the Helm chart.
     Helm,
     /// The metrics are served with the certificate of a Secret.
@@ -28,11 +30,12 @@ pub enum Switch {
 
 impl Switch {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Helm, Self::MetricsCert, Self::NetworkPolicy, Self::Prometheus];
+    pub const ALL: [Self; 5] = [Self::Grafana, Self::Helm, Self::MetricsCert, Self::NetworkPolicy, Self::Prometheus];
 
     /// The key in PROJECT.
     pub fn key(self) -> &'static str {
         match self {
+            Self::Grafana => "grafana",
             Self::Helm => "helm",
             Self::MetricsCert => "metricsCert",
             Self::NetworkPolicy => "networkPolicy",

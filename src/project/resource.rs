@@ -73,16 +73,10 @@ pub enum Controllers {
     Named(Vec<ControllerName>),
 }
 
-/// Refuses a group that the domain would be added to once more.
-pub(crate) fn check_group(group: &Group, domain: &Domain) -> Result<(), Problem> {
-    let Some(rest) = group.as_str().strip_suffix(domain.as_str()) else { return Ok(()) };
-    let short = match rest.strip_suffix('.') {
-        Some(short) => short,
-        None if rest.is_empty() => "\"\"",
-        None => return Ok(()),
-    };
-    let message = format!("the domain `{domain}` is added to the group, and `{group}` ends in it already");
-    Err(Problem::new(message).help(format!("pass `--group {short}`")))
+/// What is in front of the domain in a group that ends in it; nothing when the group is the domain.
+pub(crate) fn without_domain<'a>(group: &'a Group, domain: &Domain) -> Option<&'a str> {
+    let rest = group.as_str().strip_suffix(domain.as_str())?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_suffix('.') }
 }
 
 impl Resource {

@@ -68,6 +68,17 @@ impl Webhooks {
         Ok(all)
     }
 
+    /// Where the API server asks about defaults, if these set any, and where about validity.
+    pub fn paths(&self, resource: &Resource) -> [Option<String>; 2] {
+        let group = resource.qualified_group().replace('.', "-");
+        let usual =
+            |verb: &str| format!("/{verb}-{group}-{}-{}", resource.version, resource.kind.as_str().to_lowercase());
+        let of = |exists: bool, path: &Option<String>, verb: &str| {
+            exists.then(|| path.clone().unwrap_or_else(|| usual(verb)))
+        };
+        [of(self.defaulting, &self.defaulting_path, "mutate"), of(self.validation, &self.validation_path, "validate")]
+    }
+
     /// Whether the API server asks about requests for the kind.
     pub fn admits(&self) -> bool {
         self.defaulting || self.validation

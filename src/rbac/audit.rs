@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// The longest line that is read, in bytes: events hold the objects of requests, and these at most 3 MiB each.
 const LONGEST: u64 = 16 << 20;
-/// How many broken lines are reported one by one.
+/// Unreadable lines that are reported one by one.
 const BROKEN: usize = 5;
 
 /// The namespaces and names that rules tell apart: others make no difference.
@@ -40,9 +40,9 @@ impl Relevant {
 enum RequestNamespace {
     /// All namespaces, or what is in none.
     Cluster,
-    /// One that rules tell apart.
+    /// A namespace that a rule names.
     Namespace(String),
-    /// Another one.
+    /// A namespace that no rule names.
     Other,
 }
 
@@ -326,7 +326,7 @@ impl Tally {
     }
 }
 
-/// A name that no rule tells apart is none.
+/// Drops an object's name that no rule has as a resource name.
 fn narrowed(mut permission: Permission, relevant: &Relevant) -> Permission {
     if let Target::Resource { name, .. } = &mut permission.target {
         *name = name.take().filter(|name| relevant.names.contains(name));

@@ -15,7 +15,7 @@ use crate::source::marker::{RBAC, nearest};
 
 /// What the server asks besides, about objects that a request refers to.
 const OTHER_VERBS: [&str; 7] = ["approve", "attest", "bind", "escalate", "impersonate", "sign", "use"];
-/// What is often written instead of verbs.
+/// Common misspellings of verbs.
 const MISTAKEN_VERBS: [(&str, &str); 9] = [
     ("all", "`*`"),
     ("apply", "`create;patch`"),
@@ -87,7 +87,7 @@ impl<'a> Check<'a> {
         ]
     }
 
-    /// Items that come from a wrong separator.
+    /// Items with a separator or blank inside.
     fn texts(&mut self) {
         for (argument, items) in self.lists() {
             for item in items {
@@ -156,7 +156,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Names that no request has.
+    /// Groups, resources and verbs that no request can have.
     fn names(&mut self, markers: &[RbacMarker]) {
         let RbacMarker { resources, resource_names, verbs, .. } = self.marker;
         if resource_names.is_empty() {

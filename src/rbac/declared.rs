@@ -32,11 +32,11 @@ pub struct Grant {
 /// Where a rule holds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GrantScope {
-    /// In all namespaces, and for what is in none.
+    /// Cluster-wide.
     Everywhere,
-    /// In the namespace that the operator itself is in.
+    /// The operator's namespace.
     Own,
-    /// In another one.
+    /// Another namespace.
     Namespace(String),
 }
 
@@ -147,7 +147,6 @@ struct Binding {
     name: String,
     namespace: String,
     role: (String, String),
-    /// The service accounts.
     accounts: Vec<Account>,
     origin: Origin,
 }

@@ -81,7 +81,7 @@ impl Environment {
     }
 }
 
-/// Of several values none is known.
+/// Several values make it unknown.
 fn learn(known: &mut BTreeMap<String, Option<String>>, name: String, value: Option<&str>) {
     let entry = known.entry(name).or_insert_with(|| value.map(str::to_owned));
     if entry.as_deref() != value {

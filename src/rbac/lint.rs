@@ -44,7 +44,7 @@ pub struct Missing {
     call: String,
     /// How many other calls need it.
     others: usize,
-    /// It is declared, but not where it is needed.
+    /// A marker allows it, but in another namespace.
     is_elsewhere: bool,
     /// The role of generated projects that has it.
     pub(crate) role: Option<&'static str>,
@@ -56,7 +56,7 @@ impl Missing {
         marker(&self.target, &self.namespace, &verbs)
     }
 
-    /// Whether markers name it, wherever they hold.
+    /// Whether a marker of any namespace names it.
     pub(crate) fn is_in(&self, markers: &[RbacMarker]) -> bool {
         let rules: Vec<PolicyRule> = markers.iter().flat_map(RbacMarker::rules).collect();
         self.verbs.iter().all(|verb| {
@@ -204,7 +204,7 @@ impl Comparison<'_> {
         found.push(diagnostic.at(first.origin.clone()));
     }
 
-    /// Why something may be used all the same.
+    /// Why a grant without a call may still be needed.
     fn excuse(&self, verbs: &BTreeSet<&str>) -> Option<String> {
         let writes_roles = self.usages.iter().find(|usage| writes_roles(&usage.permission));
         if let Some(usage) = writes_roles {

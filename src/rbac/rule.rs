@@ -67,7 +67,7 @@ pub enum Target {
         /// The one object, where the request has its name in the path and it is known.
         name: Option<String>,
     },
-    /// A path that is no resource, such as `/version`.
+    /// A nonResourceURL, such as `/version`.
     Url(String),
 }
 

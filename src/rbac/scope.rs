@@ -27,7 +27,7 @@ pub struct OperatorScope {
 
 /// The roles of an operator by where they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct ScopedRoles {
     /// Cluster-wide and, where that is what is bound, in the own namespace; kustomize gives them prefix and namespace.
     pub(crate) inside: Vec<Value>,
     /// The other Roles.
@@ -93,8 +93,8 @@ impl OperatorScope {
     }
 
     /// Sorts roles by where they are. The role that the binding in `config/rbac` names is there even when it allows nothing.
-    pub(crate) fn place(&self, documents: Vec<Value>, default_name: &str) -> Placed {
-        let mut placed = Placed::default();
+    pub(crate) fn place(&self, documents: Vec<Value>, default_name: &str) -> ScopedRoles {
+        let mut placed = ScopedRoles::default();
         let home = if self.confined_to.is_some() { self.own.as_str() } else { "" };
         for mut role in documents {
             let namespace = namespace(&role).to_owned();
@@ -138,7 +138,7 @@ impl OperatorScope {
 
     /// The kustomization around `config/default`, and by file name what is in it: Roles, their bindings, and the namespaces
     /// to watch. Nothing when the operator has no Role in another namespace and watches none.
-    pub(crate) fn overlay(&self, placed: &Placed) -> Vec<(&'static str, Vec<Value>)> {
+    pub(crate) fn overlay(&self, placed: &ScopedRoles) -> Vec<(&'static str, Vec<Value>)> {
         let elsewhere = |namespaces: &&Vec<String>| !matches!(namespaces.as_slice(), [only] if *only == self.own);
         let watched = self.confined_to.as_ref().filter(elsewhere);
         if placed.roles.is_empty() && watched.is_none() {

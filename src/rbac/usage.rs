@@ -25,12 +25,12 @@ pub struct Usage {
 pub enum RequestScope {
     /// In all namespaces, or about objects that are in none.
     Cluster,
-    /// In the namespace that the operator itself is in.
+    /// The operator's namespace.
     Own,
-    /// In a namespace that the source names.
+    /// A namespace that is a constant in the source.
     Namespace(String),
     /// In a namespace that is known when the operator runs.
     Namespaced,
-    /// In the namespace of an object that was read.
+    /// The namespace of an object.
     OfObject,
 }

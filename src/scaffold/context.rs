@@ -3,7 +3,7 @@
 use heck::ToUpperCamelCase as _;
 use serde::Serialize;
 
-use crate::project::name::ControllerName;
+use crate::project::name::{ControllerName, Namespace};
 use crate::project::webhook::Webhooks;
 use crate::project::{Project, Resource, ResourceApi, ident};
 
@@ -32,6 +32,10 @@ pub(crate) struct ProjectContext {
     pub(crate) namespaced: bool,
     /// The same, and it is its own.
     pub(crate) own_namespace: bool,
+    /// The Service of the metrics, without the prefix.
+    pub(crate) metrics_service: &'static str,
+    /// The namespaces that a namespaced operator watches when it is run outside of the cluster, with commas between them.
+    pub(crate) watched: String,
     /// The keys in PROJECT of what is switched on.
     pub(crate) parts: Vec<&'static str>,
     /// The name of the leader election Lease.
@@ -55,11 +59,19 @@ impl ProjectContext {
             multigroup: project.multigroup,
             namespaced: project.namespaced,
             own_namespace: project.namespaced && project.namespaces.is_empty(),
+            metrics_service: project.name.metrics_service(),
+            watched: watched(project),
             parts: project.parts.on.iter().map(|switch| switch.key()).collect(),
             leader_election_id: project.leader_election_id(),
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
+}
+
+/// Out of the cluster there is no own namespace.
+fn watched(project: &Project) -> String {
+    let names: Vec<&str> = project.namespaces.iter().map(Namespace::as_str).collect();
+    if names.is_empty() { "default".to_owned() } else { names.join(",") }
 }
 
 /// Names the owner and the license as the [REUSE specification](https://reuse.software/spec/) does; without an owner there
@@ -289,7 +301,7 @@ const WEBHOOK_NAMES: [&str; 8] =
 
 impl WebhookContext {
     pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &Webhooks) -> Self {
-        let ResourceContext { qualified_group, version, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
+        let ResourceContext { qualified_group, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
         let modules: Vec<&str> = resource.api_dir.split('/').chain([kind_snake.as_str()]).collect();
         let path = of.path.clone().filter(|_| of.core || of.external).unwrap_or_else(|| resource.api_mod.clone());
         let (rust_use, rust_type) = used(&path, kind, &WEBHOOK_NAMES);
@@ -298,7 +310,6 @@ impl WebhookContext {
         } else {
             format!("{rust_type}::new(\"sample\", Default::default())")
         };
-        let part = format!("{}-{version}-{kind_lower}", qualified_group.replace('.', "-"));
         let group = if qualified_group.is_empty() { "core" } else { qualified_group };
         // Three parts, which the API server wants.
         let domain = match (group.contains('.'), of.core) {
@@ -307,7 +318,7 @@ impl WebhookContext {
             (false, false) => format!("{group}.webhook"),
         };
         let name = |letter: char| format!("{letter}{kind_lower}-{}.{domain}", version_snake.replace('_', "-"));
-        let either = |path: &Option<String>, verb: &str| path.clone().unwrap_or_else(|| format!("/{verb}-{part}"));
+        let [defaulting_path, validating_path] = webhooks.paths(of).map(Option::unwrap_or_default);
         Self {
             webhook_file: modules.join("/"),
             webhook_mod: format!("webhook::{}", modules.join("::")),
@@ -318,8 +329,8 @@ impl WebhookContext {
             own: !of.core && !of.external,
             rust_use,
             sample,
-            defaulting_path: either(&webhooks.defaulting_path, "mutate"),
-            validating_path: either(&webhooks.validation_path, "validate"),
+            defaulting_path,
+            validating_path,
             defaulting_name: name('m'),
             validating_name: name('v'),
             rust_type,

@@ -56,7 +56,7 @@ pub(crate) fn config(
                     "../certmanager",
                 )?;
                 let text = patch(&text, "path: manager_webhook_patch.yaml\n  target:\n    kind: Deployment")?;
-                kustomization::add_key(&text, "replacements", &replacements)
+                kustomization::add_block(&text, "replacements", &replacements)
             }
             CertMode::Files => Ok(text),
         }
@@ -70,7 +70,7 @@ pub(crate) fn config(
                 if text.contains(&value) {
                     return Ok(text.to_owned());
                 }
-                scaffold_marker::insert(text, "webhookconfigurations", &argument)
+                scaffold_marker::insert_sorted(text, "webhookconfigurations", &argument)
             })?;
         }
         draft.edit(&RelPath::new("config/rbac/kustomization.yaml")?, |text| {
@@ -186,10 +186,10 @@ pub(crate) fn conversion(
     })?;
     let crd = format!("{}.{}", hub.plural, hub.qualified_group);
     match mode {
-        CertMode::Own => marker(draft, "config/rbac/webhook_cert_role.yaml", "webhookrules", &rule(&crd))?,
+        CertMode::Own => sorted(draft, "config/rbac/webhook_cert_role.yaml", "webhookrules", &rule(&crd))?,
         CertMode::CertManager => {
             for (name, index) in [("crdkustomizecainjectionns", 0), ("crdkustomizecainjectionname", 1)] {
-                marker(draft, DEFAULT, name, &injection(&crd, index))?;
+                sorted(draft, DEFAULT, name, &injection(&crd, index))?;
             }
         }
         CertMode::Files => {}
@@ -198,6 +198,10 @@ pub(crate) fn conversion(
     depend(draft, &API_DEPENDENCIES)?;
     depend(draft, &[(Section::DevDependencies, proptest)])?;
     Ok(found)
+}
+
+fn sorted(draft: &mut Draft, path: &str, name: &str, snippet: &str) -> Result<()> {
+    draft.edit(&RelPath::new(path)?, |text| scaffold_marker::insert_sorted(text, name, snippet))
 }
 
 /// What the operator may do with a CRD to keep the CA of its conversion.

@@ -7,9 +7,11 @@ use schemars::_private as private;
 use schemars::{Schema, json_schema};
 use serde_json::{Map, Value};
 
+use super::graph::{
+    Bounds, Constraints, Container, Field, Merge, Meta, Shape, Tag, Unknown, Validated, Variant, VariantData,
+};
 use super::release::{Change, Releases};
 use super::slot::Schemas;
-use super::{Bounds, Constraints, Container, Field, Merge, Meta, Shape, Tag, Unknown, Validated, Variant, VariantData};
 
 /// A schema and the extensions that are still to be applied to it.
 struct Draft<'a> {

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 
-/// The functions of one impl.
 pub(super) struct Impl {
     pub(super) inline: fn() -> bool,
     pub(super) name: fn() -> Cow<'static, str>,
@@ -80,7 +79,7 @@ pub enum Kind {
     Duration,
     /// `Uuid`
     Uuid,
-    /// No values of it are evaluated.
+    /// Values of it are not evaluated.
     Other,
 }
 

@@ -1,10 +1,8 @@
 //! Schemas that are put together by code instead of a derive, as data: JSON with the schemas of types inside.
 
-use schemars::Schema;
 use serde_json::{Map, Value};
 
-use super::TypeId;
-use super::slot::Schemas;
+use super::type_id::TypeId;
 
 /// What a function of the form `fn(&mut SchemaGenerator) -> Schema` returns.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,60 +101,14 @@ impl Recipe {
             }
         }
     }
-
-    /// Runs it; panics where the code that it stands for panics.
-    pub(super) fn run(&self, schemas: &mut Schemas<'_, '_>) -> Value {
-        match self {
-            Recipe::Json(value) => value.clone(),
-            Recipe::Object(entries) => {
-                Value::Object(entries.iter().map(|(key, value)| (key.clone(), value.run(schemas))).collect())
-            }
-            Recipe::Array(items) => Value::Array(items.iter().map(|item| item.run(schemas)).collect()),
-            Recipe::Subschema(ty) => schemas.subschema(*ty).to_value(),
-            Recipe::Schema(ty) => schemas.schema(*ty).to_value(),
-            Recipe::Edited(base, edits) => {
-                let mut value = base.run(schemas);
-                for edit in edits {
-                    edit.apply(&mut value, schemas);
-                }
-                value
-            }
-        }
-    }
-
-    /// As a schema, which is an object or a boolean.
-    pub(super) fn schema(&self, schemas: &mut Schemas<'_, '_>) -> Schema {
-        Schema::try_from(self.run(schemas)).expect("a schema is an object or a boolean")
-    }
 }
 
-/// How much there is of some JSON.
+/// The cost of some JSON against the budget.
 pub(crate) fn weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 1,
         Value::String(text) => 1 + text.len() / 64,
         Value::Array(values) => 1 + values.iter().map(weight).sum::<usize>(),
         Value::Object(map) => 1 + map.values().map(weight).sum::<usize>(),
-    }
-}
-
-impl Edit {
-    fn apply(&self, value: &mut Value, schemas: &mut Schemas<'_, '_>) {
-        let change = match &self.change {
-            Change::Insert(key, value) => (key, Some(value.run(schemas))),
-            Change::Remove(key) => (key, None),
-        };
-        if self.ensure
-            && let Value::Bool(all) = value
-        {
-            let mut schema = Schema::from(*all);
-            schema.ensure_object();
-            *value = schema.to_value();
-        }
-        match (value.as_object_mut(), change) {
-            (Some(object), (key, Some(value))) => drop(object.insert(key.clone(), value)),
-            (Some(object), (key, None)) => drop(object.remove(key)),
-            (None, _) => assert!(!self.ensure, "the schema has no object that its code changes"),
-        }
     }
 }

@@ -10,9 +10,10 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
 
+use super::graph::{Container, Graph, SchemaId, Shape, Type};
 use super::linked::Impl;
 use super::release::Change;
-use super::{Container, Graph, SchemaId, Shape, Type, TypeId};
+use super::type_id::TypeId;
 
 thread_local! {
     static STACK: RefCell<Vec<(Arc<Graph>, Frame)>> = const { RefCell::new(Vec::new()) };
@@ -27,7 +28,7 @@ enum Frame {
     Arguments(TypeId),
 }
 
-/// Pops its frame also when a panic goes through.
+/// Pops its frame when dropped, so also on a panic.
 struct Pop;
 
 impl Drop for Pop {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::release::{Change, Releases};
 
-/// Why kube panics: the beginning of its words.
+/// The beginning of kube-core's panic message.
 type Panic = String;
 
 /// Makes a schema structural, as the transforms `StructuralSchemaRewriter`, `OptionalEnum` and `OptionalIntOrString` do.
@@ -291,7 +291,7 @@ mod tests {
     use schemars::Schema;
     use schemars::transform::Transform as _;
 
-    use super::super::quietly;
+    use super::super::quiet::quietly;
     use super::*;
 
     /// What the linked kube makes of a schema, or the first word of its panic.

@@ -1,10 +1,10 @@
 //! Calls of methods by name, with the text that they are given: read from tokens, so inside of macros, too.
 
-use super::SourceTree;
 use super::comment::active;
 use super::file::{FileId, SourceFile};
 use super::lexer::tokens;
 use super::sources::index;
+use super::tree::SourceTree;
 use crate::diagnostic::Origin;
 
 /// `.name::<T>("text"`, or with another argument.

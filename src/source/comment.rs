@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use syn::{Item, ItemMod};
 
-use super::SourceTree;
 use super::cfg::{Cfg, CfgSet, decide};
 use super::file::{FileId, SourceFile};
 use super::lexer::{CommentKind, DEEPEST, Found, blocks, deeper_than, find};
 use super::sources::index;
+use super::tree::SourceTree;
 use crate::diagnostic::Origin;
 use crate::parallel;
 

@@ -22,7 +22,6 @@ pub(crate) struct SourceFile {
     pub(super) disk: PathBuf,
     /// Path for people, relative to the folder that the tree was loaded from.
     pub(super) path: Arc<str>,
-    /// The whole text.
     pub(super) text: Arc<str>,
     /// Bytes before what syn parses: a byte order mark and a `#!` line.
     pub(super) base: usize,

@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 
 use syn::{Item, Type};
 
-use super::{ItemRef, ModuleId, Resolution, SourceTree, ident, name};
+use super::ident::{ident, name};
+use super::path::Resolution;
+use super::sources::{ItemRef, ModuleId};
+use super::tree::SourceTree;
 
-/// More aliases of each other than people write.
+/// Limit for a chain of aliases.
 const ALIASES: usize = 16;
-
-/// The `impl` blocks of all packages that were read, in the order of the source.
-#[derive(Debug, Default)]
-pub(super) struct Impls {
-    of_items: BTreeMap<ItemRef, Vec<ItemRef>>,
-}
 
 impl SourceTree {
     /// The `impl` blocks for this item, wherever they are, in the order of the source.
@@ -21,7 +18,7 @@ impl SourceTree {
         if let Some(name) = name(self.item(item)).map(ident) {
             self.request_impls(&name);
         }
-        self.all_impls().of_items.get(&item).map_or(&[], Vec::as_slice)
+        self.all_impls().get(&item).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a method call of this name in a module may mean a function of a trait of code that is read.
@@ -41,14 +38,14 @@ impl SourceTree {
             })
     }
 
-    fn all_impls(&self) -> &Impls {
+    fn all_impls(&self) -> &BTreeMap<ItemRef, Vec<ItemRef>> {
         self.impls.get_or_init(|| {
-            let mut impls = Impls::default();
+            let mut impls: BTreeMap<_, Vec<_>> = BTreeMap::new();
             for found in self.all_items() {
                 let Item::Impl(block) = self.item(found) else { continue };
                 let Type::Path(path) = &*block.self_ty else { continue };
                 if let Resolution::Local(of) = self.behind_aliases(self.module(found), &path.path) {
-                    impls.of_items.entry(of).or_default().push(found);
+                    impls.entry(of).or_default().push(found);
                 }
             }
             impls

@@ -6,8 +6,10 @@ use std::path::Path;
 use proc_macro2::Span;
 use syn::{Attribute, Item};
 
+use super::files;
+use super::ident::{ident, name};
 use super::sources::{Crate, ItemRef, ModuleId};
-use super::{SourceTree, files, ident, name};
+use super::tree::SourceTree;
 use crate::diagnostic::Origin;
 
 impl SourceTree {

@@ -13,7 +13,8 @@ use super::manifest::{CargoManifest, Dependency, FeatureSelection, crate_name};
 use super::package::{Package, PackageId};
 use super::resolve::Scopes;
 use super::sources::{Sources, index};
-use super::{SourceTree, file, outline};
+use super::tree::SourceTree;
+use super::{file, outline};
 use crate::diagnostic::Diagnostics;
 
 impl SourceTree {
@@ -101,7 +102,7 @@ impl SourceTree {
     }
 }
 
-/// Which features of path dependencies count.
+/// The features that path dependencies are built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Features {
     /// Those that are on for every platform and in every build.

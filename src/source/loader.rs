@@ -9,7 +9,7 @@ use syn::{Attribute, Item, Lit, Meta};
 use super::cfg::{Cfg, CfgSet, decide};
 use super::file::{FileId, SourceFile, clean, relative};
 use super::files::Pending;
-use super::ident;
+use super::ident::ident;
 use super::lexer::{DEEPEST, deeper_than};
 use super::outline::outline;
 use super::package::{CrateId, PackageId};
@@ -33,7 +33,7 @@ pub(super) struct Loader<'a> {
     /// What paths are shown relative to.
     root: &'a Path,
     pending: &'a Pending,
-    /// Parse no file whose modules can be told without.
+    /// Don't parse a file whose `mod` items the outline shows.
     outlines: bool,
 }
 

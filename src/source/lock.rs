@@ -36,12 +36,10 @@ impl Locked {
 }
 
 impl Lock {
-    /// Reads the text of a lock file.
     pub(super) fn parse(text: &str) -> Option<Self> {
         toml_edit::de::from_str(text).ok()
     }
 
-    /// All versions of a package.
     pub(super) fn versions(&self, name: &str) -> Vec<Version> {
         self.packages.iter().filter(|package| package.name == name).map(|package| package.version.clone()).collect()
     }

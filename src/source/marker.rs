@@ -9,7 +9,9 @@ mod scan;
 use std::collections::BTreeMap;
 
 use self::scan::Wrong;
-use super::{Comment, CommentKind, SourceTree};
+use super::comment::Comment;
+use super::lexer::CommentKind;
+use super::tree::SourceTree;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// A marker that generates something.

@@ -1,9 +1,9 @@
 //! The packages of the tree, and what each says of its modules.
 
-use super::SourceTree;
 use super::cfg::CfgSet;
 use super::manifest::CargoManifest;
 use super::sources::{Crate, ModuleId};
+use super::tree::SourceTree;
 
 impl SourceTree {
     /// `Cargo.toml` and `Cargo.lock` of the package.

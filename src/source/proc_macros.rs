@@ -6,7 +6,8 @@ use proc_macro2::TokenTree;
 use syn::{Attribute, Item, Meta};
 
 use super::file::FileId;
-use super::{SourceTree, ident};
+use super::ident::ident;
+use super::tree::SourceTree;
 
 impl SourceTree {
     /// The procedural macros, by name, of packages by path in which a text is of some kind.

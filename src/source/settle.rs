@@ -8,9 +8,10 @@ use super::loader::Loader;
 use super::manifest::crate_name;
 use super::outline::has_word;
 use super::package::{Package, PackageId};
+use super::registry;
 use super::resolve::Scopes;
 use super::sources::{ModuleId, index};
-use super::{SourceTree, registry};
+use super::tree::SourceTree;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 /// The answer to [`SourceTree::request_package`].

@@ -1,6 +1,7 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use super::ident::name;
 pub(crate) use super::prelude::{is_primitive, prelude};
 use super::sources::index;
 use super::*;

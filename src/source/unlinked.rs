@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::file::clean;
-use super::{SourceTree, files};
+use super::files;
+use super::tree::SourceTree;
 
 /// Folders that hold targets of their own, or no source.
 const OTHERS: [&str; 4] = ["benches", "examples", "target", "tests"];

@@ -8,8 +8,8 @@ use toml_edit::{Document, Item};
 
 use super::file::{clean, relative};
 use super::files::Pending;
+use super::manifest::{CargoManifest, FeatureSelection};
 use super::manifest::{get, strings, workspace_dir};
-use super::{CargoManifest, FeatureSelection};
 use crate::diagnostic::Problem;
 
 /// What `--manifest-path`, `--package` and `--workspace` say.

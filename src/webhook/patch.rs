@@ -3,7 +3,7 @@
 //! Fields that no webhook has are an error, and so are values of another type. Of the directives of such a patch `$patch` and
 //! `$deleteFromPrimitiveList` are known; the others say nothing that a patch of a webhook can't say without them.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::WebhookKind;
 
@@ -76,6 +76,7 @@ pub(super) fn apply(webhook: &mut Object, patch: &str, kind: WebhookKind) -> Res
     let fields = if kind == WebhookKind::Mutating { WEBHOOK } else { &WEBHOOK[1..] };
     check(&patch, fields, "")?;
     merge(webhook, patch, fields)?;
+    webhook.entry("clientConfig").or_insert_with(|| json!({}));
     complete(webhook, fields);
     Ok(())
 }
@@ -107,7 +108,7 @@ fn check(changes: &Object, fields: &'static [(&str, Field)], parent: &str) -> Re
             (_, Value::Null) => true,
             (Field::Text | Field::Name, value) => value.is_string(),
             (Field::Bytes, value) => value.as_str().is_some_and(is_base64),
-            (Field::Int, value) => value.as_i64().is_some_and(|int| i32::try_from(int).is_ok()),
+            (Field::Int, value) => int(value).is_some(),
             (Field::Texts, value) => is_texts(value),
             (Field::Labels, value) => is_labels(value),
             (Field::Struct(fields), Value::Object(inner)) => {
@@ -168,6 +169,13 @@ fn directive(key: &str) -> Option<Directive<'_>> {
 
 fn field(fields: &'static [(&str, Field)], name: &str) -> Option<&'static Field> {
     fields.iter().find(|(known, _)| *known == name).map(|(_, field)| field)
+}
+
+/// An integer, which JSON may also write as `1.0` or `1e1`.
+fn int(value: &Value) -> Option<i32> {
+    let whole = value.as_f64().filter(|float| float.fract() == 0.0)?;
+    // Of such a number this writes all digits.
+    format!("{whole}").parse().ok()
 }
 
 fn is_texts(value: &Value) -> bool {
@@ -250,6 +258,10 @@ fn complete(object: &mut Object, fields: &'static [(&str, Field)]) {
             (Field::Texts | Field::Structs(_), Some(Value::Array(items))) if items.is_empty() => {
                 object.remove(*name);
             }
+            (Field::Bytes, Some(Value::String(bytes))) if bytes.is_empty() => {
+                object.remove(*name);
+            }
+            (Field::Int, Some(value)) if int(value).is_some() => *value = json!(int(value)),
             (Field::Labels, Some(Value::Object(labels))) => {
                 labels.retain(|_, value| !value.is_null());
                 if labels.is_empty() {

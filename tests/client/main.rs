@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::rbac::v1::ClusterRole;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::{ApiResource, DynamicObject, GroupVersionKind, Selector};
+use kube::core::{ApiResource, DynamicObject, GroupVersionKind, PartialObjectMeta, Selector};
 use kube::discovery::Scope;
 use kube::runtime::finalizer::Event;
 use kube::runtime::watcher;
@@ -192,7 +193,7 @@ async fn until_ready_says(port: u16, text: &str) -> Result<()> {
 async fn dynamic(
     client: Client,
     probes: u16,
-    widgets: &Objects<DynamicObject>,
+    (widgets, metadata): (&Objects<DynamicObject>, &Objects<PartialObjectMeta<DynamicObject>>),
     maps: &Objects<ConfigMap>,
 ) -> Result<()> {
     until_ready_says(probes, "Widget (example.com/v1) is not served by the cluster").await?;
@@ -214,6 +215,7 @@ async fn dynamic(
     let live = widgets.get_live(NAMESPACE, "w").await?.ok_or("it is there")?;
     check("it is what was asked for", live.data["spec"] == json!({ "size": 1, "list": ["a"] }))?;
     check("it is listed", widgets.list(NAMESPACE).len() == 1)?;
+    until("its metadata", || metadata.get(NAMESPACE, "w").is_some()).await?;
     until("its own object", || maps.get(NAMESPACE, "of-w").is_some()).await?;
     // What others change is repaired, and their own stays.
     for (round, theirs) in [json!({ "size": 5 }), json!({ "list": ["b"] })].into_iter().enumerate() {
@@ -234,15 +236,37 @@ async fn dynamic(
     maps.delete(&map, &DeleteParams::default()).await?;
     until("its own object again", || maps.get(NAMESPACE, "of-w").is_some()).await?;
     check("it goes", widgets.delete(&live, &DeleteParams::default()).await?)?;
-    until("its end", || widgets.list(None).is_empty()).await?;
+    until("its end", || widgets.list(None).is_empty() && metadata.list(None).is_empty()).await?;
     let made = widgets.apply(&desired_widget(1), OWNER).await?;
     check("it is made anew", made.change == Change::Created)
+}
+
+/// So is one whose objects are in no namespace.
+async fn dynamic_of_the_cluster(roles: &Objects<DynamicObject>) -> Result<()> {
+    let rules = |resource: &str| json!([{ "apiGroups": [""], "resources": [resource], "verbs": ["get"] }]);
+    let desired = |resource: &str| {
+        let mut role = DynamicObject::new("client", &role());
+        role.data = json!({ "rules": rules(resource) });
+        role
+    };
+    check("it is created", roles.apply(&desired("pods"), OWNER).await?.change == Change::Created)?;
+    check("it is so", roles.apply(&desired("pods"), OWNER).await?.change == Change::None)?;
+    check("it is changed", roles.apply(&desired("nodes"), OWNER).await?.change == Change::Updated)?;
+    let cached = roles.get(None, "client").ok_or("it is in the cache")?;
+    check("the change is in the cache", cached.data["rules"] == rules("nodes"))?;
+    check("it goes", roles.delete(&cached, &DeleteParams::default()).await?)?;
+    check("it is gone", roles.get_live(None, "client").await?.is_none())
+}
+
+fn role() -> ApiResource {
+    ApiResource::erase::<ClusterRole>(&())
 }
 
 async fn steps(
     maps: Objects<ConfigMap>,
     deployments: Objects<Deployment>,
-    widgets: Objects<DynamicObject>,
+    (widgets, metadata): (Objects<DynamicObject>, Objects<PartialObjectMeta<DynamicObject>>),
+    roles: Objects<DynamicObject>,
     (client, probes): (Client, u16),
     calls: Arc<[AtomicUsize; 2]>,
 ) -> Result<()> {
@@ -260,7 +284,8 @@ async fn steps(
     println!("finalizers");
     let selector = Selector::from_iter([("finalized", "yes")]);
     check("no object is left", maps.list_matching(None, &selector).is_empty())?;
-    dynamic(client, probes, &widgets, &maps).await?;
+    dynamic(client, probes, (&widgets, &metadata), &maps).await?;
+    dynamic_of_the_cluster(&roles).await?;
     println!("dynamic");
     Ok(())
 }
@@ -293,6 +318,8 @@ async fn main() -> Result<()> {
     let maps = manager.objects::<ConfigMap>(&watcher::Config::default());
     let deployments = manager.objects::<Deployment>(&watcher::Config::default());
     let widgets = manager.objects_with(&widget(), &Scope::Namespaced, &watcher::Config::default());
+    let metadata = manager.objects_with(&widget(), &Scope::Namespaced, &watcher::Config::default());
+    let roles = manager.objects_with(&role(), &Scope::Cluster, &watcher::Config::default());
     let (client, probes) = (manager.client(), args.probes);
     let calls = Arc::<[AtomicUsize; 2]>::default();
     manager.controller("map", &maps).run({
@@ -305,7 +332,9 @@ async fn main() -> Result<()> {
     });
     let (told, ended) = tokio::sync::mpsc::channel(1);
     manager.task("steps", Runs::Leader, move || {
-        let steps = steps(maps.clone(), deployments.clone(), widgets.clone(), (client.clone(), probes), calls.clone());
+        let widgets = (widgets.clone(), metadata.clone());
+        let server = (client.clone(), probes);
+        let steps = steps(maps.clone(), deployments.clone(), widgets, roles.clone(), server, calls.clone());
         let told = told.clone();
         async move {
             // The other end waits for the first.

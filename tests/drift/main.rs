@@ -1,7 +1,7 @@
 //! Keeps objects of several kinds, changes every field of them as others do, and compares what the manager makes of it
 //! with what the same server-side apply makes of a twin by hand. The cluster is that of `KUBECONFIG`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret, Service};
+use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::runtime::watcher;
 use kube::{Api, Client, CustomResource, CustomResourceExt, Resource, ResourceExt};
@@ -495,7 +496,7 @@ async fn prepare(client: &Client) -> Result<()> {
     }
     let drifts = Api::<Drift>::namespaced(client.clone(), KEPT);
     let started = Instant::now();
-    while let Err(error) = drifts.list(&kube::api::ListParams::default()).await {
+    while let Err(error) = drifts.list(&ListParams::default()).await {
         if started.elapsed() > LIMIT {
             return Err(error.into());
         }
@@ -504,16 +505,18 @@ async fn prepare(client: &Client) -> Result<()> {
     Ok(())
 }
 
-async fn compare(client: Client) -> Result<bool> {
+/// Compares what the manager makes of each edit with what an apply by hand does; and the objects, by kind and name, of which an
+/// element of somebody else was in the way.
+async fn compare(client: &Client) -> Result<(bool, BTreeSet<String>)> {
     let kinds = [
-        Kind::of::<ConfigMap>(&client),
-        Kind::of::<Secret>(&client),
-        Kind::of::<Service>(&client),
-        Kind::of::<NetworkPolicy>(&client),
-        Kind::of::<Deployment>(&client),
-        Kind::of::<Drift>(&client),
+        Kind::of::<ConfigMap>(client),
+        Kind::of::<Secret>(client),
+        Kind::of::<Service>(client),
+        Kind::of::<NetworkPolicy>(client),
+        Kind::of::<Deployment>(client),
+        Kind::of::<Drift>(client),
     ];
-    let mut good = true;
+    let (mut good, mut replaced) = (true, BTreeSet::new());
     for kind in &kinds {
         let edits = kind.all_edits().await?;
         let (mut refused, mut blocked, mut times) = (0, 0, Vec::new());
@@ -531,19 +534,20 @@ async fn compare(client: Client) -> Result<bool> {
                 let (number, edit) = (*number, (*edit).clone());
                 running.spawn(async move {
                     let outcome = kind.try_edit(number, &edit).await;
-                    (edit, outcome)
+                    (number, edit, outcome)
                 });
             }
             while let Some(outcome) = running.join_next().await {
                 outcomes.push(outcome?);
             }
-            for (edit, outcome) in outcomes {
+            for (number, edit, outcome) in outcomes {
                 match outcome? {
                     Outcome::Refused => refused += 1,
                     Outcome::Same(took, was_blocked) => {
                         times.push(took.as_millis());
                         if was_blocked {
                             blocked += 1;
+                            replaced.insert(format!("{} edit-{number}", kind.name));
                             println!("blocked {} {edit}", kind.name);
                         }
                     }
@@ -557,9 +561,38 @@ async fn compare(client: Client) -> Result<bool> {
         times.sort_unstable();
         let (median, longest) = (times.get(times.len() / 2).unwrap_or(&0), times.last().unwrap_or(&0));
         let count = times.len();
-        println!("{} repaired {count} blocked {blocked} refused {refused} median {median} longest {longest}", kind.name);
+        println!(
+            "{} repaired {count} blocked {blocked} refused {refused} median {median} longest {longest}",
+            kind.name
+        );
     }
-    Ok(good)
+    Ok((good, replaced))
+}
+
+/// Whether users were told of each object in which something was replaced, once, and of no other.
+async fn is_told_of(client: &Client, replaced: &BTreeSet<String>) -> Result<bool> {
+    let events = Api::<Event>::namespaced(client.clone(), KEPT);
+    let started = Instant::now();
+    loop {
+        let mut told = Vec::new();
+        for event in events.list(&ListParams::default()).await? {
+            let about = event.regarding.unwrap_or_default();
+            if event.reason.as_deref() == Some("Replaced") && event.type_.as_deref() == Some("Warning") {
+                let times = event.series.map_or(1, |series| series.count);
+                let name = format!("{} {}", about.kind.unwrap_or_default(), about.name.unwrap_or_default());
+                told.extend((0..times).map(|_| name.clone()));
+            }
+        }
+        told.sort();
+        if told.iter().eq(replaced) {
+            return Ok(true);
+        }
+        if started.elapsed() > LIMIT {
+            println!("told of {told:?}, not of {replaced:?}");
+            return Ok(false);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::main]
@@ -587,7 +620,9 @@ async fn main() -> Result<()> {
     println!("{}", if versioned { "status of one version" } else { "status of any version" });
     let once = is_generated_once(&client).await?;
     println!("{}", if once { "generated once" } else { "generated again" });
-    let good = compare(client).await?;
+    let (good, replaced) = compare(&client).await?;
+    let told = is_told_of(&client, &replaced).await?;
+    println!("{}", if told { "replacements are told" } else { "replacements are not told" });
     running.abort();
     println!("{}", if good { "all is as it would be" } else { "there are differences" });
     Ok(())

@@ -21,17 +21,20 @@ mod client;
 mod crd_server;
 mod drift;
 mod e2e;
-mod envtest;
-mod helm;
+pub(crate) mod envtest;
+pub(crate) mod helm;
 mod load;
 pub(crate) mod makefile;
+mod observability;
 mod pki;
 mod process;
 mod program;
 mod rbac_server;
+mod renderings;
 mod storage;
 mod walkthroughs;
 mod webhook;
+mod workflows;
 
 /// Ten times what a start takes on two cores.
 const START: Duration = Duration::from_secs(120);

@@ -12,6 +12,7 @@ mod create_api;
 mod create_webhook;
 mod diagnostics;
 pub(crate) mod docs;
+mod early;
 mod edit;
 mod fuzz;
 mod generate;

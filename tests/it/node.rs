@@ -1,5 +1,8 @@
 //! The Memcached operator as a pod of a real node: `make test-e2e`, on the cluster of `KUBECONFIG`.
 
+mod image;
+mod workflows;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -232,9 +235,9 @@ fn pods_of_a_memcached_answer() {
     assert_eq!(pods["items"][0]["status"]["containerStatuses"][0]["restartCount"], 0, "{}", deployed.operator_log());
 }
 
-/// With the Makefile of the project, as its owner does.
+/// With the Makefile of the project and the image of its Dockerfile, as its owner does.
 #[test]
-#[ignore = "needs a cluster: make test-e2e"]
+#[ignore = "needs a cluster, and buildah as root: make test-e2e"]
 fn make_deploys_and_takes_back() {
     permitted(&current_context(), std::env::var("E2E_CONTEXT").ok().as_deref()).unwrap();
     let _alone = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
@@ -242,11 +245,24 @@ fn make_deploys_and_takes_back() {
     let dir = tempfile::tempdir().unwrap();
     let kubeconfig = std::env::var("KUBECONFIG").expect("KUBECONFIG names the cluster");
     let kubectl = Cluster::new("kubectl", kubeconfig).with_cache(dir.path().join("cache"));
-    let image = format!("IMG={}", operator_image(project));
+    let image = format!("IMG={}", image::built());
     let make = |target| make(&project.path(""), &kubectl, &[target, &image, "YES=1"]);
 
+    let enforced =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SYSTEM, "labels": restricted() } });
+    kubectl.send(&["create", "-f", "-"], &enforced.to_string());
     let said = make("deploy").unwrap();
     assert!(said.contains("deployment \"memcached-operator-controller-manager\" successfully rolled out"), "{said}");
+    let replicas = ["-n", SYSTEM, "deployment", "memcached-operator-controller-manager"];
+    kubectl.run(&[&["scale", "--replicas=3"], &replicas[..]].concat());
+    kubectl.wait_for("three replicas", &replicas, |deployment| deployment["status"]["availableReplicas"] == 3);
+    let pods = kubectl.get(&["-n", SYSTEM, "pods"]).unwrap();
+    let lease = kubectl.get(&["-n", SYSTEM, "lease", LOCK]).unwrap();
+    let holder = lease["spec"]["holderIdentity"].as_str().unwrap();
+    let leads = |pod: &&Value| pod["metadata"]["name"].as_str().is_some_and(|name| holder.starts_with(name));
+    let pods = pods["items"].as_array().unwrap();
+    assert_eq!((pods.len(), pods.iter().filter(leads).count()), (3, 1), "{holder}: {pods:#?}");
+
     let mut sample = memcached("sample", &json!({ "size": 1, "image": memcached_image() }));
     sample["metadata"]["namespace"] = "default".into();
     kubectl.send(&["create", "-f", "-"], &sample.to_string());
@@ -260,7 +276,7 @@ fn make_deploys_and_takes_back() {
     }
 }
 
-/// The lock of a leader for life.
+/// The name of what a leader holds: a Lease, or for life a ConfigMap.
 const LOCK: &str = "87a7d51f.example.com";
 
 impl Deployed {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
@@ -217,6 +218,42 @@ impl Steps {
         Ok(json!(secret.and_then(|secret| secret.data)))
     }
 
+    /// The certificate, and its authority.
+    async fn chain(&self) -> Result<[String; 2]> {
+        let data = self.secrets.get(CERT).await?.data.unwrap_or_default();
+        let chain = data.get("tls.crt").map(|chain| chain.0.clone()).unwrap_or_default();
+        let chain = String::from_utf8(chain)?;
+        let authority = chain.rfind("-----BEGIN").ok_or("the chain has no authority")?;
+        Ok([chain[..authority].to_owned(), chain[authority..].to_owned()])
+    }
+
+    async fn put_certificate(&self, data: Value) -> Result<()> {
+        let patch = Patch::Merge(json!({ "data": data }));
+        self.secrets.patch(CERT, &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// Changes the webhook that validates, whatever the operator thinks of it.
+    async fn change_validating(&self, field: &str, value: Value) -> Result<()> {
+        let patch = json!([{ "op": "replace", "path": format!("/webhooks/0/{field}"), "value": value }]);
+        let patch = Patch::Json::<()>(serde_json::from_value(patch)?);
+        let api = Api::<ValidatingWebhookConfiguration>::all(self.client.clone());
+        api.patch("things", &PatchParams::default(), &patch).await?;
+        Ok(())
+    }
+
+    /// What the API server trusts of it.
+    async fn bundle(&self) -> Result<Value> {
+        let api = Api::<ValidatingWebhookConfiguration>::all(self.client.clone());
+        Ok(json!(api.get("things").await?.webhooks)[0]["clientConfig"]["caBundle"].clone())
+    }
+
+    /// Why an object is refused; empty if it is not.
+    async fn refusal(&self, name: &str, spec: Value) -> Result<String> {
+        let created = self.things.create(&PostParams::default(), &thing(name, spec)?).await;
+        Ok(created.err().map(|error| error.to_string()).unwrap_or_default())
+    }
+
     /// Fifty requests a second, while `meanwhile` goes on; how many there were, of which none failed.
     async fn under_load(self: &Arc<Self>, meanwhile: impl Future<Output = Result<()>>) -> Result<usize> {
         let (done, sent) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
@@ -271,43 +308,61 @@ impl Steps {
         });
         println!("3 rotations under {} requests, none failed", sent.await?);
 
-        let merge = |data: Value| Patch::Merge(json!({ "data": data }));
-        let patch = PatchParams::default();
+        let [_, before] = self.chain().await?;
         let sent = self.under_load(async {
             self.secrets.delete(CERT, &DeleteParams::default()).await?;
             until("a Secret", async || Ok(!self.secret().await?.is_null())).await?;
             self.rotated().await?;
-            let broken = json!({ "tls.crt": "eA==", "ca.crt": "eA==" });
-            self.secrets.patch(CERT, &patch, &merge(broken)).await?;
+            self.put_certificate(json!({ "tls.crt": "eA==", "ca.crt": "eA==" })).await?;
             until("a certificate", async || Ok(self.secret().await?["tls.crt"] != "eA==")).await?;
+            self.rotated().await?;
+            let [own, _] = self.chain().await?;
+            let foreign = ByteString((own + &before).into_bytes());
+            self.put_certificate(json!({ "tls.crt": foreign })).await?;
+            until("a certificate of its authority", async || Ok(self.chain().await?[1] != before)).await?;
             self.rotated().await
         });
-        println!("a missing and a broken Secret under {} requests, none failed", sent.await?);
+        println!("a missing, a broken and a foreign certificate under {} requests, none failed", sent.await?);
 
-        let api = Api::<ValidatingWebhookConfiguration>::all(self.client.clone());
-        let bundle = json!([{ "op": "replace", "path": "/webhooks/0/clientConfig/caBundle", "value": null }]);
-        let bundle = Patch::Json::<()>(serde_json::from_value(bundle)?);
-        api.patch("things", &patch, &bundle).await?;
-        let took = until("a repaired caBundle", async || self.works("repaired").await).await?;
+        self.change_validating("clientConfig/caBundle", Value::Null).await?;
+        let repaired = async || Ok(self.bundle().await?.is_string() && self.works("repaired").await?);
+        let took = until("a repaired caBundle", repaired).await?;
         println!("a wrong caBundle is repaired after {took:?}");
         Ok(())
     }
 
+    /// With the certificate in files, which nobody keeps: what the API server does not trust is not asked.
+    async fn files(&self, options: &Options, ports: [u16; 2]) -> Result<()> {
+        let folder = std::env::temp_dir().join(format!("webhook-certificate-{}", std::process::id()));
+        std::fs::create_dir(&folder)?;
+        for (name, bytes) in self.secrets.get(CERT).await?.data.unwrap_or_default() {
+            std::fs::write(folder.join(name), bytes.0)?;
+        }
+        let mut options = options.clone();
+        options.webhook.webhook_cert_path = Some(folder.clone());
+        let [one, two] = [replica(&options, ports[0]).await?, replica(&options, ports[1]).await?];
+        until("webhooks with the certificate in files", async || self.works("files").await).await?;
+        let bundle = self.bundle().await?;
+        check("the bundle is there", bundle.is_string())?;
+        self.change_validating("clientConfig/caBundle", Value::Null).await?;
+        let untrusted = async || Ok(self.refusal("untrusted", json!({})).await?.contains("x509: certificate"));
+        until("that a wrong caBundle is noticed", untrusted).await?;
+        self.change_validating("clientConfig/caBundle", bundle).await?;
+        until("the right caBundle", async || self.works("trusted").await).await?;
+        println!("with a wrong caBundle the webhook is not asked");
+        stop(one).await?;
+        stop(two).await?;
+        Ok(std::fs::remove_dir_all(folder)?)
+    }
+
     async fn failure_policy(&self, replica: Replica) -> Result<()> {
-        let create = async |name: &str, spec: Value| {
-            let created = self.things.create(&PostParams::default(), &thing(name, spec)?).await;
-            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(created.map(drop).map_err(|error| error.to_string()))
-        };
-        let panicked = create("panics", json!({ "size": 13 })).await?.err().unwrap_or_default();
+        let panicked = self.refusal("panics", json!({ "size": 13 })).await?;
         check(&panicked, panicked.contains("failed calling webhook") && panicked.contains("panicked"))?;
         stop(replica).await?;
-        let stopped = create("stopped", json!({})).await?.err().unwrap_or_default();
+        let stopped = self.refusal("stopped", json!({})).await?;
         check(&stopped, stopped.contains("failed calling webhook"))?;
-        let ignore = json!([{ "op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore" }]);
-        let ignore = Patch::Json::<()>(serde_json::from_value(ignore)?);
-        let api = Api::<ValidatingWebhookConfiguration>::all(self.client.clone());
-        api.patch("things", &PatchParams::default(), &ignore).await?;
-        until("that it is ignored", async || Ok(create("stopped", json!({})).await?.is_ok())).await?;
+        self.change_validating("failurePolicy", json!("Ignore")).await?;
+        until("that it is ignored", async || Ok(self.refusal("stopped", json!({})).await?.is_empty())).await?;
         println!("the failurePolicy decides");
         Ok(())
     }
@@ -336,7 +391,12 @@ impl Steps {
             check("all are converted", old.items.len() == stored && stored >= count)?;
             let kept = |thing: &OldThing| thing.annotations().contains_key("example.com/conversion-data");
             check("nothing is lost", old.items.iter().filter(|thing| kept(thing)).count() >= count)?;
-            println!("{round} list of {stored}: {plain:?} as stored, {converted:?} converted");
+            let rate = |took: Duration| stored as f64 / took.as_secs_f64();
+            println!(
+                "{round} list of {stored}: {:.0} objects/s as stored, {:.0} objects/s converted",
+                rate(plain),
+                rate(converted)
+            );
         }
         Ok(())
     }
@@ -437,6 +497,7 @@ async fn run(args: Args) -> Result<()> {
     for replica in replicas {
         stop(replica).await?;
     }
+    steps.files(&options, ports).await?;
     // Each change of a CRD makes the API server read all of its objects anew, so there are few of them from here on.
     steps.things.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
     steps.secrets.delete(CERT, &DeleteParams::default()).await?;
@@ -444,6 +505,15 @@ async fn run(args: Args) -> Result<()> {
     let [one, two] = [replica(&options, ports[0]).await?, replica(&options, ports[1]).await?];
     until("working webhooks", async || steps.works("second").await).await?;
     steps.certificates().await?;
+    stop(one).await?;
+    stop(two).await?;
+    // Until the certificate has ended.
+    tokio::time::sleep(LIFE).await;
+    let [_, expired] = steps.chain().await?;
+    let [one, two] = [replica(&options, ports[0]).await?, replica(&options, ports[1]).await?];
+    let took = until("working webhooks", async || steps.works("third").await).await?;
+    check("another certificate", steps.chain().await?[1] != expired)?;
+    println!("an expired certificate is replaced {took:?} after the start");
     steps.failure_policy(two).await?;
     stop(one).await
 }

@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use darling::FromDeriveInput as _;
 use darling::util::Override;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition as Column;
 use proc_macro2::TokenTree;
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta, Token};
 
+use crate::api::custom_resource::{Api, plural};
 use crate::api::declared::DERIVE;
 use crate::api::items::{Derive, derives};
 use crate::api::kube_attr::{KubeAttrs, PrintColumns, SchemaMode};
 use crate::api::schemars_attr::SchemarsAttrs;
 use crate::api::types::{Refusal, Scope};
-use crate::api::{Api, Column, plural};
 use crate::diagnostic::{Code, Origin};
 use crate::k8s;
 use crate::schema::known;

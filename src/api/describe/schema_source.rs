@@ -70,6 +70,6 @@ impl Describer<'_> {
 pub(super) enum SchemaSource {
     JsonSchema,
     KubeSchema,
-    /// No derive, but an impl.
+    /// An impl written by hand.
     Code,
 }

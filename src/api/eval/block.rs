@@ -6,7 +6,7 @@ use syn::{Block, Expr, Pat, Stmt};
 
 use crate::schema::TypeId;
 
-use super::schema::Own;
+use super::schema::Locals;
 use super::{Env, Eval, Evaluator};
 use crate::api::types::Scope;
 use crate::api::value::Val;
@@ -14,7 +14,7 @@ use crate::api::value::Val;
 impl Evaluator<'_> {
     pub(super) fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
         self.spend(scope, block, env.values().map(Val::weight).sum())?;
-        let (mut env, mut own) = (env.clone(), Own::new());
+        let (mut env, mut own) = (env.clone(), Locals::new());
         let Some((last, before)) = block.stmts.split_last() else { return Ok(Val::Unit) };
         for stmt in before {
             match stmt {

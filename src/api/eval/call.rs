@@ -143,7 +143,6 @@ impl Evaluator<'_> {
         self.invoke(scope, call, function, values)
     }
 
-    /// Runs a function on values.
     pub(super) fn invoke(
         &mut self,
         scope: &Scope,

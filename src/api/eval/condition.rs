@@ -180,7 +180,6 @@ fn inferred(sig: &Signature, ty: TypeId, scope: Scope) -> Option<Scope> {
     (is_it && parameters.next().is_none()).then_some(Scope { generics, ..scope })
 }
 
-/// `is_empty`, `is_none` and `is_some` of std types.
 fn test(name: &str, value: &Val) -> Option<bool> {
     match (name, value) {
         ("is_none", Val::None) | ("is_some", Val::Some(_)) => Some(true),

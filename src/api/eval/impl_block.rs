@@ -61,9 +61,9 @@ impl<'t> Evaluator<'t> {
                 continue;
             }
             let scope = match self.block_for(id, block, item) {
-                For::This(scope) => scope,
-                For::Other => continue,
-                For::Unknown => return None,
+                BlockFor::This(scope) => scope,
+                BlockFor::Other => continue,
+                BlockFor::Unknown => return None,
             };
             if found.is_some() || found_in.as_deref() != of || rewrites(&item.attrs) {
                 return None;
@@ -74,26 +74,26 @@ impl<'t> Evaluator<'t> {
     }
 
     /// Whether a block is for a type of the user, whose item it names.
-    fn block_for(&mut self, id: TypeId, block: ItemRef, item: &ItemImpl) -> For {
+    fn block_for(&mut self, id: TypeId, block: ItemRef, item: &ItemImpl) -> BlockFor {
         if self.tree.unknown_cfg(block).is_some() {
-            return For::Unknown;
+            return BlockFor::Unknown;
         }
         let module = Scope::module(self.tree.module(block));
         let own = item.generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_)));
         if own {
-            return For::Unknown;
+            return BlockFor::Unknown;
         }
         let named = self.ty(&module, &item.self_ty);
         match self.types.info(named) {
-            _ if named == id => For::This(Scope { this: Some(id), ..module }),
-            Info::User(_) => For::Other,
-            _ => For::Unknown,
+            _ if named == id => BlockFor::This(Scope { this: Some(id), ..module }),
+            Info::User(_) => BlockFor::Other,
+            _ => BlockFor::Unknown,
         }
     }
 }
 
 /// What a block says of a type.
-enum For {
+enum BlockFor {
     /// It is for the type; its code is read in this scope.
     This(Scope),
     /// It is for other arguments.

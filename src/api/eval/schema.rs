@@ -19,7 +19,7 @@ use crate::api::value::Val;
 
 impl Evaluator<'_> {
     /// The result of a function that returns a schema.
-    fn made(&mut self, scope: &Scope, at: &impl quote::ToTokens, value: Val) -> Eval<Recipe> {
+    fn recipe_of(&mut self, scope: &Scope, at: &impl quote::ToTokens, value: Val) -> Eval<Recipe> {
         match self.recipe(scope, at, value)? {
             Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.unsupported(scope, at),
             Recipe::Array(_) => self.unsupported(scope, at),
@@ -93,7 +93,7 @@ impl Evaluator<'_> {
         let Some(function) = function else { return Ok(None) };
         let (scope, name) = (&by_hand.scope, &function.sig.ident);
         let value = self.invoke(scope, name, &Function::of(function, scope), vec![Val::Generator])?;
-        self.made(scope, name, value).map(Some)
+        self.recipe_of(scope, name, value).map(Some)
     }
 
     /// What the function of a `schema_with = "path"` returns.
@@ -103,7 +103,7 @@ impl Evaluator<'_> {
         let call = call_of(path_of(path.clone()), Some(Expr::Path(generator)));
         let env = Env::from([("generator".to_owned(), Val::Generator)]);
         let value = self.call(scope, &env, &call, None)?;
-        self.made(scope, path, value)
+        self.recipe_of(scope, path, value)
     }
 
     /// `T::schema_name()` of a type that is known.
@@ -237,7 +237,7 @@ impl Evaluator<'_> {
     }
 
     /// A statement that changes a schema or an object which a variable of the block holds.
-    pub(super) fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Own, call: &ExprMethodCall) -> Eval<()> {
+    pub(super) fn edit(&mut self, scope: &Scope, env: &mut Env, own: &Locals, call: &ExprMethodCall) -> Eval<()> {
         let Some(variable) = self.object(env, &call.receiver).filter(|variable| own.contains(variable)) else {
             return self.unsupported(scope, call);
         };
@@ -273,7 +273,7 @@ impl Evaluator<'_> {
 }
 
 /// The variables that a block declares itself; a change of any other variable would be lost at its end.
-pub(super) type Own = BTreeSet<String>;
+pub(super) type Locals = BTreeSet<String>;
 
 /// The names that a hand-written `impl JsonSchema` gives its type.
 pub(in crate::api) struct ByHand {

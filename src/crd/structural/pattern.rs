@@ -4,7 +4,7 @@
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{Ast, ErrorKind, RepetitionKind, RepetitionRange, Visitor, visit};
 
-/// Go repeats nothing more often.
+/// Go's limit for a repetition count.
 const MOST: u32 = 1000;
 
 /// Why Go can't compile an expression.

@@ -6,7 +6,6 @@ use std::fmt;
 use super::Manifests;
 use crate::diagnostic::Problem;
 
-/// A `ServiceAccount`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Account {
     /// Empty where the file leaves it to who applies it.

@@ -19,9 +19,9 @@ use super::doubt::Cause;
 use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
 use super::index::{FunctionId, Owner};
+use super::location::Location;
 use super::lower::NameScope;
 use super::manager::ManagerType;
-use super::place::Place;
 use super::read::{DEREFS, Reader};
 use super::table::{self, Returns, returns};
 use super::types::{Reach, Ty};
@@ -30,7 +30,7 @@ use self::standard::standard;
 
 /// A call as it stands: what is called is found out apart.
 struct Call<'e> {
-    place: Place,
+    location: Location,
     /// The last part of the path, or the method.
     name: Rc<str>,
     /// The type arguments that are written behind the name.
@@ -41,7 +41,6 @@ struct Call<'e> {
     types: Vec<Ty>,
     /// What is done with the result takes this type.
     expected: Ty,
-    /// The receiver of a method.
     receiver: Option<&'e Expr>,
     /// Its result is a future that is waited for.
     awaited: bool,
@@ -62,7 +61,6 @@ enum Callee {
     Free(FunctionId),
     /// An associated function or variant of a type.
     Associated(Ty, String),
-    /// A tuple struct, or a variant of an enum.
     Constructor(ItemRef, Option<String>),
     /// Something of another crate.
     Foreign(Vec<String>),
@@ -80,7 +78,7 @@ impl Reader<'_> {
         };
         let name = path.and_then(|path| path.path.segments.last()).map(|last| last.ident.to_string());
         let mut call = Call {
-            place: frame.place(call.func.span()),
+            location: frame.location(call.func.span()),
             name: name.unwrap_or_default().into(),
             explicit: path.map(|path| self.types.turbofish(&frame.scope, &path.path)).unwrap_or_default(),
             arguments: call.args.iter().collect(),
@@ -137,7 +135,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Finds out the types of the arguments.
     fn arguments_of(&mut self, frame: &mut Frame, call: &mut Call<'_>) {
         self.arguments_with(frame, call, &[]);
     }
@@ -317,7 +314,7 @@ impl Reader<'_> {
         self.arguments_of(frame, call);
         match ty {
             Ty::Foreign(Foreign::Kube(of), parts) => {
-                self.kube_associated(of, parts, call).unwrap_or_else(|| self.made(ty, &name))
+                self.kube_associated(of, parts, call).unwrap_or_else(|| self.constructed(ty, &name))
             }
             Ty::Root(_) | Ty::Foreign(..) if matches!(&*name, "api_resource" | "erase") => {
                 self.types.dynamic(ty).unwrap_or(Ty::Unknown)
@@ -328,9 +325,9 @@ impl Reader<'_> {
             Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, call),
             Ty::Foreign(found, _) => {
                 self.handed(found.krate(), call);
-                self.made(ty, &name)
+                self.constructed(ty, &name)
             }
-            _ => self.made(ty, &name),
+            _ => self.constructed(ty, &name),
         }
     }
 
@@ -349,7 +346,7 @@ impl Reader<'_> {
             None => Vec::new(),
         };
         let mut call = Call {
-            place: frame.place(call.method.span()),
+            location: frame.location(call.method.span()),
             name: call.method.to_string().into(),
             explicit,
             arguments: call.args.iter().collect(),
@@ -448,24 +445,24 @@ impl Reader<'_> {
         let has_params = call.types.iter().any(params);
         match receiver {
             Ty::Api(..) if has_params || (call.awaited && call.len() > 0) => {
-                self.doubt(call.place, Cause::Extension(name.to_owned()));
+                self.doubt(call.location, Cause::Extension(name.to_owned()));
             }
             Ty::Unknown | Ty::Infer(_) => {}
             Ty::Foreign(found, _) => {
                 let Some(krate) = found.krate().filter(|krate| self.tree.may_derive(krate)) else {
-                    return self.clear(call.place);
+                    return self.clear(call.location);
                 };
                 if self.is_client(receiver) && (call.awaited || !call.explicit.is_empty()) {
                     let (function, krate) = (name.to_owned(), krate.to_owned());
-                    return self.doubt(call.place, Cause::Crate { function, krate });
+                    return self.doubt(call.location, Cause::Crate { function, krate });
                 }
                 self.handed(Some(krate), call);
             }
-            _ => return self.clear(call.place),
+            _ => return self.clear(call.location),
         }
         let looks = table::METHODS.iter().any(|method| method.name == name && method.arguments == call.len());
         if looks && (table::is_telling(name) || has_params || self.is_plausible(frame, call)) {
-            self.doubt(call.place, Cause::Receiver(name.to_owned()));
+            self.doubt(call.location, Cause::Receiver(name.to_owned()));
         }
     }
 

@@ -11,7 +11,7 @@ pub struct Doubt {
     pub(crate) cause: Cause,
 }
 
-/// Why requests are not known.
+/// Why requests could not be derived.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
     /// A method that looks like one of `Api`, on a value of unknown type.
@@ -19,7 +19,11 @@ pub(crate) enum Cause {
     /// A method of `Api` that kube does not have: a trait that is not read adds it.
     Extension(String),
     /// A call on a kind that is not known, and why it is not.
-    Kind { call: String, verbs: Vec<String>, why: String },
+    Kind {
+        call: String,
+        verbs: Vec<String>,
+        why: String,
+    },
     /// A method of `Api` on a subresource whose name is not spelled out.
     Subresource(String),
     /// A patch that may be a server-side apply.
@@ -28,7 +32,6 @@ pub(crate) enum Cause {
     Client(String),
     /// A module whose file is missing, as the message about it says.
     Module(String),
-    /// A macro that is not expanded.
     Macro(String),
     /// A function that is called with more types than are told apart.
     Runs(String),
@@ -37,7 +40,10 @@ pub(crate) enum Cause {
     /// An environment variable that may hold the operator's own namespace.
     Namespace(String),
     /// A function of a crate that is built on kube.
-    Crate { function: String, krate: String },
+    Crate {
+        function: String,
+        krate: String,
+    },
 }
 
 impl Cause {

@@ -3,17 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use syn::{Block, Expr, Fields, Item, Lit, Member, Pat, Stmt};
+use syn::{Block, Expr, Item, Lit, Member, Pat, Stmt};
 
 use crate::k8s;
-use crate::source::{ItemRef, Namespace, Resolution};
+use crate::source::{Namespace, Resolution};
 
-use super::fields::argument_of;
 use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
-use super::lower::NameScope;
-use super::place::Place;
-use super::read::{DEREFS, Reader};
+use super::pattern::member;
+use super::read::Reader;
 use super::types::{Gvk, Ty};
 
 impl Reader<'_> {
@@ -91,180 +89,6 @@ impl Reader<'_> {
         self.bind(frame, &local.pat, &value);
     }
 
-    /// Gives the names of a pattern their types.
-    pub(super) fn bind(&mut self, frame: &mut Frame, pattern: &Pat, ty: &Ty) {
-        match pattern {
-            Pat::Ident(pattern) => {
-                let value = match (ty, &pattern.subpat) {
-                    (Ty::Unknown, None) => self.types.inferred.fresh(),
-                    _ => ty.clone(),
-                };
-                frame.declare(pattern.ident.to_string(), value);
-                if let Some((_, inner)) = &pattern.subpat {
-                    self.bind(frame, inner, ty);
-                }
-            }
-            Pat::Type(pattern) => {
-                let declared = self.types.lower(&frame.scope, &pattern.ty);
-                self.bind(frame, &pattern.pat, &declared.refine(ty));
-            }
-            Pat::Reference(pattern) => self.bind(frame, &pattern.pat, ty),
-            Pat::Paren(pattern) => self.bind(frame, &pattern.pat, ty),
-            Pat::Guard(pattern) => {
-                self.bind(frame, &pattern.pat, ty);
-                self.expr(frame, &pattern.guard, &Ty::Unknown);
-            }
-            Pat::Tuple(pattern) => {
-                let known = self.types.inferred.resolve(ty);
-                for (position, inner) in pattern.elems.iter().enumerate() {
-                    self.bind(frame, inner, &known.part(position));
-                }
-            }
-            Pat::Slice(pattern) => {
-                let element = self.types.element(ty);
-                for inner in &pattern.elems {
-                    self.bind(frame, inner, &element);
-                }
-            }
-            Pat::Or(pattern) => {
-                for case in &pattern.cases {
-                    self.bind(frame, case, ty);
-                }
-            }
-            Pat::TupleStruct(pattern) => {
-                for (position, inner) in pattern.elems.iter().enumerate() {
-                    let part = self.pattern_field(frame, &pattern.path, &position.to_string(), ty);
-                    self.bind(frame, inner, &part);
-                }
-            }
-            Pat::Struct(pattern) => {
-                for field in &pattern.fields {
-                    let name = member(&field.member);
-                    let part = self.pattern_field(frame, &pattern.path, &name, ty);
-                    self.bind(frame, &field.pat, &part);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The type of a field in a pattern: `Some(x)` and `Ok(x)` are what they wrap.
-    fn pattern_field(&mut self, frame: &Frame, path: &syn::Path, field: &str, ty: &Ty) -> Ty {
-        let last = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-        if path.segments.len() == 1 {
-            match last.as_str() {
-                "Some" | "Ok" => return ty.clone(),
-                "Err" => return Ty::Unknown,
-                _ => {}
-            }
-        }
-        let known = self.types.inferred.resolve(ty);
-        let resolved = |namespace| match self.types.resolve(&frame.scope, path, namespace) {
-            Resolution::Local(item) => Some((item, None)),
-            Resolution::Member(item, variant) => Some((item, Some(variant))),
-            _ => None,
-        };
-        let of_self = || match (path.segments.first(), &frame.scope.itself) {
-            (Some(first), Some(Ty::Item(item, _))) if first.ident == "Self" => {
-                Some((*item, (path.segments.len() > 1).then(|| last.clone())))
-            }
-            _ => None,
-        };
-        let item = resolved(Namespace::Values).or_else(|| resolved(Namespace::Types)).or_else(of_self);
-        let Some((item, variant)) = item else {
-            // An event of a finalizer or watcher holds the object.
-            return if EVENTS.contains(&last.as_str()) { known } else { Ty::Unknown };
-        };
-        let owner = match &known {
-            Ty::Item(of, arguments) if *of == item => Ty::Item(item, arguments.clone()),
-            Ty::Root(of) if *of == item => return self.field(&known, field),
-            _ => self.types.lower_item(item, Vec::new()),
-        };
-        self.field_in(&owner, variant.as_deref(), field)
-    }
-
-    /// The type of a field of a struct, or of a variant of an enum.
-    pub(super) fn field_in(&mut self, owner: &Ty, variant: Option<&str>, field: &str) -> Ty {
-        match variant {
-            Some(variant) => self.variant_field(owner, variant, field),
-            None => self.field(owner, field),
-        }
-    }
-
-    pub(super) fn field(&mut self, ty: &Ty, name: &str) -> Ty {
-        match self.types.inferred.resolve(ty) {
-            tuple @ Ty::Tuple(_) => name.parse().map_or(Ty::Unknown, |position| tuple.part(position)),
-            Ty::Many(element) if name == "items" => Ty::Many(element),
-            // What `Client::default_namespace` says, too: kube-client/src/config/mod.rs.
-            Ty::Foreign(Foreign::Kube(Kube::Config), _) if name == "default_namespace" => Ty::OwnNamespace,
-            Ty::Root(item) => {
-                let scope = NameScope::new(self.tree.module(item));
-                match name {
-                    "spec" => self.types.lower_item(item, Vec::new()),
-                    "status" => {
-                        let status = k8s::custom_resource(self.tree, item).and_then(|found| found.status);
-                        let path = status.and_then(|status| syn::parse_str::<syn::Path>(&status).ok());
-                        path.map_or(Ty::Unknown, |path| self.types.lower_path(&scope, &path))
-                    }
-                    _ => Ty::Unknown,
-                }
-            }
-            Ty::Item(item, arguments) => {
-                let tree = self.tree;
-                let Item::Struct(declared) = tree.item(item) else { return Ty::Unknown };
-                let known = self.fields.get(item, name);
-                let found = self.declared_field(item, &declared.generics, &arguments, &declared.fields, name);
-                if let (None, true, Some(inner)) =
-                    (&found, self.types.depth <= DEREFS, self.types.deref(&Ty::Item(item, arguments)))
-                {
-                    self.types.depth += 1;
-                    let found = self.field(&inner, name);
-                    self.types.depth -= 1;
-                    return found;
-                }
-                let found = found.unwrap_or(Ty::Unknown);
-                known.map_or(found.clone(), |known| found.refine(&known))
-            }
-            _ => Ty::Unknown,
-        }
-    }
-
-    fn variant_field(&mut self, ty: &Ty, variant: &str, name: &str) -> Ty {
-        let tree = self.tree;
-        let Ty::Item(item, arguments) = ty else { return Ty::Unknown };
-        let Item::Enum(declared) = tree.item(*item) else { return Ty::Unknown };
-        let Some(found) = declared.variants.iter().find(|found| found.ident == variant) else { return Ty::Unknown };
-        let known = self.fields.get(*item, &format!("{variant}.{name}"));
-        let lowered = self.declared_field(*item, &declared.generics, arguments, &found.fields, name);
-        let lowered = lowered.unwrap_or(Ty::Unknown);
-        known.map_or(lowered.clone(), |known| lowered.refine(&known))
-    }
-
-    fn declared_field(
-        &mut self,
-        item: ItemRef,
-        generics: &syn::Generics,
-        arguments: &[Ty],
-        fields: &Fields,
-        name: &str,
-    ) -> Option<Ty> {
-        let mut scope = NameScope::new(self.tree.module(item));
-        scope.itself = Some(Ty::Item(item, arguments.to_vec()));
-        scope.generics = self.types.bind_generics(&scope, generics, arguments);
-        let field = fields.iter().enumerate().find(|(position, field)| match &field.ident {
-            Some(ident) => ident == name,
-            None => position.to_string() == name,
-        });
-        field.map(|(_, field)| {
-            let ty = self.types.lower(&scope, &field.ty);
-            let place = Place { module: scope.module, span: syn::spanned::Spanned::span(field) };
-            let (variable, flag) = argument_of(field);
-            let known = flag.and_then(|flag| self.flag_value(&flag));
-            let known = known.or_else(|| variable.and_then(|variable| self.variable_value(place, &variable)));
-            known.map_or(ty.clone(), |known| ty.refine(&known))
-        })
-    }
-
     pub(super) fn expr(&mut self, frame: &mut Frame, expr: &Expr, expected: &Ty) -> Ty {
         let none = &Ty::Unknown;
         match expr {
@@ -274,7 +98,7 @@ impl Reader<'_> {
             Expr::Reference(inner) => {
                 // What is borrowed may be changed through the reference.
                 if let (Some(_), Expr::Field(field)) = (&inner.mutability, &*inner.expr) {
-                    self.fields.spoil(&member(&field.member));
+                    self.fields.taint(&member(&field.member));
                 }
                 self.expr(frame, &inner.expr, expected)
             }
@@ -338,7 +162,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What decides what is run next.
+    /// Control flow.
     fn control(&mut self, frame: &mut Frame, expr: &Expr, expected: &Ty) -> Ty {
         let none = &Ty::Unknown;
         match expr {
@@ -448,7 +272,7 @@ impl Reader<'_> {
                 let name = member(&field.member);
                 match self.types.inferred.resolve(&base) {
                     Ty::Item(item, _) => self.learn_field(item, None, &name, &value),
-                    base if may_be_item(&base) => self.fields.spoil(&name),
+                    base if may_be_item(&base) => self.fields.taint(&name),
                     _ => {}
                 }
             }
@@ -553,10 +377,6 @@ fn may_be_item(ty: &Ty) -> bool {
     matches!(ty, Ty::Unknown | Ty::Infer(_) | Ty::Param(_) | Ty::Foreign(Foreign::Unresolved(_), _))
 }
 
-/// The variants of events of kube that hold an object.
-const EVENTS: &[&str] =
-    &["Added", "Applied", "Apply", "Cleanup", "Delete", "Deleted", "InitApply", "Modified", "Restarted"];
-
 /// The resource that the fields of a `GroupVersionKind` or `ApiResource` spell out.
 fn spelled(fields: &BTreeMap<String, Ty>) -> Option<Ty> {
     let text = |name: &str| match fields.get(name) {
@@ -571,20 +391,13 @@ fn spelled(fields: &BTreeMap<String, Ty>) -> Option<Ty> {
     Some(Ty::Dynamic(BTreeSet::from([Gvk { group: text("group")?, kind, plural }])))
 }
 
-pub(super) fn member(member: &Member) -> String {
-    match member {
-        Member::Named(name) => name.to_string(),
-        Member::Unnamed(position) => position.index.to_string(),
-    }
-}
-
 /// `object.metadata.namespace`
 fn is_object_namespace(field: &syn::ExprField) -> bool {
     let is = |found: &Member, wanted: &str| matches!(found, Member::Named(name) if name == wanted);
     is(&field.member, "namespace") && matches!(&*field.base, Expr::Field(metadata) if is(&metadata.member, "metadata"))
 }
 
-/// Nothing comes after it.
+/// The expression has the type `!`.
 fn diverges(expr: &Expr) -> bool {
     match expr {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,

@@ -7,15 +7,15 @@ use crate::rbac::{Permission, RequestScope, Target, Usage};
 use crate::source::{ModuleId, SourceTree};
 
 use super::doubt::{Cause, Doubt};
+use super::location::{Location, LocationKey};
 use super::lower::Lowering;
-use super::place::{Place, Spot};
 use super::runs::{Live, RunId, Weight};
 use super::types::{Reach, Ty};
 
 /// A place, and the run that something was found out in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Site {
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) run: Option<RunId>,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Findings {
     requests: Vec<Request>,
     doubts: Vec<(Site, Cause)>,
     /// Calls that a run knows all about, so that no doubt is reported.
-    clear: BTreeSet<(Spot, Option<RunId>)>,
+    clear: BTreeSet<(LocationKey, Option<RunId>)>,
 }
 
 impl Findings {
@@ -108,22 +108,22 @@ impl Findings {
 
     /// A run knows what a call is.
     pub(super) fn clear(&mut self, site: Site) {
-        self.clear.insert((site.place.spot(), site.run));
+        self.clear.insert((site.location.key(), site.run));
     }
 
     /// The answer, in the order of the source.
     pub(super) fn finish(mut self, types: &Lowering<'_>, live: &Live) -> (Vec<Usage>, Vec<Doubt>) {
         self.weigh(live);
-        let origin = |place: Place| types.tree.origin(place.module, place.span);
-        let doubt = |(site, cause): &(Site, Cause)| Doubt { origin: origin(site.place), cause: cause.clone() };
+        let origin = |location: Location| types.tree.origin(location.module, location.span);
+        let doubt = |(site, cause): &(Site, Cause)| Doubt { origin: origin(site.location), cause: cause.clone() };
         let mut doubts: Vec<Doubt> = self.doubts.iter().map(doubt).collect();
         let mut known: BTreeMap<(String, usize, usize, Permission), Answer> = BTreeMap::new();
         let mut answered = BTreeSet::new();
         let mut open: BTreeMap<_, OpenKind> = BTreeMap::new();
         for found in &self.requests {
-            let module = found.site.place.module;
-            let origin = origin(found.site.place);
-            let place = (origin.path.to_string(), origin.range.start, origin.range.end);
+            let module = found.site.location.module;
+            let origin = origin(found.site.location);
+            let location = (origin.path.to_string(), origin.range.start, origin.range.end);
             let kind = types.inferred.resolve(&found.kind);
             let Some(resources) = types.kinds.resources(&kind) else {
                 let new = || OpenKind {
@@ -133,10 +133,10 @@ impl Findings {
                     why: types.why(module, &kind),
                 };
                 let is_parameter = matches!(types.kinds.named(&kind), Ty::Param(_));
-                open.entry((place, is_parameter)).or_insert_with(new).verbs.insert(found.verb.clone());
+                open.entry((location, is_parameter)).or_insert_with(new).verbs.insert(found.verb.clone());
                 continue;
             };
-            answered.insert(place.clone());
+            answered.insert(location.clone());
             for resource in resources {
                 let plural = match &found.sub {
                     Some(sub) => format!("{}/{sub}", resource.plural),
@@ -144,7 +144,7 @@ impl Findings {
                 };
                 let permission =
                     Permission { target: Target::resource(&resource.group, &plural), verb: found.verb.clone() };
-                let key = (place.0.clone(), place.1, place.2, permission);
+                let key = (location.0.clone(), location.1, location.2, permission);
                 let answer = known.entry(key).or_insert_with(|| Answer {
                     scopes: BTreeSet::new(),
                     distance: distance(types.tree, module),
@@ -160,7 +160,8 @@ impl Findings {
             }
         }
         // The type parameter of an uncalled run does not matter where another run knows the kind.
-        let unanswered = open.into_iter().filter(|((place, parameter), _)| !parameter || !answered.contains(place));
+        let unanswered =
+            open.into_iter().filter(|((location, parameter), _)| !parameter || !answered.contains(location));
         doubts.extend(unanswered.map(|(_, OpenKind { origin, call, verbs, why })| Doubt {
             origin,
             cause: Cause::Kind { call, verbs: verbs.into_iter().collect(), why },
@@ -188,12 +189,12 @@ impl Findings {
     /// Keeps what counts: what a function does by itself only where no caller is known.
     fn weigh(&mut self, live: &Live) {
         let sites = self.requests.iter().map(|found| found.site).chain(self.doubts.iter().map(|(site, _)| *site));
-        let settled = sites.map(|site| (site.place.spot(), site.run)).chain(self.clear.iter().copied());
-        let settled: BTreeSet<Spot> =
-            settled.filter(|(_, run)| live.weight(*run) == Weight::Counts).map(|(spot, _)| spot).collect();
+        let settled = sites.map(|site| (site.location.key(), site.run)).chain(self.clear.iter().copied());
+        let settled: BTreeSet<LocationKey> =
+            settled.filter(|(_, run)| live.weight(*run) == Weight::Counts).map(|(key, _)| key).collect();
         let counts = |site: Site| match live.weight(site.run) {
             Weight::Counts => true,
-            Weight::Otherwise => !settled.contains(&site.place.spot()),
+            Weight::Otherwise => !settled.contains(&site.location.key()),
             Weight::Nothing => false,
         };
         self.requests.retain(|found| counts(found.site));

@@ -31,7 +31,6 @@ pub(super) enum Foreign {
 
 macro_rules! kube {
     ($($name:ident)*) => {
-        /// A type of kube.
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
         pub(super) enum Kube {
             $($name,)*
@@ -64,7 +63,7 @@ kube! {
 }
 
 impl Kube {
-    /// Only calls of an `Api` take it.
+    /// Whether only methods of `Api` take it.
     pub(super) fn is_params(&self) -> bool {
         matches!(
             self,
@@ -85,12 +84,10 @@ impl Kube {
 /// The crates that kube consists of, whose types are one set of names.
 const KUBE: [&str; 5] = ["kube", "kube_client", "kube_core", "kube_runtime", "kube_derive"];
 
-/// A path begins with a crate of kube.
 pub(super) fn is_kube(path: &[String]) -> bool {
     path.first().is_some_and(|krate| KUBE.contains(&krate.as_str()))
 }
 
-/// A path begins with k8s-openapi.
 pub(super) fn is_k8s(path: &[String]) -> bool {
     path.first().is_some_and(|krate| krate == "k8s_openapi")
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proc_macro2::Span;
 
 use super::index::FunctionId;
+use super::location::Location;
 use super::lower::NameScope;
-use super::place::Place;
 use super::types::Ty;
 
 #[derive(Debug)]
@@ -23,8 +23,8 @@ impl Frame {
         Self { scope, locals: vec![BTreeMap::new()], nested: BTreeMap::new(), output: Ty::Unknown, returned: Ty::Never }
     }
 
-    pub(super) fn place(&self, span: Span) -> Place {
-        Place { module: self.scope.module, span }
+    pub(super) fn location(&self, span: Span) -> Location {
+        Location { module: self.scope.module, span }
     }
 
     pub(super) fn enter(&mut self) {

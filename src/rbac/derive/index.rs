@@ -75,9 +75,7 @@ pub(super) struct Index<'a> {
     impls: usize,
     /// The `impl` blocks of each trait of the tree.
     pub(super) implementations: BTreeMap<ItemRef, Vec<ImplBlock<'a>>>,
-    /// The `impl Deref` blocks.
     pub(super) derefs: Vec<ImplBlock<'a>>,
-    /// The `impl Resource` blocks.
     pub(super) resources: Vec<ImplBlock<'a>>,
     /// The `impl` blocks of traits that have an associated type of this name.
     pub(super) associated: BTreeMap<String, Vec<ImplBlock<'a>>>,
@@ -176,7 +174,6 @@ impl<'a> Index<'a> {
         self.free.get(&item).copied()
     }
 
-    /// A function inside another one.
     pub(super) fn nested(&self, module: ModuleId, item: &ItemFn) -> Option<FunctionId> {
         self.nested.get(&(module, item.sig.ident.span().byte_range().start)).copied()
     }

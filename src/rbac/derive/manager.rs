@@ -44,7 +44,6 @@ impl ManagerType {
     }
 }
 
-/// The types of the manager.
 pub(super) fn types(tree: &SourceTree) -> BTreeMap<ItemRef, ManagerType> {
     let named = |item: ItemRef| {
         let Item::Struct(found) = tree.item(item) else { return None };

@@ -8,16 +8,16 @@ use crate::rbac::Usage;
 use crate::source::{ItemRef, SourceTree};
 
 use super::doubt::{Cause, Doubt};
-use super::fields::Fields;
+use super::field_values::Fields;
 use super::findings::{Findings, Site};
 use super::foreign::Foreign;
 use super::frame::Frame;
 use super::index::FunctionId;
 use super::kinds::Resource;
+use super::location::Location;
 use super::lower::{Lowering, NameScope};
 use super::macros::{Macros, calls};
 use super::manager::{self, ManagerType};
-use super::place::Place;
 use super::question::Question;
 use super::runs::{Call, Live, Runs};
 use super::signature::Signature;
@@ -30,7 +30,7 @@ const DEPTH: usize = 40;
 
 /// How long a chain of `Deref`s is followed: it may be a circle.
 pub(super) const DEREFS: usize = 32;
-/// How often fields are filled anew.
+/// Passes over all functions, at most.
 const PASSES: usize = 4;
 
 /// A call that waits until the rest of the caller says what its type arguments are.
@@ -41,7 +41,7 @@ struct Later {
     arguments: Vec<Ty>,
 }
 
-/// The walk through the bodies of functions.
+/// Walks the bodies of all functions.
 pub(super) struct Reader<'a> {
     pub(super) tree: &'a SourceTree,
     pub(super) question: &'a Question,
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A run of this function has not come to its end.
+    /// Whether this function is on the call stack.
     pub(super) fn is_running(&self, id: FunctionId) -> bool {
         self.runs.recursion(id) > 0
     }
@@ -158,10 +158,10 @@ impl<'a> Reader<'a> {
         for item in asked.iter().copied() {
             let module = tree.module(item);
             for call in calls(tree.item(item)) {
-                let place = Place { module, span: call.path.span() };
+                let location = Location { module, span: call.path.span() };
                 if let Some(rules) = self.macros.named(tree, module, &call.path) {
                     self.macros.call(rules);
-                    self.unread_call(place, rules);
+                    self.unread_call(location, rules);
                 }
                 self.unread_macro(module, call);
             }
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
             if let syn::Item::Macro(syn::ItemMacro { ident: Some(_), mac, .. }) = tree.item(item)
                 && !self.macros.is_called(item)
             {
-                self.unread_call(Place { module: tree.module(item), span: mac.path.span() }, item);
+                self.unread_call(Location { module: tree.module(item), span: mac.path.span() }, item);
             }
         }
     }
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         self.run(signature, receiver, &arguments)
     }
 
-    /// Runs what waits since `start`.
+    /// Runs the calls that were deferred since `start`.
     fn run_later(&mut self, start: usize) {
         while self.later.len() > start {
             let Later { signature, receiver, arguments } = self.later.remove(start);
@@ -241,8 +241,8 @@ impl<'a> Reader<'a> {
         let recursive = self.runs.recursion(id) > 2;
         if self.runs.count(id) >= RUNS || self.runs.depth() > DEPTH || recursive {
             if !recursive {
-                let place = Place { module: function.module, span: function.signature.ident.span() };
-                self.doubt(place, Cause::Runs(function.name()));
+                let location = Location { module: function.module, span: function.signature.ident.span() };
+                self.doubt(location, Cause::Runs(function.name()));
             }
             return output;
         }
@@ -276,28 +276,28 @@ impl<'a> Reader<'a> {
         self.fields.learn(item, &field, &value, self.runs.current());
     }
 
-    fn site(&self, place: Place) -> Site {
-        Site { place, run: self.runs.current() }
+    fn site(&self, location: Location) -> Site {
+        Site { location, run: self.runs.current() }
     }
 
     /// Notes requests of an `Api`; of another type, the kind is not known.
-    pub(super) fn request(&mut self, place: Place, api: &Ty, verbs: &[&str], sub: Option<&str>, call: &str) {
+    pub(super) fn request(&mut self, location: Location, api: &Ty, verbs: &[&str], sub: Option<&str>, call: &str) {
         let api = self.types.inferred.resolve(api);
-        self.findings.request(self.site(place), &api, verbs, sub, call, None);
+        self.findings.request(self.site(location), &api, verbs, sub, call, None);
     }
 
     /// Notes requests that a role of every generated project allows.
-    pub(super) fn request_in(&mut self, role: &'static str, place: Place, api: &Ty, verbs: &[&str], call: &str) {
-        self.findings.request(self.site(place), api, verbs, None, call, Some(role));
+    pub(super) fn request_in(&mut self, role: &'static str, location: Location, api: &Ty, verbs: &[&str], call: &str) {
+        self.findings.request(self.site(location), api, verbs, None, call, Some(role));
     }
 
-    pub(super) fn doubt(&mut self, place: Place, cause: Cause) {
-        self.findings.doubt(self.site(place), cause);
+    pub(super) fn doubt(&mut self, location: Location, cause: Cause) {
+        self.findings.doubt(self.site(location), cause);
     }
 
     /// Notes that this run knows what a call is.
-    pub(super) fn clear(&mut self, place: Place) {
-        self.findings.clear(self.site(place));
+    pub(super) fn clear(&mut self, location: Location) {
+        self.findings.clear(self.site(location));
     }
 
     /// The answer, in the order of the source.

@@ -12,7 +12,7 @@ use super::types::Ty;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RunId(usize);
 
-/// What tells one run from another.
+/// The key of a run.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
     pub(super) function: FunctionId,
@@ -33,14 +33,13 @@ struct Run {
 pub(super) struct Runs {
     known: BTreeMap<Call, RunId>,
     all: Vec<Run>,
-    /// Those that were not begun by others.
+    /// Runs without a caller.
     roots: BTreeSet<RunId>,
     stack: Vec<RunId>,
     counts: BTreeMap<FunctionId, usize>,
 }
 
 impl Runs {
-    /// Begins another pass.
     pub(super) fn start(&mut self) {
         *self = Self::default();
     }
@@ -49,12 +48,12 @@ impl Runs {
         self.stack.last().copied()
     }
 
-    /// How many runs wait for others.
+    /// The depth of the call stack.
     pub(super) fn depth(&self) -> usize {
         self.stack.len()
     }
 
-    /// How often a function waits for itself.
+    /// How often a function is on the call stack.
     pub(super) fn recursion(&self, function: FunctionId) -> usize {
         self.stack.iter().filter(|run| self.all[run.0].function == function).count()
     }
@@ -147,11 +146,10 @@ pub(super) struct Live {
 /// Whether a finding of a run counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// It counts.
     Counts,
-    /// It counts where no run that counts tells anything of the place.
+    /// It counts where no counting run has a finding at the location.
     Otherwise,
-    /// It is another program's.
+    /// It belongs to another program.
     Nothing,
 }
 

@@ -4,7 +4,6 @@ use super::index::{FunctionId, Owner};
 use super::lower::{Lowering, NameScope, bounds_of};
 use super::types::{Generics, Ty};
 
-/// A function about to be called.
 #[derive(Debug)]
 pub(super) struct Signature {
     pub(super) id: FunctionId,

@@ -17,12 +17,10 @@ pub(super) struct Method {
     pub(super) answer: Answer,
 }
 
-/// What of a resource a request is about.
+/// The resource, or a subresource of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sub {
-    /// The resource itself.
     None,
-    /// A subresource.
     Named(&'static str),
     /// The subresource that the first argument names.
     First,
@@ -37,7 +35,7 @@ pub(super) enum Answer {
     Objects,
     /// A place for an object, which `commit` writes.
     Entry,
-    /// Nothing that matters here.
+    /// Any other type.
     Other,
 }
 

@@ -16,7 +16,7 @@ use crate::source::ItemRef;
 pub(super) enum Ty {
     /// Anything.
     Unknown,
-    /// Nothing: no value comes from there.
+    /// `!`
     Never,
     /// An inference variable.
     Infer(u32),
@@ -35,7 +35,6 @@ pub(super) enum Ty {
     /// A map, by its values.
     Map(Rc<Ty>),
     Tuple(Vec<Ty>),
-    /// A string literal.
     Text(Rc<str>),
     /// The name of the namespace that the operator is in.
     OwnNamespace,
@@ -59,7 +58,6 @@ pub(super) enum Ty {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     Here(RequestScope),
-    /// Another cluster.
     Elsewhere,
 }
 
@@ -209,7 +207,7 @@ impl Ty {
         }
     }
 
-    /// Widens what is known of one value to its type.
+    /// Widens a known value to its type.
     pub(super) fn general(&self) -> Self {
         match self {
             text if text.is_known_text() => Self::foreign(Foreign::String),
@@ -259,12 +257,10 @@ impl Ty {
     }
 }
 
-/// The bindings of inference variables.
 #[derive(Debug, Default)]
 pub(super) struct Inferred(Vec<Option<Ty>>);
 
 impl Inferred {
-    /// A new inference variable.
     pub(super) fn fresh(&mut self) -> Ty {
         self.0.push(None);
         Ty::Infer(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))

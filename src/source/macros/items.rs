@@ -9,9 +9,11 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::Item;
 use syn::ext::IdentExt as _;
 
+use super::super::files;
+use super::super::ident::ident;
+use super::super::sources::ModuleId;
 use crate::source::lexer::{DEEPEST, deeper_than};
 use crate::source::sources::Sources;
-use crate::source::{ModuleId, files, ident};
 
 /// The words after which an item has its name.
 const DECLARING: [&str; 11] =
@@ -29,17 +31,17 @@ struct Call {
     behind: Words,
     /// One of the macros is none of those that were read, nor of std.
     unknown: bool,
-    /// It takes in a file that is not read.
+    /// It calls `include!`.
     any: bool,
 }
 
-/// What some tokens say.
+/// What tokens may declare.
 #[derive(Debug, Default)]
 struct Words {
     all: BTreeSet<String>,
     /// The names of items, and whatever an import says.
     declared: BTreeSet<String>,
-    /// An item is called like something of the call.
+    /// An item takes its name from the call's arguments.
     open: bool,
     /// The first word but `pub`.
     first: Option<String>,

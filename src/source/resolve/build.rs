@@ -4,14 +4,12 @@ use std::rc::Rc;
 
 use syn::{Fields, Item, Visibility};
 
+use super::super::ident::{ident, segments};
 use super::super::macros::MacroItems;
 use super::super::namespace::Namespace;
-use super::super::sources::Sources;
-use super::super::sources::index;
-use super::super::{ItemRef, ModuleId, ident};
+use super::super::sources::{ItemRef, ModuleId, Sources, index};
 use super::import::{Import, flatten};
 use super::names::{Binding, Def, Names, Precedence, Scopes, Visible};
-use super::segments;
 use super::walk::{extern_crate, is_anchor};
 
 impl Scopes {

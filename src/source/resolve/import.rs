@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use syn::{Item, UseTree};
 
+use super::super::ident::ident;
 use super::super::namespace::Namespace;
 use super::super::prelude::{is_primitive, prelude};
-use super::super::sources::Sources;
-use super::super::{ModuleId, ident};
+use super::super::sources::{ModuleId, Sources};
 use super::names::{Binding, Def, ForeignGlob, Precedence, Scopes, Visible, sees};
 use super::walk::{Failure, extern_crate, is_anchor};
 

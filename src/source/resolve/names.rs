@@ -6,11 +6,10 @@ use std::rc::Rc;
 use super::super::macros::MacroItems;
 use super::super::namespace::Namespace;
 use super::super::package::CrateId;
-use super::super::sources::Sources;
-use super::super::{ItemRef, ModuleId};
+use super::super::sources::{ItemRef, ModuleId, Sources};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Def {
+pub(in crate::source) enum Def {
     Module(ModuleId),
     Item(ItemRef),
     Member(ItemRef, Rc<str>),
@@ -21,14 +20,14 @@ pub(super) enum Def {
 
 /// Where a name can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Visible {
+pub(in crate::source) enum Visible {
     Everywhere,
     Within(ModuleId),
 }
 
 /// How a name was declared; a higher precedence shadows a lower one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Precedence {
+pub(in crate::source) enum Precedence {
     Glob,
     /// A named import from a crate that is not read: the name may not exist in this namespace.
     Possible,
@@ -36,56 +35,56 @@ pub(super) enum Precedence {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Binding {
-    pub(super) def: Def,
-    pub(super) visible: Visible,
-    pub(super) precedence: Precedence,
+pub(in crate::source) struct Binding {
+    pub(in crate::source) def: Def,
+    pub(in crate::source) visible: Visible,
+    pub(in crate::source) precedence: Precedence,
     /// The import that made it: a later round may resolve it better.
-    pub(super) import: Option<usize>,
+    pub(in crate::source) import: Option<usize>,
     /// The import is under a `cfg` that only the compiler can decide.
-    pub(super) conditional: bool,
+    pub(in crate::source) conditional: bool,
 }
 
-pub(super) type Names = BTreeMap<Rc<str>, [Option<Binding>; 3]>;
+pub(in crate::source) type Names = BTreeMap<Rc<str>, [Option<Binding>; 3]>;
 
 /// A glob import from a crate that is not read.
 #[derive(Debug)]
-pub(super) struct ForeignGlob {
-    pub(super) visible: Visible,
+pub(in crate::source) struct ForeignGlob {
+    pub(in crate::source) visible: Visible,
     /// The module has the import itself.
-    pub(super) own: bool,
+    pub(in crate::source) own: bool,
     /// The modules whose globs re-export it to this one.
-    pub(super) through: BTreeSet<ModuleId>,
+    pub(in crate::source) through: BTreeSet<ModuleId>,
 }
 
 /// The names of every module.
 #[derive(Debug, Default)]
-pub(in super::super) struct Scopes {
-    pub(super) names: Vec<Names>,
+pub(in crate::source) struct Scopes {
+    pub(in crate::source) names: Vec<Names>,
     /// Glob imports from other crates, by module.
-    pub(super) foreign_globs: BTreeMap<ModuleId, BTreeMap<Rc<[String]>, ForeignGlob>>,
+    pub(in crate::source) foreign_globs: BTreeMap<ModuleId, BTreeMap<Rc<[String]>, ForeignGlob>>,
     /// The names of all named imports, resolved or not.
-    pub(super) imported: BTreeSet<(ModuleId, Rc<str>)>,
+    pub(in crate::source) imported: BTreeSet<(ModuleId, Rc<str>)>,
     /// `extern crate x as y` at a crate root.
-    pub(super) extern_crates: BTreeMap<(CrateId, String), Def>,
+    pub(in crate::source) extern_crates: BTreeMap<(CrateId, String), Def>,
     /// The names that macro calls may declare.
-    pub(super) macro_items: MacroItems,
+    pub(in crate::source) macro_items: MacroItems,
     /// Unresolved named imports: their paths.
-    pub(super) unresolved: BTreeMap<(ModuleId, Rc<str>), Vec<String>>,
+    pub(in crate::source) unresolved: BTreeMap<(ModuleId, Rc<str>), Vec<String>>,
     /// `#[macro_use] extern crate x`.
-    pub(super) macro_use: BTreeMap<CrateId, Vec<String>>,
+    pub(in crate::source) macro_use: BTreeMap<CrateId, Vec<String>>,
     /// `use x::…::x`, which imports a macro or a function: a type `x` would make the first `x` ambiguous for rustc.
-    pub(super) namesakes: BTreeSet<(ModuleId, Rc<str>)>,
+    pub(in crate::source) namesakes: BTreeSet<(ModuleId, Rc<str>)>,
 }
 
 impl Binding {
-    pub(super) fn item(def: Def, visible: Visible) -> Self {
+    pub(in crate::source) fn item(def: Def, visible: Visible) -> Self {
         Self { def, visible, precedence: Precedence::Explicit, import: None, conditional: false }
     }
 }
 
 impl Scopes {
-    pub(super) fn get(
+    pub(in crate::source) fn get(
         &self,
         sources: &Sources,
         module: ModuleId,
@@ -106,7 +105,13 @@ impl Scopes {
     }
 
     /// Binds a name; false when nothing changes, since it is bound so already or with a higher precedence.
-    pub(super) fn bind(&mut self, module: ModuleId, name: &str, namespace: Namespace, mut new: Binding) -> bool {
+    pub(in crate::source) fn bind(
+        &mut self,
+        module: ModuleId,
+        name: &str,
+        namespace: Namespace,
+        mut new: Binding,
+    ) -> bool {
         let names = &mut self.names[module.0 as usize];
         if !names.contains_key(name) {
             names.insert(name.into(), Default::default());
@@ -149,7 +154,7 @@ impl Scopes {
 }
 
 /// A module can see what is visible there.
-pub(super) fn sees(sources: &Sources, module: ModuleId, visible: Visible) -> bool {
+pub(in crate::source) fn sees(sources: &Sources, module: ModuleId, visible: Visible) -> bool {
     let Visible::Within(around) = visible else { return true };
     let mut at = Some(module);
     while let Some(module) = at {

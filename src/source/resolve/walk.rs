@@ -8,11 +8,10 @@ use syn::Item;
 use super::super::manifest::crate_name;
 use super::super::namespace::Namespace;
 use super::super::package::CrateId;
-use super::super::sources::Sources;
-use super::super::{ItemRef, ModuleId};
+use super::super::sources::{ItemRef, ModuleId, Sources};
 use super::names::{Binding, Def, Precedence, Scopes};
 
-pub(super) enum Failure {
+pub(in crate::source) enum Failure {
     /// The module has no name for the segment at this position.
     Missing(ModuleId, usize),
     /// The segment at this position is ambiguous.
@@ -22,7 +21,7 @@ pub(super) enum Failure {
 
 impl Scopes {
     /// Follows a path from a module.
-    pub(super) fn walk(
+    pub(in crate::source) fn walk(
         &self,
         sources: &Sources,
         module: ModuleId,
@@ -89,7 +88,7 @@ impl Scopes {
     }
 
     /// The first segment of a path, `alone` if it is the only one: a name in scope, else a crate.
-    pub(super) fn first_segment(
+    pub(in crate::source) fn first_segment(
         &self,
         sources: &Sources,
         module: ModuleId,
@@ -119,17 +118,17 @@ impl Scopes {
     }
 
     /// An unresolved named import shadows every other meaning of the name.
-    pub(super) fn is_unresolved(&self, module: ModuleId, name: &str) -> bool {
+    pub(in crate::source) fn is_unresolved(&self, module: ModuleId, name: &str) -> bool {
         !self.unresolved.is_empty() && self.unresolved.contains_key(&(module, Rc::from(name)))
     }
 
     /// The binding is a macro or function, so that a longer path begins with the crate of the same name.
-    pub(super) fn is_namesake(&self, module: ModuleId, name: &str, binding: &Binding) -> bool {
+    pub(in crate::source) fn is_namesake(&self, module: ModuleId, name: &str, binding: &Binding) -> bool {
         binding.precedence == Precedence::Possible && self.namesakes.contains(&(module, Rc::from(name)))
     }
 
     /// A name that a glob import from a crate that is not read is known to bring in.
-    pub(super) fn in_foreign_glob(
+    pub(in crate::source) fn in_foreign_glob(
         &self,
         sources: &Sources,
         module: ModuleId,
@@ -145,7 +144,7 @@ impl Scopes {
     }
 
     /// A name that a glob import brings in from the package whose modules are listed.
-    pub(super) fn in_listed_glob(
+    pub(in crate::source) fn in_listed_glob(
         &self,
         sources: &Sources,
         module: ModuleId,
@@ -159,7 +158,7 @@ impl Scopes {
     }
 
     /// Along some chain of globs, no macro call, unread file or named import can shadow the name.
-    pub(super) fn is_unhidden(
+    pub(in crate::source) fn is_unhidden(
         &self,
         sources: &Sources,
         module: ModuleId,
@@ -182,7 +181,7 @@ impl Scopes {
 }
 
 /// Whether a glob import from a crate that is not read brings in a name; `None` when that is not known.
-pub(super) fn brings(sources: &Sources, path: &[String], name: &str, namespace: Namespace) -> Option<bool> {
+pub(in crate::source) fn brings(sources: &Sources, path: &[String], name: &str, namespace: Namespace) -> Option<bool> {
     let path = sources.ecosystem.canonical(path.to_vec());
     if sources.ecosystem.lists(&path) {
         return (sources.ecosystem.listed.has)(&path[1..], name, namespace);
@@ -191,7 +190,7 @@ pub(super) fn brings(sources: &Sources, path: &[String], name: &str, namespace: 
 }
 
 /// A crate by its name in the code of a package.
-pub(super) fn extern_crate(sources: &Sources, krate: CrateId, name: &str) -> Option<Def> {
+pub(in crate::source) fn extern_crate(sources: &Sources, krate: CrateId, name: &str) -> Option<Def> {
     if matches!(name, "std" | "core" | "alloc") {
         return Some(Def::Foreign(["std".to_string()].into()));
     }
@@ -226,6 +225,6 @@ pub(super) fn extern_crate(sources: &Sources, krate: CrateId, name: &str) -> Opt
 }
 
 /// The segment names a module relative to the code, not a crate.
-pub(super) fn is_anchor(first: &str) -> bool {
+pub(in crate::source) fn is_anchor(first: &str) -> bool {
     matches!(first, "crate" | "$crate" | "self" | "super" | "Self")
 }

@@ -4,6 +4,82 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{Timestamp, Unit};
+use schemars::{Schema, SchemaGenerator, json_schema};
+
+/// The most characters of a message.
+const MESSAGE: usize = 32_768;
+
+/// The schema of a list of conditions, for `schema_with`: merged by type, with the limits that Go operators have.
+///
+/// The type in k8s-openapi comes without the [validation of `metav1.Condition`].
+///
+/// [validation of `metav1.Condition`]: https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/apis/meta/v1/types.go
+///
+/// # Examples
+///
+/// ```
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+/// use schemars::{JsonSchema, schema_for};
+///
+/// #[derive(JsonSchema)]
+/// struct Status {
+///     #[schemars(schema_with = "manager::condition::schema")]
+///     #[allow(dead_code)]
+///     conditions: Vec<Condition>,
+/// }
+///
+/// let schema = schema_for!(Status);
+/// let status = &schema.as_value()["properties"]["conditions"]["items"]["properties"]["status"];
+/// assert_eq!(status["enum"][0], "True");
+/// ```
+pub fn schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "description": "One aspect of the state of the object",
+            "properties": {
+                "type": {
+                    "type": "string",
+                    "description": "The aspect, in CamelCase, perhaps behind a domain: `example.com/Ready`",
+                    "maxLength": 316,
+                    "pattern": r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+                },
+                "status": {
+                    "type": "string",
+                    "description": "Whether the object is so",
+                    "enum": ["True", "False", "Unknown"]
+                },
+                "observedGeneration": {
+                    "type": "integer",
+                    "description": "The `metadata.generation` for which this was found",
+                    "format": "int64",
+                    "minimum": 0
+                },
+                "lastTransitionTime": {
+                    "type": "string",
+                    "description": "When the status last changed",
+                    "format": "date-time"
+                },
+                "reason": {
+                    "type": "string",
+                    "description": "Why, in one CamelCase word, for programs",
+                    "minLength": 1,
+                    "maxLength": 1024,
+                    "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
+                },
+                "message": {
+                    "type": "string",
+                    "description": "Why, in a sentence, for people",
+                    "maxLength": 32768
+                }
+            },
+            "required": ["type", "status", "lastTransitionTime", "reason", "message"]
+        },
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"]
+    })
+}
 
 /// A condition as seen now; [`set`] gives it the time of its last transition.
 ///
@@ -32,7 +108,8 @@ pub struct Observed {
     pub message: String,
 }
 
-/// Sets a condition. `lastTransitionTime` changes only with the status.
+/// Sets a condition. `lastTransitionTime` changes only with the status. An empty reason becomes `Unknown`, and a message is cut
+/// where [`schema`] ends it.
 ///
 /// # Examples
 ///
@@ -70,9 +147,13 @@ pub fn set(conditions: &mut Vec<Condition>, observed: Observed, generation: Opti
     let condition = Condition {
         last_transition_time: since
             .map_or_else(now, |condition| condition.last_transition_time.clone()),
-        message,
+        message: message.chars().take(MESSAGE).collect(),
         observed_generation: generation,
-        reason,
+        reason: if reason.is_empty() {
+            "Unknown".to_owned()
+        } else {
+            reason
+        },
         status: status.to_owned(),
         type_: type_.to_owned(),
     };
@@ -143,6 +224,22 @@ fn now() -> Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_set_is_valid() {
+        let observed = Observed {
+            type_: "Ready",
+            status: None,
+            reason: String::new(),
+            message: "ä".repeat(MESSAGE + 1),
+        };
+        let mut conditions = Vec::new();
+        set(&mut conditions, observed, None);
+        assert_eq!(
+            (conditions[0].reason.as_str(), conditions[0].message.len()),
+            ("Unknown", 2 * MESSAGE)
+        );
+    }
 
     #[test]
     fn the_transition_time_changes_only_with_the_status() {

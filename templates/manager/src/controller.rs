@@ -219,16 +219,11 @@ impl<'manager, K: Object> Controller<'manager, K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::runtime::watcher;
-    /// use manager::Action;
-    /// # fn example(manager: &mut manager::Manager) {
-    /// let everything = watcher::Config::default();
-    /// let maps = manager.objects::<ConfigMap>(&everything);
-    /// manager
-    ///     .controller("config-map", &maps)
-    ///     .ignore_status()
-    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
-    /// # }
+    /// use manager::Controller;
+    ///
+    /// fn by_spec(maps: Controller<'_, ConfigMap>) -> Controller<'_, ConfigMap> {
+    ///     maps.ignore_status()
+    /// }
     /// ```
     pub fn ignore_status(self) -> Self {
         self.when(|before, after| {
@@ -249,16 +244,11 @@ impl<'manager, K: Object> Controller<'manager, K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::runtime::watcher;
-    /// use manager::Action;
-    /// # fn example(manager: &mut manager::Manager) {
-    /// let everything = watcher::Config::default();
-    /// let maps = manager.objects::<ConfigMap>(&everything);
-    /// manager
-    ///     .controller("config-map", &maps)
-    ///     .when(|before, now| before.is_none_or(|before| before.data != now.data))
-    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
-    /// # }
+    /// use manager::Controller;
+    ///
+    /// fn by_data(maps: Controller<'_, ConfigMap>) -> Controller<'_, ConfigMap> {
+    ///     maps.when(|before, now| before.is_none_or(|before| before.data != now.data))
+    /// }
     /// ```
     pub fn when(
         mut self,
@@ -277,18 +267,13 @@ impl<'manager, K: Object> Controller<'manager, K> {
     ///
     /// ```
     /// use std::num::NonZeroUsize;
-    /// # fn example(manager: &mut manager::Manager) {
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::runtime::watcher;
-    /// use manager::Action;
     ///
-    /// let everything = watcher::Config::default();
-    /// let maps = manager.objects::<ConfigMap>(&everything);
-    /// manager
-    ///     .controller("config-map", &maps)
-    ///     .max_concurrent_reconciles(NonZeroUsize::MIN)
-    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
-    /// # }
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use manager::Controller;
+    ///
+    /// fn one_by_one(maps: Controller<'_, ConfigMap>) -> Controller<'_, ConfigMap> {
+    ///     maps.max_concurrent_reconciles(NonZeroUsize::MIN)
+    /// }
     /// ```
     pub fn max_concurrent_reconciles(mut self, workers: NonZeroUsize) -> Self {
         self.workers = workers;
@@ -302,18 +287,13 @@ impl<'manager, K: Object> Controller<'manager, K> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// # fn example(manager: &mut manager::Manager) {
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::runtime::watcher;
-    /// use manager::Action;
     ///
-    /// let everything = watcher::Config::default();
-    /// let maps = manager.objects::<ConfigMap>(&everything);
-    /// manager
-    ///     .controller("config-map", &maps)
-    ///     .reconcile_timeout(Duration::from_secs(30))
-    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
-    /// # }
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use manager::Controller;
+    ///
+    /// fn impatient(maps: Controller<'_, ConfigMap>) -> Controller<'_, ConfigMap> {
+    ///     maps.reconcile_timeout(Duration::from_secs(30))
+    /// }
     /// ```
     pub fn reconcile_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -326,17 +306,11 @@ impl<'manager, K: Object> Controller<'manager, K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-    /// use kube::runtime::watcher;
-    /// use manager::Action;
-    /// # fn example(manager: &mut manager::Manager) {
-    /// let everything = watcher::Config::default();
-    /// let maps = manager.objects::<ConfigMap>(&everything);
-    /// let secrets = manager.objects::<Secret>(&everything);
-    /// manager
-    ///     .controller("config-map", &maps)
-    ///     .owns(&secrets)
-    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
-    /// # }
+    /// use manager::{Controller, Objects};
+    ///
+    /// fn owning<'m>(maps: Controller<'m, ConfigMap>, secrets: &Objects<Secret>) -> Controller<'m, ConfigMap> {
+    ///     maps.owns(secrets)
+    /// }
     /// ```
     pub fn owns<C: Object>(self, objects: &Objects<C>) -> Self {
         self.owns_when(objects, |_, _| true)
@@ -349,18 +323,12 @@ impl<'manager, K: Object> Controller<'manager, K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-    /// use kube::runtime::watcher;
-    /// use manager::{Action, ObjectKey};
-    /// # fn example(manager: &mut manager::Manager) {
-    /// let everything = watcher::Config::default();
-    /// let maps = manager.objects::<ConfigMap>(&everything);
-    /// let secrets = manager.objects::<Secret>(&everything);
-    /// // A Secret concerns the ConfigMap of the same name.
-    /// manager
-    ///     .controller("config-map", &maps)
-    ///     .watches(&secrets, |secret| [ObjectKey::of(secret)])
-    ///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
-    /// # }
+    /// use manager::{Controller, ObjectKey, Objects};
+    ///
+    /// /// A Secret concerns the ConfigMap of the same name.
+    /// fn watching<'m>(maps: Controller<'m, ConfigMap>, secrets: &Objects<Secret>) -> Controller<'m, ConfigMap> {
+    ///     maps.watches(secrets, |secret| [ObjectKey::of(secret)])
+    /// }
     /// ```
     pub fn watches<C: Object, Keys: IntoIterator<Item = ObjectKey>>(
         self,

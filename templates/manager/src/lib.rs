@@ -61,6 +61,7 @@ mod controller;
 mod duration;
 mod election;
 mod error;
+mod event;
 mod http;
 mod logging;
 mod manager;

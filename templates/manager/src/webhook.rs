@@ -267,6 +267,13 @@ impl Registered {
         }
     }
 
+    /// The path of two webhooks.
+    fn ambiguous(&self) -> Option<String> {
+        let converts = !self.conversions.is_empty() && self.handlers.contains_key(CONVERT);
+        let convert = converts.then(|| CONVERT.to_owned());
+        self.twice.clone().or(convert)
+    }
+
     fn handlers(self) -> BTreeMap<String, Handler> {
         let (mut handlers, conversions) = (self.handlers, self.conversions);
         if !conversions.is_empty() {
@@ -286,7 +293,7 @@ impl Registered {
         client: Client,
         shutdown: Shutdown,
     ) -> Result<Option<BoxFuture<'static, ()>>, Error> {
-        if let Some(path) = self.twice {
+        if let Some(path) = self.ambiguous() {
             return Err(Error::Path(path));
         }
         let definitions = self.conversions.definitions();

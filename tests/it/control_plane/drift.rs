@@ -19,7 +19,7 @@ fn what_others_change_is_what_an_apply_makes_of_it() {
     };
     let output = program.run();
     println!("{output}");
-    for wanted in ["generated once", "readiness is told", "status of one version"] {
+    for wanted in ["generated once", "readiness is told", "status of one version", "replacements are told"] {
         assert!(output.lines().any(|line| line == wanted), "{output}");
     }
     let summaries: Vec<Vec<&str>> = output

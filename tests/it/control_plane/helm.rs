@@ -52,10 +52,14 @@ fn chart(project: &Project) -> (Sandbox, Objects) {
     (sandbox, objects)
 }
 
+/// What a release of the chart has, as text.
+pub(super) fn template(sandbox: &Sandbox, release: &str, flags: &str) -> String {
+    helm(sandbox, None, &format!("template {release} dist/chart {flags}")).unwrap()
+}
+
 /// What a release of the chart has.
-fn template(sandbox: &Sandbox, release: &str, flags: &str) -> Objects {
-    let rendered = helm(sandbox, None, &format!("template {release} dist/chart {flags}")).unwrap();
-    objects(&rendered)
+fn released(sandbox: &Sandbox, release: &str, flags: &str) -> Objects {
+    objects(&template(sandbox, release, flags))
 }
 
 fn objects(text: &str) -> Objects {
@@ -70,7 +74,7 @@ fn objects(text: &str) -> Objects {
 }
 
 /// Without what a chart says besides: its labels, that a CRD is kept, and fields that say nothing.
-fn comparable(mut objects: Objects) -> Objects {
+pub(super) fn comparable(mut objects: Objects) -> Objects {
     for object in objects.values_mut() {
         let metadata = object["metadata"].as_object_mut().unwrap();
         let own =
@@ -165,7 +169,7 @@ fn a_chart_renders_what_kustomize_does() {
         let wanted = comparable(wanted);
         let lint = helm(&sandbox, None, "lint --strict dist/chart").unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(lint.contains("0 chart(s) failed"), "{name}: {lint}");
-        let rendered = comparable(template(&sandbox, "demo", "--namespace demo-system"));
+        let rendered = comparable(released(&sandbox, "demo", "--namespace demo-system"));
         assert_eq!(rendered.keys().collect::<Vec<_>>(), wanted.keys().collect::<Vec<_>>(), "{name}");
         for (object, wanted) in &wanted {
             assert_eq!(rendered[object], *wanted, "{name}: {object}");
@@ -179,7 +183,7 @@ fn two_releases_have_nothing_in_common() {
     for project in &PROJECTS {
         let name = project.name;
         let (sandbox, _) = chart(project);
-        let others = template(&sandbox, "other", "--namespace elsewhere --set crd.enabled=false");
+        let others = released(&sandbox, "other", "--namespace elsewhere --set crd.enabled=false");
         for (object, value) in others {
             let text = comparable([(object.clone(), value)].into()).values().map(Value::to_string).collect::<String>();
             assert!(object.contains(" other-demo"), "{name}: {object}");
@@ -196,10 +200,10 @@ fn switches_take_their_objects_away() {
     for project in &PROJECTS {
         let name = project.name;
         let (sandbox, _) = chart(project);
-        let all = template(&sandbox, "demo", "--namespace demo-system");
+        let all = released(&sandbox, "demo", "--namespace demo-system");
         let values: Value = serde_yaml::from_str(&sandbox.read("dist/chart/values.yaml")).unwrap();
         for switch in switches(&values, "") {
-            let without = template(&sandbox, "demo", &format!("--namespace demo-system --set {switch}=false"));
+            let without = released(&sandbox, "demo", &format!("--namespace demo-system --set {switch}=false"));
             text += &format!("{name}, without {switch}:\n");
             for (object, value) in &all {
                 match without.get(object) {
@@ -243,7 +247,7 @@ fn values_are_used_and_checked() {
          annotations: {a/b: c}\n",
     );
     let flags = "--namespace demo-system --values my-values.yaml --set manager.envOverrides.B=3,fullnameOverride=short";
-    let rendered = template(&sandbox, "demo", flags);
+    let rendered = released(&sandbox, "demo", flags);
     let spec = &rendered["Deployment short-controller-manager"]["spec"];
     let pod = &spec["template"]["spec"];
     let container = &pod["containers"][0];

@@ -1,12 +1,14 @@
 //! The walk-throughs of `docs/walkthroughs`, from the first command to the operator at work on a real control plane, as its own
 //! ServiceAccount with its own roles.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::control_plane::audit::{self, Request};
+use crate::control_plane::observability::Observed;
 use crate::control_plane::{ControlPlane, Process, free_ports};
 use crate::golden::docs;
 use crate::{generated, http};
@@ -19,6 +21,7 @@ struct Walk {
     project: &'static str,
     program: PathBuf,
     operator: Option<Process>,
+    metrics: u16,
     plane: ControlPlane,
     _home: tempfile::TempDir,
 }
@@ -45,7 +48,7 @@ impl Walk {
         }
         plane.admin.run(&["apply", "--warnings-as-errors", "-k", &config("default")]);
         plane.admin.run(&["scale", "deployment", "-n", &format!("{project}-system"), "--all", "--replicas=0"]);
-        let mut walk = Self { project, program, operator: None, plane, _home: home };
+        let mut walk = Self { project, program, operator: None, metrics: 0, plane, _home: home };
         walk.start();
         walk
     }
@@ -56,11 +59,14 @@ impl Walk {
         let system = format!("{}-system", self.project);
         let account = self.plane.service_account(&system, &format!("{}-controller-manager", self.project));
         let env = [("KUBECONFIG".to_owned(), account.kubeconfig().display().to_string())];
-        let [probes] = free_ports();
+        let [probes, metrics] = free_ports();
+        self.metrics = metrics;
         let args = [
             format!("--health-probe-bind-address=127.0.0.1:{probes}"),
             "--leader-elect".to_owned(),
             format!("--leader-election-namespace={system}"),
+            format!("--metrics-bind-address=127.0.0.1:{metrics}"),
+            "--metrics-secure=false".to_owned(),
         ];
         let operator = Process::start(self.plane.dir(), &self.program, &args, &env);
         self.plane.admin.show_log(operator.log());
@@ -108,6 +114,18 @@ fn pods_are_counted_on_the_replica_sets_of_others() {
     assert_eq!(manager(&kubectl_set), ["kube-controller-manager"]);
     kubectl.run(&["scale", "deployment", "web", "--replicas", "3"]);
     counted("3");
+    // What alerts and dashboards ask for is there.
+    let page = http::get(walk.metrics, "/metrics").unwrap();
+    let missing = |names: &BTreeSet<String>| -> Vec<String> {
+        let has = |name: &str| {
+            page.lines().any(|line| line.starts_with(&format!("{name}{{")) || line.starts_with(&format!("{name} ")))
+        };
+        names.iter().filter(|name| !has(name)).cloned().collect()
+    };
+    let asked = Observed::new().metrics();
+    assert!(asked.len() > 15, "{asked:?}");
+    assert_eq!(missing(&asked), [""; 0], "{page}");
+    assert_eq!(missing(&["workqueue_length".to_owned()].into()), ["workqueue_length"]);
     let written: Vec<Request> =
         walk.requests().into_iter().filter(|request| request.resource == "replicasets" && request.writes()).collect();
     assert!(!written.is_empty() && written.iter().all(|request| request.verb == "patch"), "{written:?}");
@@ -165,4 +183,36 @@ fn a_flight_is_booked_once_and_given_back() {
     }
     assert_eq!(walk.log().matches("booked").count(), 2, "{}", walk.log());
     walk.requests();
+}
+
+/// The objects of a stream, by kind and name.
+fn objects(text: &str) -> BTreeMap<String, Value> {
+    let documents: Vec<Value> = serde_yaml::from_multiple(text).unwrap();
+    let named = |object: Value| (format!("{} {}", object["kind"], object["metadata"]["name"]), object);
+    documents.into_iter().filter(|object| !object.is_null()).map(named).collect()
+}
+
+/// The files of `deploy/` are created one after the other, and are what one `kubectl apply` of all would have made.
+#[test]
+fn what_articles_create_file_by_file_is_all_there_is() {
+    let home = tempfile::tempdir().unwrap();
+    docs::runs("docs/walkthroughs/articles.md", home.path(), &["kubectl"]);
+    let root = home.path().join("example-k8s-operator-memcached");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let files = ["crds/cache_v1alpha1_memcached_crd", "service_account", "role", "role_binding", "operator"];
+    let files = files.map(|file| format!("deploy/{file}.yaml"));
+    assert_eq!(objects(&files.clone().map(|file| read(&file)).concat()), objects(&read("dist/install.yaml")));
+    let operator = read("deploy/operator.yaml");
+    assert!(operator.contains("image: example/memcached-operator:v0.0.1\n"), "{operator}");
+
+    let plane = ControlPlane::start();
+    let create = |file: &str| plane.admin.run(&["create", "-f", &root.join(file).display().to_string()]);
+    for file in &files {
+        create(file);
+    }
+    plane.admin.run(&["wait", "crd", "--all", "--for", "condition=Established", "--timeout=60s"]);
+    create("deploy/crds/cache_v1alpha1_memcached_cr.yaml");
+    plane.admin.get(&["memcached", "memcached-sample"]).unwrap();
+    let name = "example-k8s-operator-memcached";
+    plane.admin.get(&["deployment", &format!("{name}-controller-manager"), "-n", &format!("{name}-system")]).unwrap();
 }

@@ -27,8 +27,16 @@ fn names() {
     check(&[
         ("create api --group Cache --version v1 --kind Memcached", 2, "invalid group `Cache`"),
         ("create api --group cache_x --version v1 --kind Memcached", 2, "invalid group `cache_x`"),
-        ("create api --group cache.example.com --version v1 --kind M", 2, "pass `--group cache`"),
-        ("create api --group example.com --version v1 --kind M", 2, "pass `--group \"\"`"),
+        (
+            "create api --group cache.example.com --version v1 --kind M",
+            2,
+            "for `cache.example.com` run `memcached-sdk create api --group cache --version v1 --kind M`",
+        ),
+        (
+            "create api --group example.com --version v1 --kind M",
+            2,
+            "run `memcached-sdk create api --group \"\" --version v1 --kind M`",
+        ),
         ("create api --group=-cache --version v1 --kind Memcached", 2, "invalid group `-cache`"),
         ("create api --group cache --version 1 --kind Memcached", 2, "invalid version `1`"),
         ("create api --group cache --version V1 --kind Memcached", 2, "invalid version `V1`"),
@@ -86,18 +94,21 @@ fn flags() {
         ("init --owner a\"b", 2, "invalid `--owner`"),
         ("init", 1, "is a project already"),
         ("completion tcsh", 2, "invalid value 'tcsh'"),
-        ("add api --kind Memcached", 2, "help: `create api` adds an API"),
+        ("add api --kind Memcached", 2, "--api-version <GROUP/VERSION>"),
         (
-            "add api --api-version=app.example.com/v1alpha1 --kind=AppService",
+            "add controller --api-version apps/v1 --kind ReplicaSet --custom-api-import a=b",
             2,
-            "`memcached-sdk create api --group app --version v1alpha1 --kind AppService`, in a project whose domain is `example.com`",
+            "`create api --external-api-path`",
         ),
-        ("add controller --api-version apps/v1 --kind ReplicaSet", 2, "--kind ReplicaSet --resource=false`"),
-        ("build example.com/operator:v1", 2, "`make docker-build IMG=example.com/operator:v1`"),
-        ("up local", 2, "`make run`"),
-        ("generate k8s", 2, "the derives of a type"),
+        ("build", 2, "<IMAGE>"),
+        ("run bundle example.com/bundle:v1", 2, "unexpected argument 'bundle'"),
+        ("print-deps", 2, "`cargo tree` prints the dependencies"),
+        ("test local ./test/e2e", 2, "`make test` tests the operator"),
+        ("new app-operator --type=go", 2, "leave it out: there is one kind of project"),
+        ("new app-operator --dep-manager=dep", 2, "cargo manages the dependencies"),
+        ("olm-catalog gen-csv --csv-version 0.0.1", 2, "OLM"),
         ("new app-operator --cluster-scoped", 2, "for all namespaces"),
-        ("init --plugins go/v4", 2, "there is one kind of project, and `helm`"),
+        ("init --plugins go/v4", 2, "there is one kind of project, which can have `grafana` and `helm`"),
         ("create api --plugins go/v4", 2, "help: there is one kind of project"),
     ]);
 }
@@ -140,7 +151,7 @@ fn flags_in_a_format_for_programs() {
 "#]],
         ),
         (
-            "build --output sarif",
+            "cleanup --output sarif",
             str![[r#"
 {
   "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -151,7 +162,7 @@ fn flags_in_a_format_for_programs() {
         {
           "level": "error",
           "message": {
-            "text": "unrecognized subcommand 'build'/nhelp: `make docker-build IMG=…` builds the image"
+            "text": "unrecognized subcommand 'cleanup'/nhelp: `make undeploy` removes the operator from the cluster"
           },
           "ruleId": "command-failed",
           "ruleIndex": 0

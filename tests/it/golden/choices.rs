@@ -23,6 +23,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("--network-policy", "--network-policy=false"),
     ("--metrics-cert", "--metrics-cert=false"),
     ("--plugins=helm", "--plugins=helm=false"),
+    ("--plugins=grafana.kubebuilder.io/v1-alpha", "--plugins=grafana=false"),
     MULTIGROUP,
 ];
 
@@ -306,6 +307,7 @@ fn what_the_author_has_changed_stays_or_stands_in_the_way() {
         .run("edit --webhook-cert-mode=files --namespaced --dry-run")
         .success()
         .stdout(str![[r#"
+update    Makefile
 update    PROJECT
 update    README.md
 remove    config/certmanager/certificate-webhook.yaml
@@ -325,7 +327,7 @@ update    src/main.rs
         .stderr(str![[r#"
 warning[edit-kept]: `config/certmanager/issuer.yaml` is no longer part of the scaffold and stays, since you have changed it
 help: remove it if you don't need it
-10 updated, 4 removed, 2 unchanged: nothing was written
+11 updated, 4 removed, 2 unchanged: nothing was written
 
 "#]]);
     let before = sandbox.files();
@@ -379,6 +381,7 @@ fn files_that_say_another_choice_than_the_record_are_found_and_put_right() {
     sandbox.replace("PROJECT", "projectName:", "namespaced: true\nprojectName:");
     generate(&sandbox, "").success();
     let changes = str![[r#"
+update    Makefile
 update    README.md
 update    config/manager/manager.yaml
 update    config/rbac/memcached_admin_role.yaml
@@ -386,12 +389,13 @@ update    config/rbac/memcached_editor_role.yaml
 update    config/rbac/memcached_viewer_role.yaml
 update    config/rbac/role_binding.yaml
 update    src/main.rs
+update    tests/e2e.rs
 
 "#]];
     generate(&sandbox, "--check").code(3).stdout(changes.clone()).stderr(str![[r#"
-warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`
+warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`, `tests/e2e.rs`
 help: run `memcached-sdk edit --namespaced`, or another choice
-7 updated, 3 unchanged
+8 updated, 3 unchanged
 
 "#]]);
     sandbox.run("edit --namespaced").success().stdout(changes);
@@ -453,4 +457,26 @@ error: not in a project: there is no `PROJECT` file here or in a folder above
 help: change to the project's folder, or make a project with `memcached-sdk init`
 
 "#]]);
+}
+
+/// A Role can't grant what is of the whole cluster.
+#[test]
+fn users_of_a_kind_of_the_whole_cluster_have_cluster_roles() {
+    let wanted = |sandbox: &Sandbox, roles: [(&str, &str); 2]| {
+        for ((kind, role), who) in
+            roles.into_iter().flat_map(|kind| ["admin", "editor", "viewer"].map(|who| (kind, who)))
+        {
+            let text = sandbox.read(&format!("config/rbac/{kind}_{who}_role.yaml"));
+            assert!(text.contains(&format!("\nkind: {role}\n")), "{text}");
+            assert_eq!(text.contains("namespace: system"), role == "Role", "{text}");
+        }
+    };
+    let sandbox = Sandbox::project("--namespaced");
+    sandbox.run("create api --group a --version v1 --kind Room --make=false").success();
+    sandbox.run("create api --group a --version v1 --kind House --namespaced=false --make=false").success();
+    wanted(&sandbox, [("room", "Role"), ("house", "ClusterRole")]);
+    sandbox.run("edit --namespaced=false --make=false").success();
+    wanted(&sandbox, [("room", "ClusterRole"), ("house", "ClusterRole")]);
+    sandbox.run("edit --namespaced --make=false").success();
+    wanted(&sandbox, [("room", "Role"), ("house", "ClusterRole")]);
 }

@@ -90,6 +90,12 @@ fn the_order_does_not_matter() {
             // Its kustomization lists it, also without any webhook in it.
             assert!(other.path("config/webhook/manifests.yaml").exists());
         }
+        let config = |sandbox: &Sandbox| {
+            let mut files = sandbox.files();
+            files.retain(|path, _| path.starts_with("config/"));
+            join(&files)
+        };
+        assert_eq!(config(&other), config(&at_once), "{mode}");
         let sorted = |sandbox: &Sandbox| {
             let text = join(&sandbox.files()).replace(';', "");
             let mut lines: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
@@ -164,6 +170,17 @@ fn what_is_refused() {
         ("--conversion --spoke v2", 1, "`Memcached` has no version `v2`"),
         ("--programmatic-validation --spoke v1alpha1", 2, "`--spoke` needs `--conversion`"),
         ("--programmatic-validation --defaulting-path /a", 2, "`--defaulting-path` needs `--defaulting`"),
+        ("--programmatic-validation --validation-path /convert", 1, "the path `/convert` is that of conversions"),
+        (
+            "--programmatic-validation --validation-path /mutate-cache-example-com-v1-memcached",
+            1,
+            "the path `/mutate-cache-example-com-v1-memcached` is that of `cache.example.com/v1 Memcached`",
+        ),
+        (
+            "--kind Pod --group core --defaulting --defaulting-path /mutate-cache-example-com-v1-memcached",
+            1,
+            "the path `/mutate-cache-example-com-v1-memcached` is that of `cache.example.com/v1 Memcached`",
+        ),
         ("--programmatic-validation --validation-path a", 2, "a path begins with `/`"),
         ("--programmatic-validation --webhook-cert-mode files", 1, "the project has `--webhook-cert-mode=self`"),
         (
@@ -173,7 +190,11 @@ fn what_is_refused() {
         ),
         ("--programmatic-validation --external-api-path a::", 2, "`a::` is not the path of a Rust module"),
     ] {
-        let kind = if flags.contains("--kind") { "create webhook --group cache --version v1" } else { CREATE };
+        let kind = match flags {
+            _ if flags.contains("--group") => "create webhook --version v1",
+            _ if flags.contains("--kind") => "create webhook --group cache --version v1",
+            _ => CREATE,
+        };
         let err = sandbox.run(&format!("{kind} {flags}")).code(code).err();
         assert!(err.contains(message), "{flags}: {err}");
     }

@@ -232,7 +232,7 @@ macro_rules! webhook {
 #[test]
 fn commands_have_codes_of_their_own() {
     let init = format!("init --domain example.com {}", crate::sandbox::OFFLINE);
-    let long = "a".repeat(40);
+    let long = "a".repeat(50);
     for (code, command, source) in [
         (Code::LongProjectName, format!("{init} --project-name {long} --dry-run"), ""),
         (Code::MarkerSyntax, "generate rbac".to_owned(), "// +kubebuilder:rbac:groups=apps,verbs\n"),

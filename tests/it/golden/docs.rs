@@ -32,7 +32,9 @@ fn help(command: &mut clap::Command, page: &mut String) {
     let text = command.render_long_help().to_string();
     let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     let _ = write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", text.trim_end());
-    for command in command.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+    for command in
+        command.get_subcommands_mut().filter(|command| command.get_name() != "help" && !command.is_hide_set())
+    {
         help(command, page);
     }
 }
@@ -151,12 +153,22 @@ fn the_tutorial_runs() {
 /// The same; `walkthroughs.rs` builds them, and runs them on a cluster.
 #[test]
 fn the_walkthroughs_run() {
-    for page in ["docs/walkthroughs/flight-ticket.md", "docs/walkthroughs/pod-counter.md"] {
+    for page in ["flight-ticket", "pod-counter"] {
         let home = tempfile::tempdir().unwrap();
-        let not_run = runs(page, home.path(), &[]);
+        let not_run = runs(&format!("docs/walkthroughs/{page}.md"), home.path(), &[]);
         let needs = |what: &str| not_run.iter().filter(|command| command.starts_with(what)).count();
         assert!(needs("build: ") > 0 && needs("build: ") + needs("cluster: ") == not_run.len(), "{not_run:?}");
     }
+}
+
+/// `walkthroughs.rs` runs what needs kubectl, and what it then does on a cluster.
+#[test]
+fn what_articles_teach_runs() {
+    let home = tempfile::tempdir().unwrap();
+    let not_run = runs("docs/walkthroughs/articles.md", home.path(), &[]);
+    let needs = |what: &str| not_run.iter().filter(|command| command.starts_with(what)).count();
+    assert_eq!((needs("kubectl: "), needs("docker: ")), (2, 2), "{not_run:?}");
+    assert_eq!(needs("cluster: ") + 4, not_run.len(), "{not_run:?}");
 }
 
 /// Replays a page and compares its outputs; what is not run.

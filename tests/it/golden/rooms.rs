@@ -28,6 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("webhook", &["diagnostic", "source"]),
     ("chart", &["diagnostic", "yaml"]),
     ("olm", &["diagnostic", "yaml"]),
+    ("installer", &["yaml"]),
     ("engine", &["api", "crd", "diagnostic", "k8s", "project", "source", "yaml"]),
     ("cli", &["crd", "engine", "project", "rbac"]),
     (
@@ -40,6 +41,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "diagnostic",
             "edit",
             "engine",
+            "installer",
             "k8s",
             "olm",
             "parallel",
@@ -192,8 +194,10 @@ fn no_room_uses_one_below_it_and_the_list_is_true() {
 #[test]
 fn every_crate_is_known_to_its_rooms_alone() {
     let manifest: toml_edit::DocumentMut = include_str!("../../../Cargo.toml").parse().unwrap();
-    let tables = [manifest["dependencies"].as_table(), manifest["target"]["cfg(unix)"]["dependencies"].as_table()];
-    let names = tables.into_iter().flatten().flat_map(|table| table.iter().map(|(name, _)| name.replace('-', "_")));
+    let targets =
+        manifest["target"].as_table().into_iter().flat_map(|targets| targets.iter().map(|(_, target)| target));
+    let tables = targets.map(|target| target["dependencies"].as_table()).chain([manifest["dependencies"].as_table()]);
+    let names = tables.flatten().flat_map(|table| table.iter().map(|(name, _)| name.replace('-', "_")));
     let mut found: BTreeMap<String, Vec<String>> =
         names.filter(|name| !EVERYWHERE.contains(&name.as_str())).map(|name| (name, Vec::new())).collect();
     for (room, tokens) in rooms() {

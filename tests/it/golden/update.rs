@@ -43,7 +43,7 @@ create    manager/src/signal.rs
         .stderr(str![[r#"
 warning[manager-foreign]: `manager/src/extra.rs` is not generated, in a folder for generated code; it stays as it is
 help: move it to another folder
-1 created, 2 updated, 1 removed, 87 unchanged
+1 created, 2 updated, 1 removed, 88 unchanged
 
 "#]]);
 
@@ -93,6 +93,12 @@ fn with_the_module() -> Sandbox {
     );
     sandbox.replace("src/main.rs", "use manager::{Manager, Options};", "use demo::manager::{self, Manager, Options};");
     sandbox.replace("src/controller.rs", "use manager::", "use crate::manager::");
+    sandbox.replace(
+        "src/api/v1/memcached.rs",
+        "schema_with = \"manager::condition::schema\"",
+        "extend(\"x-kubernetes-list-type\" = \"map\", \"x-kubernetes-list-map-keys\" = [\"type\"])",
+    );
+    sandbox.run("generate crds -q").success();
     sandbox.replace("Dockerfile", "COPY manager manager\n", "");
     sandbox.replace(".dockerignore", "!manager/**\n", "");
     sandbox

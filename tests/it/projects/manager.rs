@@ -16,7 +16,7 @@ const VERSION: &str = "--features=k8s-openapi/v1_36";
 #[test]
 fn against_a_mock_api_server() {
     let version = [VERSION];
-    let for_life = ["--features=k8s-openapi/v1_36,leader-for-life"];
+    let for_life = ["--features=k8s-openapi/v1_36,anyhow,leader-for-life"];
     let webhook = ["--features=k8s-openapi/v1_36,webhook"];
     crate::projects::with_the_lock_file(&generated::manager(), |cargo| {
         cargo(&["fmt", "--check"]);

@@ -28,7 +28,7 @@ pub struct SiteSpec {
 #[serde(rename_all = "camelCase")]
 pub struct SiteStatus {
     #[serde(default)]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(schema_with = "manager::condition::schema")]
     pub conditions: Vec<Condition>,
     /// What the cloud calls its DNS record.
     pub record: Option<String>,

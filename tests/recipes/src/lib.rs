@@ -1,5 +1,6 @@
 //! The code of `docs/controllers.md`: a module per recipe.
 
+pub mod any_error;
 pub mod api;
 pub mod beside;
 pub mod child;
@@ -8,7 +9,9 @@ pub mod config_map;
 pub mod controller;
 pub mod delete_job;
 pub mod desired;
+pub mod event;
 pub mod job;
+pub mod limits;
 pub mod measured;
 pub mod no_type;
 pub mod optional_child;

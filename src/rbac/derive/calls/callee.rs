@@ -15,7 +15,6 @@ use super::Callee;
 use crate::source::{ItemRef, Namespace, Resolution};
 
 impl Reader<'_> {
-    /// A path as a value.
     pub(in crate::rbac::derive) fn path(&mut self, frame: &mut Frame, path: &ExprPath, expected: &Ty) -> Ty {
         match self.callee(frame, path) {
             Callee::Local(ty) => ty,

@@ -8,7 +8,7 @@ use quote::ToTokens as _;
 use super::super::doubt::Cause;
 use super::super::foreign::{Foreign, Kube, is_kube};
 use super::super::frame::Frame;
-use super::super::place::Place;
+use super::super::location::Location;
 use super::super::read::Reader;
 use super::super::table::{self, Answer, KubeCall, Sub};
 use super::super::types::{Gvk, Reach, Ty};
@@ -43,6 +43,11 @@ impl Reader<'_> {
         match self.types.inferred.resolve(kind) {
             // Types whose kind is a value.
             Ty::Foreign(Foreign::Kube(Kube::DynamicObject | Kube::Object), _) => spelled,
+            Ty::Foreign(Foreign::Kube(Kube::DeserializeGuard | Kube::PartialObjectMeta), parts)
+                if !parts.is_empty() =>
+            {
+                self.with_dynamic(&parts[0], dynamic)
+            }
             Ty::Infer(_) | Ty::Unknown => {
                 self.types.inferred.unify(kind, &Ty::kube(Kube::DynamicObject));
                 spelled
@@ -51,7 +56,6 @@ impl Reader<'_> {
         }
     }
 
-    /// A function of a type of kube.
     pub(super) fn kube_associated(&mut self, of: &Kube, parts: &[Ty], call: &Call<'_>) -> Option<Ty> {
         let text = |position: usize| match call.get(position) {
             Ty::Text(text) => Some(text),
@@ -79,7 +83,7 @@ impl Reader<'_> {
                     _ => Ty::Unknown,
                 };
                 self.spelled(&call.get(0), parts.first());
-                self.request(call.place, &call.get(0), watched(call), None, "Controller<K>::new");
+                self.request(call.location, &call.get(0), watched(call), None, "Controller<K>::new");
                 Some(Ty::Foreign(Foreign::Kube(Kube::Controller), vec![kind]))
             }
             (Kube::Controller, _) => Some(Ty::Foreign(Foreign::Kube(Kube::Controller), parts.to_vec())),
@@ -122,7 +126,7 @@ impl Reader<'_> {
             },
             table::Foreign::All => Ty::Tuple(call.types.clone()),
             table::Foreign::Variable => match call.get(0) {
-                Ty::Text(name) => self.variable_value(call.place, &name).unwrap_or(Ty::Unknown),
+                Ty::Text(name) => self.variable_value(call.location, &name).unwrap_or(Ty::Unknown),
                 _ => Ty::Unknown,
             },
             table::Foreign::File => match call.get(0) {
@@ -185,7 +189,7 @@ impl Reader<'_> {
         let api = call.get(known.api);
         self.spelled(&api, call.explicit.first());
         let verbs = if known.verbs == table::WATCH { watched(call) } else { known.verbs };
-        self.request(call.place, &api, verbs, None, &format!("{name}::<K>"));
+        self.request(call.location, &api, verbs, None, &format!("{name}::<K>"));
         match (&*name, self.types.inferred.resolve(&api)) {
             ("watcher" | "metadata_watcher" | "watch_object", Ty::Api(kind, _)) => Ty::Many(kind),
             _ => Ty::Unknown,
@@ -200,7 +204,7 @@ impl Reader<'_> {
         }
         let asks = |ty: &Ty| matches!(ty, Ty::Api(..)) || self.is_client(ty);
         if call.types.iter().any(|ty| ty.any(&asks)) {
-            self.doubt(call.place, Cause::Crate { function: call.name.to_string(), krate: krate.to_owned() });
+            self.doubt(call.location, Cause::Crate { function: call.name.to_string(), krate: krate.to_owned() });
         }
     }
 
@@ -236,11 +240,11 @@ impl Reader<'_> {
     /// A method of a client of another cluster, or of what is made from one: its requests are none here.
     pub(super) fn elsewhere_method(&mut self, frame: &mut Frame, of: &Kube, call: &mut Call<'_>) -> Ty {
         self.arguments_of(frame, call);
-        let (place, name) = (call.place, call.name.clone());
+        let (location, name) = (call.location, call.name.clone());
         if let Some(KubeCall::Sends | KubeCall::Reads | KubeCall::Lists | KubeCall::Publishes(_)) =
             table::kube_method(of, &name, call.len())
         {
-            self.doubt(place, Cause::Cluster(format!("{}::{name}", of.name())));
+            self.doubt(location, Cause::Cluster(format!("{}::{name}", of.name())));
             return call.explicit.first().cloned().unwrap_or(Ty::Unknown);
         }
         if &*name == "default_namespace" { Ty::foreign(Foreign::String) } else { Ty::Elsewhere(of.clone()) }
@@ -248,7 +252,7 @@ impl Reader<'_> {
 
     /// A method of `Api`, and what it requests.
     pub(super) fn api_method(&mut self, frame: &mut Frame, receiver: &Ty, call: &mut Call<'_>) -> Option<Ty> {
-        let (place, name) = (call.place, call.name.clone());
+        let (location, name) = (call.location, call.name.clone());
         let method = table::METHODS.iter().find(|method| method.name == &*name && method.arguments == call.len())?;
         self.arguments_of(frame, call);
         let Ty::Api(kind, _) = receiver else { return None };
@@ -261,19 +265,19 @@ impl Reader<'_> {
             Sub::Named(sub) => Some(sub.to_owned()),
             Sub::First => {
                 if let Ty::Text(sub) = self.types.inferred.resolve(&call.get(0)) {
-                    self.clear(place);
+                    self.clear(location);
                     Some(sub.to_string())
                 } else {
-                    self.doubt(place, Cause::Subresource(name.to_string()));
+                    self.doubt(location, Cause::Subresource(name.to_string()));
                     return Some((**kind).clone());
                 }
             }
         };
         let mut verbs = method.verbs.to_vec();
         if table::CREATING.contains(&&*name) {
-            verbs.extend(self.creates(place, &call.get(2), format!("Api::{name}")));
+            verbs.extend(self.creates(location, &call.get(2), format!("Api::{name}")));
         }
-        self.request(place, receiver, &verbs, sub.as_deref(), &format!("Api<K>::{name}"));
+        self.request(location, receiver, &verbs, sub.as_deref(), &format!("Api<K>::{name}"));
         Some(match method.answer {
             Answer::Object => match &**kind {
                 Ty::Dynamic(_) => Ty::kube(Kube::DynamicObject),
@@ -285,7 +289,6 @@ impl Reader<'_> {
         })
     }
 
-    /// A method of a type of kube.
     pub(super) fn kube_method(
         &mut self,
         frame: &mut Frame,
@@ -293,7 +296,7 @@ impl Reader<'_> {
         parts: &[Ty],
         call: &mut Call<'_>,
     ) -> Option<Ty> {
-        let (place, name) = (call.place, call.name.clone());
+        let (location, name) = (call.location, call.name.clone());
         let kind = || parts.first().cloned().unwrap_or(Ty::Unknown);
         let means = table::kube_method(of, &name, call.len())?;
         match means {
@@ -305,25 +308,25 @@ impl Reader<'_> {
             KubeCall::Watches => {
                 self.spelled(&call.get(0), call.explicit.first());
                 let shown = format!("Controller::{name}::<K>");
-                self.request(place, &call.get(0), watched(call), None, &shown);
+                self.request(location, &call.get(0), watched(call), None, &shown);
                 Some(Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec()))
             }
             KubeCall::Runs => Some(Ty::many(Ty::Unknown)),
             KubeCall::Publishes(verbs) => {
                 let events = Ty::reaching(Ty::k8s(table::EVENT), RequestScope::Namespaced);
-                self.request(place, &events, verbs, None, "Recorder::publish");
+                self.request(location, &events, verbs, None, "Recorder::publish");
                 Some(Ty::Tuple(Vec::new()))
             }
             KubeCall::OwnNamespace => Some(Ty::OwnNamespace),
             KubeCall::Sends => {
-                self.doubt(place, Cause::Client(name.to_string()));
+                self.doubt(location, Cause::Client(name.to_string()));
                 Some(call.explicit.first().cloned().unwrap_or(Ty::Unknown))
             }
             KubeCall::Reads => Some(self.client_request(call, "get", |kind| kind)),
             KubeCall::Lists => Some(self.client_request(call, "list", Ty::many)),
             KubeCall::Commits => {
                 if let Some(api @ Ty::Api(..)) = parts.first() {
-                    self.request(place, api, table::COMMIT, None, "Api<K>::entry.commit");
+                    self.request(location, api, table::COMMIT, None, "Api<K>::entry.commit");
                 }
                 None
             }
@@ -345,22 +348,22 @@ impl Reader<'_> {
             _ => RequestScope::Namespaced,
         };
         let shown = format!("Client::{}::<K>", call.name);
-        self.request(call.place, &Ty::reaching(kind, scope), &[verb], None, &shown);
+        self.request(call.location, &Ty::reaching(kind, scope), &[verb], None, &shown);
         answer
     }
 
     /// What a patch needs besides `patch`: a server-side apply creates what does not exist.
-    pub(super) fn creates(&mut self, place: Place, patch: &Ty, method: String) -> Option<&'static str> {
+    pub(super) fn creates(&mut self, location: Location, patch: &Ty, method: String) -> Option<&'static str> {
         if let Ty::Patch { apply } = self.types.inferred.resolve(patch) {
-            self.clear(place);
+            self.clear(location);
             return apply.then_some("create");
         }
-        self.doubt(place, Cause::Patch(method));
+        self.doubt(location, Cause::Patch(method));
         None
     }
 
     /// What an environment variable holds; that it only may be the namespace of the pod is said.
-    pub(in crate::rbac::derive) fn variable_value(&mut self, place: Place, variable: &str) -> Option<Ty> {
+    pub(in crate::rbac::derive) fn variable_value(&mut self, location: Location, variable: &str) -> Option<Ty> {
         let environment = &self.question.environment;
         if variable == table::OWN_NAMESPACE || environment.is_own_namespace(variable) {
             return Some(Ty::OwnNamespace);
@@ -369,7 +372,7 @@ impl Reader<'_> {
             return Some(Ty::text(value));
         }
         if table::may_be_own(variable) {
-            self.doubt(place, Cause::Namespace(variable.to_owned()));
+            self.doubt(location, Cause::Namespace(variable.to_owned()));
         }
         None
     }

@@ -10,8 +10,8 @@ use syn::{Block, Expr, Ident, Item, Pat, Token};
 use super::super::doubt::Cause;
 use super::super::foreign::Foreign;
 use super::super::frame::Frame;
+use super::super::location::Location;
 use super::super::macros::speaks_of_api;
-use super::super::place::Place;
 use super::super::read::Reader;
 use super::super::types::Ty;
 use crate::source::{ItemRef, ModuleId, macros};
@@ -122,7 +122,7 @@ impl Reader<'_> {
     pub(in crate::rbac::derive) fn unread_macro(&mut self, module: ModuleId, call: &syn::Macro) {
         if speaks_of_api(call.tokens.clone()) {
             let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-            self.doubt(Place { module, span: call.path.span() }, Cause::Macro(name));
+            self.doubt(Location { module, span: call.path.span() }, Cause::Macro(name));
         }
     }
 
@@ -133,18 +133,18 @@ impl Reader<'_> {
         self.macros.call(item);
         let block = self.expansion(frame.scope.module, item, call);
         if block.is_none() {
-            self.unread_call(frame.place(call.path.span()), item);
+            self.unread_call(frame.location(call.path.span()), item);
         }
         block
     }
 
     /// Says that what a call of a macro writes is not read.
-    pub(in crate::rbac::derive) fn unread_call(&mut self, place: Place, item: ItemRef) {
+    pub(in crate::rbac::derive) fn unread_call(&mut self, location: Location, item: ItemRef) {
         if let Item::Macro(rules) = self.tree.item(item)
             && speaks_of_api(rules.mac.tokens.clone())
         {
             let name = rules.ident.as_ref().map(ToString::to_string).unwrap_or_default();
-            self.doubt(place, Cause::Macro(name));
+            self.doubt(location, Cause::Macro(name));
         }
     }
 
@@ -163,7 +163,6 @@ impl Reader<'_> {
         Some(Block { brace_token: syn::token::Brace::default(), stmts })
     }
 
-    /// Runs what a macro writes.
     fn expanded_block(&mut self, frame: &mut Frame, block: &Block) -> Ty {
         self.macros.depth += 1;
         let value = self.block(frame, block, &Ty::Unknown);

@@ -12,7 +12,6 @@ use crate::rbac::RequestScope;
 use crate::source::ItemRef;
 
 impl Reader<'_> {
-    /// A method of our own manager.
     pub(super) fn manager_method(
         &mut self,
         frame: &mut Frame,
@@ -27,7 +26,7 @@ impl Reader<'_> {
         let name = call.name.clone();
         let Some((requests, returns)) = table::manager_method(of, &name) else {
             let function = format!("{of:?}::{name}");
-            self.doubt(call.place, Cause::Crate { function, krate: "manager".to_owned() });
+            self.doubt(call.location, Cause::Crate { function, krate: "manager".to_owned() });
             return Ty::Unknown;
         };
         let kind = match (of, returns) {
@@ -61,7 +60,7 @@ impl Reader<'_> {
     }
 
     fn manager_requests(&mut self, of: ManagerType, requests: &[ManagerRequest], kind: &Ty, call: &Call<'_>) {
-        let (place, name) = (call.place, &*call.name);
+        let (location, name) = (call.location, &*call.name);
         let (shown, of_kind) = match of {
             ManagerType::Manager => (format!("Manager::{name}"), format!("Manager::{name}::<K>")),
             of => (format!("{of:?}::{name}"), format!("{of:?}<K>::{name}")),
@@ -70,22 +69,22 @@ impl Reader<'_> {
             match requested {
                 Requested::Kind => {
                     let api = Ty::reaching(kind.clone(), RequestScope::Cluster);
-                    self.request(place, &api, verbs, *sub, &of_kind);
+                    self.request(location, &api, verbs, *sub, &of_kind);
                     if of == ManagerType::Objects && table::CREATING.contains(&name) {
-                        let created = self.creates(place, &call.get(2), format!("Objects::{name}"));
-                        self.request(place, &api, created.as_slice(), None, &of_kind);
+                        let created = self.creates(location, &call.get(2), format!("Objects::{name}"));
+                        self.request(location, &api, created.as_slice(), None, &of_kind);
                     }
                 }
                 Requested::Own { of, role } => {
                     let api = Ty::reaching(Ty::k8s(of), RequestScope::Own);
-                    self.request_in(role, place, &api, verbs, &shown);
+                    self.request_in(role, location, &api, verbs, &shown);
                 }
                 Requested::All { of, role } => {
                     for path in *of {
                         let api = Ty::reaching(Ty::k8s(path), RequestScope::Cluster);
                         match role {
-                            Some(role) => self.request_in(role, place, &api, verbs, &shown),
-                            None => self.request(place, &api, verbs, *sub, &shown),
+                            Some(role) => self.request_in(role, location, &api, verbs, &shown),
+                            None => self.request(location, &api, verbs, *sub, &shown),
                         }
                     }
                 }

@@ -23,7 +23,7 @@ impl Reader<'_> {
     }
 
     /// What a function of a type that is not read returns: the type itself, if its name says so.
-    pub(super) fn made(&self, ty: &Ty, name: &str) -> Ty {
+    pub(super) fn constructed(&self, ty: &Ty, name: &str) -> Ty {
         let makes = ["new", "default", "from", "try_from", "try_default", "try_new", "build"];
         let known =
             makes.contains(&name) || ["with_", "from_", "new_", "try_"].iter().any(|start| name.starts_with(start));

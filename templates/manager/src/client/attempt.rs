@@ -63,8 +63,8 @@ impl AttemptLayer {
     }
 
     /// For those who can't wait.
-    #[cfg_attr(not(test), allow(dead_code))]
-    pub(crate) fn within(self, time_limit: Duration) -> Self {
+    #[cfg(test)]
+    fn within(self, time_limit: Duration) -> Self {
         Self { time_limit, ..self }
     }
 }

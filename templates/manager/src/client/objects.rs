@@ -10,7 +10,7 @@ use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::core::object::HasStatus;
 use kube::core::{DynamicResourceScope, Request, Selector, SelectorExt, Status};
 use kube::discovery::Scope;
-use kube::runtime::events::{Event, EventType, Recorder};
+use kube::runtime::events::Recorder;
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use super::apply::{self, Precondition};
 use super::{takeover, visit};
 use crate::cache::index::Index;
 use crate::cache::{Cache, digest};
+use crate::event;
 use crate::object::{self, Kind, Object, ObjectKey};
 
 /// When to look again at an object of which the watch has not told the newest version yet.
@@ -80,28 +81,12 @@ impl<K: Resource> Clone for Objects<K> {
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kube::api::ObjectMeta;
 /// use manager::Objects;
 ///
-/// # use kube::client::Body;
-/// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-/// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-/// # });
-/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// # let client = kube::Client::new(service, "default");
-/// let maps = Objects::<ConfigMap>::new(client);
-/// let metadata = ObjectMeta {
-///     name: Some("sample".to_owned()),
-///     namespace: Some("default".to_owned()),
-///     ..ObjectMeta::default()
-/// };
-/// let map = ConfigMap {
-///     metadata,
-///     ..ConfigMap::default()
-/// };
-/// let applied = maps.apply(&map, "example.example.com").await.unwrap();
-/// assert_eq!(applied.object.metadata.name, map.metadata.name);
-/// # });
+/// async fn version(maps: &Objects<ConfigMap>, map: &ConfigMap) -> kube::Result<Option<String>> {
+///     let applied = maps.apply(map, "example.example.com").await?;
+///     Ok(applied.object.metadata.resource_version.clone())
+/// }
 /// ```
 pub struct Applied<K> {
     /// The object, including what others wrote to it.
@@ -116,28 +101,12 @@ pub struct Applied<K> {
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kube::api::ObjectMeta;
 /// use manager::{Change, Objects};
 ///
-/// # use kube::client::Body;
-/// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-/// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-/// # });
-/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// # let client = kube::Client::new(service, "default");
-/// let maps = Objects::<ConfigMap>::new(client);
-/// let metadata = ObjectMeta {
-///     name: Some("sample".to_owned()),
-///     namespace: Some("default".to_owned()),
-///     ..ObjectMeta::default()
-/// };
-/// let map = ConfigMap {
-///     metadata,
-///     ..ConfigMap::default()
-/// };
-/// let applied = maps.apply(&map, "example.example.com").await.unwrap();
-/// assert_eq!(applied.change, Change::Created);
-/// # });
+/// async fn is_new(maps: &Objects<ConfigMap>, map: &ConfigMap) -> kube::Result<bool> {
+///     let applied = maps.apply(map, "example.example.com").await?;
+///     Ok(applied.change == Change::Created)
+/// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -179,17 +148,12 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Client;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// assert!(maps.list("default").is_empty());
-    /// # });
+    /// fn maps(client: Client) -> Objects<ConfigMap> {
+    ///     Objects::new(client)
+    /// }
     /// ```
     pub fn new(client: Client) -> Self
     where
@@ -304,28 +268,14 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
+    /// use kube::Client;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// maps.put(map);
-    /// assert_eq!(maps.list("default").len(), 1);
-    /// # });
+    /// fn knowing(map: ConfigMap, client: Client) -> Objects<ConfigMap> {
+    ///     let maps = Objects::new(client);
+    ///     maps.put(map);
+    ///     maps
+    /// }
     /// ```
     pub fn put(&self, object: K) {
         let ticket = self.cache.ticket(object.meta().namespace.as_deref());
@@ -338,29 +288,11 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// maps.put(map);
-    /// assert!(maps.get("default", "sample").is_some());
-    /// assert!(maps.get("default", "other").is_none());
-    /// # });
+    /// fn is_there(maps: &Objects<ConfigMap>) -> bool {
+    ///     maps.get("default", "sample").is_some()
+    /// }
     /// ```
     pub fn get<'a>(&self, namespace: impl Into<Option<&'a str>>, name: &str) -> Option<Arc<K>> {
         let key = ObjectKey {
@@ -376,29 +308,11 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// maps.put(map);
-    /// assert_eq!(maps.list("default").len(), 1);
-    /// assert_eq!(maps.list("other").len(), 0);
-    /// # });
+    /// fn count(maps: &Objects<ConfigMap>) -> [usize; 2] {
+    ///     [maps.list("default").len(), maps.list(None).len()]
+    /// }
     /// ```
     pub fn list<'a>(&self, namespace: impl Into<Option<&'a str>>) -> Vec<Arc<K>> {
         self.cache.list(namespace.into())
@@ -477,30 +391,25 @@ impl<K: Object> Objects<K> {
     /// # Examples
     ///
     /// ```
+    /// use std::collections::BTreeMap;
+    ///
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// let applied = maps.apply(&map, "example.example.com").await.unwrap();
-    /// assert!(maps.get("default", "sample").is_some());
-    /// # drop(applied);
-    /// # });
+    /// async fn configure(maps: &Objects<ConfigMap>, text: String) -> kube::Result<()> {
+    ///     let map = ConfigMap {
+    ///         metadata: ObjectMeta {
+    ///             name: Some("sample".to_owned()),
+    ///             namespace: Some("default".to_owned()),
+    ///             ..ObjectMeta::default()
+    ///         },
+    ///         data: Some(BTreeMap::from([("config".to_owned(), text)])),
+    ///         ..ConfigMap::default()
+    ///     };
+    ///     maps.apply(&map, "example.example.com").await?;
+    ///     Ok(())
+    /// }
     /// ```
     pub async fn apply(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
         visit::check_owner(desired)?;
@@ -746,32 +655,16 @@ impl<K: Object> Objects<K> {
                 refused = refused.message,
                 "elements that others have put into lists are in the way and are replaced"
             );
-            self.publish(&live, &elements).await;
+            if let Some(recorder) = &self.recorder {
+                let about = live.object_ref(&self.cache.kind.dynamic);
+                let note = format!(
+                    "What others have put into lists is in the way and is replaced: {elements}"
+                );
+                event::warn(recorder, &about, ("Apply", "Replaced"), note).await;
+            }
             return Ok(true);
         }
         Ok(false)
-    }
-
-    /// That it can't be published is no reason to stop.
-    async fn publish(&self, object: &K, elements: &str) {
-        let Some(recorder) = &self.recorder else {
-            return;
-        };
-        let event = Event {
-            type_: EventType::Warning,
-            reason: "Replaced".to_owned(),
-            note: Some(format!(
-                "What others have put into lists is in the way and is replaced: {elements}"
-            )),
-            action: "Apply".to_owned(),
-            secondary: None,
-        };
-        if let Err(error) = recorder
-            .publish(&event, &object.object_ref(&self.cache.kind.dynamic))
-            .await
-        {
-            tracing::warn!(%error, "can't publish an event");
-        }
     }
 
     /// Asks the server; a list needs no other permission than the watch has.
@@ -863,29 +756,11 @@ impl<K: Object> Objects<K> {
     /// use std::sync::Arc;
     ///
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// let map = Arc::new(map);
-    /// let map = maps.add_finalizer(map, "example.com/finalizer").await.unwrap();
-    /// # drop(map);
-    /// # });
+    /// async fn keep(map: Arc<ConfigMap>, maps: &Objects<ConfigMap>) -> kube::Result<Arc<ConfigMap>> {
+    ///     maps.add_finalizer(map, "example.com/finalizer").await
+    /// }
     /// ```
     pub async fn add_finalizer(&self, object: Arc<K>, finalizer: &str) -> kube::Result<Arc<K>> {
         let mut finalizers = object.finalizers().to_vec();
@@ -902,27 +777,11 @@ impl<K: Object> Objects<K> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::api::ObjectMeta;
     /// use manager::Objects;
     ///
-    /// # use kube::client::Body;
-    /// # let service = tower::service_fn(|request: hyper::Request<Body>| async {
-    /// #     Ok::<_, kube::Error>(hyper::Response::new(request.into_body()))
-    /// # });
-    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// # let client = kube::Client::new(service, "default");
-    /// let maps = Objects::<ConfigMap>::new(client);
-    /// let metadata = ObjectMeta {
-    ///     name: Some("sample".to_owned()),
-    ///     namespace: Some("default".to_owned()),
-    ///     ..ObjectMeta::default()
-    /// };
-    /// let map = ConfigMap {
-    ///     metadata,
-    ///     ..ConfigMap::default()
-    /// };
-    /// maps.remove_finalizer(&map, "example.com/finalizer").await.unwrap();
-    /// # });
+    /// async fn let_go(map: &ConfigMap, maps: &Objects<ConfigMap>) -> kube::Result<()> {
+    ///     maps.remove_finalizer(map, "example.com/finalizer").await
+    /// }
     /// ```
     pub async fn remove_finalizer(&self, object: &K, finalizer: &str) -> kube::Result<()> {
         let mut finalizers = object.finalizers().to_vec();

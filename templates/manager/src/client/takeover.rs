@@ -38,11 +38,11 @@ pub(super) fn of(
                 continue;
             }
             if let Some(Value::Object(owned)) = entry.fields_v1.as_ref().map(|fields| &fields.0) {
-                let search = Search {
+                let mut search = Search {
                     field: &field,
                     found: &mut found,
                 };
-                search.blocking(&list, owned, desired, live, &mut Vec::new());
+                search.follow(&list, owned, desired, live, &mut Vec::new());
             }
         }
     }
@@ -112,17 +112,6 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Follows the steps in what somebody owns, in what is desired and in what there is.
-    fn blocking(
-        mut self,
-        steps: &[Step],
-        owned: &Map<String, Value>,
-        desired: &Value,
-        live: &Value,
-        path: &mut Vec<String>,
-    ) {
-        self.follow(steps, owned, desired, live, path);
-    }
-
     fn follow(
         &mut self,
         steps: &[Step],

@@ -166,8 +166,12 @@ impl Shell {
         let script = format!("exec 2>&1\n{command}\nstatus=$?; pwd > '{}'; exit $status", pwd.display());
         self.seed_lock();
         let binary = Path::new(env!("CARGO_BIN_EXE_memcached-sdk")).parent().unwrap();
+        // kubectl, where a page may run it.
+        let kubectl = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("control-plane");
         let path = std::env::join_paths(
-            std::iter::once(binary.to_path_buf()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+            [binary.to_path_buf(), kubectl]
+                .into_iter()
+                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
         );
         let _building = generated::building();
         let output = Command::new("sh")

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Value, json};
 
 use super::kinds::{Thing, v1alpha1, v1beta1, v2alpha1};
 use super::reviews::{self, Random, mutate};
-use super::{answered, post, seed};
+use super::{Context, answered, post, seed};
 use crate::webhook::serving::Serving;
 use crate::webhook::{Registered, Webhooks};
 
@@ -22,9 +23,43 @@ fn serving() -> Serving {
     .spoke::<v1alpha1::Thing>()
     .spoke::<v1beta1::Thing>()
     .spoke::<v2alpha1::Thing>();
-    assert_eq!(registered.twice, None);
+    assert_eq!(registered.ambiguous(), None);
     assert_eq!(registered.conversions.definitions(), ["things.example.com"]);
     super::served(registered).0
+}
+
+#[test]
+fn a_path_has_one_handler() {
+    let registered = |register: fn(Webhooks<'_, Context>) -> Webhooks<'_, Context>| {
+        let mut registered = Registered::default();
+        register(Webhooks {
+            registered: &mut registered,
+            context: Context("me").into(),
+        });
+        registered.ambiguous()
+    };
+    let one = registered(|webhooks| webhooks.defaulting::<ConfigMap>("/convert"));
+    assert_eq!(one, None);
+    let two = registered(|webhooks| {
+        let webhooks = webhooks.defaulting::<ConfigMap>("/a");
+        webhooks.validating::<ConfigMap>("/a")
+    });
+    assert_eq!(two.as_deref(), Some("/a"));
+    let converts = registered(|webhooks| {
+        let webhooks = webhooks.validating::<ConfigMap>("/convert");
+        webhooks.conversion::<Thing>()
+    });
+    assert_eq!(converts.as_deref(), Some("/convert"));
+    let hubs = registered(|webhooks| webhooks.conversion::<Thing>().conversion::<Thing>());
+    assert_eq!(hubs, None);
+    let spokes = registered(|webhooks| {
+        let webhooks = webhooks.conversion::<Thing>();
+        webhooks.spoke::<v1beta1::Thing>().spoke::<v1beta1::Thing>()
+    });
+    assert_eq!(
+        spokes.as_deref(),
+        Some("/convert for Thing of example.com/v1beta1")
+    );
 }
 
 fn object(version: &str, spec: Value) -> Value {

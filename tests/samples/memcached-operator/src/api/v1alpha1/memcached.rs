@@ -59,7 +59,7 @@ pub struct MemcachedSpec {
 pub struct MemcachedStatus {
     /// Whether it is Available, Progressing or Degraded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(schema_with = "manager::condition::schema")]
     pub conditions: Vec<Condition>,
 
     /// The names of the pods, sorted.

@@ -33,6 +33,6 @@ pub struct HumpbackWhaleMigrationObservationSpec {
 pub struct HumpbackWhaleMigrationObservationStatus {
     /// The state in the terms that all kinds share, one entry per type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+    #[schemars(schema_with = "manager::condition::schema")]
     pub conditions: Vec<Condition>,
 }

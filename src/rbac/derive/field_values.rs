@@ -27,24 +27,23 @@ enum Source {
 
 #[derive(Debug, Default)]
 pub(super) struct Fields {
-    /// Types that only values tell.
+    /// Types of assigned values that are more precise than the declared ones.
     values: BTreeMap<Field, Ty>,
     /// The fields that hold the own namespace or a client of another cluster, as the last pass found out.
     certain: BTreeMap<Field, Ty>,
     /// What this pass has seen.
     sources: BTreeMap<Field, BTreeSet<(Source, Option<RunId>)>>,
-    /// Fields of values whose type is not known.
-    spoilt: BTreeSet<String>,
+    /// Names of fields that are assigned through a value of unknown type.
+    tainted: BTreeSet<String>,
     learned: bool,
 }
 
 impl Fields {
-    /// Begins another pass.
     pub(super) fn start(&mut self) {
-        (self.learned, self.sources, self.spoilt) = Default::default();
+        (self.learned, self.sources, self.tainted) = Default::default();
     }
 
-    /// Ends a pass: whether another one may find more.
+    /// Ends a pass. True when another one may find more.
     pub(super) fn finish(&mut self, tree: &SourceTree, live: &Live) -> bool {
         let certain = |(field, sources): (&Field, &BTreeSet<(Source, Option<RunId>)>)| {
             let counted = sources.iter().filter(|(_, run)| live.weight(*run) == Weight::Counts);
@@ -54,7 +53,7 @@ impl Fields {
                 [Source::Elsewhere] => Ty::Elsewhere(Kube::Client),
                 _ => return None,
             };
-            let is_certain = !self.spoilt.contains(last(&field.1)) && is_made_here(tree, field.0);
+            let is_certain = !self.tainted.contains(last(&field.1)) && is_made_here(tree, field.0);
             is_certain.then(|| (field.clone(), value))
         };
         let certain: BTreeMap<Field, Ty> = self.sources.iter().filter_map(certain).collect();
@@ -91,8 +90,8 @@ impl Fields {
     }
 
     /// Notes an assignment to a field of this name, on a value of unknown type.
-    pub(super) fn spoil(&mut self, field: &str) {
-        self.spoilt.insert(field.to_owned());
+    pub(super) fn taint(&mut self, field: &str) {
+        self.tainted.insert(field.to_owned());
     }
 
     /// What is known of a field beyond its type.

@@ -1,20 +1,19 @@
-//! Places in the source.
+//! Locations in the source.
 
 use proc_macro2::Span;
 
 use crate::source::ModuleId;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) module: ModuleId,
     pub(super) span: Span,
 }
 
-/// A place by its module and its first byte.
-pub(super) type Spot = (ModuleId, usize);
+pub(super) type LocationKey = (ModuleId, usize);
 
-impl Place {
-    pub(super) fn spot(&self) -> Spot {
+impl Location {
+    pub(super) fn key(&self) -> LocationKey {
         (self.module, self.span.byte_range().start)
     }
 }

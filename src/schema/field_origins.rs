@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Container, Field, Graph, Shape, Tag, Type, TypeId, Variant, VariantData};
+use super::graph::{Container, Field, Graph, Shape, Tag, Type, Variant, VariantData};
+use super::type_id::TypeId;
 use crate::diagnostic::Origin;
 
 /// The fields of a type by their names in JSON, those of flattened types, list items and variants among them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Places(BTreeMap<String, Place>);
+pub struct FieldOrigins(BTreeMap<String, FieldOrigin>);
 
 #[derive(Debug, Clone, PartialEq)]
-struct Place {
+struct FieldOrigin {
     origin: Option<Origin>,
-    inside: Arc<Places>,
+    inside: Arc<FieldOrigins>,
 }
 
-impl Places {
+impl FieldOrigins {
     /// The innermost field on the way that `names` describes.
     pub fn find<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Option<&Origin> {
         let place = self.0.get(names.next()?)?;
@@ -31,45 +32,45 @@ impl Places {
 }
 
 /// The fields of a type of the graph.
-pub(super) fn places(graph: &Graph, root: TypeId) -> Arc<Places> {
+pub fn field_origins(graph: &Graph, root: TypeId) -> Arc<FieldOrigins> {
     Reader { graph, done: BTreeMap::new() }.of(root)
 }
 
 struct Reader<'g> {
     graph: &'g Graph,
     /// A type that is being read is empty: a type that contains itself ends there.
-    done: BTreeMap<TypeId, Arc<Places>>,
+    done: BTreeMap<TypeId, Arc<FieldOrigins>>,
 }
 
 impl Reader<'_> {
-    fn of(&mut self, id: TypeId) -> Arc<Places> {
+    fn of(&mut self, id: TypeId) -> Arc<FieldOrigins> {
         if let Some(done) = self.done.get(&id) {
             return Arc::clone(done);
         }
         self.done.insert(id, Arc::default());
-        let places = match self.graph.get(id) {
+        let origins = match self.graph.get(id) {
             Type::Known(_, arguments) => self.all(arguments),
             Type::User(container) => self.container(container),
             Type::Unknown => Arc::default(),
         };
-        self.done.insert(id, Arc::clone(&places));
-        places
+        self.done.insert(id, Arc::clone(&origins));
+        origins
     }
 
-    fn all(&mut self, types: &[TypeId]) -> Arc<Places> {
-        let mut parts: Vec<Arc<Places>> = types.iter().map(|ty| self.of(*ty)).collect();
+    fn all(&mut self, types: &[TypeId]) -> Arc<FieldOrigins> {
+        let mut parts: Vec<Arc<FieldOrigins>> = types.iter().map(|ty| self.of(*ty)).collect();
         parts.retain(|part| !part.0.is_empty());
         if parts.len() < 2 {
             return parts.pop().unwrap_or_default();
         }
-        let mut all = Places::default();
+        let mut all = FieldOrigins::default();
         for part in &parts {
             all.merge(part);
         }
         Arc::new(all)
     }
 
-    fn container(&mut self, container: &Container) -> Arc<Places> {
+    fn container(&mut self, container: &Container) -> Arc<FieldOrigins> {
         match &container.shape {
             Shape::Transparent(ty) | Shape::With(ty) => self.of(*ty),
             Shape::Newtype(field) => self.of(field.ty),
@@ -77,7 +78,7 @@ impl Reader<'_> {
             Shape::Tuple(fields) => self.all(&fields.iter().map(|field| field.ty).collect::<Vec<_>>()),
             Shape::Struct(fields, _) => Arc::new(self.fields(fields)),
             Shape::Enum(tag, variants, _) => {
-                let mut all = Places::default();
+                let mut all = FieldOrigins::default();
                 for variant in variants {
                     let inside = self.variant(variant);
                     let name = match tag {
@@ -89,14 +90,14 @@ impl Reader<'_> {
                         }
                     };
                     let origin = variant.origin.clone();
-                    all.merge(&Places(BTreeMap::from([(name.clone(), Place { origin, inside })])));
+                    all.merge(&FieldOrigins(BTreeMap::from([(name.clone(), FieldOrigin { origin, inside })])));
                 }
                 Arc::new(all)
             }
         }
     }
 
-    fn variant(&mut self, variant: &Variant) -> Arc<Places> {
+    fn variant(&mut self, variant: &Variant) -> Arc<FieldOrigins> {
         match (&variant.data, variant.with) {
             (_, Some(ty)) => self.of(ty),
             (VariantData::Unit, None) => Arc::default(),
@@ -106,15 +107,15 @@ impl Reader<'_> {
         }
     }
 
-    fn fields(&mut self, fields: &[Field]) -> Places {
-        let mut places = Places::default();
+    fn fields(&mut self, fields: &[Field]) -> FieldOrigins {
+        let mut origins = FieldOrigins::default();
         for field in fields.iter().filter(|field| !field.flatten) {
-            let place = Place { origin: field.origin.clone(), inside: self.of(field.ty) };
-            places.0.insert(field.name.clone(), place);
+            let place = FieldOrigin { origin: field.origin.clone(), inside: self.of(field.ty) };
+            origins.0.insert(field.name.clone(), place);
         }
         for field in fields.iter().filter(|field| field.flatten) {
-            places.merge(&self.of(field.ty));
+            origins.merge(&self.of(field.ty));
         }
-        places
+        origins
     }
 }

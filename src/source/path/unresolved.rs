@@ -6,13 +6,14 @@ use std::rc::Rc;
 use syn::Item;
 
 use super::super::file::FileId;
+use super::super::ident::segments;
 use super::super::namespace::Namespace;
 use super::super::prelude::{is_primitive, prelude};
-use super::super::sources::index;
-use super::super::{ItemRef, ModuleId, SourceTree};
-use super::names::{Visible, sees};
-use super::walk::{Failure, brings};
-use super::{Resolution, segments};
+use super::super::resolve::names::{Visible, sees};
+use super::super::resolve::walk::{Failure, brings};
+use super::super::sources::{ItemRef, ModuleId, index};
+use super::super::tree::SourceTree;
+use super::Resolution;
 
 impl SourceTree {
     pub(super) fn explain(

@@ -1,0 +1,202 @@
+//! What an engine is asked, and what the compiler answers.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use serde_json::Value;
+
+use super::cargo::Cargo;
+use super::dump::Answer as Printed;
+use super::kinds::{Kind, Metadata};
+use super::{dump, helper, kinds, own, shadow};
+use crate::crd::{self, Crd, Definition};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::source::{CargoManifest, FeatureSelection, SourceTree};
+
+/// Who says what the CRDs are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The source, or the compiler when the source can't tell.
+    #[default]
+    Auto,
+    /// The source alone.
+    Static,
+    /// The compiler alone.
+    Compiled,
+}
+
+/// Which engine to ask, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Which one.
+    pub engine: Engine,
+    /// Ask both, and compare.
+    pub verify: bool,
+    /// The features that the tree was read with.
+    pub features: FeatureSelection,
+    /// cargo says nothing but errors.
+    pub quiet: bool,
+}
+
+/// What an engine says of a package.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The CRDs that are chosen, by file name.
+    pub crds: Vec<Crd>,
+    /// Custom resources, as `Kind.group`, of which only an answer has shown that there are such.
+    pub kinds: BTreeSet<String>,
+    /// New releases, such as `schemars 1.2.4`, with which both engines gave the same CRDs for all kinds of the package.
+    pub verified: Vec<String>,
+}
+
+/// What the compiler is asked.
+pub(super) struct Question {
+    kinds: Vec<Kind>,
+    /// The project has a program of its own that answers.
+    crdgen: Option<Vec<String>>,
+}
+
+impl Question {
+    /// Finds the types to ask for. An error is why there may be others, which would be left out in silence.
+    pub(super) fn new(tree: &mut SourceTree) -> Result<Self, Diagnostics> {
+        let (metadata, wrong) = Metadata::read(tree.manifest());
+        if wrong.has_errors() {
+            return Err(wrong);
+        }
+        let mut found = Diagnostics::default();
+        let ((kinds, doubts), syntax) = tree.settle(|tree| kinds::find(tree, &metadata.crds));
+        if metadata.crdgen.is_none() {
+            found.extend(doubts);
+        }
+        found.extend(syntax);
+        if found.has_errors() { Err(found) } else { Ok(Self { kinds, crdgen: metadata.crdgen }) }
+    }
+
+    /// The answers; an error is why there are none.
+    pub(super) fn ask(mut self, tree: &mut SourceTree, request: &Request) -> Result<Compiled, Diagnostics> {
+        if self.kinds.is_empty() && self.crdgen.is_none() {
+            return Ok(Compiled::default());
+        }
+        let output = self.run(tree, request).map_err(|diagnostic| Diagnostics::from_iter([diagnostic]))?;
+        for kind in &mut self.kinds {
+            kind.read(tree);
+        }
+        let (mut definitions, found) = match output {
+            Output::ByCrdgen(crds) => {
+                let (mut definitions, found) = own::read(crds, &self.crdgen.unwrap_or_default(), &self.kinds);
+                definitions.retain(|definition| !tree.is_restricted() || definition.declared.is_some());
+                (definitions, found)
+            }
+            Output::ByTypes(outputs) => read(tree.manifest(), &self.kinds, &outputs),
+        };
+        let kinds = definitions.iter().map(Definition::name).collect();
+        definitions.retain(|definition| tree.choice().takes(&definition.name()));
+        Ok(Compiled { definitions, found, kinds })
+    }
+
+    /// Has cargo build and run what answers.
+    fn run(&self, tree: &SourceTree, request: &Request) -> Result<Output, Diagnostic> {
+        let (manifest, features, kinds) = (tree.manifest(), &request.features, &self.kinds);
+        let cargo = Cargo::new(manifest, request.quiet)?;
+        if let Some(crdgen) = &self.crdgen {
+            return own::ask(&cargo, crdgen, features).map(Output::ByCrdgen);
+        }
+        if helper::will_do(manifest, features, kinds) {
+            return Ok(Output::ByTypes(vec![helper::ask(&cargo, manifest, features, kinds)?]));
+        }
+        shadow::ask(&cargo, tree, features, kinds).map(Output::ByTypes)
+    }
+}
+
+/// What the compiler answered.
+#[derive(Debug, Default)]
+pub(super) struct Compiled {
+    pub(super) definitions: Vec<Definition>,
+    pub(super) found: Diagnostics,
+    /// The custom resources that there were, chosen or not.
+    pub(super) kinds: BTreeSet<String>,
+}
+
+impl Compiled {
+    pub(super) fn refused(found: Diagnostics) -> Self {
+        Self { found, ..Self::default() }
+    }
+
+    /// The CRDs of its definitions.
+    pub(super) fn merge(self, found: &mut Diagnostics) -> Answer {
+        let Self { definitions, found: why, kinds } = self;
+        let complete = !why.has_errors();
+        found.extend(why);
+        let (crds, contradictions) = crd::merge(definitions);
+        if complete {
+            found.extend(contradictions);
+        }
+        Answer { crds, kinds, ..Answer::default() }
+    }
+}
+
+/// The output of the project's crdgen, or of our programs.
+enum Output {
+    /// The project's own crdgen, in CRDs.
+    ByCrdgen(Vec<Value>),
+    /// The types, one or more programs having asked them: what these printed.
+    ByTypes(Vec<(String, ExitStatus)>),
+}
+
+/// What the programs have printed about the types.
+fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus)]) -> (Vec<Definition>, Diagnostics) {
+    let mut definitions = Vec::new();
+    let mut found = Diagnostics::default();
+    let mut answered = BTreeSet::new();
+    let mut all_done = true;
+    for (output, status) in outputs {
+        let (answers, done) = dump::answers(output);
+        all_done &= done;
+        for (path, answer) in answers {
+            let Some(kind) = kinds.iter().find(|kind| kind.path == path) else { continue };
+            answered.insert(path);
+            match answer {
+                Printed::Crd(crd) => definitions.extend(Definition::split(crd, Some(&kind.declared))),
+                Printed::Panic { message, place } => {
+                    found.push(panic(kind, &message, inside(manifest, &place)).about(kind.resource()));
+                }
+                Printed::Nothing => {
+                    let message = format!("`crd()` of `{}` ends the process: {status}", kind.path);
+                    found.push(Diagnostic::new(Code::CrdPanic, message).at(kind.origin()).about(kind.resource()));
+                }
+            }
+        }
+        if !done && !found.has_errors() {
+            let message = format!("the program that asks for the CRDs did not come to its end: {status}");
+            found.push(Diagnostic::new(Code::CompileFailed, message));
+        }
+    }
+    if !all_done {
+        // They were not asked any more.
+        let unasked = kinds.iter().filter(|kind| !answered.contains(&kind.path)).filter_map(Kind::resource);
+        let unasked: Vec<String> = unasked.collect();
+        found = found.iter().map(|ended| unasked.iter().cloned().fold(ended.clone(), Diagnostic::about)).collect();
+    }
+    (definitions, found)
+}
+
+fn panic(kind: &Kind, message: &str, place: Option<&str>) -> Diagnostic {
+    if let Some((why, help)) = crd::reason(message) {
+        if let Some(culprit) = kind.culprit() {
+            return culprit;
+        }
+        let message = format!("kube can't make a structural schema of a type in `{}`: {why}", kind.path);
+        return Diagnostic::new(Code::NotStructural, message).at(kind.origin()).help(help);
+    }
+    let place = place.map_or_else(String::new, |place| format!(" at {place}"));
+    Diagnostic::new(Code::CrdPanic, format!("`crd()` of `{}` panics{place}: {message}", kind.path)).at(kind.origin())
+}
+
+/// A place in the package, without the folders of this machine.
+fn inside<'a>(manifest: &CargoManifest, place: &'a str) -> Option<&'a str> {
+    let from_workspace = manifest.dir.strip_prefix(&manifest.workspace).unwrap_or(Path::new(""));
+    let path = Path::new(place);
+    let path = path.strip_prefix(&manifest.dir).or_else(|_| path.strip_prefix(from_workspace)).ok()?;
+    path.to_str().filter(|_| path.is_relative())
+}

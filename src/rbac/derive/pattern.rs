@@ -1,0 +1,114 @@
+//! What the names in a pattern stand for.
+
+use syn::{Member, Pat};
+
+use crate::source::{Namespace, Resolution};
+
+use super::frame::Frame;
+use super::read::Reader;
+use super::types::Ty;
+
+impl Reader<'_> {
+    /// Gives the names of a pattern their types.
+    pub(super) fn bind(&mut self, frame: &mut Frame, pattern: &Pat, ty: &Ty) {
+        match pattern {
+            Pat::Ident(pattern) => {
+                let value = match (ty, &pattern.subpat) {
+                    (Ty::Unknown, None) => self.types.inferred.fresh(),
+                    _ => ty.clone(),
+                };
+                frame.declare(pattern.ident.to_string(), value);
+                if let Some((_, inner)) = &pattern.subpat {
+                    self.bind(frame, inner, ty);
+                }
+            }
+            Pat::Type(pattern) => {
+                let declared = self.types.lower(&frame.scope, &pattern.ty);
+                self.bind(frame, &pattern.pat, &declared.refine(ty));
+            }
+            Pat::Reference(pattern) => self.bind(frame, &pattern.pat, ty),
+            Pat::Paren(pattern) => self.bind(frame, &pattern.pat, ty),
+            Pat::Guard(pattern) => {
+                self.bind(frame, &pattern.pat, ty);
+                self.expr(frame, &pattern.guard, &Ty::Unknown);
+            }
+            Pat::Tuple(pattern) => {
+                let known = self.types.inferred.resolve(ty);
+                for (position, inner) in pattern.elems.iter().enumerate() {
+                    self.bind(frame, inner, &known.part(position));
+                }
+            }
+            Pat::Slice(pattern) => {
+                let element = self.types.element(ty);
+                for inner in &pattern.elems {
+                    self.bind(frame, inner, &element);
+                }
+            }
+            Pat::Or(pattern) => {
+                for case in &pattern.cases {
+                    self.bind(frame, case, ty);
+                }
+            }
+            Pat::TupleStruct(pattern) => {
+                for (position, inner) in pattern.elems.iter().enumerate() {
+                    let part = self.pattern_field(frame, &pattern.path, &position.to_string(), ty);
+                    self.bind(frame, inner, &part);
+                }
+            }
+            Pat::Struct(pattern) => {
+                for field in &pattern.fields {
+                    let name = member(&field.member);
+                    let part = self.pattern_field(frame, &pattern.path, &name, ty);
+                    self.bind(frame, &field.pat, &part);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The type of a field in a pattern: `Some(x)` and `Ok(x)` are what they wrap.
+    fn pattern_field(&mut self, frame: &Frame, path: &syn::Path, field: &str, ty: &Ty) -> Ty {
+        let last = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        if path.segments.len() == 1 {
+            match last.as_str() {
+                "Some" | "Ok" => return ty.clone(),
+                "Err" => return Ty::Unknown,
+                _ => {}
+            }
+        }
+        let known = self.types.inferred.resolve(ty);
+        let resolved = |namespace| match self.types.resolve(&frame.scope, path, namespace) {
+            Resolution::Local(item) => Some((item, None)),
+            Resolution::Member(item, variant) => Some((item, Some(variant))),
+            _ => None,
+        };
+        let of_self = || match (path.segments.first(), &frame.scope.itself) {
+            (Some(first), Some(Ty::Item(item, _))) if first.ident == "Self" => {
+                Some((*item, (path.segments.len() > 1).then(|| last.clone())))
+            }
+            _ => None,
+        };
+        let item = resolved(Namespace::Values).or_else(|| resolved(Namespace::Types)).or_else(of_self);
+        let Some((item, variant)) = item else {
+            // An event of a finalizer or watcher holds the object.
+            return if EVENTS.contains(&last.as_str()) { known } else { Ty::Unknown };
+        };
+        let owner = match &known {
+            Ty::Item(of, arguments) if *of == item => Ty::Item(item, arguments.clone()),
+            Ty::Root(of) if *of == item => return self.field(&known, field),
+            _ => self.types.lower_item(item, Vec::new()),
+        };
+        self.field_in(&owner, variant.as_deref(), field)
+    }
+}
+
+/// The variants of events of kube that hold an object.
+const EVENTS: &[&str] =
+    &["Added", "Applied", "Apply", "Cleanup", "Delete", "Deleted", "InitApply", "Modified", "Restarted"];
+
+pub(super) fn member(member: &Member) -> String {
+    match member {
+        Member::Named(name) => name.to_string(),
+        Member::Unnamed(position) => position.index.to_string(),
+    }
+}

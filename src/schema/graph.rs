@@ -1,0 +1,366 @@
+//! Types as their `JsonSchema` derives see them, and how they are made of each other.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use kube::core::{ListMerge, MapMerge, Rule, StructMerge};
+use serde_json::Value;
+
+use super::linked::Known;
+use super::recipe::Recipe;
+use super::release::Releases;
+use super::type_id::TypeId;
+use crate::diagnostic::Origin;
+
+/// All types that one custom resource reaches.
+#[derive(Debug, Default)]
+pub struct Graph {
+    pub(super) types: Vec<Type>,
+    /// The releases of kube and schemars that make their schemas.
+    pub releases: Releases,
+}
+
+/// A type whose schema is known: one with a real `JsonSchema` impl linked here, or one of the user's.
+#[derive(Debug)]
+pub enum Type {
+    /// An impl of schemars, std or k8s-openapi, with its type arguments.
+    Known(&'static Known, Vec<TypeId>),
+    /// A type of the analysed crate.
+    User(Arc<Container>),
+    /// Not described yet, or refused with a diagnostic: the empty schema.
+    Unknown,
+}
+
+impl Graph {
+    /// A graph without types.
+    pub fn of(releases: Releases) -> Self {
+        Graph { releases, ..Graph::default() }
+    }
+
+    /// Adds a type.
+    pub fn add(&mut self, ty: Type) -> TypeId {
+        self.types.push(ty);
+        TypeId(self.types.len() - 1)
+    }
+
+    /// Replaces a type that was added as [`Type::Unknown`].
+    pub fn set(&mut self, id: TypeId, ty: Type) {
+        self.types[id.0] = ty;
+    }
+
+    /// The type that was added at a position.
+    pub fn at(&self, position: usize) -> TypeId {
+        TypeId(position)
+    }
+
+    /// The position of a type, in the order they were added.
+    pub fn index(&self, id: TypeId) -> usize {
+        id.0
+    }
+
+    /// The type behind an id.
+    pub fn get(&self, id: TypeId) -> &Type {
+        &self.types[id.0]
+    }
+
+    /// Whether a type is part of another one.
+    pub(super) fn reaches(&self, from: TypeId, to: TypeId) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut left = vec![from];
+        while let Some(id) = left.pop() {
+            let parts = match self.get(id) {
+                Type::Known(_, arguments) => arguments.clone(),
+                Type::User(container) => container.parts(),
+                Type::Unknown => Vec::new(),
+            };
+            if parts.contains(&to) {
+                return true;
+            }
+            left.extend(parts.into_iter().filter(|part| seen.insert(*part)));
+        }
+        false
+    }
+
+    /// How many schemas are written in that of a type. All are written inline, so a few types that hold each other twice make
+    /// millions of them.
+    pub(super) fn size(&self, root: TypeId) -> usize {
+        let mut sizes = vec![None; self.types.len()];
+        self.measure(root, &mut sizes);
+        sizes[root.0].unwrap_or_default()
+    }
+
+    fn measure(&self, id: TypeId, sizes: &mut [Option<usize>]) -> usize {
+        if let Some(size) = sizes[id.0] {
+            return size;
+        }
+        // A type that contains itself is refused elsewhere.
+        sizes[id.0] = Some(1);
+        let (own, parts) = match self.get(id) {
+            Type::Known(_, arguments) => (usize::from(arguments.is_empty()), arguments.clone()),
+            Type::User(container) => (1, container.parts()),
+            Type::Unknown => (1, Vec::new()),
+        };
+        let size = parts.into_iter().fold(own, |size, part| size.saturating_add(self.measure(part, sizes)));
+        sizes[id.0] = Some(size);
+        size
+    }
+
+    /// How many names are in the schema id of a type, which are many where each generic type is made of two.
+    pub(super) fn id_size(&self, id: TypeId, sizes: &mut [Option<usize>]) -> usize {
+        if let Some(size) = sizes[id.0] {
+            return size;
+        }
+        sizes[id.0] = Some(1);
+        let arguments: &[TypeId] = match self.get(id) {
+            Type::Known(_, arguments) => arguments,
+            Type::User(container) => container.id.arguments.as_deref().unwrap_or_default(),
+            Type::Unknown => &[],
+        };
+        let size = arguments.iter().fold(1, |size: usize, part| size.saturating_add(self.id_size(*part, sizes)));
+        sizes[id.0] = Some(size);
+        size
+    }
+
+    /// The types of the analysed crate with their ids, in the order they were met.
+    pub fn containers(&self) -> impl Iterator<Item = (TypeId, &Arc<Container>)> {
+        self.types.iter().enumerate().filter_map(|(index, ty)| match ty {
+            Type::User(container) => Some((TypeId(index), container)),
+            Type::Known(..) | Type::Unknown => None,
+        })
+    }
+}
+
+/// A struct or enum as its `JsonSchema` derive sees it.
+#[derive(Debug)]
+pub struct Container {
+    /// `JsonSchema::schema_name`.
+    pub name: String,
+    /// `JsonSchema::schema_id`.
+    pub id: SchemaId,
+    /// `JsonSchema::inline_schema`.
+    pub inline: bool,
+    /// What it is made of.
+    pub shape: Shape,
+    /// Title, description and the like.
+    pub meta: Meta,
+    /// What `KubeSchema` adds.
+    pub validated: Option<Validated>,
+}
+
+/// What schemars tells types apart by: inside of a type it writes no other one of the same id, but a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaId {
+    /// The path and the name; of a generic type also `<` and the constants.
+    pub text: String,
+    /// The arguments of a generic type whose ids follow.
+    pub arguments: Option<Vec<TypeId>>,
+}
+
+impl From<String> for SchemaId {
+    fn from(text: String) -> Self {
+        SchemaId { text, arguments: None }
+    }
+}
+
+impl Container {
+    /// The types that it is directly made of, each as often as its schema is made.
+    fn parts(&self) -> Vec<TypeId> {
+        let fields = |fields: &[Field]| -> Vec<TypeId> { fields.iter().map(|field| field.ty).collect() };
+        let mut parts = match &self.shape {
+            Shape::Transparent(ty) | Shape::With(ty) => vec![*ty],
+            Shape::Newtype(field) => vec![field.ty],
+            Shape::Unit => Vec::new(),
+            Shape::Recipe(recipe) => recipe.types(),
+            Shape::Tuple(list) | Shape::Struct(list, _) => fields(list),
+            Shape::Enum(_, variants, _) => variants
+                .iter()
+                .flat_map(|variant| {
+                    let inner = match &variant.data {
+                        VariantData::Unit => Vec::new(),
+                        VariantData::Newtype(field) => vec![field.ty],
+                        VariantData::Tuple(list) | VariantData::Struct(list) => fields(list),
+                    };
+                    variant.with.into_iter().chain(inner)
+                })
+                .collect(),
+        };
+        if let (Some(validated), Shape::Struct(list, _)) = (&self.validated, &self.shape) {
+            parts.extend(validated.fields.iter().filter_map(|(index, ..)| Some(list.get(*index)?.ty)));
+        }
+        parts
+    }
+}
+
+/// The forms of a container.
+#[derive(Debug)]
+pub enum Shape {
+    /// Every method of the impl is that of another type.
+    Transparent(TypeId),
+    /// The schema of another type: `with`, `from`, `try_from`.
+    With(TypeId),
+    /// A struct that is written as its one field.
+    Newtype(Box<Field>),
+    /// `struct S;`
+    Unit,
+    /// `struct S(A, B);`
+    Tuple(Vec<Field>),
+    /// `struct S { a: A }`
+    Struct(Vec<Field>, Unknown),
+    /// What a hand-written `JsonSchema` or a `schema_with` returns.
+    Recipe(Recipe),
+    /// An enum.
+    Enum(Tag, Vec<Variant>, Unknown),
+}
+
+/// What happens to unknown fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// They are ignored.
+    Allow,
+    /// `#[serde(deny_unknown_fields)]`.
+    Deny,
+}
+
+/// How serde tells the variants of an enum apart.
+#[derive(Debug)]
+pub enum Tag {
+    /// `{"Variant": …}`
+    External,
+    /// `{"<tag>": "Variant", …}`
+    Internal(String),
+    /// `{"<tag>": "Variant", "<content>": …}`
+    Adjacent(String, String),
+    /// By trying.
+    None,
+}
+
+/// A field that is read by `Deserialize`.
+#[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
+pub struct Field {
+    /// Its name in JSON.
+    pub name: String,
+    /// Its type, or the one that `with` names.
+    pub ty: TypeId,
+    /// It may be left out whatever its type.
+    pub has_default: bool,
+    /// `#[serde(flatten)]`.
+    pub flatten: bool,
+    /// Skipped by `Deserialize` (only met in a newtype, which has no other field).
+    pub read_only: bool,
+    /// Skipped by `Serialize`.
+    pub write_only: bool,
+    /// The value of `default`, when there is one and it is serialised.
+    pub default: Option<Value>,
+    /// Title, description and the like.
+    pub meta: Meta,
+    /// Ranges, lengths, patterns.
+    pub constraints: Constraints,
+    /// Where it is written.
+    pub origin: Option<Origin>,
+}
+
+/// A variant of an enum.
+#[derive(Debug)]
+pub struct Variant {
+    /// Its name in JSON.
+    pub name: String,
+    /// What it holds.
+    pub data: VariantData,
+    /// `with` on the variant.
+    pub with: Option<TypeId>,
+    /// `#[serde(untagged)]` on the variant.
+    pub untagged: bool,
+    /// Skipped by `Deserialize`: it has no schema, but counts for the form of the others.
+    pub skipped: bool,
+    /// Title, description and the like.
+    pub meta: Meta,
+    /// Where it is written.
+    pub origin: Option<Origin>,
+}
+
+/// What a variant holds.
+#[derive(Debug)]
+pub enum VariantData {
+    /// `V`
+    Unit,
+    /// `V(A)`
+    Newtype(Box<Field>),
+    /// `V(A, B)`
+    Tuple(Vec<Field>),
+    /// `V { a: A }`
+    Struct(Vec<Field>),
+}
+
+/// Metadata of a container, variant or field.
+#[derive(Debug, Default)]
+pub struct Meta {
+    /// `title`, from an attribute or a heading in the docs; empty means none.
+    pub title: Option<String>,
+    /// Whether the title was given by an attribute.
+    pub explicit_title: bool,
+    /// `description`, from an attribute or the docs; empty means none.
+    pub description: Option<String>,
+    /// `#[deprecated]`.
+    pub deprecated: bool,
+    /// `example = …`; absent when there is no such attribute.
+    pub examples: Option<Vec<Value>>,
+    /// `extend("key" = …)`, applied after everything else.
+    pub extensions: Vec<(String, Value)>,
+}
+
+impl Meta {
+    /// No attribute of this kind was given at all.
+    pub fn is_default(&self) -> bool {
+        let Meta { title, explicit_title: _, description, deprecated, examples, extensions } = self;
+        title.is_none() && description.is_none() && !deprecated && examples.is_none() && extensions.is_empty()
+    }
+}
+
+/// Constraints on a value.
+#[derive(Debug, Default, PartialEq)]
+pub struct Constraints {
+    /// `length(…)`.
+    pub length: Option<Bounds>,
+    /// `range(…)`.
+    pub range: Option<Bounds>,
+    /// `regex(…)` or `pattern(…)`.
+    pub pattern: Option<String>,
+    /// `contains(…)`.
+    pub contains: Option<String>,
+    /// `email`, `url`, `ip`, `ipv4`, `ipv6` as a format of JSON Schema.
+    pub format: Option<&'static str>,
+    /// `required`.
+    pub required: bool,
+    /// `inner(…)`.
+    pub inner: Option<Box<Constraints>>,
+}
+
+/// Both ends of a range; absent means unbounded.
+#[derive(Debug, Default, PartialEq)]
+pub struct Bounds {
+    /// The least value.
+    pub min: Option<Value>,
+    /// The greatest value.
+    pub max: Option<Value>,
+}
+
+/// What `KubeSchema` adds to a struct.
+#[derive(Debug, Default)]
+pub struct Validated {
+    /// Rules on the whole struct.
+    pub rules: Vec<Rule>,
+    /// Rules and merge strategies of fields, by index into the fields of the struct.
+    pub fields: Vec<(usize, Vec<Rule>, Option<Merge>)>,
+}
+
+/// A server-side apply merge strategy.
+#[derive(Debug, Clone)]
+pub enum Merge {
+    /// `x-kubernetes-list-type`.
+    List(ListMerge),
+    /// `x-kubernetes-map-type`.
+    Map(MapMerge),
+    /// `x-kubernetes-struct-type`.
+    Struct(StructMerge),
+}

@@ -1,0 +1,49 @@
+//! The workflows of projects and of this repository, as actionlint reads them. It is here because it needs Go.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::sandbox::{Sandbox, files};
+
+/// `tests/workflows/build` makes it.
+fn actionlint() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("workflows").join("actionlint");
+        let script = repository().join("tests/workflows/build");
+        let output = Command::new(script).arg(&program).output().unwrap();
+        assert!(output.status.success(), "actionlint is not built: {}", String::from_utf8_lossy(&output.stderr));
+        program
+    })
+}
+
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What it finds in the workflows of a folder.
+fn findings(root: &Path) -> String {
+    let folder = root.join(".github/workflows");
+    let workflows: Vec<_> = files(&folder).into_keys().map(|path| folder.join(path)).collect();
+    assert!(!workflows.is_empty(), "{}", folder.display());
+    // Programs that happen to be installed find other things.
+    let flags = ["-no-color", "-oneline", "-shellcheck=", "-pyflakes="];
+    let output = Command::new(actionlint()).args(flags).args(workflows).current_dir(root).output().unwrap();
+    [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat()
+}
+
+#[test]
+fn workflows_have_no_findings() {
+    assert_eq!(findings(repository()), "");
+    let project = Sandbox::project("--plugins helm");
+    assert_eq!(findings(project.root()), "");
+    for (path, text) in files(&project.path(".github/workflows")) {
+        assert!(text.contains("\npermissions: {}\n"), "{path}: permissions are given to each job");
+    }
+
+    project.replace(".github/workflows/test.yml", "runs-on: ubuntu-latest", "runs-on: ubuntu");
+    project.replace(".github/workflows/image.yml", "github.ref_type", "github.ref_typ");
+    let found = findings(project.root());
+    assert!(found.contains("label \"ubuntu\" is unknown") && found.contains("\"ref_typ\" is not defined"), "{found}");
+}
