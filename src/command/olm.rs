@@ -1,14 +1,13 @@
 //! `generate bundle`, `generate kustomize manifests`, `bundle validate`: the operator for the Operator Lifecycle Manager.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use base64::Engine as _;
 use serde_json::Value;
 
-use super::{Outcome, Report, Usage, apply, display, recorded};
+use super::{Outcome, Report, Usage, apply, display, recorded, stream};
 use crate::cli::{BundleValidateArgs, GenerateBundleArgs, KustomizeManifestsArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
 use crate::olm::base::{self, Answers, InstallMode};
@@ -21,6 +20,10 @@ use crate::project::{self, Project};
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
 use crate::term::Term;
+
+/// How to make manifests for a bundle.
+const RENDER: &str = "pipe them: kubectl kustomize config/manifests | memcached-sdk generate bundle";
+const MANIFESTS: &str = "manifests";
 
 pub(super) fn kustomize_manifests(args: &KustomizeManifestsArgs, term: &mut Term) -> Result<Outcome> {
     let mut draft = Draft::open(&Project::find_root(Path::new("."))?);
@@ -92,7 +95,7 @@ pub(super) fn generate_bundle(args: &GenerateBundleArgs, term: &mut Term) -> Res
         let value = text.map(|text| serde_yaml::from_str::<Value>(&text)).transpose();
         value.map_err(|error| Problem::new(format!("`{path}` is no YAML: {error}")))
     };
-    let (csv, annotations) = (within(&bundle::csv_path(&package))?, within(metadata::FILE)?);
+    let (csv, annotations) = (within(&format!("{MANIFESTS}/{}", bundle::csv_file(&package)))?, within(metadata::FILE)?);
     let before = Before {
         csv: parse(&csv, draft.read(&csv)?)?,
         annotations: parse(&annotations, draft.read(&annotations)?)?.as_ref().map(metadata::read).unwrap_or_default(),
@@ -109,19 +112,19 @@ pub(super) fn generate_bundle(args: &GenerateBundleArgs, term: &mut Term) -> Res
         layout: project::LAYOUT.to_owned(),
         package,
     };
-    let objects = objects(&args.manifests)?;
+    let objects = stream::documents(&args.manifests, RENDER)?;
     let base = base_of(&args.kustomize_dir, &options.package)?;
     let (bundle, found) = bundle::bundle(objects, base, &before, &options)
         .with_context(|| format!("cannot make a bundle of `{}`", args.manifests.display()))?;
-    for path in files(&parent.join(&folder).join("manifests"))?.into_keys() {
-        let path = format!("manifests/{path}");
-        let rel = within(&path)?;
-        if !bundle.files.contains_key(&path) && draft.read(&rel)?.is_some_and(|text| bundle::is_generated(&text)) {
-            draft.remove(rel);
-        }
-    }
-    for (path, text) in &bundle.files {
-        draft.generate(within(path)?, text.clone());
+    stream::put(
+        &mut draft,
+        &format!("{folder}/{MANIFESTS}"),
+        &bundle.manifests,
+        bundle::is_generated,
+        "move it away: a file of another name in this folder stays",
+    )?;
+    for (path, text) in &bundle.others {
+        draft.generate(within(path)?, text);
     }
     draft.generate(RelPath::new("bundle.Dockerfile")?, bundle.dockerfile);
     let mut report = apply(draft, found, &args.write)?;
@@ -154,32 +157,6 @@ fn created_at() -> Result<Option<String>> {
     let time =
         time.ok_or_else(|| Problem::new(format!("`SOURCE_DATE_EPOCH` is `{seconds}`, and no time in seconds")))?;
     Ok(Some(time.to_string()))
-}
-
-fn objects(path: &Path) -> Result<Vec<Value>> {
-    let shown = path.display();
-    let texts = if path == Path::new("-") {
-        if std::io::stdin().is_terminal() {
-            let problem = Problem::new("there are no manifests on stdin");
-            return Err(problem
-                .help("pipe them: kubectl kustomize config/manifests | memcached-sdk generate bundle")
-                .into());
-        }
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("cannot read stdin")?;
-        vec![text]
-    } else if path.is_dir() {
-        let is_yaml = |path: &str| [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
-        files(path)?.into_iter().filter(|(path, _)| is_yaml(path)).map(|(_, text)| text).collect()
-    } else {
-        vec![std::fs::read_to_string(path).map_err(|error| Problem::new(format!("cannot read `{shown}`: {error}")))?]
-    };
-    let mut all: Vec<Value> = Vec::new();
-    for text in texts {
-        let read = serde_yaml::from_multiple::<Value>(&text);
-        all.extend(read.map_err(|error| Problem::new(format!("`{shown}` is no YAML: {error}")))?);
-    }
-    Ok(all)
 }
 
 fn base_of(folder: &Path, package: &str) -> Result<Option<Value>> {

@@ -59,8 +59,10 @@ pub(crate) struct Before {
 pub(crate) struct Bundle {
     /// The name of its CSV.
     pub(crate) name: String,
-    /// The files in its folder, by path.
-    pub(crate) files: BTreeMap<String, String>,
+    /// The CSV and the objects beside it, by the names of their files.
+    pub(crate) manifests: BTreeMap<String, String>,
+    /// The other files in its folder, by path.
+    pub(crate) others: BTreeMap<String, String>,
     pub(crate) dockerfile: String,
 }
 
@@ -69,9 +71,9 @@ pub(crate) fn is_generated(text: &str) -> bool {
     text.starts_with(HEADER)
 }
 
-/// The path of the CSV in the folder of a bundle.
-pub(crate) fn csv_path(package: &str) -> String {
-    format!("manifests/{package}.clusterserviceversion.yaml")
+/// The file of the CSV among the manifests.
+pub(crate) fn csv_file(package: &str) -> String {
+    format!("{package}.clusterserviceversion.yaml")
 }
 
 /// The objects of a stream, by what becomes of them.
@@ -188,15 +190,16 @@ pub(crate) fn bundle(
     put(spec, "relatedImages", images);
     annotate(&mut csv, &sorted, options);
 
-    let files = files(&csv, &sorted, rest, options)?;
-    let tested = files.contains_key(TESTS);
-    let annotations = metadata::annotations(options, &before.annotations, tested);
+    let manifests = manifests(&csv, &sorted, rest, options)?;
+    let annotations = metadata::annotations(options, &before.annotations, !sorted.tests.is_empty());
+    let mut others = BTreeMap::from([(metadata::FILE.to_owned(), metadata::file(&annotations))]);
     let mut copied = vec!["manifests", "metadata"];
-    copied.extend(tested.then_some("tests/scorecard"));
+    if let Some(tests) = sorted.tests.first() {
+        others.insert(TESTS.to_owned(), text_of(tests));
+        copied.push("tests/scorecard");
+    }
     let dockerfile = metadata::dockerfile(&options.folder, &annotations, &copied);
-    let mut files = files;
-    files.insert(metadata::FILE.to_owned(), metadata::file(&annotations));
-    Ok((Bundle { name: name(&csv).to_owned(), files, dockerfile }, found))
+    Ok((Bundle { name: name(&csv).to_owned(), manifests, others, dockerfile }, found))
 }
 
 const TESTS: &str = "tests/scorecard/config.yaml";
@@ -319,11 +322,9 @@ fn elsewhere(binding: &Value, accounts: &BTreeSet<String>) -> Option<Diagnostic>
         text(&subject["namespace"])
     );
     let role = format!("{} `{}`", text(&binding["roleRef"]["kind"]), text(&binding["roleRef"]["name"]));
-    Some(
-        Diagnostic::new(Code::BundleNamespace, message).help(format!(
-            "put {role} beside it and bind it to nobody else: then it becomes a permission of the account"
-        )),
-    )
+    Some(Diagnostic::new(Code::BundleNamespace, message).help(format!(
+        "let the manifests have {role}, bound to this account alone: then it becomes a permission of the account"
+    )))
 }
 
 /// How OLM installs the operator.
@@ -409,18 +410,20 @@ fn annotate(csv: &mut Value, sorted: &Sorted, options: &Options) {
     }
 }
 
-fn files(
+fn text_of(object: &Value) -> String {
+    HEADER.to_owned() + &yaml::document(object)
+}
+
+fn manifests(
     csv: &Value,
     sorted: &Sorted,
     rest: Vec<Value>,
     options: &Options,
 ) -> Result<BTreeMap<String, String>, Problem> {
-    let text_of = |object: &Value| HEADER.to_owned() + &yaml::document(object);
-    let mut files = BTreeMap::from([(csv_path(&options.package), text_of(csv))]);
-    files.extend(sorted.tests.iter().map(|tests| (TESTS.to_owned(), text_of(tests))));
+    let mut files = BTreeMap::from([(csv_file(&options.package), text_of(csv))]);
     let objects = sorted.crds.iter().chain(&sorted.services).chain(&sorted.others).cloned().chain(rest);
     for mut object in objects {
-        let path = format!("manifests/{}", file_name(&object));
+        let path = file_name(&object);
         let of = namespace(&object).to_owned();
         // OLM installs everything where it installs the operator.
         if let Some(metadata) = object["metadata"].as_object_mut() {

@@ -131,7 +131,7 @@ fn names(check: &mut Check) {
         None => check.csv(
             Code::BundleCsvField,
             "`spec.minKubeVersion` is missing, so the operator may be installed where it can't run",
-            "such as 1.28.0",
+            "write it into the base in config/manifests/bases, such as 1.30.0",
         ),
         Some(version) if semver::Version::parse(version).is_err() => {
             let message = format!("`spec.minKubeVersion` is `{version}`, which is no semantic version");
@@ -167,7 +167,8 @@ fn examples(check: &mut Check) {
     };
     let Some(examples) = annotations.get("alm-examples").or(annotations.get("olm.examples")).and_then(Value::as_str)
     else {
-        let help = "config/manifests has `../samples` among its resources: generate the bundle again";
+        let help =
+            "add `../samples` to the resources of config/manifests/kustomization.yaml, and generate the bundle again";
         check.csv(Code::BundleNoExample, "the annotation `alm-examples` is missing", help);
         return;
     };
@@ -259,7 +260,8 @@ fn required(check: &mut Check) {
         missing.push("apiVersion");
     }
     for field in missing {
-        check.csv(Code::BundleCsv, format!("`{field}` is missing"), "generate the bundle again");
+        let help = "write it into the base in config/manifests/bases, and generate the bundle again";
+        check.csv(Code::BundleCsv, format!("`{field}` is missing"), help);
     }
 }
 

@@ -235,22 +235,29 @@ fn removed(check: &mut Check, kubernetes: Option<&semver::Version>) {
 }
 
 fn practices(check: &mut Check) {
+    const NAMED: &str = "`generate bundle` calls a CSV `PACKAGE.vVERSION`";
     let install = check.spec()["install"]["spec"].clone();
     if install["deployments"].is_null() {
         check.csv(Code::BundleCsv, "the CSV installs no Deployment", "generate the bundle again");
     }
-    let mut advice = Vec::new();
+    let mut advice: Vec<(String, &str)> = Vec::new();
     for deployment in items(&install["deployments"]) {
         for container in items(&deployment["spec"]["template"]["spec"]["containers"]) {
             if container["resources"]["requests"].is_null() {
-                advice.push(format!("the container `{}` requests neither memory nor CPU", text(&container["name"])));
+                advice.push((
+                    format!("the container `{}` requests neither memory nor CPU", text(&container["name"])),
+                    "add `resources.requests` to config/manager/manager.yaml",
+                ));
             }
         }
     }
     for list in ["owned", "required"] {
         for crd in items(&check.spec()["customresourcedefinitions"][list]) {
             if text(&crd["description"]).is_empty() {
-                advice.push(format!("the CRD `{}` has no description", text(&crd["name"])));
+                advice.push((
+                    format!("the CRD `{}` has no description", text(&crd["name"])),
+                    "add a doc comment to its type, and generate the bundle again",
+                ));
             }
         }
     }
@@ -265,7 +272,10 @@ fn practices(check: &mut Check) {
         .collect();
     if !channels.is_empty() {
         let channels: Vec<&str> = channels.into_iter().collect();
-        advice.push(format!("channels are called candidate, fast or stable, and not {}", channels.join(", ")));
+        advice.push((
+            format!("channels are called candidate, fast or stable, and not {}", channels.join(", ")),
+            "name them with `--channels` of `generate bundle`",
+        ));
     }
     let accounts = ["permissions", "clusterPermissions"].into_iter().flat_map(|list| items(&install[list]));
     let has = |list: &Value, wanted: &[&str]| items(list).iter().any(|one| wanted.contains(&text(one)));
@@ -275,17 +285,20 @@ fn practices(check: &mut Check) {
             && has(&rule["verbs"], &["create", "patch", "*"])
     };
     if accounts.flat_map(|account| items(&account["rules"])).any(makes_crds) {
-        advice.push("the operator may make CRDs, which is for OLM to do".to_owned());
+        advice.push((
+            "the operator may make CRDs, which is for OLM to do".to_owned(),
+            "take the marker for it away: CRDs are files of the bundle",
+        ));
     }
     let name = name(check.csv);
     let (_, version) = name.split_once(".v").unwrap_or_default();
     if semver::Version::parse(version).is_err() {
-        advice.push(format!("`{name}` does not end in a version"));
+        advice.push((format!("`{name}` does not end in a version"), NAMED));
     }
     if name.split(".v").count() != 2 {
-        advice.push(format!("`{name}` is not called `PACKAGE.vVERSION`"));
+        advice.push((format!("`{name}` is not called `PACKAGE.vVERSION`"), NAMED));
     }
-    for message in advice {
-        check.csv(Code::BundlePractice, message, BASE);
+    for (message, help) in advice {
+        check.csv(Code::BundlePractice, message, help);
     }
 }

@@ -149,6 +149,27 @@ fn any_stream_gives_a_bundle() {
     sandbox.run("bundle validate --select-optional name=good-practices").success().stderr("`bundle` has no error\n");
 }
 
+/// The terminal, which asks questions on stdin, has to leave it alone.
+#[test]
+fn manifests_are_read_from_stdin() {
+    for file in [
+        "generate bundle --package shop --version 0.1.0 --manifests install.yaml",
+        "generate helm --manifests install.yaml",
+        "generate installer --manifests install.yaml --samples none",
+    ] {
+        let [of_file, of_stdin] = [Sandbox::new(), Sandbox::new()];
+        for sandbox in [&of_file, &of_stdin] {
+            sandbox.file("install.yaml", STREAM);
+        }
+        of_file.run(file).success();
+        of_stdin.pipe(&file.replace("install.yaml", "-"), STREAM).success();
+        assert_eq!(of_stdin.files(), of_file.files(), "{file}");
+    }
+    let sandbox = Sandbox::new();
+    sandbox.pipe("generate bundle --package shop --version 0.1.0", STREAM).success();
+    assert!(sandbox.path("bundle.Dockerfile").exists());
+}
+
 /// What nobody says again stays; another version begins anew.
 #[test]
 fn a_bundle_is_made_again() {
