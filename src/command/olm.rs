@@ -47,7 +47,6 @@ pub(super) fn kustomize_manifests(args: &KustomizeManifestsArgs, term: &mut Term
 }
 
 fn answers(args: &KustomizeManifestsArgs, project: &Project) -> Result<Answers> {
-    // A conversion is for all namespaces, whatever the operator works in.
     let install_modes = match (project.namespaced, project.namespaces.is_empty()) {
         (false, _) => vec![InstallMode::AllNamespaces],
         (true, true) => vec![InstallMode::OwnNamespace],

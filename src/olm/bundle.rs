@@ -356,9 +356,8 @@ fn put(object: &mut Value, field: &str, list: Vec<Value>) {
 }
 
 /// All images, so that they can be mirrored: those of the author, those of the pods, and those that the operator is told of in
-/// variables `RELATED_IMAGE_…`.
+/// variables `RELATED_IMAGE_…`, and `…_IMAGE`, as `create api --image` writes.
 fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec<Value> {
-    const PREFIX: &str = "RELATED_IMAGE_";
     let mut named: Vec<(String, String)> =
         base.iter().map(|image| (text(&image["name"]).to_owned(), text(&image["image"]).to_owned())).collect();
     let mut add = |name: String, prefix: &str, image: &str| {
@@ -375,12 +374,18 @@ fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec
     }
     for deployment in deployments {
         for variable in metadata::containers(deployment).flat_map(|container| items(&container["env"])) {
-            let Some(of) = text(&variable["name"]).strip_prefix(PREFIX) else { continue };
+            let variable_name = text(&variable["name"]);
+            let related = variable_name.strip_prefix("RELATED_IMAGE_");
+            let Some(of) = related.or_else(|| variable_name.strip_suffix("_IMAGE")) else { continue };
             match variable["value"].as_str() {
                 Some(image) => add(of.to_lowercase().replace('_', "-"), name(deployment), image),
+                None if related.is_none() => {}
                 None => found.push(
-                    Diagnostic::new(Code::BundleImage, format!("`{PREFIX}{of}` of {} has no value", shown(deployment)))
-                        .help("write the image itself: who mirrors the bundle has to know it"),
+                    Diagnostic::new(
+                        Code::BundleImage,
+                        format!("`{variable_name}` of {} has no value", shown(deployment)),
+                    )
+                    .help("write the image itself: who mirrors the bundle has to know it"),
                 ),
             }
         }

@@ -120,11 +120,11 @@ fn names(check: &mut Check) {
         [("metadata.name", name(check.csv).to_owned()), ("spec.replaces", text(&check.spec()["replaces"]).to_owned())];
     for (field, name) in of_csv {
         if let Some(why) = wrong_name(&name).filter(|_| field != "spec.replaces" || !name.is_empty()) {
-            check.csv(
-                Code::BundleCsv,
-                format!("`{field}` can't be `{name}`: {why}"),
-                "such as `memcached-operator.v0.0.1`",
-            );
+            let message = match name.as_str() {
+                "" => format!("`{field}` is missing"),
+                name => format!("`{field}` can't be `{name}`: {why}"),
+            };
+            check.csv(Code::BundleCsv, message, "generate the bundle again, which calls it `PACKAGE.vVERSION`");
         }
     }
     match check.spec()["minKubeVersion"].as_str().map(str::trim).filter(|version| !version.is_empty()) {
@@ -135,7 +135,7 @@ fn names(check: &mut Check) {
         ),
         Some(version) if semver::Version::parse(version).is_err() => {
             let message = format!("`spec.minKubeVersion` is `{version}`, which is no semantic version");
-            check.csv(Code::BundleCsv, message, "such as 1.28.0");
+            check.csv(Code::BundleCsv, message, "write three numbers into the base, such as 1.30.0");
         }
         Some(_) => {}
     }
@@ -221,10 +221,21 @@ fn install_modes(check: &mut Check) {
                 let message = format!(
                     "the webhook `{name}` converts CRDs, which are everywhere, so AllNamespaces has to be the only install mode"
                 );
+                let help = "let the operator work everywhere: `edit --namespaced=false`, and AllNamespaces in the base";
                 check.csv(Code::BundleInstallMode, message, help);
             }
         }
     }
+}
+
+/// A version as OLM reads it: a `v` before it, and a minor and a patch that are missing, are no mistake.
+fn whole(version: &str) -> String {
+    let version = version.trim().trim_start_matches('v');
+    let parts = version.split('.').count();
+    if parts < 3 && !version.contains(['+', '-']) {
+        return version.to_owned() + &".0".repeat(3 - parts);
+    }
+    version.to_owned()
 }
 
 /// What no CSV can be without.
@@ -250,7 +261,7 @@ fn required(check: &mut Check) {
             }
         }
         if let Some(version) = spec["version"].as_str()
-            && semver::Version::parse(version).is_err()
+            && semver::Version::parse(&whole(version)).is_err()
         {
             let message = format!("`spec.version` is `{version}`, which is no semantic version");
             check.csv(Code::BundleCsv, message, "such as 0.0.1");

@@ -292,10 +292,10 @@ fn practices(check: &mut Check) {
     }
     let name = name(check.csv);
     let (_, version) = name.split_once(".v").unwrap_or_default();
-    if semver::Version::parse(version).is_err() {
+    if !name.is_empty() && semver::Version::parse(version).is_err() {
         advice.push((format!("`{name}` does not end in a version"), NAMED));
     }
-    if name.split(".v").count() != 2 {
+    if !name.is_empty() && name.split(".v").count() != 2 {
         advice.push((format!("`{name}` is not called `PACKAGE.vVERSION`"), NAMED));
     }
     for (message, help) in advice {

@@ -1,4 +1,5 @@
-//! `generate bundle`, `generate kustomize manifests` and `bundle validate` on a small stream and on projects.
+//! `generate bundle`, `generate kustomize manifests` and `bundle validate` on a small stream. What OLM's own validators say of the
+//! same is in `control_plane/olm.rs`.
 
 use memcached_sdk::diagnostic::{Code, Severity};
 
@@ -307,6 +308,168 @@ fn what_can_be_no_bundle_is_refused() {
         assert_eq!(sandbox.files().len(), 1, "{what}");
     }
     snapbox::assert_data_eq!(text, snapbox::file!["bundle/refused.txt"].raw());
+}
+
+/// What is done to a file of a bundle.
+enum Edit {
+    /// Text of it, and other text.
+    Text(&'static str, &'static str),
+    /// Other text.
+    File(&'static str),
+    Gone,
+}
+
+/// Bundles of [`STREAM`] that are not as `generate bundle` makes them: what is wrong, which file, and how it is changed.
+const BROKEN: &[(&str, &str, Edit)] = {
+    use Edit::{File, Gone, Text};
+    const CSV: &str = "manifests/shop.clusterserviceversion.yaml";
+    const CRD: &str = "manifests/example.com_things.yaml";
+    const ANNOTATIONS: &str = "metadata/annotations.yaml";
+    const OTHER: &str = "manifests/other.yaml";
+    &[
+        ("nothing", CSV, Text("v0.1.0", "v0.1.0")),
+        ("no CSV", CSV, Gone),
+        ("no manifests", "manifests", Gone),
+        ("no metadata", "metadata", Gone),
+        ("no CRD", CRD, Gone),
+        (
+            "two CSVs",
+            OTHER,
+            File(
+                "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: shop.v0.2.0}\nspec: {displayName: Shop, install: {strategy: deployment}}\n",
+            ),
+        ),
+        ("a CSV that is no YAML", CSV, File("kind: [\n")),
+        ("a file that is no YAML", OTHER, File("kind: [\n")),
+        ("a file without a kind", OTHER, File("a: 1\n")),
+        ("a hidden file", "manifests/.hidden", File("")),
+        ("a folder", "manifests/more/map.yaml", File("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: map}\n")),
+        (
+            "two documents",
+            OTHER,
+            File(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\n",
+            ),
+        ),
+        ("no package", ANNOTATIONS, Text("  operators.operatorframework.io.bundle.package.v1: shop\n", "")),
+        ("another media type", ANNOTATIONS, Text("registry+v1", "helm")),
+        ("another default channel", ANNOTATIONS, Text("default.v1: stable", "default.v1: slow")),
+        ("no annotations", ANNOTATIONS, File("labels: {}\n")),
+        ("no name", CSV, Text("  name: shop.v0.1.0\n", "")),
+        ("a name in capitals", CSV, Text("name: shop.v0.1.0", "name: Shop.v0.1.0")),
+        ("a name without a version", CSV, Text("name: shop.v0.1.0", "name: shop")),
+        ("a version with a v", CSV, Text("version: 0.1.0", "version: v0.1.0")),
+        ("no version", CSV, Text("  version: 0.1.0\n", "")),
+        ("no displayName", CSV, Text("  displayName: Shop\n", "")),
+        ("no minKubeVersion", CSV, Text("  minKubeVersion: 1.30.0\n", "")),
+        ("a minKubeVersion that is none", CSV, Text("1.30.0", "'1.30'")),
+        ("no strategy", CSV, Text("    strategy: deployment\n", "")),
+        ("an unknown strategy", CSV, Text("strategy: deployment", "strategy: hope")),
+        ("no installModes", CSV, Text("  installModes:\n  - supported: true\n    type: AllNamespaces\n", "")),
+        ("an installMode that is not supported", CSV, Text("- supported: true", "- supported: false")),
+        ("an unknown installMode", CSV, Text("type: AllNamespaces", "type: Everywhere")),
+        (
+            "a conversion in one namespace",
+            CSV,
+            Text("  - supported: true\n", "  - supported: true\n    type: OwnNamespace\n  - supported: true\n"),
+        ),
+        ("no examples", CSV, Text("alm-examples", "examples")),
+        ("examples that are no JSON", CSV, Text("\"kind\": \"Thing\",", "\"kind\": \"Thing\"")),
+        ("an example of another kind", CSV, Text("\"kind\": \"Thing\"", "\"kind\": \"Thin\"")),
+        ("a misspelt annotation", CSV, Text("    capabilities:", "    olm.skiprange: '>=0.0.1'\n    capabilities:")),
+        ("properties as an annotation", CSV, Text("    capabilities:", "    olm.properties: '[]'\n    capabilities:")),
+        ("an owned CRD of another version", CSV, Text("      version: v1\n", "      version: v2\n")),
+        ("an owned CRD with a wrong name", CSV, Text("      name: things.example.com\n", "      name: things\n")),
+        ("a CRD of another name", CRD, Text("  name: things.example.com", "  name: thing.example.com")),
+        ("a CRD of another kind", CRD, Text("kind: Thing\n", "kind: Thin\n")),
+        ("a CRD that stores nothing", CRD, Text("storage: true", "storage: false")),
+        ("a CRD without a scope", CRD, Text("  scope: Namespaced\n", "")),
+        ("a CRD of an old version", CRD, Text("apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n")),
+        (
+            "a webhook of another Deployment",
+            CSV,
+            Text("    deploymentName: shop\n    generateName: v", "    deploymentName: other\n    generateName: v"),
+        ),
+        ("a webhook of no type", CSV, Text("ValidatingAdmissionWebhook", "Webhook")),
+        ("two webhooks of one name", CSV, Text("vthing.example.com", "cthings.kb.io")),
+        ("a conversion of another CRD", CSV, Text("    - things.example.com\n", "    - others.example.com\n")),
+        ("a kind that OLM has not", OTHER, File("apiVersion: v1\nkind: Pod\nmetadata: {name: shop}\n")),
+        ("the account of the operator", OTHER, File("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: shop}\n")),
+        (
+            "an object in a namespace",
+            OTHER,
+            File("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: map, namespace: apps}\n"),
+        ),
+        ("an object without a name", OTHER, File("apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n")),
+        ("an image that is none", CSV, Text("  - image: registry/data:2", "  - image: Registry//data")),
+        ("an unknown capability", CSV, Text("Basic Install", "Best")),
+        ("an unknown category", CSV, Text("    capabilities:", "    categories: Database,Best\n    capabilities:")),
+        ("no provider", CSV, Text("  provider:\n    name: Team\n", "")),
+        (
+            "a maintainer without an address",
+            CSV,
+            Text("  provider:\n", "  maintainers: [{name: Ada, email: ada}]\n  provider:\n"),
+        ),
+        ("a link that is none", CSV, Text("  provider:\n", "  links: [{name: Source, url: here}]\n  provider:\n")),
+        (
+            "an icon of another type",
+            CSV,
+            Text("  provider:\n", "  icon: [{base64data: YQ==, mediatype: image/bmp}]\n  provider:\n"),
+        ),
+        (
+            "an icon that is no Base64",
+            CSV,
+            Text("  provider:\n", "  icon: [{base64data: '?', mediatype: image/png}]\n  provider:\n"),
+        ),
+        (
+            "a removed API",
+            OTHER,
+            File(
+                "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: shop}\nspec: {minAvailable: 1}\n",
+            ),
+        ),
+        (
+            "a container without requests",
+            CSV,
+            Text("                resources:\n                  requests:\n                    cpu: 10m\n", ""),
+        ),
+    ]
+};
+
+/// Each of them in a folder.
+pub(crate) fn broken() -> Vec<(&'static str, Sandbox)> {
+    let flags = "--version 0.1.0 --channels stable --default-channel stable -q";
+    let (whole, run) = generated(STREAM, flags);
+    run.success();
+    let files = whole.files();
+    let made = BROKEN.iter().map(|(what, path, edit)| {
+        let sandbox = Sandbox::new();
+        for (path, text) in files.iter().filter(|(path, _)| path.starts_with("bundle/")) {
+            sandbox.file(path, text);
+        }
+        let path = format!("bundle/{path}");
+        match edit {
+            Edit::Text(from, to) => _ = sandbox.replace(&path, from, to),
+            Edit::File(text) => _ = sandbox.file(&path, text),
+            Edit::Gone if sandbox.path(&path).is_dir() => std::fs::remove_dir_all(sandbox.path(&path)).unwrap(),
+            Edit::Gone => std::fs::remove_file(sandbox.path(&path)).unwrap(),
+        }
+        (*what, sandbox)
+    });
+    made.collect()
+}
+
+/// All that is checked.
+pub(crate) const VALIDATE: &str = "bundle validate --select-optional suite=operatorframework";
+
+#[test]
+fn a_broken_bundle_is_told_from_a_whole_one() {
+    let mut text = String::new();
+    for (what, sandbox) in broken() {
+        let run = sandbox.run(VALIDATE);
+        text += &format!("──── {what}: {}\n{}", run.exit_code().unwrap(), run.err());
+    }
+    snapbox::assert_data_eq!(text, snapbox::file!["bundle/broken.txt"].raw());
 }
 
 /// The base is written once, from flags; what its author changes stays.
