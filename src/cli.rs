@@ -523,6 +523,11 @@ pub enum GenerateTarget {
     /// replaced each time; other manifests and annotations stay. Run twice, it changes nothing: what no flag says stays as it was,
     /// and the time is that of SOURCE_DATE_EPOCH.
     Bundle(Box<GenerateBundleArgs>),
+    /// Write a file-based catalog of bundles
+    ///
+    /// Adds bundles to DIR/PACKAGE/catalog.yaml, where versions that are there stay, and writes the Dockerfile of the catalog's image,
+    /// which opm serves. Each bundle is checked as `bundle validate` does.
+    Catalog(GenerateCatalogArgs),
     /// Write what `generate bundle` reads, for kustomize
     #[command(subcommand)]
     Kustomize(KustomizeCommand),
@@ -630,6 +635,23 @@ pub struct GenerateBundleArgs {
     /// Generated files are replaced in any case; the flag is for Makefiles of operator-sdk
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide = true)]
     pub overwrite: Option<bool>,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// `generate catalog`
+#[derive(Debug, Clone, Args)]
+pub struct GenerateCatalogArgs {
+    /// The folders of the bundles, each with its image
+    #[arg(value_name = "DIR=IMAGE", required = true, value_parser = pair)]
+    pub bundles: Vec<(String, String)>,
+    /// The channel for who chooses none [default: that of the newest bundle, else as in the catalog that is there]
+    #[arg(long, value_name = "NAME")]
+    pub default_channel: Option<String>,
+    /// The folder of the catalog; its Dockerfile is beside it
+    #[arg(long, value_name = "DIR", default_value = "catalog")]
+    pub output_dir: PathBuf,
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,

@@ -20,6 +20,7 @@ use crate::project::Project;
 use crate::scaffold;
 use crate::term::{Term, Verbosity};
 
+mod catalog;
 mod choice;
 mod completion;
 mod create_api;
@@ -67,6 +68,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Edit(args) => args.write.clone(),
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => args.write.clone(),
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Bundle(args)), .. }) => args.write.clone(),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Catalog(args)), .. }) => args.write.clone(),
         Command::Generate(GenerateArgs {
             target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),
             ..
@@ -110,6 +112,9 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => helm::run(&args, &mut term),
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Bundle(args)), .. }) => {
             olm::generate_bundle(&args, &mut term)
+        }
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Catalog(args)), .. }) => {
+            catalog::run(&args, &mut term)
         }
         Command::Generate(GenerateArgs {
             target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),

@@ -1,10 +1,11 @@
-//! Rendered objects → a bundle for the Operator Lifecycle Manager (OLM); and what is to be said of bundles.
+//! Rendered objects → a bundle for the Operator Lifecycle Manager (OLM), bundles → a catalog; and what is to be said of bundles.
 //!
 //! A bundle is a folder: `manifests/` with the `ClusterServiceVersion` (CSV) and the objects beside it, `metadata/` with its
 //! annotations, `tests/`. The formats are those of <https://olm.operatorframework.io/docs/tasks/creating-operator-bundle/>.
 
 pub(crate) mod base;
 pub(crate) mod bundle;
+pub(crate) mod catalog;
 pub(crate) mod folder;
 pub(crate) mod metadata;
 mod owned;

@@ -140,7 +140,7 @@ fn project() -> Result<Project> {
 }
 
 /// The folder that a folder is in, and its name there.
-fn place(folder: &Path) -> Result<(PathBuf, String)> {
+pub(super) fn place(folder: &Path) -> Result<(PathBuf, String)> {
     let name = folder.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| Usage(Problem::new(format!("`{}` has no name of its own", folder.display()))))?;
     let parent = folder.parent().filter(|parent| *parent != Path::new(""));
@@ -169,7 +169,7 @@ fn base_of(folder: &Path, package: &str) -> Result<Option<Value>> {
 }
 
 /// The files below a folder by their path in it, with what is no text of them replaced; none without the folder.
-fn files(folder: &Path) -> Result<BTreeMap<String, String>> {
+pub(super) fn files(folder: &Path) -> Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     if !folder.is_dir() {
         return Ok(files);

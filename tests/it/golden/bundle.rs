@@ -472,6 +472,75 @@ fn a_broken_bundle_is_told_from_a_whole_one() {
     snapbox::assert_data_eq!(text, snapbox::file!["bundle/broken.txt"].raw());
 }
 
+/// A release adds its bundle to the catalog.
+#[test]
+fn bundles_make_a_catalog() {
+    let (sandbox, run) = generated(STREAM, "--version 0.1.0 --channels stable");
+    run.success();
+    let catalog = "generate catalog bundle=registry.example.com/shop-bundle:v0.1.0";
+    sandbox.run(catalog).success();
+    sandbox.run(&format!("{catalog} --check")).success();
+    let flags = "--version 0.2.0 --channels stable,fast --default-channel stable --replaces shop.v0.1.0";
+    sandbox.run(&format!("{GENERATE} {flags} --output-dir next")).success();
+    sandbox.file(
+        "next/metadata/dependencies.yaml",
+        "dependencies:\n- type: olm.package\n  value: {packageName: cert-manager, version: '>=1.0.0'}\n",
+    );
+    sandbox.run("generate catalog next=registry.example.com/shop-bundle:v0.2.0").success();
+    let mut files = sandbox.files();
+    files.retain(|path, _| path.starts_with("catalog"));
+    snapbox::assert_data_eq!(join(&files), snapbox::file!["bundle/catalog.txt"].raw());
+    // Both at once are the same.
+    let both =
+        "generate catalog bundle=registry.example.com/shop-bundle:v0.1.0 next=registry.example.com/shop-bundle:v0.2.0";
+    sandbox.run(&format!("{both} --output-dir out/catalog")).success();
+    assert_eq!(sandbox.read("out/catalog/shop/catalog.yaml"), sandbox.read("catalog/shop/catalog.yaml"));
+
+    let mut text = String::new();
+    for (what, change, arguments) in [
+        ("no image", None, "bundle"),
+        ("no folder", None, "none=registry/a:1"),
+        ("an error", Some(("bundle/metadata/annotations.yaml", "registry+v1", "helm")), "bundle=registry/a:1"),
+        (
+            "no version",
+            Some(("bundle/manifests/shop.clusterserviceversion.yaml", "  version: 0.1.0\n", "")),
+            "bundle=registry/a:1",
+        ),
+        (
+            "two newest versions",
+            Some(("next/manifests/shop.clusterserviceversion.yaml", "  replaces: shop.v0.1.0\n", "")),
+            "next=registry/a:2",
+        ),
+        (
+            "a circle",
+            Some((
+                "bundle/manifests/shop.clusterserviceversion.yaml",
+                "  version: 0.1.0\n",
+                "  version: 0.1.0\n  replaces: shop.v0.2.0\n",
+            )),
+            "bundle=registry/a:1",
+        ),
+        ("another default channel", None, "next=registry/a:2 --default-channel slow"),
+        ("a file of others", Some(("catalog/shop/catalog.yaml", "# Code", "# Text")), "bundle=registry/a:1"),
+    ] {
+        let sandbox = {
+            let copy = Sandbox::new();
+            for (path, text) in sandbox.files() {
+                copy.file(&path, &text);
+            }
+            copy
+        };
+        if let Some((path, from, to)) = change {
+            sandbox.replace(path, from, to);
+        }
+        let before = sandbox.files();
+        let run = sandbox.run(&format!("generate catalog {arguments}"));
+        text += &format!("──── {what}: {}\n{}", run.exit_code().unwrap(), run.err());
+        assert_eq!(sandbox.files(), before, "{what}");
+    }
+    snapbox::assert_data_eq!(text, snapbox::file!["bundle/catalog_refused.txt"].raw());
+}
+
 /// The base is written once, from flags; what its author changes stays.
 #[test]
 fn a_project_has_a_base() {
