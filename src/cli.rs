@@ -51,6 +51,9 @@ pub enum Command {
     ///
     /// With --check, in a project and without naming what to write, the crate manager is compared too: `update` writes it.
     Generate(GenerateArgs),
+    /// Judge a bundle for the Operator Lifecycle Manager
+    #[command(subcommand)]
+    Bundle(BundleCommand),
     /// Find out which permissions the code uses
     #[command(subcommand)]
     Rbac(RbacCommand),
@@ -513,12 +516,172 @@ pub enum GenerateTarget {
     /// With its default values the chart renders the same objects. Templates are replaced each time; what you have changed in
     /// values.yaml stays, and so do Chart.yaml, the helpers, the notes, and all files of your own.
     Helm(GenerateHelmArgs),
+    /// Write a bundle for the Operator Lifecycle Manager of the rendered manifests
+    ///
+    /// Makes a bundle of the objects that `kubectl kustomize config/manifests` prints, or of any other YAML with a Deployment:
+    /// manifests, annotations, the configuration of its tests, and beside its folder the Dockerfile of its image. These files are
+    /// replaced each time; other manifests and annotations stay. Run twice, it changes nothing: what no flag says stays as it was,
+    /// and the time is that of SOURCE_DATE_EPOCH.
+    Bundle(Box<GenerateBundleArgs>),
+    /// Write a file-based catalog of bundles
+    ///
+    /// Adds bundles to DIR/PACKAGE/catalog.yaml, where versions that are there stay, and writes the Dockerfile of the catalog's image,
+    /// which opm serves. Each bundle is checked as `bundle validate` does.
+    Catalog(GenerateCatalogArgs),
+    /// Write what `generate bundle` reads, for kustomize
+    #[command(subcommand)]
+    Kustomize(KustomizeCommand),
     /// Write rendered manifests as files to create one after the other
     ///
     /// Reads the objects that `make build-installer` has rendered, or any other YAML stream, and the samples of their kinds. Writes
     /// deploy/crds/GROUP_VERSION_KIND_crd.yaml and _cr.yaml, and deploy/{service_account,role,role_binding,operator}.yaml: for
     /// `kubectl create -f` in this order, without kustomize, as operator-sdk laid them out before version 1.
     Installer(GenerateInstallerArgs),
+}
+
+/// What is written for kustomize.
+#[derive(Debug, Clone, Subcommand)]
+pub enum KustomizeCommand {
+    /// Write config/manifests and config/scorecard: what is said of the operator in catalogs, and its tests
+    ///
+    /// The files are yours from then on. Nothing is asked: what no flag answers is in
+    /// config/manifests/bases/PROJECT.clusterserviceversion.yaml to be written there.
+    Manifests(Box<KustomizeManifestsArgs>),
+}
+
+/// `generate kustomize manifests`
+#[derive(Debug, Clone, Default, Args)]
+pub struct KustomizeManifestsArgs {
+    /// The name for people
+    #[arg(long, value_name = "TEXT")]
+    pub display_name: Option<String>,
+    /// What the operator is for, in Markdown
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// The level of capabilities [default: Basic Install]
+    #[arg(long, value_name = "LEVEL")]
+    pub capabilities: Option<String>,
+    /// Categories of OperatorHub.io
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub categories: Vec<String>,
+    /// Words to find it by
+    #[arg(long, value_name = "WORDS", value_delimiter = ',')]
+    pub keywords: Vec<String>,
+    /// A link, as NAME=URL; may be given several times
+    #[arg(long, value_name = "NAME=URL", value_parser = pair)]
+    pub link: Vec<(String, String)>,
+    /// A maintainer, as NAME=ADDRESS; may be given several times
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = pair)]
+    pub maintainer: Vec<(String, String)>,
+    /// Who provides the operator
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// The provider's URL
+    #[arg(long, value_name = "URL")]
+    pub provider_url: Option<String>,
+    /// How mature it is [default: alpha]
+    #[arg(long, value_name = "WORD")]
+    pub maturity: Option<String>,
+    /// The oldest Kubernetes that it runs on, such as 1.30.0
+    #[arg(long, value_name = "VERSION")]
+    pub min_kube_version: Option<String>,
+    /// The icon: a file in SVG, PNG, JPEG or GIF
+    #[arg(long, value_name = "FILE")]
+    pub icon: Option<PathBuf>,
+    /// Nothing is ever asked; the flag is for Makefiles of operator-sdk
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide = true)]
+    pub interactive: Option<bool>,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// `NAME=VALUE`
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` has no `=`"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// `generate bundle`
+#[derive(Debug, Clone, Args)]
+pub struct GenerateBundleArgs {
+    /// The manifests, a file or a folder of them; `-` is stdin
+    #[arg(long, value_name = "PATH", default_value = "-", alias = "input-dir")]
+    pub manifests: PathBuf,
+    /// The version of the operator [default: that of the bundle that is there]
+    #[arg(long, value_name = "VERSION")]
+    pub version: Option<semver::Version>,
+    /// The name of the operator in catalogs [default: the project's]
+    #[arg(long, value_name = "NAME")]
+    pub package: Option<String>,
+    /// Where the version is published [default: as in the bundle that is there, else alpha]
+    #[arg(long, value_name = "NAMES")]
+    pub channels: Option<String>,
+    /// The channel for who chooses none; empty for none
+    #[arg(long, value_name = "NAME")]
+    pub default_channel: Option<String>,
+    /// The version that is upgraded from, as the name of its CSV, such as memcached-operator.v0.0.1
+    #[arg(long, value_name = "NAME")]
+    pub replaces: Option<String>,
+    /// Service accounts whose permissions are those of the operator, too
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub extra_service_accounts: Vec<String>,
+    /// Where the base of the CSV is, when the manifests have none
+    #[arg(long, value_name = "DIR", default_value = "config/manifests")]
+    pub kustomize_dir: PathBuf,
+    /// The folder of the bundle; bundle.Dockerfile is beside it
+    #[arg(long, value_name = "DIR", default_value = "bundle")]
+    pub output_dir: PathBuf,
+    /// Generated files are replaced in any case; the flag is for Makefiles of operator-sdk
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide = true)]
+    pub overwrite: Option<bool>,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// `generate catalog`
+#[derive(Debug, Clone, Args)]
+pub struct GenerateCatalogArgs {
+    /// The folders of the bundles, each with its image
+    #[arg(value_name = "DIR=IMAGE", required = true, value_parser = pair)]
+    pub bundles: Vec<(String, String)>,
+    /// The channel for who chooses none [default: that of the newest bundle, else as in the catalog that is there]
+    #[arg(long, value_name = "NAME")]
+    pub default_channel: Option<String>,
+    /// The folder of the catalog; its Dockerfile is beside it
+    #[arg(long, value_name = "DIR", default_value = "catalog")]
+    pub output_dir: PathBuf,
+    /// How to write and report.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// What can be done with a bundle.
+#[derive(Debug, Subcommand)]
+pub enum BundleCommand {
+    /// Find out what OLM and catalogs would refuse of a bundle
+    ///
+    /// Checks the files, the annotations, the CSV and the objects as operator-sdk does. The exit code is 1 if there is an error.
+    Validate(BundleValidateArgs),
+}
+
+/// `bundle validate`
+#[derive(Debug, Clone, Args)]
+pub struct BundleValidateArgs {
+    /// The folder of the bundle
+    #[arg(value_name = "DIR", default_value = "bundle")]
+    pub dir: PathBuf,
+    /// Further checks: name=operatorhubv2, capabilities, categories, alpha-deprecated-apis or good-practices; all of these are
+    /// suite=operatorframework
+    #[arg(long, value_name = "SELECTOR", value_delimiter = ',')]
+    pub select_optional: Vec<String>,
+    /// For these: k8s-version=VERSION is one that the operator is to run on
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = pair)]
+    pub optional_values: Vec<(String, String)>,
+    /// The format of the report
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: OutputFormat,
 }
 
 /// `generate helm`

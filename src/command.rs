@@ -10,8 +10,8 @@ use clap::Parser as _;
 
 use crate::cli::early::{AddCommand, UpCommand};
 use crate::cli::{
-    Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, GenerateArgs, GenerateTarget, MigrateCommand,
-    OutputFormat, RbacCommand, WriteArgs,
+    BundleCommand, Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, GenerateArgs, GenerateTarget,
+    KustomizeCommand, MigrateCommand, OutputFormat, RbacCommand, WriteArgs,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, sarif};
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
@@ -20,6 +20,7 @@ use crate::project::Project;
 use crate::scaffold;
 use crate::term::{Term, Verbosity};
 
+mod catalog;
 mod choice;
 mod completion;
 mod create_api;
@@ -34,6 +35,7 @@ mod installer;
 mod manifests;
 mod migrate;
 mod new;
+mod olm;
 mod rbac;
 mod replay;
 mod stream;
@@ -65,9 +67,16 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Create(CreateCommand::Webhook(args)) => args.write.clone(),
         Command::Edit(args) => args.write.clone(),
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => args.write.clone(),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Bundle(args)), .. }) => args.write.clone(),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Catalog(args)), .. }) => args.write.clone(),
+        Command::Generate(GenerateArgs {
+            target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),
+            ..
+        }) => args.write.clone(),
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Installer(args)), .. })
         | Command::BuildInstaller(args) => args.write.clone(),
         Command::Generate(args) => args.write.clone(),
+        Command::Bundle(BundleCommand::Validate(args)) => WriteArgs { output: args.output, ..WriteArgs::default() },
         Command::Update(args) => args.write.clone(),
         Command::Rbac(RbacCommand::Lint(args)) => args.write.clone(),
         Command::Rbac(RbacCommand::Verify(args)) => WriteArgs { output: args.output, ..WriteArgs::default() },
@@ -101,9 +110,20 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         Command::Create(CreateCommand::Webhook(args)) => create_webhook::run(&args, &mut term),
         Command::Edit(args) => edit::run(&args, &mut term),
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Helm(args)), .. }) => helm::run(&args, &mut term),
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Bundle(args)), .. }) => {
+            olm::generate_bundle(&args, &mut term)
+        }
+        Command::Generate(GenerateArgs { target: Some(GenerateTarget::Catalog(args)), .. }) => {
+            catalog::run(&args, &mut term)
+        }
+        Command::Generate(GenerateArgs {
+            target: Some(GenerateTarget::Kustomize(KustomizeCommand::Manifests(args))),
+            ..
+        }) => olm::kustomize_manifests(&args, &mut term),
         Command::Generate(GenerateArgs { target: Some(GenerateTarget::Installer(args)), .. })
         | Command::BuildInstaller(args) => installer::run(&args, &mut term),
         Command::Generate(args) => generate::run(&args, &mut term),
+        Command::Bundle(BundleCommand::Validate(args)) => olm::validate(&args, &mut term),
         Command::Rbac(RbacCommand::Derive(args)) => rbac::derive(&args, &mut term),
         Command::Rbac(RbacCommand::Lint(args)) => rbac::lint(&args, &mut term),
         Command::Rbac(RbacCommand::Verify(args)) => rbac::verify(&args, &mut term),

@@ -109,6 +109,11 @@ pub(crate) fn chart(draft: &mut Draft, folder: &str, context: &ChartContext, if_
     Ok(())
 }
 
+/// What kustomize needs besides the base of the CSV to render what a bundle is made of.
+pub(crate) fn bundle(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
+    put(draft, template::render("olm", context)?, if_exists)
+}
+
 /// A Rust file as it is written, where rustfmt can be run.
 pub(crate) fn formatted(path: &RelPath, text: &str) -> String {
     match template::is_rust(path.as_str()).then(|| rustfmt::format(text)) {

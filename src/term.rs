@@ -48,7 +48,8 @@ impl Term {
         Self {
             out: Box::new(io::stdout()),
             err: Box::new(io::stderr()),
-            input: Box::new(io::stdin().lock()),
+            // Not locked: a command may read what it works on from stdin.
+            input: Box::new(io::BufReader::new(io::stdin())),
             verbosity,
             color: io::stderr().is_terminal() && colors,
             reader: match io::stdout().is_terminal() {

@@ -16,7 +16,7 @@ use crate::term::Term;
 const FOLDER: &str = "chart";
 
 pub(super) fn run(args: &GenerateHelmArgs, term: &mut Term) -> Result<Outcome> {
-    let documents = stream::documents(&args.manifests)?;
+    let documents = stream::documents(&args.manifests, stream::RENDER)?;
     let shown = args.manifests.display();
     let chart = chart::chart(documents).with_context(|| format!("cannot make a chart of `{shown}`"))?;
     let mut draft = Draft::open(&args.output_dir);

@@ -11,7 +11,7 @@ use crate::plan::Draft;
 use crate::term::Term;
 
 pub(super) fn run(args: &GenerateInstallerArgs, term: &mut Term) -> Result<Outcome> {
-    let objects = chart::objects(stream::documents(&args.manifests)?)
+    let objects = chart::objects(stream::documents(&args.manifests, stream::RENDER)?)
         .with_context(|| format!("cannot lay out `{}`", args.manifests.display()))?;
     if objects.is_empty() {
         let problem = Problem::new(format!("`{}` has no objects", args.manifests.display()));
@@ -19,7 +19,7 @@ pub(super) fn run(args: &GenerateInstallerArgs, term: &mut Term) -> Result<Outco
     }
     let mut samples = Vec::new();
     for path in stream::yaml_files(&args.samples)? {
-        samples.extend(stream::documents(&args.samples.join(path))?);
+        samples.extend(stream::documents(&args.samples.join(path), stream::RENDER)?);
     }
     let InstallerLayout::Deploy = args.layout;
     let files = installer::deploy(objects, samples);

@@ -1,7 +1,7 @@
 //! Rendered manifests in, and what is generated of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -10,22 +10,33 @@ use serde_json::Value;
 use crate::diagnostic::Problem;
 use crate::plan::{Draft, RelPath};
 
-/// The documents of a file; `-` is stdin.
-pub(super) fn documents(path: &Path) -> Result<Vec<Value>> {
-    let documents = serde_yaml::from_multiple(&read(path)?);
-    Ok(documents.map_err(|error| Problem::new(format!("`{}` is no YAML: {error}", path.display())))?)
+/// How to make manifests of a project.
+pub(super) const RENDER: &str = "run `make build-installer` first, or name other manifests with `--manifests`";
+
+/// The documents of a file, or of all YAML files below a folder; `-` is stdin. `help` says how to make them.
+pub(super) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
+    let paths = if path.is_dir() {
+        yaml_files(path)?.into_iter().map(|name| path.join(name)).collect()
+    } else {
+        vec![path.to_path_buf()]
+    };
+    let mut all = Vec::new();
+    for path in paths {
+        let documents = serde_yaml::from_multiple::<Value>(&read(&path, help)?);
+        all.extend(documents.map_err(|error| Problem::new(format!("`{}` is no YAML: {error}", path.display())))?);
+    }
+    Ok(all)
 }
 
-fn read(path: &Path) -> Result<String> {
+fn read(path: &Path, help: &str) -> Result<String> {
     if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("cannot read stdin")?;
-        return Ok(text);
+        if std::io::stdin().is_terminal() {
+            return Err(Problem::new("there are no manifests on stdin").help(help).into());
+        }
+        return std::io::read_to_string(std::io::stdin()).context("cannot read stdin");
     }
-    std::fs::read_to_string(path).map_err(|error| {
-        let problem = Problem::new(format!("cannot read `{}`: {error}", path.display()));
-        problem.help("run `make build-installer` first, or name other manifests with `--manifests`").into()
-    })
+    std::fs::read_to_string(path)
+        .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", path.display())).help(help).into())
 }
 
 /// Puts files below `folder`. Ours are replaced, and removed when their object is gone; `help` is about one that is not ours.

@@ -26,6 +26,7 @@ pub(crate) mod helm;
 mod load;
 pub(crate) mod makefile;
 mod observability;
+mod olm;
 mod pki;
 mod process;
 mod program;

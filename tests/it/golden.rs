@@ -3,6 +3,7 @@
 pub(crate) mod answers;
 mod any_project;
 mod bad_input;
+pub(crate) mod bundle;
 mod chart;
 mod choices;
 mod cluster;

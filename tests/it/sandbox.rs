@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use snapbox::IntoData;
 use tempfile::TempDir;
@@ -102,6 +104,23 @@ impl Sandbox {
     /// Runs a command to its end, which is called `arguments` when it fails.
     pub(crate) fn finish(&self, arguments: &str, command: &mut Command) -> Run {
         let output = command.output().unwrap();
+        Run { arguments: arguments.to_owned(), root: self.root().display().to_string(), output }
+    }
+
+    /// Runs the binary to its end with text on stdin; it fails when it hangs.
+    pub(crate) fn pipe(&self, arguments: &str, input: &str) -> Run {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (id, mut stdin, input) = (child.id(), child.stdin.take().unwrap(), input.to_owned());
+        // What does not read its input to the end closes it.
+        std::thread::spawn(move || _ = stdin.write_all(input.as_bytes()));
+        let (ended, end) = std::sync::mpsc::channel();
+        std::thread::spawn(move || ended.send(child.wait_with_output().unwrap()));
+        let output = end.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| {
+            Command::new("kill").arg(id.to_string()).status().unwrap();
+            panic!("{arguments} hangs");
+        });
         Run { arguments: arguments.to_owned(), root: self.root().display().to_string(), output }
     }
 

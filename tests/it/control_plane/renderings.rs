@@ -1,12 +1,12 @@
 //! Every rendering of a project, whatever is switched on: the API server accepts it without a warning, it follows another prefix and
-//! namespace, and kustomize, the installer, `deploy/` and the chart have the same objects.
+//! namespace, and kustomize, the installer, `deploy/`, the chart and the bundle have the same objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use crate::control_plane::makefile::make;
-use crate::control_plane::{self, ControlPlane, helm};
+use crate::control_plane::{self, ControlPlane, helm, olm};
 use crate::golden::samples::MULTI_GROUP;
 use crate::sandbox::{OFFLINE, Sandbox};
 
@@ -136,6 +136,26 @@ fn every_rendering_is_accepted_without_a_warning_and_is_the_same_by_every_road()
         let wanted: Objects = wanted.into_iter().filter(|(name, _)| !name.starts_with("Namespace ")).collect();
         let chart = objects(&helm::template(&project, "demo", "--namespace demo-system"));
         assert_same(&format!("{what}: chart"), &comparable(chart), &comparable(wanted));
+
+        let samples = kustomize(&project, "config/samples");
+        project.run("generate kustomize manifests --provider Team").success();
+        project.pipe("generate bundle --version 0.1.0", &format!("{rendered}---\n{samples}")).success();
+        // OLM makes the certificates of webhooks, and none of metrics, which is a warning.
+        let of_certificates = |name: &String| {
+            ["Certificate ", "Issuer "].iter().any(|kind| name.starts_with(kind))
+                || ["role", "rolebinding"].iter().any(|end| {
+                    name.ends_with(&format!("-webhook-ca-{end}")) || name.ends_with(&format!("-webhook-cert-{end}"))
+                })
+        };
+        let mut lost = olm::lost(&rendered, &project.path("bundle"));
+        lost.retain(|name| !of_certificates(name));
+        assert_eq!(lost, BTreeSet::new(), "{what}: bundle");
+        let mut errors = olm::judge(&project).errors;
+        // OLM converts for operators of all namespaces alone.
+        let is_converted = multigroup && flags.iter().any(|flag| flag.starts_with("--namespace"));
+        assert_eq!(errors.iter().any(|error| error.contains("when conversionCRDs is present")), is_converted, "{what}");
+        errors.retain(|error| !error.contains("when conversionCRDs is present"));
+        assert_eq!(errors, [""; 0], "{what}: bundle");
 
         // Another prefix and namespace.
         project.replace("config/default/kustomization.yaml", "namePrefix: demo-", "namePrefix: other-");

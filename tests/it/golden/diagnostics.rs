@@ -303,7 +303,7 @@ fn a_key_that_no_schema_has() {
     golden(Code::UnknownSchemaKey, &structural::check(&crd).render(false));
 }
 
-fn golden(code: Code, text: &str) {
+pub(super) fn golden(code: Code, text: &str) {
     assert!(text.contains(&format!("[{code}]")), "{code}: {text}");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/diagnostics/{code}.stderr"));
     let text = text.trim_end().to_owned() + "\n";

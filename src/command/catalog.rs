@@ -1,0 +1,64 @@
+//! `generate catalog`: bundles → a file-based catalog.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::olm::{files, place};
+use super::{Outcome, apply, display, stream};
+use crate::cli::GenerateCatalogArgs;
+use crate::diagnostic::{Diagnostics, Problem, Severity};
+use crate::olm::catalog::{self, Published};
+use crate::olm::folder::Folder;
+use crate::olm::validate;
+use crate::plan::{Draft, RelPath};
+use crate::term::Term;
+
+const FILE: &str = "catalog.yaml";
+
+pub(super) fn run(args: &GenerateCatalogArgs, term: &mut Term) -> Result<Outcome> {
+    let (parent, root) = place(&args.output_dir)?;
+    let mut draft = Draft::open(&parent);
+    let mut found = Diagnostics::default();
+    let mut packages: BTreeMap<String, Vec<Published>> = BTreeMap::new();
+    for (folder, image) in &args.bundles {
+        let problem = || Problem::new(format!("there is no folder `{folder}`"));
+        let path = std::path::Path::new(folder);
+        if !path.is_dir() {
+            return Err(problem().help("make it with `generate bundle`").into());
+        }
+        let folder = Folder { shown: folder.trim_end_matches('/').to_owned(), files: files(path)? };
+        let of_folder = validate::validate(&folder, &BTreeSet::new(), None);
+        found.extend(of_folder.iter().filter(|found| found.code.severity() == Severity::Error).cloned().collect());
+        let (contents, _) = folder.read();
+        let published = Published { folder, contents, image: image.clone() };
+        packages.entry(published.package().to_owned()).or_default().push(published);
+    }
+    if !found.has_errors() {
+        for (package, bundles) in &packages {
+            let folder = format!("{root}/{package}");
+            let path = RelPath::new(format!("{folder}/{FILE}"))?;
+            let before: Vec<Value> = draft
+                .read(&path)?
+                .map(|text| serde_yaml::from_multiple(&text))
+                .transpose()
+                .map_err(|error| Problem::new(format!("`{path}` is no YAML: {error}")))?
+                .unwrap_or_default();
+            let text = catalog::catalog(
+                package,
+                &bundles.iter().collect::<Vec<_>>(),
+                &before,
+                args.default_channel.as_deref(),
+            )
+            .with_context(|| format!("cannot make `{}`", display(&args.output_dir)))?;
+            let files = BTreeMap::from([(FILE.to_owned(), text)]);
+            let help = "move it away, or choose another `--output-dir`";
+            stream::put(&mut draft, &folder, &files, catalog::is_generated, help)?;
+        }
+        draft.generate(RelPath::new(format!("{root}.Dockerfile"))?, catalog::dockerfile(&root));
+    }
+    let mut report = apply(draft, found, &args.write)?;
+    report.next = format!("Build its image with: docker build -f {root}.Dockerfile -t IMAGE {}", display(&parent));
+    report.show(&args.write, term)
+}

@@ -1,0 +1,117 @@
+//! A bundle as it is on disk.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{CSV, kind, metadata};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::yaml;
+
+/// The files of a bundle, by their path in its folder.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    /// What paths begin with when people see them; empty for the folder itself.
+    pub(crate) shown: String,
+    pub(crate) files: BTreeMap<String, String>,
+}
+
+/// What the files say.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    /// Objects by path, the CSV among them.
+    pub(crate) objects: Vec<(String, Value)>,
+    /// The place of the CSV among the objects.
+    csv: Option<usize>,
+    pub(crate) annotations: Option<BTreeMap<String, String>>,
+}
+
+impl Contents {
+    /// The CSV and its path.
+    pub(crate) fn csv(&self) -> Option<(&str, &Value)> {
+        let (path, csv) = &self.objects[self.csv?];
+        Some((path, csv))
+    }
+
+    /// The CRDs and their paths.
+    pub(crate) fn crds(&self) -> impl Iterator<Item = &(String, Value)> {
+        self.objects.iter().filter(|(_, object)| kind(object) == "CustomResourceDefinition")
+    }
+}
+
+impl Folder {
+    /// A file as people see it.
+    pub(crate) fn place(&self, path: &str) -> Origin {
+        Origin::file(if self.shown.is_empty() { path.to_owned() } else { format!("{}/{path}", self.shown) })
+    }
+
+    /// Reads the files, and says which of them OLM would not.
+    pub(crate) fn read(&self) -> (Contents, Diagnostics) {
+        let mut contents = Contents::default();
+        let mut found = Diagnostics::default();
+        let mut wrong = |path: Option<&str>, message: String, help: &str| {
+            let diagnostic = Diagnostic::new(Code::BundleStructure, message).help(help);
+            found.push(diagnostic.at(path.map(|path| self.place(path))));
+        };
+        for folder in ["manifests", "metadata"] {
+            if !self.files.keys().any(|path| path.starts_with(&format!("{folder}/"))) {
+                let help = "name the folder of a bundle, as `generate bundle` writes it";
+                wrong(None, format!("there is no `{folder}/` in the bundle"), help);
+            }
+        }
+        for (path, text) in &self.files {
+            let Some(name) = path.strip_prefix("manifests/") else { continue };
+            if name.contains('/') {
+                wrong(Some(path), "a folder in `manifests/`, where OLM reads none".to_owned(), "move the file up");
+                continue;
+            }
+            if name.starts_with('.') {
+                wrong(Some(path), "a hidden file in `manifests/`".to_owned(), "take it away");
+                continue;
+            }
+            let documents = yaml::documents(text);
+            if documents.len() > 1 {
+                let message = "several documents in one file, of which OLM reads the first".to_owned();
+                wrong(Some(path), message, "put each into a file of its own");
+            }
+            let first = documents.first().map_or("", |range| &text[range.clone()]);
+            match serde_yaml::from_str::<Value>(first) {
+                Ok(object) if !object.is_object() || kind(&object).is_empty() => {
+                    wrong(Some(path), "the file has no object with a `kind`".to_owned(), "take it away");
+                }
+                Ok(object) => {
+                    if kind(&object) == CSV {
+                        if contents.csv.is_some() {
+                            let message = format!("another `{CSV}`, of which a bundle has one");
+                            wrong(Some(path), message, "put each into a bundle of its own");
+                        }
+                        contents.csv = Some(contents.objects.len());
+                    }
+                    contents.objects.push((path.clone(), object));
+                }
+                Err(error) => {
+                    let why = yaml::reason(&error.to_string()).to_owned();
+                    wrong(
+                        Some(path),
+                        format!("the file is no YAML: {why}"),
+                        "correct it, or generate the bundle again",
+                    );
+                }
+            }
+        }
+        if contents.csv.is_none() {
+            let help = format!("it has to have an object of the kind `{CSV}`");
+            wrong(None, format!("there is no `{CSV}` in `manifests/`"), &help);
+        }
+        for (path, text) in self.files.iter().filter(|(path, _)| path.starts_with("metadata/")) {
+            if let Ok(value) = serde_yaml::from_str::<Value>(text)
+                && value["annotations"].is_object()
+            {
+                contents.annotations = Some(metadata::read(&value));
+            } else if path == metadata::FILE {
+                wrong(Some(path), "the file has no `annotations`".to_owned(), "generate the bundle again");
+            }
+        }
+        (contents, found)
+    }
+}

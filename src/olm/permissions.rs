@@ -1,0 +1,80 @@
+//! Which roles become permissions in the CSV, of which OLM makes roles again, and which stay objects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::{items, kind, name, namespace, text};
+
+/// Roles, bindings and service accounts, told apart.
+#[derive(Debug, Default)]
+pub(super) struct Split {
+    /// What each account may in the namespaces that the operator works in.
+    pub(super) permissions: Vec<Value>,
+    /// What each account may everywhere.
+    pub(super) cluster: Vec<Value>,
+    /// What is nobody's, or somebody else's, too.
+    pub(super) rest: Vec<Value>,
+}
+
+/// Who is meant by a role: kind, namespace and name.
+type Key = (String, String, String);
+
+fn key(role: &Value) -> Key {
+    (kind(role).to_owned(), namespace(role).to_owned(), name(role).to_owned())
+}
+
+/// The role of a binding.
+fn role_of(binding: &Value) -> Key {
+    let role = &binding["roleRef"];
+    let namespace = if role["kind"] == "Role" { namespace(binding) } else { "" };
+    (text(&role["kind"]).to_owned(), namespace.to_owned(), text(&role["name"]).to_owned())
+}
+
+/// What OLM makes of the permissions of a CSV is bound to its accounts alone. So a role is a permission where all of its bindings
+/// are, and a binding is one where all of its subjects are such accounts.
+pub(super) fn split(objects: Vec<Value>, accounts: &BTreeSet<String>) -> Split {
+    let is_own = |subject: &Value| subject["kind"] == "ServiceAccount" && accounts.contains(text(&subject["name"]));
+    // The rules of an aggregated role are none of its own.
+    let roles: BTreeMap<Key, &Value> = objects
+        .iter()
+        .filter(|object| matches!(kind(object), "Role" | "ClusterRole") && object["aggregationRule"].is_null())
+        .map(|role| (key(role), role))
+        .collect();
+    let bindings = || objects.iter().filter(|object| matches!(kind(object), "RoleBinding" | "ClusterRoleBinding"));
+    let is_absorbed = |binding: &Value| {
+        let subjects = items(&binding["subjects"]);
+        !subjects.is_empty() && subjects.iter().all(is_own) && roles.contains_key(&role_of(binding))
+    };
+    let (absorbed, kept): (Vec<&Value>, Vec<&Value>) = bindings().partition(|binding| is_absorbed(binding));
+    let elsewhere: BTreeSet<Key> = kept.into_iter().map(role_of).collect();
+    let (mut of_namespaces, mut of_cluster) = (BTreeMap::new(), BTreeMap::new());
+    let mut gone = BTreeSet::new();
+    for binding in absorbed {
+        let role = role_of(binding);
+        let target = if kind(binding) == "RoleBinding" { &mut of_namespaces } else { &mut of_cluster };
+        for subject in items(&binding["subjects"]) {
+            let granted: &mut Vec<Value> = target.entry(text(&subject["name"]).to_owned()).or_default();
+            for rule in items(&roles[&role]["rules"]) {
+                if !granted.contains(rule) {
+                    granted.push(rule.clone());
+                }
+            }
+        }
+        if !elsewhere.contains(&role) {
+            gone.insert(role);
+        }
+    }
+    let is_gone = |object: &Value| match kind(object) {
+        "Role" | "ClusterRole" => gone.contains(&key(object)),
+        "ServiceAccount" => accounts.contains(name(object)),
+        _ => is_absorbed(object),
+    };
+    let gone: Vec<bool> = objects.iter().map(is_gone).collect();
+    let list = |of: BTreeMap<String, Vec<Value>>| {
+        let said = of.into_iter().filter(|(_, rules)| !rules.is_empty());
+        said.map(|(account, rules)| json!({ "serviceAccountName": account, "rules": rules })).collect()
+    };
+    let rest = objects.into_iter().zip(gone).filter(|(_, gone)| !gone).map(|(object, _)| object).collect();
+    Split { permissions: list(of_namespaces), cluster: list(of_cluster), rest }
+}

@@ -1,0 +1,370 @@
+//! What OLM and the validators of operator-sdk say of a bundle. The rules are those of
+//! <https://github.com/operator-framework/api/tree/v0.45.0/pkg/validation>, in the order of its validators; its `DefaultBundleValidators`
+//! are here, what has to be selected is below.
+
+mod crds;
+mod image;
+mod optional;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+pub(crate) use self::optional::Optional;
+use super::folder::{Contents, Folder};
+use super::{CSV, SUPPORTED, group, items, kind, metadata, name, namespace, shown, text, version};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+
+/// Where the findings are of.
+struct Check<'a> {
+    folder: &'a Folder,
+    contents: &'a Contents,
+    /// The CSV.
+    csv: &'a Value,
+    path: &'a str,
+    found: Diagnostics,
+}
+
+impl<'a> Check<'a> {
+    fn push(&mut self, code: Code, place: Origin, message: impl Into<String>, help: impl Into<String>) {
+        self.found.push(Diagnostic::new(code, message).help(help).at(place));
+    }
+
+    /// About the CSV.
+    fn csv(&mut self, code: Code, message: impl Into<String>, help: impl Into<String>) {
+        self.push(code, self.folder.place(self.path), message, help);
+    }
+
+    fn spec(&self) -> &'a Value {
+        &self.csv["spec"]
+    }
+}
+
+/// All that is wrong with a bundle. `kubernetes` is a version that it is to run on.
+pub(crate) fn validate(
+    folder: &Folder,
+    selected: &BTreeSet<Optional>,
+    kubernetes: Option<&semver::Version>,
+) -> Diagnostics {
+    let (contents, mut found) = folder.read();
+    found.extend(annotations(folder, &contents));
+    let Some((path, csv)) = contents.csv() else {
+        found.sort();
+        return found;
+    };
+    let mut check = Check { folder, contents: &contents, csv, path, found };
+    names(&mut check);
+    examples(&mut check);
+    install_modes(&mut check);
+    required(&mut check);
+    annotation_names(&mut check);
+    webhooks(&mut check);
+    crds::check(&mut check);
+    objects(&mut check);
+    image::related(&mut check);
+    optional::check(&mut check, selected, kubernetes);
+    let mut found = check.found;
+    found.sort();
+    found
+}
+
+/// What the image of the bundle is known by.
+fn annotations(folder: &Folder, contents: &Contents) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    let mut wrong = |message: String| {
+        let help = "generate the bundle again";
+        found.push(Diagnostic::new(Code::BundleMetadata, message).help(help).at(folder.place(metadata::FILE)));
+    };
+    let Some(annotations) = &contents.annotations else {
+        if !folder.files.contains_key(metadata::FILE) {
+            wrong("there are no annotations".to_owned());
+        }
+        return found;
+    };
+    let value = |key: &str| annotations.get(key).map_or("", String::as_str);
+    for key in [metadata::MEDIA_TYPE, metadata::MANIFESTS, metadata::METADATA, metadata::PACKAGE, metadata::CHANNELS] {
+        if value(key).is_empty() {
+            wrong(format!("the annotation `{key}` is missing"));
+        }
+    }
+    for (key, wanted) in
+        [(metadata::MEDIA_TYPE, "registry+v1"), (metadata::MANIFESTS, "manifests/"), (metadata::METADATA, "metadata/")]
+    {
+        if !value(key).is_empty() && value(key) != wanted {
+            wrong(format!("the annotation `{key}` is `{}`, and not `{wanted}`", value(key)));
+        }
+    }
+    let default = value(metadata::DEFAULT_CHANNEL);
+    if !default.is_empty() && !value(metadata::CHANNELS).split(',').any(|channel| channel.trim() == default) {
+        wrong(format!("the default channel `{default}` is none of the channels `{}`", value(metadata::CHANNELS)));
+    }
+    found
+}
+
+/// A name that is the value of a label, too.
+fn wrong_name(name: &str) -> Option<&'static str> {
+    let of_part = |part: &str| {
+        let of = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        !part.is_empty() && part.chars().all(of) && !part.starts_with('-') && !part.ends_with('-')
+    };
+    match name {
+        "" => Some("it is empty"),
+        _ if name.len() > 63 => Some("it has more than 63 characters"),
+        _ if !name.split('.').all(of_part) => Some("it has to be of lower-case letters, digits, `-` and `.`"),
+        _ => None,
+    }
+}
+
+fn names(check: &mut Check) {
+    let of_csv =
+        [("metadata.name", name(check.csv).to_owned()), ("spec.replaces", text(&check.spec()["replaces"]).to_owned())];
+    for (field, name) in of_csv {
+        if let Some(why) = wrong_name(&name).filter(|_| field != "spec.replaces" || !name.is_empty()) {
+            let message = match name.as_str() {
+                "" => format!("`{field}` is missing"),
+                name => format!("`{field}` can't be `{name}`: {why}"),
+            };
+            check.csv(Code::BundleCsv, message, "generate the bundle again, which calls it `PACKAGE.vVERSION`");
+        }
+    }
+    match check.spec()["minKubeVersion"].as_str().map(str::trim).filter(|version| !version.is_empty()) {
+        None => check.csv(
+            Code::BundleCsvField,
+            "`spec.minKubeVersion` is missing, so the operator may be installed where it can't run",
+            "write it into the base in config/manifests/bases, such as 1.30.0",
+        ),
+        Some(version) if semver::Version::parse(version).is_err() => {
+            let message = format!("`spec.minKubeVersion` is `{version}`, which is no semantic version");
+            check.csv(Code::BundleCsv, message, "write three numbers into the base, such as 1.30.0");
+        }
+        Some(_) => {}
+    }
+}
+
+/// Group, version and kind.
+type Kind = (String, String, String);
+
+fn shown_kind((group, version, kind): &Kind) -> String {
+    format!("{kind} {group}/{version}")
+}
+
+/// What a list of CRDs in the CSV names.
+fn owned(csv: &Value) -> Vec<Kind> {
+    items(&csv["spec"]["customresourcedefinitions"]["owned"])
+        .iter()
+        .map(|owned| {
+            let name = text(&owned["name"]);
+            let group = name.split_once('.').map_or(name, |(_, group)| group);
+            (group.to_owned(), text(&owned["version"]).to_owned(), text(&owned["kind"]).to_owned())
+        })
+        .collect()
+}
+
+fn examples(check: &mut Check) {
+    let Some(annotations) = check.csv["metadata"]["annotations"].as_object().filter(|map| !map.is_empty()) else {
+        check.csv(Code::BundleCsvField, "the CSV has no annotations", "generate the bundle again");
+        return;
+    };
+    let Some(examples) = annotations.get("alm-examples").or(annotations.get("olm.examples")).and_then(Value::as_str)
+    else {
+        let help =
+            "add `../samples` to the resources of config/manifests/kustomization.yaml, and generate the bundle again";
+        check.csv(Code::BundleNoExample, "the annotation `alm-examples` is missing", help);
+        return;
+    };
+    let parsed = if examples.is_empty() { Ok(Vec::new()) } else { serde_json::from_str::<Vec<Value>>(examples) };
+    let examples = match parsed {
+        Ok(examples) => examples,
+        Err(error) => {
+            let message = format!("the annotation `alm-examples` is no list in JSON: {error}");
+            check.csv(Code::BundleExample, message, "correct the samples and generate the bundle again");
+            return;
+        }
+    };
+    for owned in items(&check.spec()["customresourcedefinitions"]["owned"]) {
+        if !text(&owned["name"]).contains('.') {
+            let message = format!("`{}` is not the name of a CRD, which is `PLURAL.GROUP`", text(&owned["name"]));
+            check.csv(Code::BundleCrd, message, "generate the bundle again");
+        }
+    }
+    let of = |object: &Value| (group(object).to_owned(), version(object).to_owned(), kind(object).to_owned());
+    let shown: BTreeSet<Kind> = examples.iter().map(of).collect();
+    let services = items(&check.spec()["apiservicedefinitions"]["owned"]).iter();
+    let of_service = |api: &Value| ["group", "version", "kind"].map(|key| text(&api[key]).to_owned()).into();
+    let provided: BTreeSet<Kind> = owned(check.csv).into_iter().chain(services.map(of_service)).collect();
+    for kind in shown.difference(&provided) {
+        let message = format!("an example is a {}, which the CSV does not own", shown_kind(kind));
+        check.csv(Code::BundleExample, message, "take the sample away, or add the CRD");
+    }
+    for kind in provided.difference(&shown) {
+        let message = format!("there is no example of {}", shown_kind(kind));
+        check.csv(Code::BundleNoExample, message, "add one to config/samples/kustomization.yaml");
+    }
+}
+
+fn install_modes(check: &mut Check) {
+    let modes = items(&check.spec()["installModes"]).to_vec();
+    let help = "see `installModes` of the base in config/manifests/bases";
+    if modes.is_empty() {
+        check.csv(Code::BundleInstallMode, "`spec.installModes` is missing", help);
+        return;
+    }
+    let supported = |mode: &Value| mode["supported"] == true;
+    if !modes.iter().any(supported) {
+        check.csv(Code::BundleInstallMode, "none of `spec.installModes` is supported", help);
+    }
+    let everywhere = |mode: &Value| (mode["type"] == "AllNamespaces") == supported(mode);
+    if !modes.iter().all(everywhere) {
+        for webhook in items(&check.spec()["webhookdefinitions"]) {
+            if !items(&webhook["conversionCRDs"]).is_empty() {
+                let name = text(&webhook["generateName"]);
+                let message = format!(
+                    "the webhook `{name}` converts CRDs, which are everywhere, so AllNamespaces has to be the only install mode"
+                );
+                let help = "let the operator work everywhere: `edit --namespaced=false`, and AllNamespaces in the base";
+                check.csv(Code::BundleInstallMode, message, help);
+            }
+        }
+    }
+}
+
+/// A version as OLM reads it: a `v` before it, and a minor and a patch that are missing, are no mistake.
+fn whole(version: &str) -> String {
+    let version = version.trim().trim_start_matches('v');
+    let parts = version.split('.').count();
+    if parts < 3 && !version.contains(['+', '-']) {
+        return version.to_owned() + &".0".repeat(3 - parts);
+    }
+    version.to_owned()
+}
+
+/// What no CSV can be without.
+fn required(check: &mut Check) {
+    let spec = check.spec();
+    let is_empty = |value: &Value| value.as_object().is_none_or(serde_json::Map::is_empty);
+    let mut missing = Vec::new();
+    if is_empty(spec) {
+        missing.push("spec");
+    } else {
+        if text(&spec["displayName"]).is_empty() {
+            missing.push("spec.displayName");
+        }
+        let install = &spec["install"];
+        if is_empty(install) {
+            missing.push("spec.install");
+        } else {
+            if text(&install["strategy"]).is_empty() {
+                missing.push("spec.install.strategy");
+            }
+            if !is_empty(&install["spec"]) && install["spec"]["deployments"].is_null() {
+                missing.push("spec.install.spec.deployments");
+            }
+        }
+        if let Some(version) = spec["version"].as_str()
+            && semver::Version::parse(&whole(version)).is_err()
+        {
+            let message = format!("`spec.version` is `{version}`, which is no semantic version");
+            check.csv(Code::BundleCsv, message, "such as 0.0.1");
+        }
+    }
+    if text(&check.csv["apiVersion"]).is_empty() {
+        missing.push("apiVersion");
+    }
+    for field in missing {
+        let help = "write it into the base in config/manifests/bases, and generate the bundle again";
+        check.csv(Code::BundleCsv, format!("`{field}` is missing"), help);
+    }
+}
+
+fn annotation_names(check: &mut Check) {
+    const KNOWN: [&str; 5] =
+        ["olm.operatorGroup", "olm.operatorNamespace", "olm.providedAPIs", "olm.skipRange", "olm.targetNamespaces"];
+    let annotations = check.csv["metadata"]["annotations"].as_object();
+    for key in annotations.into_iter().flat_map(|map| map.keys()) {
+        if let Some(known) = KNOWN.iter().find(|known| known.eq_ignore_ascii_case(key) && *known != key) {
+            check.csv(
+                Code::BundleCsv,
+                format!("the annotation `{key}` is spelt `{known}`"),
+                "see the base in config/manifests/bases",
+            );
+        }
+        if key == "olm.properties" {
+            let message = "the annotation `olm.properties` is an old place for properties";
+            check.csv(Code::BundleCsvField, message, "write them into metadata/properties.yaml");
+        }
+    }
+}
+
+/// What OLM can't make a webhook of.
+fn webhooks(check: &mut Check) {
+    let install = &check.spec()["install"]["spec"]["deployments"];
+    let deployments: BTreeSet<&str> = items(install).iter().map(|deployment| text(&deployment["name"])).collect();
+    let crds: BTreeSet<&str> =
+        items(&check.spec()["customresourcedefinitions"]["owned"]).iter().map(|owned| text(&owned["name"])).collect();
+    let mut names = BTreeSet::new();
+    for webhook in items(&check.spec()["webhookdefinitions"]) {
+        let name = text(&webhook["generateName"]);
+        let mut wrong = Vec::new();
+        if name.is_empty() || !names.insert(name) {
+            wrong.push("`generateName` is missing, or there twice".to_owned());
+        }
+        let kind = text(&webhook["type"]);
+        if !["ConversionWebhook", "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"].contains(&kind) {
+            wrong.push(format!("there is no `type` `{kind}`"));
+        }
+        let deployment = text(&webhook["deploymentName"]);
+        if !deployments.contains(deployment) {
+            wrong.push(format!("`deploymentName` is `{deployment}`, which the CSV does not install"));
+        }
+        if items(&webhook["admissionReviewVersions"]).is_empty() {
+            wrong.push("`admissionReviewVersions` is missing".to_owned());
+        }
+        if !["None", "NoneOnDryRun"].contains(&text(&webhook["sideEffects"])) {
+            wrong.push("`sideEffects` is neither `None` nor `NoneOnDryRun`".to_owned());
+        }
+        let converted = items(&webhook["conversionCRDs"]);
+        if (kind == "ConversionWebhook") == converted.is_empty() {
+            wrong.push("a webhook has `conversionCRDs` if it is a ConversionWebhook".to_owned());
+        }
+        for crd in converted.iter().map(text).filter(|crd| !crds.contains(crd)) {
+            wrong.push(format!("it converts `{crd}`, which the CSV does not own"));
+        }
+        for why in wrong {
+            check.csv(
+                Code::BundleWebhook,
+                format!("the webhook `{name}` is refused: {why}"),
+                "generate the bundle again",
+            );
+        }
+    }
+}
+
+/// What is beside the CSV.
+fn objects(check: &mut Check) {
+    let deployments = items(&check.spec()["install"]["spec"]["deployments"]);
+    let accounts: BTreeSet<&str> = deployments
+        .iter()
+        .map(|deployment| text(&deployment["spec"]["template"]["spec"]["serviceAccountName"]))
+        .collect();
+    for (path, object) in &check.contents.objects {
+        let place = check.folder.place(path);
+        if [CSV, "CustomResourceDefinition"].contains(&kind(object)) {
+            continue;
+        }
+        if !SUPPORTED.contains(&kind(object)) {
+            let message = format!("a bundle can't have {}", shown(object));
+            check.push(Code::BundleKind, place.clone(), message, "let the operator make it");
+        }
+        if name(object).is_empty() {
+            check.push(Code::BundleObject, place.clone(), format!("a {} has no name", kind(object)), "give it one");
+        }
+        if !namespace(object).is_empty() {
+            let message = format!("{} has a namespace, which OLM chooses", shown(object));
+            check.push(Code::BundleObject, place.clone(), message, "generate the bundle again");
+        }
+        if kind(object) == "ServiceAccount" && accounts.contains(name(object)) {
+            let message = format!("{} is that of a Deployment, which OLM makes", shown(object));
+            check.push(Code::BundleAccount, place, message, "generate the bundle again");
+        }
+    }
+}

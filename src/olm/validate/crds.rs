@@ -1,0 +1,63 @@
+//! The CRDs of a bundle, and what its CSV says of them.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Check, Kind, items, owned, shown, shown_kind, text};
+use crate::diagnostic::Code;
+use crate::olm::name;
+
+const HELP: &str = "generate the bundle again";
+
+pub(super) fn check(check: &mut Check) {
+    let mut there: BTreeSet<Kind> = BTreeSet::new();
+    for (path, crd) in check.contents.crds() {
+        let place = check.folder.place(path);
+        let spec = &crd["spec"];
+        for version in items(&spec["versions"]) {
+            let kind =
+                [&spec["group"], &version["name"], &spec["names"]["kind"]].map(|part| text(part).to_owned()).into();
+            let message = format!("{} is there twice", shown_kind(&kind));
+            if !there.insert(kind) {
+                check.push(Code::BundleCrd, place.clone(), message, HELP);
+            }
+        }
+        if let Some(why) = refused(crd) {
+            check.push(Code::BundleCrd, place, format!("{} is refused: {why}", shown(crd)), HELP);
+        }
+    }
+    let owned: BTreeSet<Kind> = owned(check.csv).into_iter().collect();
+    for kind in owned.difference(&there) {
+        let message = format!("the CSV owns {}, of which the bundle has no CRD", shown_kind(kind));
+        check.csv(Code::BundleCrd, message, HELP);
+    }
+    // A version that is not served needs no entry.
+    let known: BTreeSet<(&str, &str)> = owned.iter().map(|(group, _, kind)| (group.as_str(), kind.as_str())).collect();
+    for kind in there.iter().filter(|(group, _, kind)| !known.contains(&(group, kind))) {
+        let message = format!("the CSV does not own {}, of which the bundle has a CRD", shown_kind(kind));
+        check.csv(Code::BundleCrd, message, HELP);
+    }
+}
+
+/// What the API server would say first; of schemas it is said elsewhere.
+fn refused(crd: &Value) -> Option<String> {
+    let spec = &crd["spec"];
+    let names = &spec["names"];
+    let full = format!("{}.{}", text(&names["plural"]), text(&spec["group"]));
+    let versions = items(&spec["versions"]);
+    let stored = versions.iter().filter(|version| version["storage"] == true).count();
+    if text(&crd["apiVersion"]) != "apiextensions.k8s.io/v1" {
+        return Some(format!("no API server has `{}` any more", text(&crd["apiVersion"])));
+    }
+    if name(crd) != full {
+        return Some(format!("its name has to be `{full}`"));
+    }
+    if text(&names["kind"]).is_empty() {
+        return Some("`spec.names.kind` is missing".to_owned());
+    }
+    if !["Namespaced", "Cluster"].contains(&text(&spec["scope"])) {
+        return Some("`spec.scope` is neither `Namespaced` nor `Cluster`".to_owned());
+    }
+    (stored != 1).then(|| format!("{stored} of its versions are stored, and not one"))
+}

@@ -1,0 +1,165 @@
+//! Webhooks in a CSV: OLM makes their configurations, their Service and their certificates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::{CERTIFICATES, items, kind, name, shown, text};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+
+/// What OLM has of a webhook, as the API server does.
+const FIELDS: [&str; 8] = [
+    "admissionReviewVersions",
+    "failurePolicy",
+    "matchPolicy",
+    "objectSelector",
+    "reinvocationPolicy",
+    "rules",
+    "sideEffects",
+    "timeoutSeconds",
+];
+
+/// The port of a Service where a webhook says none.
+const PORT: u64 = 443;
+
+/// The `webhookdefinitions`.
+pub(super) fn definitions(
+    configurations: &[Value],
+    crds: &[Value],
+    services: &[Value],
+    deployments: &[Value],
+) -> (Vec<Value>, Diagnostics) {
+    let mut found = Diagnostics::default();
+    let mut definitions = Vec::new();
+    for configuration in configurations {
+        let of = if kind(configuration).starts_with("Mutating") { "Mutating" } else { "Validating" };
+        for webhook in items(&configuration["webhooks"]) {
+            let what = format!("webhook `{}` of {}", text(&webhook["name"]), shown(configuration));
+            let Some(mut definition) = server(&webhook["clientConfig"], services, deployments) else {
+                found.push(unserved(&what));
+                continue;
+            };
+            definition["type"] = format!("{of}AdmissionWebhook").into();
+            definition["generateName"] = webhook["name"].clone();
+            definition["admissionReviewVersions"] = json!(["v1"]);
+            definition["sideEffects"] = "None".into();
+            for field in FIELDS.iter().filter(|field| !webhook[**field].is_null()) {
+                definition[*field] = webhook[*field].clone();
+            }
+            for field in ["namespaceSelector", "matchConditions"] {
+                if webhook[field].as_object().is_some_and(|map| !map.is_empty()) || !items(&webhook[field]).is_empty() {
+                    let message = format!("OLM has no `{field}`, so {what} will be asked about more objects");
+                    found.push(
+                        Diagnostic::new(Code::BundleWebhookField, message)
+                            .help("let its handler allow what it is not about, or use `objectSelector`"),
+                    );
+                }
+            }
+            definitions.push(definition);
+        }
+    }
+    definitions.extend(conversions(crds, services, deployments, &mut found));
+    definitions.sort_by(|a, b| text(&a["generateName"]).cmp(text(&b["generateName"])));
+    (definitions, found)
+}
+
+/// One definition for all CRDs that the same path converts.
+fn conversions(crds: &[Value], services: &[Value], deployments: &[Value], found: &mut Diagnostics) -> Vec<Value> {
+    let mut grouped: BTreeMap<String, (Value, Vec<&Value>)> = BTreeMap::new();
+    for crd in crds.iter().filter(|crd| crd["spec"]["conversion"]["strategy"] == "Webhook") {
+        let webhook = &crd["spec"]["conversion"]["webhook"];
+        let Some(mut definition) = server(&webhook["clientConfig"], services, deployments) else {
+            found.push(unserved(&format!("the conversion of {}", shown(crd))));
+            continue;
+        };
+        definition["type"] = "ConversionWebhook".into();
+        definition["sideEffects"] = "None".into();
+        definition["admissionReviewVersions"] = webhook["conversionReviewVersions"].clone();
+        grouped.entry(definition.to_string()).or_insert((definition, Vec::new())).1.push(crd);
+    }
+    let with_crds = |(mut definition, crds): (Value, Vec<&Value>)| {
+        let names: BTreeSet<&str> = crds.iter().map(|crd| name(crd)).collect();
+        let plurals: String = names.iter().filter_map(|name| name.split('.').next()).collect();
+        definition["generateName"] = format!("c{plurals}.kb.io").into();
+        definition["conversionCRDs"] = json!(names);
+        definition
+    };
+    grouped.into_values().map(with_crds).collect()
+}
+
+/// Who is asked: the Deployment behind the Service, its ports, and the path.
+fn server(client: &Value, services: &[Value], deployments: &[Value]) -> Option<Value> {
+    let reference = &client["service"];
+    let service = services.iter().find(|service| name(service) == text(&reference["name"]))?;
+    let selector = service["spec"]["selector"].as_object().filter(|selector| !selector.is_empty())?;
+    let selects = |deployment: &&Value| {
+        let labels = &deployment["spec"]["template"]["metadata"]["labels"];
+        selector.iter().all(|(key, value)| labels[key] == *value)
+    };
+    let deployment = deployments.iter().find(selects)?;
+    let port = reference["port"].as_u64().unwrap_or(PORT);
+    let open = items(&service["spec"]["ports"]).iter().find(|open| open["port"] == port)?;
+    let target = if open["targetPort"].is_null() { &open["port"] } else { &open["targetPort"] };
+    let mut server = json!({ "deploymentName": name(deployment), "containerPort": port, "targetPort": target });
+    if !reference["path"].is_null() {
+        server["webhookPath"] = reference["path"].clone();
+    }
+    Some(server)
+}
+
+fn unserved(what: &str) -> Diagnostic {
+    let message = format!("{what} is left out: no Service of the manifests leads from it to a Deployment");
+    Diagnostic::new(Code::BundleLeftOut, message).help("OLM makes webhooks only of what the operator itself serves")
+}
+
+/// Takes the certificate of OLM instead of any other. Returns the Secrets that nothing is mounted from any more, and whether the
+/// operator would have made its own certificates.
+pub(super) fn use_certificates(deployment: &mut Value) -> (BTreeSet<String>, bool) {
+    let mut own = false;
+    let mut unmounted = BTreeSet::new();
+    let pod = &mut deployment["spec"]["template"]["spec"];
+    for container in pod["containers"].as_array_mut().into_iter().flatten() {
+        own |= use_path(container);
+        let Some(mounts) = container["volumeMounts"].as_array_mut() else { continue };
+        mounts.retain(|mount| {
+            let replaced = mount["mountPath"] == CERTIFICATES;
+            if replaced {
+                unmounted.insert(text(&mount["name"]).to_owned());
+            }
+            !replaced
+        });
+    }
+    let mounted = |name: &Value| {
+        let containers = ["containers", "initContainers"].into_iter().flat_map(|list| items(&pod[list]));
+        containers.flat_map(|container| items(&container["volumeMounts"])).any(|mount| mount["name"] == *name)
+    };
+    let is_left = |volume: &Value| !unmounted.contains(text(&volume["name"])) || mounted(&volume["name"]);
+    let (kept, gone): (Vec<Value>, Vec<Value>) = items(&pod["volumes"]).iter().cloned().partition(is_left);
+    if !gone.is_empty() {
+        pod["volumes"] = kept.into();
+    }
+    (gone.iter().map(|volume| text(&volume["secret"]["secretName"]).to_owned()).collect(), own)
+}
+
+/// What a generated operator is told about its certificates.
+fn use_path(container: &mut Value) -> bool {
+    let of_own = |argument: &str| {
+        let flags = ["--webhook-service", "--webhook-secret", "--webhook-configurations"];
+        flags.contains(&argument.split('=').next().unwrap_or_default())
+    };
+    let Some(arguments) = container["args"].as_array_mut() else { return false };
+    let before = arguments.len();
+    let dropped: String = arguments.iter().map(text).filter(|argument| of_own(argument)).collect();
+    arguments.retain(|argument| !of_own(text(argument)));
+    let own = arguments.len() != before;
+    let path = format!("--webhook-cert-path={CERTIFICATES}");
+    if own {
+        arguments.push(path.into());
+        if let Some(variables) = container["env"].as_array_mut() {
+            variables.retain(|variable| !dropped.contains(&format!("$({})", text(&variable["name"]))));
+        }
+    } else if let Some(argument) = arguments.iter_mut().find(|one| text(one).starts_with("--webhook-cert-path=")) {
+        *argument = path.into();
+    }
+    own
+}

@@ -1,0 +1,219 @@
+//! Bundles, which the validators of OLM judge: those of the samples have every object that kustomize renders, and of broken ones
+//! `bundle validate` says the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::control_plane::kubectl;
+use crate::golden::bundle::{VALIDATE, broken};
+use crate::golden::samples::whole;
+use crate::sandbox::{Sandbox, files, join};
+
+/// What `tests/olm` says of a bundle.
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct Verdict {
+    pub(super) errors: Vec<String>,
+    warnings: Vec<String>,
+}
+
+/// The program of `tests/olm`.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("olm").join("olm");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/olm/build");
+        let output = Command::new(script).arg(&program).output().unwrap();
+        assert!(output.status.success(), "tests/olm is not built: {}", String::from_utf8_lossy(&output.stderr));
+        program
+    })
+}
+
+pub(super) fn judge(sandbox: &Sandbox) -> Verdict {
+    let output = Command::new(program()).arg("bundle").current_dir(sandbox.root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn objects(text: &str) -> Vec<Value> {
+    let objects: Vec<Value> = serde_yaml::from_multiple(text).unwrap();
+    objects.into_iter().filter(|object| !object.is_null()).collect()
+}
+
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The rules of a role are those of an account.
+fn granted(csv: &Value, rules: &[Value]) -> bool {
+    let install = &csv["spec"]["install"]["spec"];
+    let lists = ["permissions", "clusterPermissions"].into_iter().flat_map(|list| items(&install[list]));
+    lists.into_iter().any(|account| rules.iter().all(|rule| items(&account["rules"]).contains(rule)))
+}
+
+/// Where an object of a stream is: in the CSV, or a file. What is nowhere is returned, by kind and name.
+pub(super) fn lost(stream: &str, bundle: &Path) -> BTreeSet<String> {
+    let files: BTreeMap<String, Value> = files(&bundle.join("manifests"))
+        .into_iter()
+        .map(|(path, text)| (path, serde_yaml::from_str(&text).unwrap()))
+        .collect();
+    let csv = files.values().find(|object| object["kind"] == "ClusterServiceVersion").unwrap();
+    let spec = &csv["spec"];
+    let examples: Value =
+        serde_json::from_str(csv["metadata"]["annotations"]["alm-examples"].as_str().unwrap()).unwrap();
+    let stream = objects(stream);
+    let role_of = |binding: &Value| {
+        let role = &binding["roleRef"];
+        stream.iter().find(|object| object["kind"] == role["kind"] && object["metadata"]["name"] == role["name"])
+    };
+    let is_there = |object: &Value| {
+        let name = &object["metadata"]["name"];
+        let mut beside = object.clone();
+        beside["metadata"].as_object_mut().unwrap().remove("namespace");
+        if files.values().any(|file| *file == beside) {
+            return true;
+        }
+        let deployments = items(&spec["install"]["spec"]["deployments"]);
+        match object["kind"].as_str().unwrap() {
+            "ClusterServiceVersion" => spec["displayName"] == object["spec"]["displayName"],
+            "Namespace" => csv["metadata"]["annotations"]["operatorframework.io/suggested-namespace"] == *name,
+            "Configuration" => bundle.join("tests/scorecard/config.yaml").exists(),
+            "Deployment" => deployments.iter().any(|deployment| {
+                let [made, given] = [&deployment["spec"], &object["spec"]].map(|spec| {
+                    let container = &spec["template"]["spec"]["containers"][0];
+                    (spec["selector"].clone(), container["image"].clone(), container["securityContext"].clone())
+                });
+                deployment["name"] == *name && made == given
+            }),
+            "ServiceAccount" => deployments
+                .iter()
+                .any(|deployment| deployment["spec"]["template"]["spec"]["serviceAccountName"] == *name),
+            "Role" | "ClusterRole" => granted(csv, items(&object["rules"])),
+            "RoleBinding" | "ClusterRoleBinding" => {
+                role_of(object).is_some_and(|role| granted(csv, items(&role["rules"])))
+            }
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+                items(&object["webhooks"]).iter().all(|webhook| {
+                    items(&spec["webhookdefinitions"]).iter().any(|definition| {
+                        definition["generateName"] == webhook["name"]
+                            && definition["rules"] == webhook["rules"]
+                            && definition["webhookPath"] == webhook["clientConfig"]["service"]["path"]
+                    })
+                })
+            }
+            _ => items(&examples).contains(object),
+        }
+    };
+    let gone = stream.iter().filter(|object| !is_there(object));
+    gone.map(|object| {
+        let [kind, name] = [&object["kind"], &object["metadata"]["name"]].map(|text| text.as_str().unwrap());
+        format!("{kind} {name}")
+    })
+    .collect()
+}
+
+/// A sample with its bundle, and what the bundle was made of.
+fn bundle(name: &str) -> (Sandbox, String) {
+    let sandbox = whole(name);
+    sandbox.run("generate kustomize manifests --min-kube-version 1.30.0 --provider Team").success();
+    let mut kustomize = Command::new(kubectl());
+    let output = kustomize.args(["kustomize", "config/manifests"]).current_dir(sandbox.root()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let stream = String::from_utf8(output.stdout).unwrap();
+    sandbox.pipe("generate bundle --version 0.1.0 --channels stable", &stream).success();
+    (sandbox, stream)
+}
+
+#[test]
+fn a_bundle_has_what_kustomize_renders() {
+    for (name, csv, own) in [
+        ("memcached-operator", snapbox::file!["olm/memcached-operator.yaml"], &[][..]),
+        (
+            "multi-group",
+            snapbox::file!["olm/multi-group.yaml"],
+            // OLM makes the certificates.
+            &[
+                "ClusterRole multi-group-webhook-ca-role",
+                "ClusterRoleBinding multi-group-webhook-ca-rolebinding",
+                "Role multi-group-webhook-cert-role",
+                "RoleBinding multi-group-webhook-cert-rolebinding",
+            ][..],
+        ),
+    ] {
+        let (sandbox, stream) = bundle(name);
+        let own: BTreeSet<String> = own.iter().map(ToString::to_string).collect();
+        assert_eq!(lost(&stream, &sandbox.path("bundle")), own, "{name}");
+        let mut made = files(&sandbox.path("bundle"));
+        let file = format!("manifests/{name}.clusterserviceversion.yaml");
+        let text = made.remove(&file).unwrap();
+        let names: String = made.keys().map(|path| format!("# bundle/{path}\n")).collect();
+        snapbox::assert_data_eq!(names + &text, csv.raw());
+
+        sandbox.pipe("generate bundle --check", &stream).success();
+        let before = sandbox.files();
+        for _ in 0..2 {
+            let mut command = sandbox.command("generate bundle --manifests stream.yaml");
+            sandbox.file("stream.yaml", &stream);
+            sandbox.finish("at a time", command.env("SOURCE_DATE_EPOCH", "1000000000")).success();
+            std::fs::remove_file(sandbox.path("stream.yaml")).unwrap();
+        }
+        let path = format!("bundle/{file}");
+        let after = sandbox.files();
+        let created = after[&path].replace("    createdAt: \"2001-09-09T01:46:40Z\"\n", "");
+        assert_ne!(after[&path], before[&path], "{name}");
+        let after = after.into_iter().map(|(of, text)| if of == path { (of, created.clone()) } else { (of, text) });
+        assert!(after.collect::<BTreeMap<_, _>>() == before, "{name}: {}", join(&sandbox.files()));
+
+        sandbox.run("bundle validate").success().stderr("`bundle` has no error\n");
+        let verdict = judge(&sandbox);
+        assert_eq!(verdict.errors, [""; 0], "{name}");
+        assert_eq!(verdict.warnings, [format!("Warning: Value : ({name}.v0.1.0) csv.Spec.Icon not specified")]);
+
+        // The check sees what is missing.
+        let role = sandbox
+            .path("bundle/manifests")
+            .join(made.keys().find(|path| path.contains("viewer")).unwrap().strip_prefix("manifests/").unwrap());
+        std::fs::remove_file(role).unwrap();
+        assert_eq!(lost(&stream, &sandbox.path("bundle")).len(), own.len() + 1, "{name}");
+    }
+}
+
+/// What `bundle validate` refuses and these validators do not, and who does.
+const DIFFERENCES: &[(&str, &str)] = &[
+    ("no metadata", REGISTRY),
+    ("two documents", "OLM installs the first alone"),
+    ("no package", REGISTRY),
+    ("another media type", REGISTRY),
+    ("another default channel", REGISTRY),
+    ("no annotations", REGISTRY),
+    ("a webhook of another Deployment", OLM),
+    ("a webhook of no type", OLM),
+    ("two webhooks of one name", OLM),
+    ("a conversion of another CRD", OLM),
+    ("a kind that OLM has not", REGISTRY),
+    ("an object in a namespace", OLM),
+    ("an object without a name", OLM),
+    ("an icon that is no Base64", "nobody can show it"),
+];
+/// operator-sdk asks it, too.
+const REGISTRY: &str = "operator-registry, which reads the annotations and the kinds";
+const OLM: &str = "OLM, when it installs the bundle";
+
+#[test]
+fn broken_bundles_are_refused_as_by_olm() {
+    let mut different = Vec::new();
+    for (what, sandbox) in broken() {
+        let (theirs, ours) = (judge(&sandbox), sandbox.run(VALIDATE));
+        let (refused, warned) = (ours.exit_code() == Some(1), ours.err().contains("warning["));
+        if theirs.errors.is_empty() {
+            assert_eq!(warned, !theirs.warnings.is_empty(), "{what}: {theirs:?}\n{ours}");
+            different.extend(refused.then_some(what));
+        } else {
+            assert!(refused, "{what}: {theirs:?}\n{ours}");
+        }
+    }
+    assert_eq!(different, DIFFERENCES.iter().map(|(what, _)| *what).collect::<Vec<_>>());
+}
