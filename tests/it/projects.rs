@@ -6,6 +6,7 @@ mod engine;
 mod manager;
 mod new_release;
 pub(crate) mod oracle;
+mod package;
 mod property;
 mod tutorial;
 

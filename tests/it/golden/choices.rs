@@ -323,12 +323,13 @@ update    config/rbac/memcached_viewer_role.yaml
 update    config/rbac/role.yaml
 update    config/rbac/role_binding.yaml
 update    src/main.rs
+update    tests/e2e.rs
 
 "#]])
         .stderr(str![[r#"
 warning[edit-kept]: `config/certmanager/issuer.yaml` is no longer part of the scaffold and stays, since you have changed it
 help: remove it if you don't need it
-11 updated, 4 removed, 2 unchanged: nothing was written
+12 updated, 4 removed, 2 unchanged: nothing was written
 
 "#]]);
     let before = sandbox.files();
@@ -396,7 +397,7 @@ update    tests/e2e.rs
     generate(&sandbox, "--check").code(3).stdout(changes.clone()).stderr(str![[r#"
 warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`, `tests/e2e.rs`
 help: run `memcached-sdk edit --namespaced`, or another choice
-8 updated, 3 unchanged
+9 updated, 3 unchanged
 
 "#]]);
     sandbox.run("edit --namespaced").success().stdout(changes);

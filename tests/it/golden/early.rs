@@ -107,6 +107,7 @@ fn an_image_is_built() {
         .stdout(str![[r#"
 podman build   -t example.com/demo:v1 .
 podman build -t example.com/demo:v1 .;  
+podman images example.com/demo:v1;  
 
 "#]])
         .stderr("today: make docker-build IMG=example.com/demo:v1 CONTAINER_TOOL=podman\n");

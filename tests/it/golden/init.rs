@@ -9,14 +9,14 @@ fn what_is_said() {
     let sandbox = Sandbox::new();
     let init = format!("init --project-name demo {OFFLINE}");
     sandbox.run(&init).success().stderr(str![[r#"
-134 created
+136 created
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
 
 "#]]);
     sandbox.run(&init).success().stdout(str![]).stderr(str![[r#"
-134 unchanged
+136 unchanged
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
@@ -33,7 +33,7 @@ update    Makefile
 
 "#]])
         .stderr(str![[r#"
-1 updated, 133 unchanged: run the command without `--check` to write them
+1 updated, 135 unchanged: run the command without `--check` to write them
 
 "#]]);
     sandbox.run(&init).code(1).stdout(str![]).stderr(str![[r#"

@@ -79,6 +79,12 @@ fn every_mode_but_the_usual_one_writes_nothing() {
 fn with_the_module() -> Sandbox {
     let sandbox = Sandbox::project("");
     sandbox.run("create api --group cache --version v1 --kind Memcached --image memcached").success();
+    sandbox.replace(
+        "src/api/v1/memcached.rs",
+        "schema_with = \"manager::condition::schema\"",
+        "extend(\"x-kubernetes-list-type\" = \"map\", \"x-kubernetes-list-map-keys\" = [\"type\"])",
+    );
+    sandbox.lock().run("generate crds -q").success();
     std::fs::rename(sandbox.path("manager/src"), sandbox.path("src/manager")).unwrap();
     std::fs::rename(sandbox.path("src/manager/lib.rs"), sandbox.path("src/manager/mod.rs")).unwrap();
     std::fs::remove_dir_all(sandbox.path("manager")).unwrap();
@@ -93,12 +99,6 @@ fn with_the_module() -> Sandbox {
     );
     sandbox.replace("src/main.rs", "use manager::{Manager, Options};", "use demo::manager::{self, Manager, Options};");
     sandbox.replace("src/controller.rs", "use manager::", "use crate::manager::");
-    sandbox.replace(
-        "src/api/v1/memcached.rs",
-        "schema_with = \"manager::condition::schema\"",
-        "extend(\"x-kubernetes-list-type\" = \"map\", \"x-kubernetes-list-map-keys\" = [\"type\"])",
-    );
-    sandbox.run("generate crds -q").success();
     sandbox.replace("Dockerfile", "COPY manager manager\n", "");
     sandbox.replace(".dockerignore", "!manager/**\n", "");
     sandbox
