@@ -54,6 +54,10 @@ pub enum Command {
     /// Judge a bundle for the Operator Lifecycle Manager
     #[command(subcommand)]
     Bundle(BundleCommand),
+    /// Test a bundle as the scorecard of operator-sdk does, as far as that needs no cluster
+    ///
+    /// Runs the tests of operator-sdk that read nothing but the bundle, under its names. The exit code is 1 if one fails.
+    Scorecard(ScorecardArgs),
     /// Find out which permissions the code uses
     #[command(subcommand)]
     Rbac(RbacCommand),
@@ -212,12 +216,14 @@ pub struct PartArgs {
     /// [default: false]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub metrics_cert: Option<bool>,
-    /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart; grafana: dashboards
+    /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart; grafana: dashboards;
+    /// olm: targets of make for a bundle and a catalog of the Operator Lifecycle Manager
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = plugin)]
     pub plugins: Vec<(Switch, bool)>,
 }
 
-/// `helm`, `helm=false`; also the names of kubebuilder, such as `helm/v2-alpha` and `helm.kubebuilder.io/v2-alpha`.
+/// `helm`, `helm=false`; also the names of kubebuilder and operator-sdk, such as `helm/v2-alpha`, `helm.kubebuilder.io/v2-alpha` and
+/// `manifests.sdk.operatorframework.io/v2`.
 fn plugin(text: &str) -> Result<(Switch, bool), String> {
     let (name, on) = match text.split_once('=') {
         None | Some((_, "true")) => (text.split('=').next().unwrap_or_default(), true),
@@ -227,7 +233,9 @@ fn plugin(text: &str) -> Result<(Switch, bool), String> {
     match name.split(['/', '.']).next() {
         Some("grafana") => Ok((Switch::Grafana, on)),
         Some("helm") => Ok((Switch::Helm, on)),
-        _ => Err("there is one kind of project, which can have `grafana` and `helm` besides".to_owned()),
+        // Those of operator-sdk.
+        Some("olm" | "manifests" | "scorecard") => Ok((Switch::Olm, on)),
+        _ => Err("there is one kind of project, which can have `grafana`, `helm` and `olm` besides".to_owned()),
     }
 }
 
@@ -682,6 +690,20 @@ pub struct BundleValidateArgs {
     /// The format of the report
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: OutputFormat,
+}
+
+/// `scorecard`
+#[derive(Debug, Clone, Args)]
+pub struct ScorecardArgs {
+    /// The folder of the bundle
+    #[arg(value_name = "DIR", default_value = "bundle")]
+    pub dir: PathBuf,
+    /// Only tests with this label, such as suite=olm or test=basic-check-spec-test; of several, with all
+    #[arg(short = 'l', long, value_name = "KEY=VALUE", value_delimiter = ',', value_parser = pair)]
+    pub selector: Vec<(String, String)>,
+    /// The format of the verdicts
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub output: DataFormat,
 }
 
 /// `generate helm`

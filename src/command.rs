@@ -38,6 +38,7 @@ mod new;
 mod olm;
 mod rbac;
 mod replay;
+mod scorecard;
 mod stream;
 mod toolchain;
 mod update;
@@ -87,6 +88,11 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
             let output = if json { OutputFormat::Json } else { OutputFormat::Text };
             WriteArgs { output, ..WriteArgs::default() }
         }
+        Command::Scorecard(args) => {
+            let json = args.output == DataFormat::Json;
+            let output = if json { OutputFormat::Json } else { OutputFormat::Text };
+            WriteArgs { output, ..WriteArgs::default() }
+        }
         Command::Migrate(MigrateCommand::Storage(args)) => WriteArgs { quiet: args.quiet, ..WriteArgs::default() },
         Command::Add(AddCommand::Api(args) | AddCommand::Controller(args) | AddCommand::Crd(args)) => {
             args.write.clone()
@@ -124,6 +130,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
         | Command::BuildInstaller(args) => installer::run(&args, &mut term),
         Command::Generate(args) => generate::run(&args, &mut term),
         Command::Bundle(BundleCommand::Validate(args)) => olm::validate(&args, &mut term),
+        Command::Scorecard(args) => scorecard::run(&args, &mut term),
         Command::Rbac(RbacCommand::Derive(args)) => rbac::derive(&args, &mut term),
         Command::Rbac(RbacCommand::Lint(args)) => rbac::lint(&args, &mut term),
         Command::Rbac(RbacCommand::Verify(args)) => rbac::verify(&args, &mut term),

@@ -10,6 +10,7 @@ pub(crate) mod folder;
 pub(crate) mod metadata;
 mod owned;
 mod permissions;
+pub(crate) mod scorecard;
 pub(crate) mod validate;
 mod webhooks;
 

@@ -135,6 +135,7 @@ impl Choice {
                     Switch::Helm => "--plugins=helm",
                     Switch::MetricsCert => "--metrics-cert",
                     Switch::NetworkPolicy => "--network-policy",
+                    Switch::Olm => "--plugins=olm",
                     Switch::Prometheus => "--prometheus",
                 };
                 format!("{flag}{}", if *on { "" } else { "=false" })

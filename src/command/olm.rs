@@ -40,6 +40,11 @@ pub(super) fn kustomize_manifests(args: &KustomizeManifestsArgs, term: &mut Term
     let if_exists = if args.write.force { IfExists::Overwrite } else { IfExists::Skip };
     let found = scaffold::bundle(&mut draft, &ProjectContext::new(&project), if_exists)?;
     draft.scaffold(path, text, if_exists);
+    // As the Makefile deploys: `config/namespaces` is `config/default`, with the Roles of other namespaces.
+    let [with, without] = ["- ../namespaces\n", "- ../default\n"];
+    let is_there = draft.read(&RelPath::new("config/namespaces/kustomization.yaml")?)?.is_some();
+    let (from, to) = if is_there { (without, with) } else { (with, without) };
+    draft.edit(&RelPath::new("config/manifests/kustomization.yaml")?, |text| Ok(text.replace(from, to)))?;
     let mut report = apply(draft, found, &args.write)?;
     report.next =
         "Make a bundle with: kubectl kustomize config/manifests | memcached-sdk generate bundle --version 0.0.1".into();

@@ -21,7 +21,7 @@ const PEERS: &[(&str, &str)] = &[
     ("--operator-namespace", "`make deploy` puts the operator into the namespace that `config/default` says"),
     (
         "--plugins",
-        "there is one kind of project; `edit --plugins helm` adds the targets of a chart, `edit --plugins grafana` dashboards",
+        "there is one kind of project; `edit --plugins` adds to it: `helm` a chart, `olm` a bundle, `grafana` dashboards",
     ),
     ("--project-version", "there is one version of the `PROJECT` file"),
     ("--skip-go-version-check", "`rust-version` in `Cargo.toml` is what cargo checks"),
@@ -29,14 +29,15 @@ const PEERS: &[(&str, &str)] = &[
     ("--type", "leave it out: there is one kind of project; `create api` adds an API and its controller"),
     ("add", "`create api` adds an API and its controller"),
     ("alpha", "`update` brings a project to this version"),
-    ("bundle", "OLM bundles are not made; `make build-installer` writes all manifests into one file"),
     ("cleanup", "`make undeploy` removes the operator from the cluster"),
     ("delete", "remove the kind's files, its lines at the scaffold markers, and its entry in `PROJECT`"),
     ("deps", "`cargo tree` prints the dependencies"),
     ("olm", "`operator-sdk olm` installs the Operator Lifecycle Manager"),
-    ("olm-catalog", "OLM bundles are not made; `make build-installer` writes all manifests into one file"),
+    (
+        "olm-catalog",
+        "`generate bundle` makes a bundle for OLM of rendered manifests, `generate catalog` a catalog of bundles",
+    ),
     ("print-deps", "`cargo tree` prints the dependencies"),
-    ("scorecard", "`make test` tests the operator"),
     ("test", "`make test` tests the operator; with `make setup-envtest` also on an API server"),
 ];
 

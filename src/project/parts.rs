@@ -24,13 +24,16 @@ pub enum Switch {
     MetricsCert,
     /// Only some namespaces reach the metrics.
     NetworkPolicy,
+    /// `make` has targets for the bundle and the catalog of the Operator Lifecycle Manager.
+    Olm,
     /// A Prometheus operator is told of the metrics.
     Prometheus,
 }
 
 impl Switch {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Grafana, Self::Helm, Self::MetricsCert, Self::NetworkPolicy, Self::Prometheus];
+    pub const ALL: [Self; 6] =
+        [Self::Grafana, Self::Helm, Self::MetricsCert, Self::NetworkPolicy, Self::Olm, Self::Prometheus];
 
     /// The key in PROJECT.
     pub fn key(self) -> &'static str {
@@ -39,6 +42,7 @@ impl Switch {
             Self::Helm => "helm",
             Self::MetricsCert => "metricsCert",
             Self::NetworkPolicy => "networkPolicy",
+            Self::Olm => "olm",
             Self::Prometheus => "prometheus",
         }
     }

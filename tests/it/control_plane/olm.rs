@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::control_plane::kubectl;
+use crate::control_plane::makefile::make;
+use crate::control_plane::{ControlPlane, kubectl};
 use crate::golden::bundle::{VALIDATE, broken};
 use crate::golden::samples::whole;
 use crate::sandbox::{Sandbox, files, join};
@@ -178,6 +179,47 @@ fn a_bundle_has_what_kustomize_renders() {
             .join(made.keys().find(|path| path.contains("viewer")).unwrap().strip_prefix("manifests/").unwrap());
         std::fs::remove_file(role).unwrap();
         assert_eq!(lost(&stream, &sandbox.path("bundle")).len(), own.len() + 1, "{name}");
+    }
+}
+
+/// A release of the sample, and the next one.
+#[test]
+fn make_makes_a_bundle_and_a_catalog() {
+    let plane = ControlPlane::start();
+    let project = whole("memcached-operator");
+    let make = |args: &[&str]| make(project.root(), &plane.admin, args);
+    project.run("edit --plugins olm").success();
+    project.run("generate kustomize manifests --provider Team --min-kube-version 1.30.0").success();
+    let said = make(&["bundle", "CHANNELS=stable,fast", "DEFAULT_CHANNEL=stable"]).unwrap();
+    assert!(said.ends_with("`bundle` has no error\n"), "{said}");
+    make(&["catalog"]).unwrap();
+    let said = make(&["bundle", "IMG=registry.example.com/a@sha256:0", "VERSION=0.2.0"]).unwrap_err();
+    assert!(said.contains("[bundle-image]"), "{said}");
+    let replaces = "BUNDLE_ARGS=--replaces=memcached-operator.v0.1.0";
+    make(&["bundle", "IMG=registry.example.com/a:v2", "VERSION=0.2.0", replaces]).unwrap();
+    assert_eq!(judge(&project).errors, [""; 0]);
+    make(&["catalog", "VERSION=0.2.0"]).unwrap();
+    let csv = project.read("bundle/manifests/memcached-operator.clusterserviceversion.yaml");
+    assert!(csv.contains("containerImage: registry.example.com/a:v2\n"), "{csv}");
+    let catalog = objects(&project.read("catalog/memcached-operator/catalog.yaml"));
+    let named = |schema: &str| -> Vec<&Value> { catalog.iter().filter(|blob| blob["schema"] == *schema).collect() };
+    let entries = json!([
+        { "name": "memcached-operator.v0.1.0" },
+        { "name": "memcached-operator.v0.2.0", "replaces": "memcached-operator.v0.1.0" },
+    ]);
+    assert_eq!(named("olm.channel").iter().map(|channel| &channel["entries"]).collect::<Vec<_>>(), [&entries; 2]);
+    let images: Vec<&Value> = named("olm.bundle").iter().map(|bundle| &bundle["image"]).collect();
+    let base = "registry.example.com/memcached-operator-bundle";
+    assert_eq!(images, [&json!(format!("{base}:v0.1.0")), &json!(format!("{base}:v0.2.0"))]);
+    // What the images are built of is what docker gets of the folder.
+    let ignored = project.read(".dockerignore");
+    for file in ["bundle.Dockerfile", "catalog.Dockerfile"] {
+        for folder in project.read(file).lines().filter_map(|line| line.strip_prefix("COPY ")) {
+            let folder = folder.split(' ').next().unwrap();
+            assert!(project.path(folder).is_dir(), "{file}: {folder}");
+            let kept = format!("!{}/**", folder.split('/').next().unwrap());
+            assert!(ignored.lines().any(|line| line == kept), "{ignored}");
+        }
     }
 }
 

@@ -137,9 +137,8 @@ fn every_rendering_is_accepted_without_a_warning_and_is_the_same_by_every_road()
         let chart = objects(&helm::template(&project, "demo", "--namespace demo-system"));
         assert_same(&format!("{what}: chart"), &comparable(chart), &comparable(wanted));
 
-        let samples = kustomize(&project, "config/samples");
         project.run("generate kustomize manifests --provider Team").success();
-        project.pipe("generate bundle --version 0.1.0", &format!("{rendered}---\n{samples}")).success();
+        project.pipe("generate bundle --version 0.1.0", &kustomize(&project, "config/manifests")).success();
         // OLM makes the certificates of webhooks, and none of metrics, which is a warning.
         let of_certificates = |name: &String| {
             ["Certificate ", "Issuer "].iter().any(|kind| name.starts_with(kind))

@@ -108,7 +108,7 @@ fn flags() {
         ("new app-operator --dep-manager=dep", 2, "cargo manages the dependencies"),
         ("olm-catalog gen-csv --csv-version 0.0.1", 2, "OLM"),
         ("new app-operator --cluster-scoped", 2, "for all namespaces"),
-        ("init --plugins go/v4", 2, "there is one kind of project, which can have `grafana` and `helm`"),
+        ("init --plugins go/v4", 2, "there is one kind of project, which can have `grafana`, `helm` and `olm`"),
         ("create api --plugins go/v4", 2, "help: there is one kind of project"),
     ]);
 }

@@ -541,6 +541,59 @@ fn bundles_make_a_catalog() {
     snapbox::assert_data_eq!(text, snapbox::file!["bundle/catalog_refused.txt"].raw());
 }
 
+/// Each test passes and fails.
+#[test]
+fn a_bundle_has_a_scorecard() {
+    let csv = "bundle/manifests/shop.clusterserviceversion.yaml";
+    let mut text = String::new();
+    for (what, path, from, to, flags) in [
+        ("no resources", csv, "", "", ""),
+        (
+            "all passes",
+            csv,
+            "      name: things",
+            "      resources: [{kind: Deployment, version: v1}]\n      name: things",
+            "",
+        ),
+        ("no spec", csv, "\"spec\": {", "\"data\": {", "--selector suite=basic"),
+        ("an error", csv, "  displayName: Shop\n", "", "-l test=olm-bundle-validation-test"),
+        (
+            "an unknown field",
+            "bundle/manifests/example.com_things.yaml",
+            "listPrice:",
+            "price:",
+            "-l test=olm-crds-have-validation-test",
+        ),
+        ("no descriptor", csv, "        path: listPrice", "        path: price", "-l test=olm-spec-descriptors-test"),
+        (
+            "a status",
+            csv,
+            "\"spec\": {",
+            "\"status\": { \"sold\": 1 },\n          \"spec\": {",
+            "-l test=olm-status-descriptors-test",
+        ),
+        (
+            "a status without descriptors",
+            "bundle/manifests/example.com_things.yaml",
+            "          spec:\n",
+            "          status: {type: object, properties: {sold: {type: integer}}}\n          spec:\n",
+            "-l test=olm-status-descriptors-test",
+        ),
+        ("for programs", csv, "", "", "-o json -l test=olm-crds-have-resources-test"),
+        ("no such test", csv, "", "", "-l suite=olm -l test=basic-check-spec-test"),
+        ("no CSV", csv, "kind: ClusterServiceVersion", "kind: ConfigMap", ""),
+    ] {
+        let (sandbox, run) = generated(STREAM, "--version 0.1.0 -q");
+        run.success();
+        if !from.is_empty() {
+            sandbox.replace(path, from, to);
+        }
+        let run = sandbox.run(&format!("scorecard {flags}"));
+        text += &format!("──── {what}: {}\n{}{}", run.exit_code().unwrap(), run.out(), run.err());
+    }
+    snapbox::assert_data_eq!(text, snapbox::file!["bundle/scorecard.txt"].raw());
+}
+
 /// The base is written once, from flags; what its author changes stays.
 #[test]
 fn a_project_has_a_base() {

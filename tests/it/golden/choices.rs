@@ -24,6 +24,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("--metrics-cert", "--metrics-cert=false"),
     ("--plugins=helm", "--plugins=helm=false"),
     ("--plugins=grafana.kubebuilder.io/v1-alpha", "--plugins=grafana=false"),
+    ("--plugins=manifests.sdk.operatorframework.io/v2", "--plugins=olm=false"),
     MULTIGROUP,
 ];
 
