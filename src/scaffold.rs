@@ -25,9 +25,9 @@ pub(crate) mod webhook;
 /// Everything of a project but its PROJECT file and the manager, and without any API.
 pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("init", context)?, if_exists)?;
-    for part in [Switch::Grafana.key(), Switch::Helm.key()] {
-        if context.parts.contains(&part) {
-            found.extend(put(draft, template::render(part, context)?, if_exists)?);
+    for (set, part) in [("grafana", Switch::Grafana), ("helm", Switch::Helm)] {
+        if context.parts.contains(&part.key()) {
+            found.extend(put(draft, template::render(set, context)?, if_exists)?);
         }
     }
     found.extend(put(draft, licenses(context)?, IfExists::Skip)?);

@@ -29,6 +29,8 @@ const PEERS: &[(&str, &str)] = &[
     ("--type", "leave it out: there is one kind of project; `create api` adds an API and its controller"),
     ("add", "`create api` adds an API and its controller"),
     ("alpha", "`update` brings a project to this version"),
+    ("bundle", "`operator-sdk run bundle` runs a bundle in a cluster; `bundle validate` checks one"),
+    ("bundle-upgrade", "`operator-sdk run bundle-upgrade` upgrades to a bundle in a cluster"),
     ("cleanup", "`make undeploy` removes the operator from the cluster"),
     ("delete", "remove the kind's files, its lines at the scaffold markers, and its entry in `PROJECT`"),
     ("deps", "`cargo tree` prints the dependencies"),
@@ -37,6 +39,7 @@ const PEERS: &[(&str, &str)] = &[
         "olm-catalog",
         "`generate bundle` makes a bundle for OLM of rendered manifests, `generate catalog` a catalog of bundles",
     ),
+    ("packagemanifests", "`generate bundle` makes a bundle, which has replaced package manifests"),
     ("print-deps", "`cargo tree` prints the dependencies"),
     ("test", "`make test` tests the operator; with `make setup-envtest` also on an API server"),
 ];
