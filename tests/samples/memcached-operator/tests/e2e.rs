@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::panic::{catch_unwind, resume_unwind};
 use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// Where the manager runs.
 const NAMESPACE: &str = "memcached-operator-system";
@@ -81,7 +83,13 @@ fn metrics_are_for_those_who_may() {
     done(kubectl(
         &[&["create"], &binding[..], &[role, &subject]].concat(),
     ));
-    let allowed = scrape(&token);
+    let mut allowed = scrape(&token);
+    // The manager remembers a refusal for some seconds.
+    let deadline = Instant::now() + Duration::from_secs(100);
+    while allowed.is_err() && Instant::now() < deadline {
+        sleep(Duration::from_secs(1));
+        allowed = scrape(&token);
+    }
     done(kubectl(&[&["delete"], &binding[..]].concat()));
     let _ = forward.kill();
     let _ = forward.wait();
