@@ -97,7 +97,7 @@ pub enum CreateCommand {
 }
 
 /// How a command writes and reports: the same for all commands that write.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Output")]
 pub struct WriteArgs {
     /// Write nothing; report what would change
@@ -558,7 +558,7 @@ pub enum KustomizeCommand {
 }
 
 /// `generate kustomize manifests`
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct KustomizeManifestsArgs {
     /// The name for people
     #[arg(long, value_name = "TEXT")]

@@ -31,7 +31,7 @@ pub(super) fn kustomize_manifests(args: &KustomizeManifestsArgs, term: &mut Term
     let answers = answers(args, &project)?;
     let path = RelPath::new(format!("config/manifests/bases/{}.clusterserviceversion.yaml", project.name))?;
     let asked = KustomizeManifestsArgs { interactive: None, write: WriteArgs::default(), ..args.clone() };
-    let is_answered = format!("{asked:?}") != format!("{:?}", KustomizeManifestsArgs::default());
+    let is_answered = asked != KustomizeManifestsArgs::default();
     let text = base::file(&answers);
     if is_answered && !args.write.force && draft.read(&path)?.is_some_and(|there| there != text) {
         let problem = Problem::new(format!("`{path}` is there and yours, so no flag changes it"));
