@@ -32,6 +32,7 @@ mod process;
 mod program;
 mod rbac_server;
 mod renderings;
+mod score;
 mod storage;
 mod walkthroughs;
 mod webhook;
