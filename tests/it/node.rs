@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, current_context, permitted};
+use crate::control_plane::helm::helm;
 use crate::control_plane::makefile::make;
 use crate::control_plane::{Process, free_ports};
 use crate::generated::Project;
+use crate::sandbox::Sandbox;
 
 const NAMESPACE: &str = "memcached-operator-e2e";
 const SYSTEM: &str = "memcached-operator-system";
@@ -274,6 +276,49 @@ fn make_deploys_and_takes_back() {
     for gone in [["namespace", SYSTEM], ["crd", CRD]] {
         kubectl.wait_gone(&gone);
     }
+}
+
+/// As those do who get the chart of an operator: helm waits for pods that run.
+#[test]
+#[ignore = "needs a cluster, and buildah as root: make test-e2e"]
+fn a_release_of_the_chart_runs() {
+    permitted(&current_context(), std::env::var("E2E_CONTEXT").ok().as_deref()).unwrap();
+    let _alone = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
+    let project = Project::sample();
+    let sandbox = Sandbox::new();
+    let kubeconfig = std::env::var("KUBECONFIG").expect("KUBECONFIG names the cluster");
+    let kubectl = Cluster::new("kubectl", &kubeconfig).with_cache(sandbox.path("cache"));
+    let helm =
+        |arguments: &str| helm(&sandbox, Some(Path::new(&kubeconfig)), &format!("{arguments} -n {SYSTEM}")).unwrap();
+    let (repository, tag) = image::built().rsplit_once(':').expect("an image with a tag");
+    sandbox
+        .file("dist/install.yaml", &kubectl.run(&["kustomize", &project.path("config/default").display().to_string()]));
+    sandbox.run("generate helm").success();
+    let enforced =
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": SYSTEM, "labels": restricted() } });
+    kubectl.send(&["create", "-f", "-"], &enforced.to_string());
+
+    let release = "memcached-operator dist/chart --wait --timeout 300s";
+    helm(&format!("install {release} --set manager.image.repository={repository},manager.image.tag={tag}"));
+    let mut sample = memcached("sample", &json!({ "size": 1, "image": memcached_image() }));
+    sample["metadata"]["namespace"] = SYSTEM.into();
+    kubectl.send(&["create", "-f", "-"], &sample.to_string());
+    let sample = ["-n", SYSTEM, STORED, "sample"];
+    kubectl.wait_for("a pod of the sample", &sample, |sample| sample["status"]["phase"] == "Running");
+
+    let available = || {
+        let operator = ["-n", SYSTEM, "deployment", "memcached-operator-controller-manager"];
+        kubectl.get(&operator).unwrap()["status"]["availableReplicas"].clone()
+    };
+    helm(&format!("upgrade {release} --reuse-values --set manager.replicas=2"));
+    assert_eq!(available(), 2);
+    helm("rollback memcached-operator 1 --wait --timeout 300s");
+    assert_eq!(available(), 1);
+    kubectl.run(&["delete", "-n", SYSTEM, STORED, "sample", "--timeout=300s"]);
+    helm("uninstall memcached-operator --wait --timeout 300s");
+    // What the release has left on purpose.
+    kubectl.run(&["delete", "crd", CRD]);
+    kubectl.run(&["delete", "namespace", SYSTEM, "--timeout=300s"]);
 }
 
 /// The name of what a leader holds: a Lease, or for life a ConfigMap.

@@ -29,7 +29,7 @@ fn program() -> &'static Path {
     })
 }
 
-fn helm(sandbox: &Sandbox, kubeconfig: Option<&Path>, arguments: &str) -> Result<String, String> {
+pub(crate) fn helm(sandbox: &Sandbox, kubeconfig: Option<&Path>, arguments: &str) -> Result<String, String> {
     let mut command = Command::new(program());
     command.args(arguments.split_whitespace()).current_dir(sandbox.root());
     for (name, folder) in [("HELM_CACHE_HOME", "cache"), ("HELM_CONFIG_HOME", "config"), ("HELM_DATA_HOME", "data")] {
