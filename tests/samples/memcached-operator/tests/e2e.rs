@@ -11,6 +11,7 @@ const NAMESPACE: &str = "memcached-operator-system";
 /// Where the samples are made: a namespace that the manager watches.
 const SAMPLES_NAMESPACE: &str = "default";
 /// Files in config/samples, and what `kubectl wait --for` waits for.
+#[rustfmt::skip]
 const SAMPLES: &[(&str, &str)] = &[
     ("cache_v1alpha1_memcached.yaml", "condition=Available"),
     // +kubebuilder:scaffold:e2e-samples

@@ -14,6 +14,7 @@ const NAMESPACE: &str = "multi-group-system";
 /// Where the samples are made: a namespace that the manager watches.
 const SAMPLES_NAMESPACE: &str = "default";
 /// Files in config/samples, and what `kubectl wait --for` waits for.
+#[rustfmt::skip]
 const SAMPLES: &[(&str, &str)] = &[
     ("ship_v1beta1_frigate.yaml", "jsonpath={.status.conditions}"),
     ("sea-creatures_v1alpha1_humpbackwhalemigrationobservation.yaml", "jsonpath={.status.conditions}"),
