@@ -11,6 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::builtin;
 use crate::project::name::{Group, Kind, Plural, Version};
+use crate::project::resource::without_domain;
 use crate::project::webhook::{CertMode, Webhooks};
 use crate::project::{Project, Resource, ResourceApi};
 use crate::scaffold::context::{ResourceContext, WebhookContext};
@@ -151,8 +152,16 @@ fn wanted(project: &Project, args: &CreateWebhookArgs) -> Result<Resource> {
         resource = Resource::builtin(&builtin)?;
     } else {
         let shown = resource.display();
+        let short = project.domain.as_ref().and_then(|domain| without_domain(&resource.group, domain));
+        let help = short.map_or_else(
+            || {
+                "make it with `memcached-sdk create api`, or name the type of another crate by `--external-api-path`"
+                    .into()
+            },
+            |short| format!("the domain of the project is added to the group: pass `--group {short:?}`"),
+        );
         return Err(Problem::new(format!("`{shown}` is neither an API of this project nor a type of Kubernetes"))
-            .help("make it with `memcached-sdk create api`, or name the type of another crate by `--external-api-path`")
+            .help(help)
             .into());
     }
     if let Some(plural) = &args.plural {

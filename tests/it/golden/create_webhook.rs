@@ -188,6 +188,11 @@ fn what_is_refused() {
             1,
             "`cache.example.com/v1 Other` is neither an API of this project nor",
         ),
+        (
+            "--programmatic-validation --group cache.example.com --kind Memcached",
+            1,
+            "the domain of the project is added to the group: pass `--group \"cache\"`",
+        ),
         ("--programmatic-validation --external-api-path a::", 2, "`a::` is not the path of a Rust module"),
     ] {
         let kind = match flags {
