@@ -49,26 +49,11 @@ pub(crate) fn missing(defaults: &Value, values: &Value) -> Vec<String> {
     values::missing(defaults, values)
 }
 
-/// The objects of a stream, those of a `List` among them.
-pub(crate) fn objects(documents: Vec<Value>) -> Result<Vec<Value>, Problem> {
-    let objects = flatten(documents);
-    for object in &objects {
-        let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
-        if !is_text(&object["apiVersion"]) || !is_text(&object["kind"]) || !is_text(&object["metadata"]["name"]) {
-            let known = serde_json::to_string(object).unwrap_or_default();
-            let known: String = known.chars().take(80).collect();
-            return Err(Problem::new(format!("a document is no object with `apiVersion`, `kind` and a name: {known}")));
-        }
-    }
-    Ok(objects)
-}
-
 /// The chart of the objects of a stream, among which is the manager's Deployment.
-pub(crate) fn chart(documents: Vec<Value>) -> Result<Chart, Problem> {
-    let objects = objects(documents)?;
-    let deployment = manager::find(&objects)?;
-    let names = Names::new(deployment, &objects);
-    let mut holes = Holes::new(&objects);
+pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
+    let deployment = manager::find(objects)?;
+    let names = Names::new(deployment, objects);
+    let mut holes = Holes::new(objects);
     let mut values = json!({});
     names.add_values(&mut values);
     let mut templates = BTreeMap::new();
@@ -106,23 +91,12 @@ pub(crate) fn chart(documents: Vec<Value>) -> Result<Chart, Problem> {
     Ok(Chart {
         name: names.chart().to_owned(),
         namespace: names.namespace().map(str::to_owned),
-        longest: names.longest(&objects),
+        longest: names.longest(objects),
         account_suffix: names.account_suffix().map(str::to_owned),
         templates,
         values: values::text(&values),
         schema: values::schema(&values),
     })
-}
-
-fn flatten(objects: Vec<Value>) -> Vec<Value> {
-    objects
-        .into_iter()
-        .flat_map(|object| match object["items"].as_array() {
-            Some(items) if kind(&object) == "List" => items.clone(),
-            _ => vec![object],
-        })
-        .filter(|object| !object.is_null())
-        .collect()
 }
 
 fn kind(object: &Value) -> &str {

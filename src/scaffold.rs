@@ -36,7 +36,7 @@ pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: If
 
 /// Switches on what the project has chosen of what the scaffold leaves commented out.
 pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
-    let (parts, metrics_service) = (&project.parts, project.name.metrics_service());
+    let parts = &project.parts;
     let default = "config/default/kustomization.yaml";
     let mut uncomment =
         |path: &str, block: &str| draft.edit(&RelPath::new(path)?, |text| kustomization::uncomment(text, block));
@@ -55,10 +55,10 @@ pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
         uncomment(default, "components:\n- ../components/leader-for-life")?;
     }
     if parts.on.contains(&Switch::MetricsCert) {
-        draft.edit(&RelPath::new(default)?, |text| {
-            let block = METRICS_REPLACEMENTS.replace("METRICS_SERVICE", metrics_service);
-            kustomization::add_block(text, "replacements", &block)
-        })?;
+        // The name that Prometheus checks follows the Service, whatever prefix and namespace that has.
+        for Rendered { text: block, .. } in template::render("metrics-replacements", &ProjectContext::new(project))? {
+            draft.edit(&RelPath::new(default)?, |text| kustomization::add_block(text, "replacements", &block))?;
+        }
     }
     if parts.leader_election == LeaderElection::Life {
         draft.edit(&RelPath::new("Cargo.toml")?, |text| {
@@ -67,39 +67,6 @@ pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
     }
     Ok(())
 }
-
-/// The name that Prometheus checks follows the Service, whatever prefix and namespace that has.
-const METRICS_REPLACEMENTS: &str = "\
-# [METRICS] The certificate of the metrics server is for the Service.
-- source:
-    kind: Service
-    version: v1
-    name: METRICS_SERVICE
-    fieldPath: .metadata.name
-  targets:
-  - select:
-      kind: ServiceMonitor
-      name: controller-manager-metrics-monitor
-    fieldPaths:
-    - .spec.endpoints.0.tlsConfig.serverName
-    options:
-      delimiter: .
-      index: 0
-- source:
-    kind: Service
-    version: v1
-    name: METRICS_SERVICE
-    fieldPath: .metadata.namespace
-  targets:
-  - select:
-      kind: ServiceMonitor
-      name: controller-manager-metrics-monitor
-    fieldPaths:
-    - .spec.endpoints.0.tlsConfig.serverName
-    options:
-      delimiter: .
-      index: 1
-";
 
 /// What a Helm chart has besides its templates and values; the author's from then on.
 pub(crate) fn chart(draft: &mut Draft, folder: &str, context: &ChartContext, if_exists: IfExists) -> Result<()> {

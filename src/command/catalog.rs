@@ -1,16 +1,16 @@
 //! `generate catalog`: bundles → a file-based catalog.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::olm::{files, place};
+use super::olm::{folder, place};
 use super::{Outcome, apply, display, stream};
 use crate::cli::GenerateCatalogArgs;
 use crate::diagnostic::{Diagnostics, Problem, Severity};
 use crate::olm::catalog::{self, Published};
-use crate::olm::folder::Folder;
 use crate::olm::validate;
 use crate::plan::{Draft, RelPath};
 use crate::term::Term;
@@ -22,13 +22,13 @@ pub(super) fn run(args: &GenerateCatalogArgs, term: &mut Term) -> Result<Outcome
     let mut draft = Draft::open(&parent);
     let mut found = Diagnostics::default();
     let mut packages: BTreeMap<String, Vec<Published>> = BTreeMap::new();
-    for (folder, image) in &args.bundles {
-        let problem = || Problem::new(format!("there is no folder `{folder}`"));
-        let path = std::path::Path::new(folder);
+    for (dir, image) in &args.bundles {
+        let path = Path::new(dir);
         if !path.is_dir() {
-            return Err(problem().help("make it with `generate bundle`").into());
+            let problem = Problem::new(format!("there is no folder `{dir}`"));
+            return Err(problem.help("make it with `generate bundle`").into());
         }
-        let folder = Folder { shown: folder.trim_end_matches('/').to_owned(), files: files(path)? };
+        let folder = folder(path)?;
         let of_folder = validate::validate(&folder, &BTreeSet::new(), None);
         found.extend(of_folder.iter().filter(|found| found.code.severity() == Severity::Error).cloned().collect());
         let (contents, _) = folder.read();

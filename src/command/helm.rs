@@ -16,9 +16,9 @@ use crate::term::Term;
 const FOLDER: &str = "chart";
 
 pub(super) fn run(args: &GenerateHelmArgs, term: &mut Term) -> Result<Outcome> {
-    let documents = stream::documents(&args.manifests, stream::RENDER)?;
-    let shown = args.manifests.display();
-    let chart = chart::chart(documents).with_context(|| format!("cannot make a chart of `{shown}`"))?;
+    let doing = format!("cannot make a chart of `{}`", args.manifests.display());
+    let objects = stream::objects(&args.manifests, stream::RENDER, &doing)?;
+    let chart = chart::chart(&objects).context(doing)?;
     let mut draft = Draft::open(&args.output_dir);
     let context = ChartContext {
         name: chart.name.clone(),

@@ -1,9 +1,8 @@
 //! `generate installer`: rendered manifests → files to create one after the other.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::{Outcome, apply, stream};
-use crate::chart;
 use crate::cli::{GenerateInstallerArgs, InstallerLayout};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::installer;
@@ -11,8 +10,8 @@ use crate::plan::Draft;
 use crate::term::Term;
 
 pub(super) fn run(args: &GenerateInstallerArgs, term: &mut Term) -> Result<Outcome> {
-    let objects = chart::objects(stream::documents(&args.manifests, stream::RENDER)?)
-        .with_context(|| format!("cannot lay out `{}`", args.manifests.display()))?;
+    let doing = format!("cannot lay out `{}`", args.manifests.display());
+    let objects = stream::objects(&args.manifests, stream::RENDER, &doing)?;
     if objects.is_empty() {
         let problem = Problem::new(format!("`{}` has no objects", args.manifests.display()));
         return Err(problem.help("run `make build-installer` first").into());

@@ -116,10 +116,10 @@ pub(super) fn generate_bundle(args: &GenerateBundleArgs, term: &mut Term) -> Res
         layout: project::LAYOUT.to_owned(),
         package,
     };
-    let objects = stream::documents(&args.manifests, RENDER)?;
+    let doing = format!("cannot make a bundle of `{}`", args.manifests.display());
+    let objects = stream::objects(&args.manifests, RENDER, &doing)?;
     let base = base_of(&args.kustomize_dir, &options.package)?;
-    let (bundle, found) = bundle::bundle(objects, base, &before, &options)
-        .with_context(|| format!("cannot make a bundle of `{}`", args.manifests.display()))?;
+    let (bundle, found) = bundle::bundle(objects, base, &before, &options).context(doing)?;
     stream::put(
         &mut draft,
         &format!("{folder}/{MANIFESTS}"),
@@ -173,23 +173,15 @@ fn base_of(folder: &Path, package: &str) -> Result<Option<Value>> {
     Ok(Some(value.map_err(|error| Problem::new(format!("`{}` is no YAML: {error}", path.display())))?))
 }
 
-/// The files below a folder by their path in it, with what is no text of them replaced; none without the folder.
-pub(super) fn files(folder: &Path) -> Result<BTreeMap<String, String>> {
+/// A bundle as it is: in its texts, what is no text is replaced.
+pub(super) fn folder(path: &Path) -> Result<Folder> {
+    let shown = path.to_string_lossy().replace('\\', "/");
     let mut files = BTreeMap::new();
-    if !folder.is_dir() {
-        return Ok(files);
+    for file in stream::files(path)? {
+        let text = std::fs::read(path.join(&file)).with_context(|| format!("cannot read `{shown}/{file}`"))?;
+        files.insert(file, String::from_utf8_lossy(&text).into_owned());
     }
-    for entry in walkdir::WalkDir::new(folder) {
-        let entry = entry.with_context(|| format!("cannot read `{}`", folder.display()))?;
-        let Ok(path) = entry.path().strip_prefix(folder) else { continue };
-        if entry.file_type().is_file() {
-            let bytes =
-                std::fs::read(entry.path()).with_context(|| format!("cannot read `{}`", entry.path().display()))?;
-            let path = path.to_string_lossy().replace('\\', "/");
-            files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
-        }
-    }
-    Ok(files)
+    Ok(Folder { shown: shown.trim_end_matches('/').to_owned(), files })
 }
 
 pub(super) fn validate(args: &BundleValidateArgs, term: &mut Term) -> Result<Outcome> {
@@ -199,8 +191,7 @@ pub(super) fn validate(args: &BundleValidateArgs, term: &mut Term) -> Result<Out
         let problem = Problem::new(format!("there is no folder `{}`", args.dir.display()));
         return Err(problem.help("make it with `generate bundle`; an image has to be unpacked first").into());
     }
-    let shown = args.dir.to_string_lossy().replace('\\', "/");
-    let folder = Folder { shown: shown.trim_end_matches('/').to_owned(), files: files(&args.dir)? };
+    let folder = folder(&args.dir)?;
     let diagnostics = validate::validate(&folder, &selected, kubernetes.as_ref());
     let outcome = if diagnostics.has_errors() { Outcome::Failed } else { Outcome::Done };
     if args.output == OutputFormat::Text {

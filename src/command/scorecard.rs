@@ -3,11 +3,10 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::olm::files;
+use super::olm::folder;
 use super::{Outcome, Usage};
 use crate::cli::{DataFormat, ScorecardArgs};
 use crate::diagnostic::Problem;
-use crate::olm::folder::Folder;
 use crate::olm::scorecard::{Test, Verdict};
 use crate::term::Term;
 
@@ -23,7 +22,7 @@ pub(super) fn run(args: &ScorecardArgs, term: &mut Term) -> Result<Outcome> {
         return Err(Usage(problem.help(format!("there are suite=basic, suite=olm, {labels}"))).into());
     }
     let shown = args.dir.display().to_string();
-    let folder = Folder { shown: shown.trim_end_matches('/').to_owned(), files: files(&args.dir)? };
+    let folder = folder(&args.dir)?;
     let (contents, _) = folder.read();
     let Some((_, csv)) = contents.csv() else {
         let problem = Problem::new(format!("`{shown}` is no bundle: it has no ClusterServiceVersion"));

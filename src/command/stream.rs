@@ -28,6 +28,27 @@ pub(super) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
     Ok(all)
 }
 
+/// The objects of a stream, those of a `List` among them. `doing` is what they are for.
+pub(super) fn objects(path: &Path, help: &str, doing: &str) -> Result<Vec<Value>> {
+    let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    let mut objects = Vec::new();
+    for document in documents(path, help)? {
+        match document["items"].as_array() {
+            Some(items) if document["kind"] == "List" => objects.extend(items.iter().cloned()),
+            _ => objects.push(document),
+        }
+    }
+    objects.retain(|object| !object.is_null());
+    for object in &objects {
+        if !is_text(&object["apiVersion"]) || !is_text(&object["kind"]) || !is_text(&object["metadata"]["name"]) {
+            let known: String = object.to_string().chars().take(80).collect();
+            let message = format!("a document is no object with `apiVersion`, `kind` and a name: {known}");
+            return Err(Problem::new(message)).with_context(|| doing.to_owned());
+        }
+    }
+    Ok(objects)
+}
+
 fn read(path: &Path, help: &str) -> Result<String> {
     if path == Path::new("-") {
         if std::io::stdin().is_terminal() {
@@ -70,15 +91,20 @@ pub(super) fn put(
 
 /// The paths of the YAML files below a folder, sorted.
 pub(super) fn yaml_files(folder: &Path) -> Result<Vec<String>> {
+    let mut files = files(folder)?;
+    files.retain(|path| Path::new(path).extension().is_some_and(|extension| extension == "yaml"));
+    Ok(files)
+}
+
+/// The paths of the files below a folder, sorted; none without the folder.
+pub(super) fn files(folder: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
     if !folder.is_dir() {
         return Ok(files);
     }
     for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
         let entry = entry.with_context(|| format!("cannot read `{}`", folder.display()))?;
-        let is_yaml = entry.path().extension().is_some_and(|extension| extension == "yaml");
         if entry.file_type().is_file()
-            && is_yaml
             && let Ok(path) = entry.path().strip_prefix(folder)
         {
             files.push(path.to_string_lossy().replace('\\', "/"));

@@ -147,7 +147,7 @@ pub(crate) fn bundle(
     options: &Options,
 ) -> Result<(Bundle, Diagnostics), Problem> {
     let mut found = Diagnostics::default();
-    let mut sorted = Sorted::new(named(objects)?);
+    let mut sorted = Sorted::new(objects);
     if sorted.deployments.is_empty() {
         let problem = Problem::new("the manifests have no Deployment");
         return Err(problem.help("give it what `kubectl kustomize config/manifests` prints"));
@@ -203,25 +203,6 @@ pub(crate) fn bundle(
 }
 
 const TESTS: &str = "tests/scorecard/config.yaml";
-
-/// The objects, those of a `List` among them; each has a kind and a name.
-fn named(objects: Vec<Value>) -> Result<Vec<Value>, Problem> {
-    let objects: Vec<Value> = objects
-        .into_iter()
-        .flat_map(|object| match object["items"].as_array() {
-            Some(items) if kind(&object) == "List" => items.clone(),
-            _ => vec![object],
-        })
-        .filter(|object| !object.is_null())
-        .collect();
-    for object in &objects {
-        if [text(&object["apiVersion"]), kind(object), name(object)].contains(&"") {
-            let known: String = object.to_string().chars().take(80).collect();
-            return Err(Problem::new(format!("a document is no object with `apiVersion`, `kind` and a name: {known}")));
-        }
-    }
-    Ok(objects)
-}
 
 /// The CSV with what its author says.
 fn template(csvs: &[Value], base: Option<Value>, package: &str) -> Result<Value, Problem> {

@@ -34,6 +34,7 @@ mod rbac_server;
 mod renderings;
 mod score;
 mod storage;
+mod tool;
 mod walkthroughs;
 mod webhook;
 mod workflows;

@@ -8,25 +8,17 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::control_plane::makefile::make;
+use crate::control_plane::tool::tool;
 use crate::control_plane::{self, ControlPlane};
 use crate::sandbox::Sandbox;
 
 /// The objects of a stream, by kind and name.
 type Objects = BTreeMap<String, Value>;
 
-/// `HELM`, else the program that `tests/helm/build` makes.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        if let Some(given) = std::env::var_os("HELM").filter(|given| !given.is_empty()) {
-            return given.into();
-        }
-        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("helm").join("helm");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/helm/build");
-        let output = Command::new(script).arg(&program).output().unwrap();
-        assert!(output.status.success(), "helm is not built: {}", String::from_utf8_lossy(&output.stderr));
-        program
-    })
+/// `HELM`, else that of `tests/helm`.
+fn program() -> PathBuf {
+    let given = std::env::var_os("HELM").filter(|given| !given.is_empty());
+    given.map_or_else(|| tool("helm", "helm.sh/helm/v3/cmd/helm"), PathBuf::from)
 }
 
 pub(crate) fn helm(sandbox: &Sandbox, kubeconfig: Option<&Path>, arguments: &str) -> Result<String, String> {

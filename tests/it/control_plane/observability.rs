@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
+use crate::control_plane::tool::tool;
 use crate::sandbox::Sandbox;
 
 /// What a project scaffolds.
@@ -71,13 +71,7 @@ fn metrics(expression: &str) -> Vec<String> {
 }
 
 fn promtool(folder: &Sandbox, arguments: &[&str]) -> Result<String, String> {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    let program = PROGRAM.get_or_init(|| {
-        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("promtool").join("promtool");
-        let output = Command::new(module().join("build")).arg(&program).output().unwrap();
-        assert!(output.status.success(), "promtool is not built: {}", String::from_utf8_lossy(&output.stderr));
-        program
-    });
+    let program = tool("promtool", "github.com/prometheus/prometheus/cmd/promtool");
     let output = Command::new(program).args(arguments).current_dir(folder.root()).output().unwrap();
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
     if output.status.success() { Ok(said) } else { Err(said) }

@@ -2,13 +2,13 @@
 //! `bundle validate` says the same.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
 use crate::control_plane::makefile::make;
+use crate::control_plane::tool::tool;
 use crate::control_plane::{ControlPlane, kubectl};
 use crate::golden::bundle::{VALIDATE, broken};
 use crate::golden::samples::whole;
@@ -21,20 +21,8 @@ pub(super) struct Verdict {
     warnings: Vec<String>,
 }
 
-/// The program of `tests/olm`.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("olm").join("olm");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/olm/build");
-        let output = Command::new(script).arg(&program).output().unwrap();
-        assert!(output.status.success(), "tests/olm is not built: {}", String::from_utf8_lossy(&output.stderr));
-        program
-    })
-}
-
 pub(super) fn judge(sandbox: &Sandbox) -> Verdict {
-    let output = Command::new(program()).arg("bundle").current_dir(sandbox.root()).output().unwrap();
+    let output = Command::new(tool("olm", ".")).arg("bundle").current_dir(sandbox.root()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }

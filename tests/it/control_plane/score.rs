@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use serde_json::Value;
 
 use crate::control_plane::kubectl;
+use crate::control_plane::tool::tool;
 use crate::golden::samples::MULTI_GROUP;
 use crate::sandbox::{OFFLINE, Sandbox};
 
@@ -27,21 +26,9 @@ const REASONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// `tests/score/build` makes it.
-fn kube_score() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("score").join("kube-score");
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/score/build");
-        let output = Command::new(script).arg(&program).output().unwrap();
-        assert!(output.status.success(), "kube-score is not built: {}", String::from_utf8_lossy(&output.stderr));
-        program
-    })
-}
-
 /// The checks that find something.
 fn findings(manifests: &str) -> BTreeSet<String> {
-    let mut score = Command::new(kube_score());
+    let mut score = Command::new(tool("score", "github.com/zegl/kube-score/cmd/kube-score"));
     score.args(["score", "--output-format=json", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut score = score.spawn().unwrap();
     score.stdin.take().unwrap().write_all(manifests.as_bytes()).unwrap();

@@ -1,22 +1,10 @@
 //! The workflows of projects and of this repository, as actionlint reads them. It is here because it needs Go.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
+use crate::control_plane::tool::tool;
 use crate::sandbox::{Sandbox, files};
-
-/// `tests/workflows/build` makes it.
-fn actionlint() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("workflows").join("actionlint");
-        let script = repository().join("tests/workflows/build");
-        let output = Command::new(script).arg(&program).output().unwrap();
-        assert!(output.status.success(), "actionlint is not built: {}", String::from_utf8_lossy(&output.stderr));
-        program
-    })
-}
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -29,7 +17,12 @@ fn findings(root: &Path) -> String {
     assert!(!workflows.is_empty(), "{}", folder.display());
     // Programs that happen to be installed find other things.
     let flags = ["-no-color", "-oneline", "-shellcheck=", "-pyflakes="];
-    let output = Command::new(actionlint()).args(flags).args(workflows).current_dir(root).output().unwrap();
+    let output = Command::new(tool("workflows", "github.com/rhysd/actionlint/cmd/actionlint"))
+        .args(flags)
+        .args(workflows)
+        .current_dir(root)
+        .output()
+        .unwrap();
     [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat()
 }
 

@@ -94,8 +94,6 @@ fn with_programs(flags: &str) -> (Sandbox, impl Fn(&Sandbox, &str) -> Run) {
         let mut command: Command = sandbox.command(arguments);
         let path = format!("{}:{}", sandbox.path("bin-of-test").display(), std::env::var("PATH").unwrap());
         command.env("PATH", path).env_remove("KUBECONFIG").env_remove("CARGO");
-        // `make test` runs this, and make tells another that it is inside of one.
-        command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
         sandbox.finish(arguments, &mut command)
     };
     (sandbox, run)

@@ -20,10 +20,7 @@ pub(super) fn said(command: &mut Command) -> Result<String, String> {
 }
 
 fn make(project: &Path, args: &[&str]) -> Result<String, String> {
-    let mut make = Command::new("make");
-    // `make test-e2e` runs this, and make tells another that it is inside of one.
-    make.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
-    said(make.args(args).current_dir(project).env("CONTAINER_TOOL", container_tool()))
+    said(Command::new("make").args(args).current_dir(project).env("CONTAINER_TOOL", container_tool()))
 }
 
 const BUILT: &str = "localhost/memcached-operator:built";

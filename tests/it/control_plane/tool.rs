@@ -1,0 +1,22 @@
+//! Programs of the peers, from the Go modules in `tests`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// A program of the Go module `tests/MODULE`. The first time of some takes minutes; Go's cache makes it seconds afterwards.
+pub(super) fn tool(module: &'static str, package: &str) -> PathBuf {
+    static BUILT: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let build = || {
+        let program = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name(module).join("program");
+        let mut go = Command::new("go");
+        go.args(["build", "-mod=readonly", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o"]).arg(&program);
+        go.arg(package).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(module));
+        let output = go.output().unwrap();
+        assert!(output.status.success(), "{module} is not built: {}", String::from_utf8_lossy(&output.stderr));
+        program
+    };
+    built.entry(module).or_insert_with(build).clone()
+}
