@@ -14,6 +14,8 @@ pub(crate) mod scorecard;
 pub(crate) mod validate;
 mod webhooks;
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 /// The API group of OLM.
@@ -46,6 +48,31 @@ const SUPPORTED: [&str; 19] = [
     "ServiceMonitor",
     "VerticalPodAutoscaler",
 ];
+
+/// What is said of a bundle besides its objects.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    /// The name of the operator in catalogs.
+    pub(crate) package: String,
+    /// Of the bundle; else what its base or the bundle that is there says.
+    pub(crate) version: Option<String>,
+    /// With commas between them; else those of the bundle that is there, else `alpha`.
+    pub(crate) channels: Option<String>,
+    /// The channel for who chooses none.
+    pub(crate) default_channel: Option<String>,
+    /// The CSV that this one is an upgrade of.
+    pub(crate) replaces: Option<String>,
+    /// When it was made; else what the same version says that is there.
+    pub(crate) created_at: Option<String>,
+    /// Accounts whose roles are permissions, besides those of the Deployments.
+    pub(crate) accounts: BTreeSet<String>,
+    /// The folder of the bundle, beside its Dockerfile.
+    pub(crate) folder: String,
+    /// What made it, with its version.
+    pub(crate) builder: String,
+    /// The layout of the project.
+    pub(crate) layout: String,
+}
 
 fn kind(object: &Value) -> &str {
     text(&object["kind"])
@@ -83,4 +110,10 @@ fn items(value: &Value) -> &[Value] {
 /// For people: `Kind NAME`.
 fn shown(object: &Value) -> String {
     format!("{} `{}`", kind(object), name(object))
+}
+
+/// The containers of a Deployment, and those that run before them.
+fn containers(deployment: &Value) -> impl Iterator<Item = &Value> {
+    let pod = &deployment["spec"]["template"]["spec"];
+    items(&pod["containers"]).iter().chain(items(&pod["initContainers"]))
 }

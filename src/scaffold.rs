@@ -12,6 +12,7 @@ use self::template::Rendered;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml::{self, Dependency, Section};
 use crate::edit::{container, kustomization, scaffold_marker};
+use crate::parallel;
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::project::Project;
 use crate::project::parts::{LeaderElection, Switch};
@@ -271,9 +272,13 @@ fn overlay(lower: Vec<Rendered>, upper: Vec<Rendered>) -> Vec<Rendered> {
 }
 
 fn put(draft: &mut Draft, files: Vec<Rendered>, if_exists: IfExists) -> Result<Diagnostics> {
+    let formats = !draft.is_imagined();
+    let formatted = parallel::map(files, |file| {
+        let formatted = (template::is_rust(&file.path) && formats).then(|| rustfmt::format(&file.text));
+        (file, formatted)
+    });
     let mut unformatted = Vec::new();
-    for Rendered { path, text } in files {
-        let formatted = (template::is_rust(&path) && !draft.is_imagined()).then(|| rustfmt::format(&text));
+    for (Rendered { path, text }, formatted) in formatted {
         let path = RelPath::new(path)?;
         let text = match formatted {
             Some(Formatted::Yes(text)) => text,

@@ -21,7 +21,8 @@ const PEERS: &[(&str, &str)] = &[
     ("--operator-namespace", "`make deploy` puts the operator into the namespace that `config/default` says"),
     (
         "--plugins",
-        "there is one kind of project; `edit --plugins` adds to it: `helm` a chart, `olm` a bundle, `grafana` dashboards",
+        "there is one kind of project; `create api --image` does what the plugin `deploy-image` does, and `edit --plugins` \
+         adds to a project: `helm` a chart, `olm` a bundle, `grafana` dashboards",
     ),
     ("--project-version", "there is one version of the `PROJECT` file"),
     ("--skip-go-version-check", "`rust-version` in `Cargo.toml` is what cargo checks"),

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::permissions::{self, Split};
 use super::{
-    CSV, GROUP, SUPPORTED, base, group, items, kind, metadata, name, namespace, owned, shown, text, version, webhooks,
+    CSV, GROUP, Options, SUPPORTED, base, containers, group, items, kind, metadata, name, namespace, owned, shown,
+    text, version, webhooks,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::yaml;
@@ -21,31 +22,6 @@ const SUGGESTED_NAMESPACE: &str = "operatorframework.io/suggested-namespace";
 const BUILDER: &str = "operators.operatorframework.io/builder";
 const LAYOUT: &str = "operators.operatorframework.io/project_layout";
 const SKIP_RANGE: &str = "olm.skipRange";
-
-/// What is to be said besides the objects.
-#[derive(Debug, Default)]
-pub(crate) struct Options {
-    /// The name of the operator in catalogs.
-    pub(crate) package: String,
-    /// Of the bundle; else what its base or the bundle that is there says.
-    pub(crate) version: Option<String>,
-    /// With commas between them; else those of the bundle that is there, else `alpha`.
-    pub(crate) channels: Option<String>,
-    /// The channel for who chooses none.
-    pub(crate) default_channel: Option<String>,
-    /// The CSV that this one is an upgrade of.
-    pub(crate) replaces: Option<String>,
-    /// When it was made; else what the same version says that is there.
-    pub(crate) created_at: Option<String>,
-    /// Accounts whose roles are permissions, besides those of the Deployments.
-    pub(crate) accounts: BTreeSet<String>,
-    /// The folder of the bundle, beside its Dockerfile.
-    pub(crate) folder: String,
-    /// What made it, with its version.
-    pub(crate) builder: String,
-    /// The layout of the project.
-    pub(crate) layout: String,
-}
 
 /// A bundle that is there.
 #[derive(Debug, Default)]
@@ -349,12 +325,12 @@ fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec
         named.push((if taken { format!("{prefix}-{name}") } else { name }, image.to_owned()));
     };
     for deployment in deployments {
-        for container in metadata::containers(deployment) {
+        for container in containers(deployment) {
             add(text(&container["name"]).to_owned(), name(deployment), text(&container["image"]));
         }
     }
     for deployment in deployments {
-        for variable in metadata::containers(deployment).flat_map(|container| items(&container["env"])) {
+        for variable in containers(deployment).flat_map(|container| items(&container["env"])) {
             let variable_name = text(&variable["name"]);
             let related = variable_name.strip_prefix("RELATED_IMAGE_");
             let Some(of) = related.or_else(|| variable_name.strip_suffix("_IMAGE")) else { continue };
@@ -378,7 +354,7 @@ fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec
 fn annotate(csv: &mut Value, sorted: &Sorted, options: &Options) {
     let is_manager = |deployment: &&Value| deployment["metadata"]["labels"]["control-plane"] == "controller-manager";
     let manager = sorted.deployments.iter().find(is_manager).or(sorted.deployments.first());
-    let containers: Vec<&Value> = manager.into_iter().flat_map(metadata::containers).collect();
+    let containers: Vec<&Value> = manager.into_iter().flat_map(containers).collect();
     let container = containers.iter().find(|container| container["name"] == "manager").or(containers.first());
     let examples = serde_json::to_string_pretty(&sorted.samples).unwrap_or_default();
     let annotations = &mut csv["metadata"]["annotations"];

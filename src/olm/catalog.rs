@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::folder::{Contents, Folder};
-use super::{items, metadata, name, text};
+use super::{containers, items, metadata, name, text};
 use crate::diagnostic::Problem;
 use crate::yaml;
 
@@ -112,7 +112,7 @@ impl Published {
         let spec = &self.csv()["spec"];
         let mut names: BTreeMap<&str, &str> = BTreeMap::from([(self.image.as_str(), "")]);
         for deployment in items(&spec["install"]["spec"]["deployments"]) {
-            names.extend(metadata::containers(deployment).map(|container| (text(&container["image"]), "")));
+            names.extend(containers(deployment).map(|container| (text(&container["image"]), "")));
         }
         names.extend(items(&spec["relatedImages"]).iter().map(|image| (text(&image["image"]), text(&image["name"]))));
         let images = names.into_iter().filter(|(image, _)| !image.is_empty());

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::bundle::Options;
-use super::{items, text};
+use super::{Options, text};
 use crate::yaml;
 
 /// What OLM reads of the annotations.
@@ -98,10 +97,4 @@ pub(super) fn dockerfile(folder: &str, annotations: &[(&str, BTreeMap<String, St
 pub(crate) fn read(value: &Value) -> BTreeMap<String, String> {
     let map = value["annotations"].as_object();
     map.into_iter().flatten().map(|(key, value)| (key.clone(), text(value).to_owned())).collect()
-}
-
-/// Every image of a pod by its container.
-pub(super) fn containers(deployment: &Value) -> impl Iterator<Item = &Value> {
-    let pod = &deployment["spec"]["template"]["spec"];
-    items(&pod["containers"]).iter().chain(items(&pod["initContainers"]))
 }

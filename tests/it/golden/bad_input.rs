@@ -110,7 +110,11 @@ fn flags() {
         ("olm-catalog gen-csv --csv-version 0.0.1", 2, "OLM"),
         ("new app-operator --cluster-scoped", 2, "for all namespaces"),
         ("init --plugins go/v4", 2, "there is one kind of project, which can have `grafana`, `helm` and `olm`"),
-        ("create api --plugins go/v4", 2, "help: there is one kind of project"),
+        (
+            "create api --plugins deploy-image/v1-alpha",
+            2,
+            "`create api --image` does what the plugin `deploy-image` does",
+        ),
     ]);
 }
 
