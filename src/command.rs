@@ -1,8 +1,6 @@
-//! One file per subcommand: options in, [`crate::plan::Plan`] and diagnostics out; here the two meet the disk.
+//! One file per subcommand: options in, [`crate::plan::Plan`] and diagnostics out; [`outcome`] brings the two to an end.
 
 use std::ffi::OsString;
-use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -13,11 +11,6 @@ use crate::cli::{
     BundleCommand, Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, GenerateArgs, GenerateTarget,
     KustomizeCommand, MigrateCommand, OutputFormat, RbacCommand, WriteArgs,
 };
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, sarif};
-use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
-use crate::plan::{Draft, RECORD, RelPath, report};
-use crate::project::Project;
-use crate::scaffold;
 use crate::term::{Term, Verbosity};
 
 mod catalog;
@@ -36,6 +29,7 @@ mod manifests;
 mod migrate;
 mod new;
 mod olm;
+mod outcome;
 mod rbac;
 mod replay;
 mod scorecard;
@@ -44,6 +38,8 @@ mod toolchain;
 mod update;
 mod usage;
 mod version;
+
+use self::outcome::{Outcome, fail};
 
 /// Runs the command of a command line, of which the first argument is the program, to its end and says how it went; see
 /// `--help` for the codes.
@@ -147,169 +143,7 @@ fn run_parsed(cli: Cli) -> Result<Outcome> {
     done.or_else(|error| fail(error, &write, &mut term))
 }
 
-/// Reports why a command could not be carried out.
-fn fail(error: anyhow::Error, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
-    let (outcome, error) = match error.downcast::<Usage>() {
-        Ok(Usage(problem)) => (Outcome::Misused, problem.into()),
-        Err(error) => (Outcome::Failed, error),
-    };
-    let conflicts = error.downcast_ref::<ApplyError>().map(ApplyError::diagnostics);
-    if conflicts.is_none() && write.output == OutputFormat::Text {
-        term.error(&error);
-        return Ok(outcome);
-    }
-    let diagnostics = conflicts.unwrap_or_else(|| [Diagnostic::from(&error)].into_iter().collect());
-    Report { outcome, changes: Vec::new(), diagnostics, next: String::new() }.show(write, term)
-}
-
 fn print(text: &str, term: &mut Term) -> Result<Outcome> {
     term.data(text)?;
     Ok(Outcome::Done)
-}
-
-/// How a command ended that could be carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    /// The disk is, or was already, what it should be.
-    Done,
-    /// The source has errors; they were shown and nothing was written.
-    Failed,
-    /// The source has errors; they were shown, and what has none is as after [`Self::Done`].
-    Partly,
-    /// A check has findings; they were shown.
-    Found,
-    /// The command line asks for what can't be.
-    Misused,
-    /// `--check`: it is not.
-    Differs,
-}
-
-/// The command line is wrong, in a way that clap can't see.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-struct Usage(#[from] Problem);
-
-/// What a command has done and found out; shown once, at its end.
-#[must_use]
-struct Report {
-    outcome: Outcome,
-    changes: Vec<Change>,
-    diagnostics: Diagnostics,
-    /// What to do after this, for people.
-    next: String,
-}
-
-/// Applies what a command has planned. Errors in the source mean that nothing is written.
-fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Report> {
-    if diagnostics.has_errors() {
-        return Ok(Report { outcome: Outcome::Failed, changes: Vec::new(), diagnostics, next: String::new() });
-    }
-    apply_anyway(draft, diagnostics, write)
-}
-
-/// Applies what a command has planned of what has no error.
-fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Report> {
-    let mode = match write {
-        WriteArgs { check: true, .. } => Mode::Check,
-        WriteArgs { dry_run: true, .. } => Mode::DryRun,
-        WriteArgs { .. } => Mode::Write,
-    };
-    let root = draft.root().to_path_buf();
-    let changes = apply::apply(&draft.finish(), &root, mode, &mut abort_hook())?;
-    let outcome = match mode {
-        _ if diagnostics.has_errors() => Outcome::Partly,
-        Mode::Check if apply::differs(&changes) => Outcome::Differs,
-        Mode::Check | Mode::DryRun | Mode::Write => Outcome::Done,
-    };
-    Ok(Report { outcome, changes, diagnostics, next: String::new() })
-}
-
-impl Report {
-    /// Whether files were written, or were as they should be already.
-    fn is_written(&self, write: &WriteArgs) -> bool {
-        self.outcome == Outcome::Done && !write.dry_run && !write.check
-    }
-
-    /// Findings to stderr and changes to stdout, or all of it as one document to stdout.
-    fn show(self, write: &WriteArgs, term: &mut Term) -> Result<Outcome> {
-        let document = match write.output {
-            OutputFormat::Text => None,
-            OutputFormat::Json => Some(report::json(&self.changes, &self.diagnostics, write.diff)),
-            OutputFormat::Sarif => Some(sarif::document(&self.diagnostics)),
-        };
-        if let Some(document) = document {
-            term.data(&document)?;
-            return Ok(self.outcome);
-        }
-        term.diagnostics(&self.diagnostics);
-        if write.diff {
-            term.diff(&report::diff(&self.changes))?;
-        }
-        if term.verbosity() > Verbosity::Quiet && !matches!(self.outcome, Outcome::Failed | Outcome::Misused) {
-            if !write.diff {
-                let all = term.verbosity() == Verbosity::Verbose;
-                let shown: Vec<Change> =
-                    self.changes.iter().filter(|change| all || change.kind != ChangeKind::Unchanged).cloned().collect();
-                let all = all || !term.is_for_people();
-                term.changes(&if all { report::text(&shown) } else { report::brief(&shown) })?;
-            }
-            let summary = report::summary(&self.changes);
-            term.status(&match self.outcome {
-                // What to do is in the finding.
-                Outcome::Differs
-                    if self
-                        .diagnostics
-                        .iter()
-                        .any(|found| matches!(found.code, Code::ManagerDiffers | Code::ProjectDiffers)) =>
-                {
-                    summary
-                }
-                Outcome::Differs => format!("{summary}: run the command without `--check` to write them"),
-                Outcome::Partly if write.check => summary,
-                _ if write.dry_run => format!("{summary}: nothing was written"),
-                _ => summary,
-            });
-        }
-        if self.is_written(write) && !self.next.is_empty() {
-            term.status(self.next.trim_end());
-        }
-        Ok(self.outcome)
-    }
-}
-
-/// For tests: `MEMCACHED_SDK_ABORT_AT_FILE_OPERATION=n` ends the process before the n-th file operation, from 1, as
-/// a power failure would.
-fn abort_hook() -> impl FnMut(&FsOp) -> io::Result<()> {
-    let mut left = std::env::var("MEMCACHED_SDK_ABORT_AT_FILE_OPERATION").ok().and_then(|n| n.parse::<u64>().ok());
-    move |_| {
-        if let Some(left) = &mut left {
-            *left = left.saturating_sub(1);
-            if *left == 0 {
-                std::process::abort();
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The record of the project that the draft is of.
-fn recorded(draft: &Draft) -> Result<Project> {
-    let text = draft.read(&RelPath::new(RECORD)?)?;
-    let text = text.ok_or_else(|| Problem::new("not in a project: there is no `PROJECT` file"))?;
-    Ok(Project::parse(&text)?)
-}
-
-/// What is scaffolded uses the manager as a crate.
-fn refuse_module(root: &Path) -> Result<()> {
-    if scaffold::manager::is_module(root)? {
-        let problem =
-            Problem::new("the project has its manager as the module `src/manager`, and new code needs the crate");
-        return Err(problem.help("run `memcached-sdk update` first").into());
-    }
-    Ok(())
-}
-
-/// A folder for people: `.` has no name of its own.
-fn display(folder: &Path) -> String {
-    if folder.as_os_str().is_empty() { ".".to_owned() } else { folder.display().to_string() }
 }

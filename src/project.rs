@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Problem;
-use crate::plan::RECORD;
+use crate::plan::{Draft, RECORD, RelPath};
 use crate::yaml;
 
 pub mod builtin;
@@ -94,6 +94,13 @@ impl Project {
             Problem::new("not in a project: there is no `PROJECT` file here or in a folder above")
                 .help("change to the project's folder, or make a project with `memcached-sdk init`")
         })
+    }
+
+    /// The record of the project that the draft is of.
+    pub(crate) fn recorded(draft: &Draft) -> anyhow::Result<Self> {
+        let text = draft.read(&RelPath::new(RECORD)?)?;
+        let text = text.ok_or_else(|| Problem::new("not in a project: there is no `PROJECT` file"))?;
+        Ok(Self::parse(&text)?)
     }
 
     /// Whether a PROJECT file is one of kubebuilder, operator-sdk or the like.

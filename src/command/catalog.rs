@@ -7,13 +7,14 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::olm::{folder, place};
-use super::{Outcome, apply, display, stream};
+use super::outcome::{Outcome, apply};
+use super::stream;
 use crate::cli::GenerateCatalogArgs;
 use crate::diagnostic::{Diagnostics, Problem, Severity};
 use crate::olm::catalog::{self, Published};
 use crate::olm::validate;
 use crate::plan::{Draft, RelPath};
-use crate::term::Term;
+use crate::term::{self, Term};
 
 const FILE: &str = "catalog.yaml";
 
@@ -51,7 +52,7 @@ pub(super) fn run(args: &GenerateCatalogArgs, term: &mut Term) -> Result<Outcome
                 &before,
                 args.default_channel.as_deref(),
             )
-            .with_context(|| format!("cannot make `{}`", display(&args.output_dir)))?;
+            .with_context(|| format!("cannot make `{}`", term::folder(&args.output_dir)))?;
             let files = BTreeMap::from([(FILE.to_owned(), text)]);
             let help = "move it away, or choose another `--output-dir`";
             stream::put(&mut draft, &folder, &files, catalog::is_generated, help)?;
@@ -59,6 +60,6 @@ pub(super) fn run(args: &GenerateCatalogArgs, term: &mut Term) -> Result<Outcome
         draft.generate(RelPath::new(format!("{root}.Dockerfile"))?, catalog::dockerfile(&root));
     }
     let mut report = apply(draft, found, &args.write)?;
-    report.next = format!("Build its image with: docker build -f {root}.Dockerfile -t IMAGE {}", display(&parent));
+    report.next = format!("Build its image with: docker build -f {root}.Dockerfile -t IMAGE {}", term::folder(&parent));
     report.show(&args.write, term)
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Outcome, Usage, apply, external, init, manifests, recorded, refuse_module};
+use super::outcome::{Outcome, Usage, apply};
+use super::{external, init, manifests};
 use crate::cli::CreateApiArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
@@ -14,6 +15,7 @@ use crate::project::name::{ControllerName, Group, Kind, Plural, ShortName, Versi
 use crate::project::resource::without_domain;
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource, ResourceApi};
 use crate::scaffold::context::{BuiltinContext, ControllerContext, DeployImageContext, ResourceContext};
+use crate::scaffold::manager::refuse_module;
 use crate::scaffold::{self, Controller};
 use crate::source::CargoManifest;
 use crate::term::Term;
@@ -60,7 +62,7 @@ struct Recorded(#[from] Problem);
 
 /// Adds the API to the project of the draft.
 pub(super) fn plan(draft: &mut Draft, args: &CreateApiArgs, term: &mut Term) -> Result<Diagnostics> {
-    let mut project = recorded(draft)?;
+    let mut project = Project::recorded(draft)?;
     let mut found = Diagnostics::default();
 
     let Wanted { mut resource, builtin, api, controller } = wanted(&project, args, term)?;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{Outcome, Usage, apply, external, init, manifests, recorded, refuse_module};
+use super::outcome::{Outcome, Usage, apply};
+use super::{external, init, manifests};
 use crate::cli::CreateWebhookArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
@@ -15,6 +16,7 @@ use crate::project::resource::without_domain;
 use crate::project::webhook::{CertMode, Webhooks};
 use crate::project::{Project, Resource, ResourceApi};
 use crate::scaffold::context::{ResourceContext, WebhookContext};
+use crate::scaffold::manager::refuse_module;
 use crate::scaffold::webhook;
 use crate::source::CargoManifest;
 use crate::term::Term;
@@ -44,7 +46,7 @@ pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> 
 
 /// Adds the webhooks to the project of the draft.
 pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagnostics> {
-    let mut project = recorded(draft)?;
+    let mut project = Project::recorded(draft)?;
     let mut resource = wanted(&project, args)?;
     let requested = requested(&project, &resource, args)?;
     let before = project.find(&resource).map(Webhooks::of).transpose()?.unwrap_or_default();
@@ -95,7 +97,7 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagno
 
 /// The version that others are converted to is the one that is stored, as its author may have decided.
 fn refuse_other_storage(draft: &Draft, args: &CreateWebhookArgs) -> Result<()> {
-    let project = recorded(draft)?;
+    let project = Project::recorded(draft)?;
     let resource = wanted(&project, args)?;
     if !args.conversion || resource.api.is_none() {
         return Ok(());

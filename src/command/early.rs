@@ -6,7 +6,8 @@ use std::process::Command;
 use anyhow::Result;
 use clap::Parser as _;
 
-use super::{Outcome, Usage, create_api, edit, generate, init, recorded};
+use super::outcome::{Outcome, Usage};
+use super::{create_api, edit, generate, init};
 use crate::cli::early::{AddArgs, AddCommand, BuildArgs, LocalArgs};
 use crate::cli::{Cli, Command as Today, CreateApiArgs};
 use crate::diagnostic::{Diagnostics, Problem};
@@ -46,7 +47,7 @@ fn create(args: &AddArgs, is_type: bool, term: &mut Term) -> Result<Outcome> {
     let group = if is_builtin {
         if group.is_empty() { "core".to_owned() } else { group.to_owned() }
     } else {
-        let project = recorded(&draft)?;
+        let project = Project::recorded(&draft)?;
         let (short, domain) = split(&project, group, args)?;
         if let Some(domain) = domain {
             term.status(&format!(
@@ -125,7 +126,7 @@ pub(super) fn local(args: &LocalArgs, term: &mut Term) -> Result<Outcome> {
     }
     if let Some(namespace) = &args.namespace {
         let root = Project::find_root(Path::new("."))?;
-        if !recorded(&Draft::open(&root))?.namespaced {
+        if !Project::recorded(&Draft::open(&root))?.namespaced {
             let problem = Problem::new("the operator works in all namespaces, and `--namespace` chooses one");
             return Err(Usage(problem.help("leave it out, or run `memcached-sdk edit --namespaced` first")).into());
         }

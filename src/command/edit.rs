@@ -9,8 +9,9 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::choice::{Choice, Scope};
+use super::outcome::{Outcome, Usage, apply};
 use super::replay::{Scaffold, replay};
-use super::{Outcome, Usage, apply, init, manifests, recorded, refuse_module};
+use super::{init, manifests};
 use crate::cli::EditArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit::merge::{Conflict, Merged, merge};
@@ -18,6 +19,7 @@ use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
 use crate::scaffold;
+use crate::scaffold::manager::refuse_module;
 use crate::source::CargoManifest;
 use crate::term::Term;
 
@@ -35,7 +37,7 @@ pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
 }
 
 fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnostics> {
-    let recorded = recorded(draft)?;
+    let recorded = Project::recorded(draft)?;
     let choices = choices(args)?;
     let if_exists = if args.write.force { IfExists::Overwrite } else { IfExists::Skip };
     let mut found = Diagnostics::default();
@@ -69,7 +71,7 @@ fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnosti
 
 /// Makes a project of the draft another one that has no resources more or less. What stands in the way is told.
 pub(super) fn change(draft: &mut Draft, wanted: &Project, term: &mut Term) -> Result<Diagnostics> {
-    let (before, after) = (replay(&recorded(draft)?, term)?, replay(wanted, term)?);
+    let (before, after) = (replay(&Project::recorded(draft)?, term)?, replay(wanted, term)?);
     let found = apply_difference(draft, &before, &after, IfExists::Skip)?;
     draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;
     Ok(found)

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Usage;
+use super::outcome::Usage;
 use crate::cli::ExternalArgs;
 use crate::diagnostic::Problem;
 use crate::plan::Draft;

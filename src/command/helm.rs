@@ -3,7 +3,8 @@
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::{Outcome, apply, stream};
+use super::outcome::{Outcome, apply};
+use super::stream;
 use crate::chart::{self, Chart};
 use crate::cli::GenerateHelmArgs;
 use crate::diagnostic::{Diagnostics, Problem};

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result};
 
 use super::choice::Choice;
-use super::{Outcome, Usage, apply, manifests, toolchain};
+use super::outcome::{Outcome, Usage, apply};
+use super::{manifests, toolchain};
 use crate::cli::{InitArgs, License, ProjectArgs, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
@@ -14,7 +15,7 @@ use crate::project::Project;
 use crate::project::name::{Domain, Namespace, ProjectName};
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
-use crate::term::Term;
+use crate::term::{self, Term};
 
 /// The domain of a project that was given none.
 pub(super) const DOMAIN: &str = "my.domain";
@@ -123,7 +124,7 @@ pub(super) fn refuse_other_project(draft: &Draft) -> Result<()> {
     let record = RelPath::new(RECORD)?;
     let disk = Draft::open(draft.root()).read(&record)?;
     if disk.is_some() && disk != draft.read(&record)? {
-        return Err(Problem::new(format!("`{}` is a project already, and not this one", super::display(draft.root())))
+        return Err(Problem::new(format!("`{}` is a project already, and not this one", term::folder(draft.root())))
             .help("choose another folder, or add to the project with `memcached-sdk create api`")
             .into());
     }

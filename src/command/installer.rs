@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::{Outcome, apply, stream};
+use super::outcome::{Outcome, apply};
+use super::stream;
 use crate::cli::{GenerateInstallerArgs, InstallerLayout};
 use crate::diagnostic::{Diagnostics, Problem};
 use crate::installer;

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use super::{Outcome, Usage, recorded};
+use super::outcome::{Outcome, Usage};
 use crate::cli::MigrateStorageArgs;
 use crate::diagnostic::Problem;
 use crate::plan::Draft;
@@ -41,7 +41,7 @@ pub(super) fn storage(args: &MigrateStorageArgs, term: &mut Term) -> Result<Outc
 fn names(args: &MigrateStorageArgs) -> Result<BTreeSet<String>> {
     let is_kind = |name: &&String| !name.contains('.');
     let in_project = args.kinds.is_empty() || args.kinds.iter().any(|name| is_kind(&name));
-    let project = in_project.then(|| recorded(&Draft::open(Path::new(".")))).transpose();
+    let project = in_project.then(|| Project::recorded(&Draft::open(Path::new(".")))).transpose();
     let project =
         project.map_err(|error| error.context("kinds are looked up in the project: name them as PLURAL.GROUP"))?;
     let known: Vec<(&str, String)> = project.iter().flat_map(kinds).collect();

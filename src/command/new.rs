@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::Result;
 
-use super::{Outcome, apply, create_api, init};
+use super::outcome::{Outcome, apply};
+use super::{create_api, init};
 use crate::cli::{CreateApiArgs, NewArgs, Sample, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::plan::Draft;

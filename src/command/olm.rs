@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result};
 use base64::Engine as _;
 use serde_json::Value;
 
-use super::{Outcome, Report, Usage, apply, display, recorded, stream};
+use super::outcome::{Outcome, Report, Usage, apply};
+use super::stream;
 use crate::cli::{BundleValidateArgs, GenerateBundleArgs, KustomizeManifestsArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
 use crate::olm::Options;
@@ -20,7 +21,7 @@ use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::{self, Project};
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
-use crate::term::Term;
+use crate::term::{self, Term};
 
 /// How to make manifests for a bundle.
 const RENDER: &str = "pipe them: kubectl kustomize config/manifests | memcached-sdk generate bundle";
@@ -28,7 +29,7 @@ const MANIFESTS: &str = "manifests";
 
 pub(super) fn kustomize_manifests(args: &KustomizeManifestsArgs, term: &mut Term) -> Result<Outcome> {
     let mut draft = Draft::open(&Project::find_root(Path::new("."))?);
-    let project = recorded(&draft)?;
+    let project = Project::recorded(&draft)?;
     let answers = answers(args, &project)?;
     let path = RelPath::new(format!("config/manifests/bases/{}.clusterserviceversion.yaml", project.name))?;
     let asked = KustomizeManifestsArgs { interactive: None, write: WriteArgs::default(), ..args.clone() };
@@ -133,7 +134,8 @@ pub(super) fn generate_bundle(args: &GenerateBundleArgs, term: &mut Term) -> Res
     }
     draft.generate(RelPath::new("bundle.Dockerfile")?, bundle.dockerfile);
     let mut report = apply(draft, found, &args.write)?;
-    report.next = format!("`{}` is made: memcached-sdk bundle validate {}", bundle.name, display(&args.output_dir));
+    report.next =
+        format!("`{}` is made: memcached-sdk bundle validate {}", bundle.name, term::folder(&args.output_dir));
     report.show(&args.write, term)
 }
 

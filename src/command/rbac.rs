@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::generate::{features, own_project, selection};
 use super::manifests::{cluster_wide, scope};
-use super::{Outcome, Usage as Misuse};
+use super::outcome::{Outcome, Usage as Misuse};
 use crate::cli::{DataFormat, DeriveArgs, DeriveFormat, ExplainArgs, FeatureArgs, PackageArgs};
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
 use crate::k8s;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::olm::folder;
-use super::{Outcome, Usage};
+use super::outcome::{Outcome, Usage};
 use crate::cli::{DataFormat, ScorecardArgs};
 use crate::diagnostic::Problem;
 use crate::olm::scorecard::{Test, Verdict};

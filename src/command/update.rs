@@ -4,8 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use super::outcome::{Outcome, apply};
 use super::version::VERSION;
-use super::{Outcome, apply, recorded};
 use crate::cli::UpdateArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
@@ -20,7 +20,7 @@ pub(super) fn run(args: &UpdateArgs, term: &mut Term) -> Result<Outcome> {
 }
 
 fn plan(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
-    let mut project = recorded(draft)?;
+    let mut project = Project::recorded(draft)?;
     if let Some(made_by) = project.cli_version.as_deref().filter(|made_by| is_newer(made_by, VERSION))
         && !force
     {

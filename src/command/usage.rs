@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::ValueEnum as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::{Outcome, fail};
+use super::outcome::{Outcome, Usage, fail};
 use crate::cli::{OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
 use crate::term::Term;
@@ -61,7 +61,7 @@ pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     }
     let write = WriteArgs { output, quiet: true, ..WriteArgs::default() };
     let mut term = Term::stdio(crate::term::Verbosity::Quiet);
-    fail(super::Usage(problem(error)).into(), &write, &mut term).unwrap_or(Outcome::Misused)
+    fail(Usage(problem(error)).into(), &write, &mut term).unwrap_or(Outcome::Misused)
 }
 
 /// The format that the arguments ask for, as far as can be said of arguments that are wrong.

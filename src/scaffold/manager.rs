@@ -59,6 +59,16 @@ pub(crate) fn is_module(root: &Path) -> Result<bool> {
     is_ours(root, &RelPath::new(format!("{MODULE}/mod.rs"))?)
 }
 
+/// Refuses to add code that uses the crate to a project that has the module.
+pub(crate) fn refuse_module(root: &Path) -> Result<()> {
+    if is_module(root)? {
+        let problem =
+            Problem::new("the project has its manager as the module `src/manager`, and new code needs the crate");
+        return Err(problem.help("run `memcached-sdk update` first").into());
+    }
+    Ok(())
+}
+
 /// What a project needs so that its own crate finds the manager. `dependency` is its name in code.
 pub(crate) fn depend(draft: &mut Draft) -> Result<()> {
     let in_workspace = crate::source::in_workspace(draft.root());

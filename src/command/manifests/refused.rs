@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use super::{Kinds, Manifests, Options};
-use crate::command::Usage;
+use crate::command::outcome::Usage;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, Severity};
 use crate::engine::{self, listed};
 use crate::source::{Choice, Packages};

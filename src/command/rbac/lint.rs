@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::super::{Outcome, Report, Usage as Misuse, apply};
+use super::super::outcome::{Outcome, Report, Usage as Misuse, apply};
 use super::{Code, CodeScope};
 use crate::cli::{LintArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::{self, Diagnostics, Origin, Problem, Severity};

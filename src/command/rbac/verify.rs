@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::super::Outcome;
+use super::super::outcome::Outcome;
 use super::lint::{Declared, Operator, report};
 use super::{Code, CodeScope};
 use crate::cli::{OutputFormat, VerifyArgs, WriteArgs};
