@@ -46,6 +46,11 @@ pub enum Command {
     #[command(subcommand)]
     Create(CreateCommand),
     /// Make a choice of the scaffold later, or another one
+    ///
+    /// What the scaffold has written for the project as PROJECT records it is compared with what it would write with the other
+    /// choice. A file that only the old choice has goes, if it is as it was scaffolded; one that only the new choice has is
+    /// written; in the others the difference is made, and what you have changed stays. Where you have changed the same lines, nothing
+    /// is written, and the lines are shown. With a choice that PROJECT has already, files that say another one are put right.
     Edit(EditArgs),
     /// Write the CRDs, the RBAC role and the webhook configurations from the source
     ///
@@ -65,6 +70,10 @@ pub enum Command {
     #[command(subcommand)]
     Migrate(MigrateCommand),
     /// Bring the crate manager of the project to this version
+    ///
+    /// Replaces the crate in the folder manager, which is the same in every project and not to be edited, with that of this
+    /// version: changed and missing files are written, generated ones that are no longer part of it are removed. A file that is
+    /// not generated stays, and is named. Last, the version is recorded in PROJECT. No other file changes.
     Update(UpdateArgs),
     /// Print a completion script for a shell
     Completion(CompletionArgs),
@@ -91,8 +100,13 @@ pub enum Command {
 #[derive(Debug, Subcommand)]
 pub enum CreateCommand {
     /// Add a custom resource type and its controller, or a controller for a kind of Kubernetes or of another crate
+    ///
+    /// For a type of your own: create api --group cache --version v1alpha1 --kind Memcached, with --image for one that runs an image.
+    /// For a kind of Kubernetes: create api --group apps --version v1 --kind Deployment. Then config/ is brought up to date.
     Api(CreateApiArgs),
     /// Add webhooks to a kind of the project, of Kubernetes, or of another crate
+    ///
+    /// For example: create webhook --group cache --version v1 --kind Memcached --defaulting --programmatic-validation
     Webhook(CreateWebhookArgs),
 }
 
@@ -407,13 +421,7 @@ pub struct CreateWebhookArgs {
 }
 
 /// `edit`
-///
-/// What the scaffold has written for the project as PROJECT records it is compared with what it would write with the other
-/// choice. A file that only the old choice has goes, if it is as it was scaffolded; one that only the new choice has is
-/// written; in the others the difference is made, and what you have changed stays. Where you have changed the same lines, nothing
-/// is written at all, and the lines are told. With a choice that PROJECT has already, files that say another one are put right.
 #[derive(Debug, Clone, Default, Args)]
-#[command(about = "Make a choice of the scaffold later, or another one")]
 pub struct EditArgs {
     /// Lay out the project for several API groups: files move, and imports follow; false: for one. No object in a cluster
     /// gets another name
@@ -897,16 +905,15 @@ impl GenerateWhat {
 #[derive(Debug, Subcommand)]
 pub enum MigrateCommand {
     /// Store all objects in the version that is stored now, and forget the versions before
+    ///
+    /// Rewrites the objects of a CRD one by one, without a change, so that the API server stores them in the version that its CRD
+    /// names. When there is none left, that is the only one in status.storedVersions, and the others can be removed from the CRD.
+    /// Works with kubectl, which has to be in PATH.
     Storage(MigrateStorageArgs),
 }
 
 /// `migrate storage`
-///
-/// Rewrites the objects of a CRD one by one, without a change, so that the API server stores them in the version that its CRD
-/// names. When there is none left, that is the only one in status.storedVersions, and the others can be removed from the CRD.
-/// Works with kubectl, which has to be in PATH.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Store all objects in the version that is stored now, and forget the versions before")]
 pub struct MigrateStorageArgs {
     /// Kinds of the project, or CRDs by their name; else all kinds of the project
     #[arg(value_name = "KIND|PLURAL.GROUP")]
@@ -932,21 +939,28 @@ pub struct MigrateStorageArgs {
 #[derive(Debug, Subcommand)]
 pub enum RbacCommand {
     /// Print the permissions that the code uses
+    ///
+    /// Reads which requests the code makes: every `Api`, controller, watcher, event and election is followed to the calls
+    /// that are made on it. The result is a proposal for markers; nothing is written. What could not be followed is a warning.
     Derive(DeriveArgs),
     /// List the calls that use a permission
     Explain(ExplainArgs),
     /// Compare the declared permissions with those that the code uses
+    ///
+    /// Declared are the markers, and the roles of config/ that are bound to the operator's ServiceAccount; with --role those in
+    /// the files instead. A finding can be allowed by a comment before it, which must say why:
+    /// `// memcached-sdk:allow(rbac-excess): reason`. The exit code is 1 if there are findings.
     Lint(LintArgs),
     /// Compare the declared permissions with what an operator has requested
+    ///
+    /// Reads an audit log of the API server, one JSON object a line, as `--audit-log-path` writes it with a policy of level Metadata
+    /// or higher. What was refused to the operator is missing; a permission that no request has used is reported, too. The exit
+    /// code is 1 if there are findings.
     Verify(VerifyArgs),
 }
 
 /// `rbac derive`
-///
-/// Reads which requests the code makes: every `Api`, controller, watcher, event and election is followed to the calls
-/// that are made on it. The result is a proposal for markers; nothing is written. What could not be followed is a warning.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Print the permissions that the code uses")]
 pub struct DeriveArgs {
     /// What to print
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT", conflicts_with = "output")]
@@ -971,7 +985,6 @@ pub enum DeriveFormat {
 
 /// `rbac explain`
 #[derive(Debug, Clone, Args)]
-#[command(about = "List the calls that use a permission")]
 pub struct ExplainArgs {
     /// A verb, a resource, or both, such as `patch deployments.apps`, `pods/log` or `get /metrics`; or a marker
     #[arg(value_name = "RULE", required = true, num_args = 1..)]
@@ -982,12 +995,7 @@ pub struct ExplainArgs {
 }
 
 /// `rbac lint`
-///
-/// Declared are the markers, and the roles of config/ that are bound to the operator's ServiceAccount; with --role those in
-/// the files instead. A finding can be allowed by a comment before it, which must say why:
-/// `// memcached-sdk:allow(rbac-excess): reason`. The exit code is 1 if there are findings.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Compare the declared permissions with those that the code uses")]
 pub struct LintArgs {
     /// Add markers for what is used and not declared; nothing is removed
     #[arg(long, conflicts_with = "role")]
@@ -1013,12 +1021,7 @@ pub struct LintArgs {
 }
 
 /// `rbac verify`
-///
-/// Reads an audit log of the API server, one JSON object a line, as `--audit-log-path` writes it with a policy of level Metadata
-/// or higher. What was refused to the operator is missing; a permission that no request has used is reported, too. The exit
-/// code is 1 if there are findings.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Compare the declared permissions with what an operator has requested")]
 pub struct VerifyArgs {
     /// The audit log; - for standard input
     #[arg(long, value_name = "FILE")]
@@ -1058,15 +1061,7 @@ pub struct CodeArgs {
 }
 
 /// `update`
-///
-/// Replaces the crate in the folder manager, which is the same in every project and not to be edited, with that of this
-/// version: changed and missing files are written, generated ones that are no longer part of it are removed. A file that is
-/// not generated stays, and is named. Last, the version is recorded in PROJECT. No other file changes, except in a project
-/// that has the manager as the module src/manager: that module goes, Cargo.toml gets the crate as a dependency, src/lib.rs
-/// makes it known as the module was, src/main.rs names the operator's version, and the image is built with it. What can't be
-/// changed there is told.
 #[derive(Debug, Clone, Args)]
-#[command(about = "Bring the crate manager of the project to this version")]
 pub struct UpdateArgs {
     /// How to write and report.
     #[command(flatten)]

@@ -267,7 +267,6 @@ codes! {
     NoGit = "no-git", Warning, "The git repository of a new project could not be made";
     ManagerDiffers = "manager-differs", Warning, "The files in `manager` are not those that this version writes";
     ManagerForeign = "manager-foreign", Warning, "A file in the folder of the manager is not generated";
-    ManagerMoved = "manager-moved", Warning, "A file of the user has to be changed by hand for the crate `manager`";
     NotGenerated = "not-generated", Warning, "The CRDs of a new API are not written, since that needs the compiler";
     NotRecorded = "not-recorded", Warning, "A new release that gives the CRDs of the source is not recorded as verified";
     NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";

@@ -55,4 +55,4 @@ pub use self::regroup::{Regroup, regrouped};
 pub use self::settle::PackageRequest;
 pub use self::sources::{ItemRef, ModuleId};
 pub use self::tree::SourceTree;
-pub use self::workspace::{Member, PackageSelection, Packages, in_workspace};
+pub use self::workspace::{Member, PackageSelection, Packages};

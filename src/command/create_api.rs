@@ -15,7 +15,6 @@ use crate::project::name::{ControllerName, Group, Kind, Plural, ShortName, Versi
 use crate::project::resource::without_domain;
 use crate::project::{Controllers, DEPLOY_IMAGE, Project, Resource, ResourceApi};
 use crate::scaffold::context::{BuiltinContext, ControllerContext, DeployImageContext, ResourceContext};
-use crate::scaffold::manager::refuse_module;
 use crate::scaffold::{self, Controller};
 use crate::source::CargoManifest;
 use crate::term::Term;
@@ -28,7 +27,6 @@ pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
 /// The same in a draft in which there may be changes already, and what was found of these.
 pub(super) fn run_in(mut draft: Draft, earlier: Diagnostics, args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
     let root = draft.root().to_path_buf();
-    refuse_module(&root)?;
     let planned: Result<Diagnostics> = plan(&mut draft, args, term).or_else(|error| {
         let Recorded(problem) = error.downcast()?;
         let writes = !args.write.dry_run && !args.write.check;

@@ -16,7 +16,6 @@ use crate::project::resource::without_domain;
 use crate::project::webhook::{CertMode, Webhooks};
 use crate::project::{Project, Resource, ResourceApi};
 use crate::scaffold::context::{ResourceContext, WebhookContext};
-use crate::scaffold::manager::refuse_module;
 use crate::scaffold::webhook;
 use crate::source::CargoManifest;
 use crate::term::Term;
@@ -28,7 +27,6 @@ const OWN: [&str; 9] =
 pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
-    refuse_module(&root)?;
     refuse_other_storage(&draft, args)?;
     let mut found = plan(&mut draft, args)?;
     found.sort();

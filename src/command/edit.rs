@@ -19,14 +19,12 @@ use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
 use crate::scaffold;
-use crate::scaffold::manager::refuse_module;
 use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
-    refuse_module(&root)?;
     let mut found = plan(&mut draft, args, term)?;
     found.sort();
     let mut report = apply(draft, found, &args.write)?;

@@ -30,20 +30,10 @@ fn plan(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
         .help("install the newer version, or pass `--force` to go back to this one's manager")
         .into());
     }
-    let found = manager(draft, force)?;
+    let found = manager::files(draft, force)?;
     if project.cli_version.as_deref() != Some(VERSION) {
         project.cli_version = Some(VERSION.to_owned());
         draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
-    }
-    Ok(found)
-}
-
-/// The manager of this version, and what the project needs to use it.
-fn manager(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
-    let mut found = manager::files(draft, force)?;
-    manager::depend(draft)?;
-    if manager::is_module(draft.root())? {
-        found.extend(manager::lead_over(draft)?);
     }
     Ok(found)
 }
@@ -52,7 +42,7 @@ fn manager(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
 pub(super) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Option<Diagnostic>> {
     let disk = Draft::open(draft.root());
     let mut wanted = Draft::open(draft.root());
-    let _foreign = manager(&mut wanted, true)?;
+    let _foreign = manager::files(&mut wanted, true)?;
     let mut differs = false;
     for path in wanted.paths() {
         differs |= disk.read(path)? != wanted.read(path)?;
@@ -60,7 +50,7 @@ pub(super) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Opt
     if !differs {
         return Ok(None);
     }
-    let _foreign = manager(draft, true)?;
+    let _foreign = manager::files(draft, true)?;
     let made_by = project.cli_version.as_deref().unwrap_or("another version");
     let message = if made_by == VERSION {
         format!("`manager` is not what memcached-sdk {VERSION} writes: it was edited")

@@ -1,7 +1,7 @@
 //! Additions to the user's Cargo.toml with `toml_edit`, which keeps comments, order and layout. What is there is never
 //! taken away or set anew: a dependency keeps its version, its source and its features.
 
-use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::EditError;
 
@@ -61,56 +61,6 @@ pub(crate) fn add_dependency(text: &str, section: Section, dependency: &Dependen
                 Some(())
             }
         }
-    })
-}
-
-/// Adds a dependency on the package in a folder below, known in code as `name`, unless something has that name.
-pub(crate) fn add_path_dependency(
-    text: &str,
-    section: Section,
-    name: &str,
-    package: &str,
-    path: &str,
-) -> Result<String, EditError> {
-    let mut dependency = InlineTable::new();
-    dependency.insert("package", package.into());
-    dependency.insert("path", path.into());
-    let item = Item::Value(Value::InlineTable(dependency));
-    let help = format!("add by hand to `[{}]`:\n{name} = {}", section.key(), item.to_string().trim());
-    edit(text, &help, |document| {
-        let table = document.get(section.key()).and_then(Item::as_table_like);
-        if local_name(document, table, package).is_some() {
-            return Some(());
-        }
-        let table = table_like(document.as_table_mut(), section.key())?;
-        if table.contains_key(name) {
-            return None;
-        }
-        insert_sorted(table, name, item);
-        Some(())
-    })
-}
-
-/// Makes the package the root of a workspace with this member, unless it is one.
-pub(crate) fn add_workspace(text: &str, member: &str) -> Result<String, EditError> {
-    let help = format!("add by hand:\n[workspace]\nmembers = [\"{member}\"]");
-    edit(text, &help, |document| {
-        if document.contains_key("workspace") {
-            return Some(());
-        }
-        let mut workspace = Table::new();
-        workspace.insert("members", Array::from_iter([member]).into());
-        let tables = document.iter_mut().filter_map(|(_, item)| item.as_table_mut());
-        // One that only leads to others has no place of its own.
-        let first = tables.filter(|table| table.position().is_some()).min_by_key(|table| table.position());
-        if let Some(first) = first {
-            // What is above the first table stays there.
-            let above = std::mem::replace(first.decor_mut(), Decor::new("\n", ""));
-            *workspace.decor_mut() = above;
-            workspace.set_position(first.position().map(|first| first - 1));
-        }
-        document.insert("workspace", Item::Table(workspace));
-        Some(())
     })
 }
 
@@ -412,29 +362,6 @@ mod tests {
             "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n",
             "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n\n[dev-dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
         );
-    }
-
-    #[test]
-    fn a_member_and_a_dependency_on_it_are_added() {
-        let workspace = "[workspace]\nmembers = [\"part\"]\n";
-        for (text, expected) in [
-            ("# top\n[package]\nname = \"a\"\n", format!("# top\n{workspace}\n[package]\nname = \"a\"\n")),
-            ("[package]\n\n[a.b]\n", format!("{workspace}\n[package]\n\n[a.b]\n")),
-            ("[workspace] # mine\n", "[workspace] # mine\n".to_owned()),
-        ] {
-            check(|text| add_workspace(text, "part"), text, &expected);
-        }
-        let add = |text: &str| add_path_dependency(text, Section::Dependencies, "part", "the-part", "part");
-        let part = "part = { package = \"the-part\", path = \"part\" }\n";
-        for (text, expected) in [
-            ("[dependencies]\na = \"1\"\nz = \"1\"\n", format!("[dependencies]\na = \"1\"\n{part}z = \"1\"\n")),
-            ("[dependencies]\nthe-part.path = \"x\"\n", "[dependencies]\nthe-part.path = \"x\"\n".to_owned()),
-        ] {
-            check(add, text, &expected);
-        }
-        let problem = add("[dependencies]\npart = \"1\"\n").unwrap_err();
-        let help = format!("add by hand to `[dependencies]`:\n{}", part.trim_end());
-        assert_eq!(problem.help, Some(help));
     }
 
     #[test]

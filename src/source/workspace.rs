@@ -134,12 +134,6 @@ impl Member {
     }
 }
 
-/// Whether the package in a folder belongs to a workspace, its own or one around it.
-pub fn in_workspace(dir: &Path) -> bool {
-    let document = parse(&dir.join("Cargo.toml")).ok();
-    document.is_some_and(|document| workspace_dir(dir, document.as_item()).is_some())
-}
-
 /// The `Cargo.toml` of `--manifest-path`.
 fn named(path: &Path) -> Result<PathBuf> {
     let path = clean(&std::path::absolute(path)?);

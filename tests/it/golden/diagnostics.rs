@@ -311,7 +311,7 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Of codes that need cargo, git, rustfmt or a whole project the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 22] = [
+const ELSEWHERE: [(Code, &str); 21] = [
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),
@@ -322,7 +322,6 @@ const ELSEWHERE: [(Code, &str); 22] = [
     (Code::InvalidSample, "generate.rs"),
     (Code::ManagerDiffers, "update.rs"),
     (Code::ManagerForeign, "update.rs"),
-    (Code::ManagerMoved, "update.rs"),
     (Code::MissingCrd, "engine.rs"),
     (Code::NoGit, "init.rs"),
     (Code::NotFetched, "create_api.rs"),

@@ -43,7 +43,7 @@ create    manager/src/signal.rs
         .stderr(str![[r#"
 warning[manager-foreign]: `manager/src/extra.rs` is not generated, in a folder for generated code; it stays as it is
 help: move it to another folder
-1 created, 2 updated, 1 removed, 88 unchanged
+1 created, 2 updated, 1 removed, 87 unchanged
 
 "#]]);
 
@@ -75,95 +75,6 @@ fn every_mode_but_the_usual_one_writes_nothing() {
     sandbox.run("update --check").success();
 }
 
-/// The project as it was when the manager was one of its modules.
-fn with_the_module() -> Sandbox {
-    let sandbox = Sandbox::project("");
-    sandbox.run("create api --group cache --version v1 --kind Memcached --image memcached").success();
-    sandbox.replace(
-        "src/api/v1/memcached.rs",
-        "schema_with = \"manager::condition::schema\"",
-        "extend(\"x-kubernetes-list-type\" = \"map\", \"x-kubernetes-list-map-keys\" = [\"type\"])",
-    );
-    sandbox.lock().run("generate crds -q").success();
-    std::fs::rename(sandbox.path("manager/src"), sandbox.path("src/manager")).unwrap();
-    std::fs::rename(sandbox.path("src/manager/lib.rs"), sandbox.path("src/manager/mod.rs")).unwrap();
-    std::fs::remove_dir_all(sandbox.path("manager")).unwrap();
-    sandbox.replace("Cargo.toml", "[workspace]\nmembers = [\"manager\"]\n\n", "");
-    sandbox.replace("Cargo.toml", "manager = { package = \"memcached-sdk-manager\", path = \"manager\" }\n", "");
-    sandbox.file("src/lib.rs", &(sandbox.read("src/lib.rs") + "pub mod manager;\n"));
-    sandbox.replace("src/main.rs", "    let version = env!(\"CARGO_PKG_VERSION\");\n", "");
-    sandbox.replace(
-        "src/main.rs",
-        "    let manager = Manager::new(\"demo\", version, args.manager).await?;\n    manager\n",
-        "    Manager::new(\"demo\", args.manager)\n        .await?\n",
-    );
-    sandbox.replace("src/main.rs", "use manager::{Manager, Options};", "use demo::manager::{self, Manager, Options};");
-    sandbox.replace("src/controller.rs", "use manager::", "use crate::manager::");
-    sandbox.replace("Dockerfile", "COPY manager manager\n", "");
-    sandbox.replace(".dockerignore", "!manager/**\n", "");
-    sandbox
-}
-
-#[test]
-fn a_project_with_the_module_is_led_to_the_crate() {
-    let sandbox = with_the_module();
-    sandbox.file("src/manager/mine.rs", "// mine\n").lock();
-    let before = sandbox.files();
-    let refused = sandbox.run("create api --group cache --version v1 --kind Other").code(1).err();
-    assert!(refused.contains("run `memcached-sdk update` first"), "{refused}");
-    assert_eq!(sandbox.run("generate --check").code(3).err().matches("manager-differs").count(), 1);
-    assert_eq!(differing(&sandbox.files(), &before), [""; 0]);
-
-    let said = sandbox.run("update").success().err();
-    assert!(said.contains("warning[manager-foreign]: `src/manager/mine.rs` is not generated"), "{said}");
-    assert!(!said.contains("manager-moved"), "{said}");
-    let after = sandbox.files();
-    let left: Vec<&String> = after.keys().filter(|path| path.starts_with("src/manager")).collect();
-    assert_eq!(left, ["src/manager/mine.rs"]);
-    let crate_files: BTreeMap<String, String> =
-        after.clone().into_iter().filter(|(path, _)| path.starts_with("manager/")).collect();
-    assert_eq!(differing(&crate_files, &crate::golden::samples::manager()), [""; 0]);
-    let manifest = &after["Cargo.toml"];
-    assert!(manifest.starts_with("[workspace]\nmembers = [\"manager\"]\n\n[package]\n"), "{manifest}");
-    assert!(
-        manifest.contains("\nmanager = { package = \"memcached-sdk-manager\", path = \"manager\" }\n"),
-        "{manifest}"
-    );
-    assert!(after["src/lib.rs"].contains("\npub use ::manager;\n"));
-    let main = &after["src/main.rs"];
-    let call = "    let version = env!(\"CARGO_PKG_VERSION\");\n    Manager::new(\"demo\", version, args.manager)\n";
-    assert!(main.contains(call), "{main}");
-    for path in ["Dockerfile", ".dockerignore"] {
-        assert_eq!(after[path], Sandbox::project("").read(path), "{path}");
-    }
-    sandbox.lock().run("rbac lint").success();
-    sandbox.run("generate --check").success();
-    sandbox.run("update --check").success();
-    sandbox.run("create api --group cache --version v1 --kind Other").success();
-}
-
-#[test]
-fn what_can_not_be_led_over_is_told() {
-    let sandbox = with_the_module();
-    sandbox.replace("src/lib.rs", "pub mod manager;", "mod manager;");
-    sandbox.replace("src/main.rs", "Manager::new(\"demo\", args.manager)", "Manager::new(NAME, args.manager)");
-    sandbox.file("Dockerfile", "COPY src src\n").file(".dockerignore", "*\n!src\n");
-    sandbox.run("update -q").success().stderr(str![[r#"
-warning[manager-moved]: `src/lib.rs` could not be changed for the crate `manager`
-help: replace `pub mod manager;` by `pub use ::manager;`
-
-warning[manager-moved]: `src/main.rs` could not be changed for the crate `manager`
-help: tell the manager the version of the operator: `Manager::new(NAME, env!("CARGO_PKG_VERSION"), OPTIONS)`
-
-warning[manager-moved]: `.dockerignore` could not be changed for the crate `manager`
-help: let `manager/**` into the build
-
-warning[manager-moved]: `Dockerfile` could not be changed for the crate `manager`
-help: put `COPY manager manager` before the first `cargo build`
-
-"#]]);
-}
-
 #[test]
 fn what_is_not_ours_is_never_overwritten() {
     let sandbox = Sandbox::project("");
@@ -183,19 +94,6 @@ help: move them to another folder, or pass `--force` to lose them
     let said = sandbox.run("init --project-name demo --fetch-deps=false --skip-toolchain-check").code(1).err();
     assert!(said.contains("has files of others: `manager/src/lib.rs`"), "{said}");
     assert_eq!(sandbox.files().len(), 1);
-}
-
-#[test]
-fn inside_of_another_workspace_there_is_no_second_one() {
-    let outer = Sandbox::new();
-    outer.file("Cargo.toml", "[workspace]\nmembers = [\"demo\"]\n");
-    for (path, text) in with_the_module().files() {
-        outer.file(&format!("demo/{path}"), &text);
-    }
-    let mut update = outer.command("update");
-    outer.finish("update", update.current_dir(outer.path("demo"))).success();
-    let manifest = outer.read("demo/Cargo.toml");
-    assert!(!manifest.contains("[workspace]") && manifest.contains("memcached-sdk-manager"), "{manifest}");
 }
 
 #[test]
