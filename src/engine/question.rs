@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitStatus;
 
-use serde_json::Value;
-
 use super::cargo::Cargo;
 use super::dump::Answer as Printed;
 use super::kinds::{Kind, Metadata};
@@ -78,34 +76,31 @@ impl Question {
         if self.kinds.is_empty() && self.crdgen.is_none() {
             return Ok(Compiled::default());
         }
-        let output = self.run(tree, request).map_err(|diagnostic| Diagnostics::from_iter([diagnostic]))?;
         for kind in &mut self.kinds {
             kind.read(tree);
         }
-        let (mut definitions, found) = match output {
-            Output::ByCrdgen(crds) => {
-                let (mut definitions, found) = own::read(crds, &self.crdgen.unwrap_or_default(), &self.kinds);
-                definitions.retain(|definition| !tree.is_restricted() || definition.declared.is_some());
-                (definitions, found)
-            }
-            Output::ByTypes(outputs) => read(tree.manifest(), &self.kinds, &outputs),
-        };
+        let answers = self.run(tree, request).map_err(|diagnostic| Diagnostics::from_iter([diagnostic]));
+        let (mut definitions, found) = answers?;
         let kinds = definitions.iter().map(Definition::name).collect();
         definitions.retain(|definition| tree.choice().takes(&definition.name()));
         Ok(Compiled { definitions, found, kinds })
     }
 
     /// Has cargo build and run what answers.
-    fn run(&self, tree: &SourceTree, request: &Request) -> Result<Output, Diagnostic> {
+    fn run(&self, tree: &SourceTree, request: &Request) -> Result<(Vec<Definition>, Diagnostics), Diagnostic> {
         let (manifest, features, kinds) = (tree.manifest(), &request.features, &self.kinds);
         let cargo = Cargo::new(manifest, request.quiet)?;
         if let Some(crdgen) = &self.crdgen {
-            return own::ask(&cargo, crdgen, features).map(Output::ByCrdgen);
+            let (mut definitions, found) = own::ask(&cargo, crdgen, features, kinds)?;
+            definitions.retain(|definition| !tree.is_restricted() || definition.declared.is_some());
+            return Ok((definitions, found));
         }
-        if helper::will_do(manifest, features, kinds) {
-            return Ok(Output::ByTypes(vec![helper::ask(&cargo, manifest, features, kinds)?]));
-        }
-        shadow::ask(&cargo, tree, features, kinds).map(Output::ByTypes)
+        let outputs = if helper::will_do(manifest, features, kinds) {
+            vec![helper::ask(&cargo, manifest, features, kinds)?]
+        } else {
+            shadow::ask(&cargo, tree, features, kinds)?
+        };
+        Ok(read(manifest, kinds, &outputs))
     }
 }
 
@@ -134,14 +129,6 @@ impl Compiled {
         }
         Answer { crds, kinds, ..Answer::default() }
     }
-}
-
-/// The output of the project's crdgen, or of our programs.
-enum Output {
-    /// The project's own crdgen, in CRDs.
-    ByCrdgen(Vec<Value>),
-    /// The types, one or more programs having asked them: what these printed.
-    ByTypes(Vec<(String, ExitStatus)>),
 }
 
 /// What the programs have printed about the types.
