@@ -327,10 +327,6 @@ fn one(mut versions: Vec<Definition>) -> Option<Crd> {
     Some(Crd { file_name, value, declared })
 }
 
-fn scope(api: &Api) -> &'static str {
-    if api.namespaced { "Namespaced" } else { "Cluster" }
-}
-
 /// The CRD of one version, as the derive puts it together.
 fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
     let schema = match &api.schema {
@@ -357,7 +353,7 @@ fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
                 singular: Some(api.singular.clone()),
                 ..CustomResourceDefinitionNames::default()
             },
-            scope: scope(api).to_owned(),
+            scope: if api.namespaced { "Namespaced" } else { "Cluster" }.to_owned(),
             versions: vec![version(api, schema)],
             ..CustomResourceDefinitionSpec::default()
         },
