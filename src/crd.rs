@@ -156,33 +156,10 @@ impl Definition {
     }
 }
 
-/// The CRDs of a package, by file name.
-pub fn crds(tree: &SourceTree) -> (Vec<Crd>, Diagnostics) {
-    merged(definitions(tree))
-}
-
-/// The same after reading what they need of the source, on all cores; and what is wrong in the files that were read.
-pub fn read_crds(tree: &mut SourceTree) -> ((Vec<Crd>, Diagnostics), Diagnostics) {
-    let (read, syntax) = read_definitions(tree);
-    (merged(read), syntax)
-}
-
-fn merged((definitions, mut diagnostics): (Vec<Definition>, Diagnostics)) -> (Vec<Crd>, Diagnostics) {
-    let (crds, found) = merge(definitions);
-    diagnostics.extend(found);
-    diagnostics.sort();
-    (crds, diagnostics)
-}
-
-/// Every custom resource version that the package declares.
-pub fn definitions(tree: &SourceTree) -> (Vec<Definition>, Diagnostics) {
-    let (apis, diagnostics) = api::all(tree);
-    sorted_out(apis.iter().map(Definition::of), diagnostics)
-}
-
-/// The same after reading what they need of the source, on all cores; and what is wrong in the files that were read.
+/// Every custom resource version that the package declares, after reading what they need of the source, on all cores; and what
+/// is wrong in the files that were read.
 pub fn read_definitions(tree: &mut SourceTree) -> ((Vec<Definition>, Diagnostics), Diagnostics) {
-    let (answers, (diagnostics, syntax)) = parallel::answers(
+    let (answers, (mut diagnostics, syntax)) = parallel::answers(
         |api: Api| Definition::of(&api),
         |queue| {
             tree.settle(|tree| {
@@ -196,13 +173,6 @@ pub fn read_definitions(tree: &mut SourceTree) -> ((Vec<Definition>, Diagnostics
             })
         },
     );
-    (sorted_out(answers.into_iter(), diagnostics), syntax)
-}
-
-fn sorted_out(
-    answers: impl Iterator<Item = Result<Definition, Diagnostic>>,
-    mut diagnostics: Diagnostics,
-) -> (Vec<Definition>, Diagnostics) {
     let mut definitions = Vec::new();
     for answer in answers {
         match answer {
@@ -210,7 +180,7 @@ fn sorted_out(
             Err(diagnostic) => diagnostics.push(diagnostic),
         }
     }
-    (definitions, diagnostics)
+    ((definitions, diagnostics), syntax)
 }
 
 /// The CRD of one version alone: what `crd()` of the compiled type returns, in [`canonical`] form.
@@ -357,10 +327,6 @@ fn one(mut versions: Vec<Definition>) -> Option<Crd> {
     Some(Crd { file_name, value, declared })
 }
 
-fn scope(api: &Api) -> &'static str {
-    if api.namespaced { "Namespaced" } else { "Cluster" }
-}
-
 /// The CRD of one version, as the derive puts it together.
 fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
     let schema = match &api.schema {
@@ -387,7 +353,7 @@ fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
                 singular: Some(api.singular.clone()),
                 ..CustomResourceDefinitionNames::default()
             },
-            scope: scope(api).to_owned(),
+            scope: if api.namespaced { "Namespaced" } else { "Cluster" }.to_owned(),
             versions: vec![version(api, schema)],
             ..CustomResourceDefinitionSpec::default()
         },

@@ -18,8 +18,8 @@ mod shadow;
 
 use self::compare::Comparison;
 pub(crate) use self::crd_calls::crd_calls;
+use self::question::Compiled;
 pub use self::question::{Answer, Engine, Request};
-use self::question::{Compiled, Question};
 pub(crate) use self::reason::{is_for_the_compiler, listed};
 use crate::api;
 use crate::crd;
@@ -34,10 +34,7 @@ pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, s
         return compare::verify(tree, request, found, say);
     }
     if request.engine == Engine::Compiled && !broken {
-        let compiled = Question::new(tree).and_then(|question| {
-            say(&format!("compiling `{}`; the first time may take minutes", tree.manifest().name));
-            question.ask(tree, request)
-        });
+        let compiled = Compiled::ask(tree, request, reason::first_time, say);
         return compiled.unwrap_or_else(Compiled::refused).merge(found);
     }
     let ((definitions, mut refused), syntax) = crd::read_definitions(tree);
@@ -48,11 +45,7 @@ pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, s
     refused.extend(contradictions);
     refused.sort();
     if request.engine == Engine::Auto && !broken && is_for_the_compiler(&refused) {
-        let compiled = Question::new(tree).and_then(|question| {
-            say(&reason::explain(&refused, tree));
-            question.ask(tree, request)
-        });
-        match compiled {
+        match Compiled::ask(tree, request, |tree| reason::explain(&refused, tree), say) {
             Ok(compiled) => {
                 let comparison = Comparison { tree, read: &read, refused: &refused, compiled: &compiled };
                 let verified = if new.is_empty() || reason::is_of_another_release(&refused) {

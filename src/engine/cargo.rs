@@ -27,7 +27,7 @@ pub(super) struct Program<'a> {
     pub(super) workspace: &'a Path,
     pub(super) package: &'a str,
     pub(super) binary: &'a str,
-    pub(super) features: Option<&'a FeatureSelection>,
+    pub(super) features: &'a FeatureSelection,
     /// For the compiler, and for the crate of the binary alone.
     pub(super) flags: &'a [&'a str],
 }
@@ -76,10 +76,7 @@ impl<'a> Cargo<'a> {
 
     fn build(&self, program: &Program<'_>) -> Result<PathBuf, Diagnostic> {
         let manifest = program.workspace.join("Cargo.toml");
-        let mut features = Vec::new();
-        if let Some(selection) = program.features {
-            features.extend(feature_flags(selection));
-        }
+        let features = feature_flags(program.features);
         let mut command = self.command(&["rustc", "--message-format=json-render-diagnostics", "--package"]);
         command.args([program.package, "--bin", program.binary]).args(&features);
         command.arg("--manifest-path").arg(&manifest).arg("--target-dir").arg(&self.target);

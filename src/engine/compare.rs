@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use semver::Version;
 use similar::TextDiff;
 
-use super::question::{Answer, Compiled, Question, Request};
+use super::question::{Answer, Compiled, Request};
 use super::reason::{self, is_for_the_compiler};
 use crate::api;
 use crate::crd::{self, Definition};
@@ -29,15 +29,8 @@ pub(super) fn verify(
         found.extend(refused);
         return Answer::default();
     }
-    let compiled = Question::new(tree).and_then(|question| {
-        say(&if refused.has_errors() {
-            reason::explain(&refused, tree)
-        } else {
-            format!("compiling `{}`; the first time may take minutes", tree.manifest().name)
-        });
-        question.ask(tree, request)
-    });
-    let compiled = match compiled {
+    let why = |tree: &_| if refused.has_errors() { reason::explain(&refused, tree) } else { reason::first_time(tree) };
+    let compiled = match Compiled::ask(tree, request, why, say) {
         Ok(compiled) => compiled,
         Err(why) => {
             found.extend(refused);

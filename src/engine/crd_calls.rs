@@ -1,39 +1,30 @@
 //! Calls of `Type::crd()` in the code of a folder.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use crate::source::read_file;
+use crate::source::{read_file, rust_files};
 
 /// The last names of the types whose `crd()` some `.rs` file in a folder or below calls, build scripts, examples and tests
 /// among them. Of `Self`, a type parameter or a variable of a macro it is that name.
 pub(crate) fn crd_calls(folder: &Path) -> BTreeSet<String> {
     let mut receivers = BTreeSet::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            let (path, name) = (entry.path(), entry.file_name());
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() && !is_of_others(&path, &name.to_string_lossy()) {
-                folders.push(path);
-            } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "rs") {
-                let text = read_file(&path).unwrap_or_default();
-                if text.contains("crd")
-                    && let Ok(tokens) = text.parse()
-                {
-                    find(tokens, &mut receivers);
-                }
-            }
+    for path in rust_files(vec![folder.to_path_buf()], is_of_others) {
+        let text = read_file(&path).unwrap_or_default();
+        if text.contains("crd")
+            && let Ok(tokens) = text.parse()
+        {
+            find(tokens, &mut receivers);
         }
     }
     receivers
 }
 
 /// What cargo builds, what is fetched, and what is hidden.
-fn is_of_others(path: &Path, name: &str) -> bool {
-    let marked = |file: &str| PathBuf::from(path).join(file).exists();
+fn is_of_others(folder: &Path, name: &str) -> bool {
+    let marked = |file: &str| folder.join(file).exists();
     name.starts_with('.') || name == "target" || marked("CACHEDIR.TAG") || marked(".cargo-checksum.json")
 }
 

@@ -49,7 +49,13 @@ pub(super) fn ask(
     write().map_err(|error| cargo.unwritable(&error))?;
     let name = helper_name(&manifest.name);
     let workspace = scratch.path("helper");
-    cargo.run(&Program { workspace: &workspace, package: &name, binary: &name, features: None, flags: &[] })
+    cargo.run(&Program {
+        workspace: &workspace,
+        package: &name,
+        binary: &name,
+        features: &FeatureSelection::default(),
+        flags: &[],
+    })
 }
 
 fn main(kinds: &[Kind]) -> String {

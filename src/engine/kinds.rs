@@ -2,9 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens as _;
-use syn::{Attribute, Item, Visibility};
+use syn::{Item, Visibility};
 use toml_edit::Document;
 
 use crate::api::{self, Api, Declared};
@@ -174,13 +172,9 @@ pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>
     }
     for kind in &kinds {
         // A shadow looks for `main` there.
-        tree.module_items(root_of(tree, kind.module));
+        tree.module_items(tree.root(kind.module));
     }
     (kinds, found)
-}
-
-pub(super) fn root_of(tree: &SourceTree, module: ModuleId) -> ModuleId {
-    std::iter::successors(Some(module), |module| tree.parent(*module)).last().unwrap_or(module)
 }
 
 fn absolute(path: &str) -> &str {
@@ -192,35 +186,31 @@ const CORE: &str = "::kube::core";
 const JSON: &str = "::serde_json";
 
 fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
-    let (attributes, visibility, ident) = match tree.item(item) {
-        Item::Struct(item) => (&item.attrs, &item.vis, &item.ident),
-        Item::Enum(item) => (&item.attrs, &item.vis, &item.ident),
-        Item::Union(item) => (&item.attrs, &item.vis, &item.ident),
+    let (visibility, ident) = match tree.item(item) {
+        Item::Struct(item) => (&item.vis, &item.ident),
+        Item::Enum(item) => (&item.vis, &item.ident),
+        Item::Union(item) => (&item.vis, &item.ident),
         _ => unreachable!("only types derive"),
     };
     let module = tree.module(item);
     let origin = tree.origin(module, ident.span());
-    let text = |key: &str| kube_text(attributes, key);
-    // `struct` is what older releases call `root`.
-    let Some(name) = text("root").or_else(|| text("struct")).or_else(|| text("kind")) else {
+    let Some(resource) = k8s::custom_resource(tree, item) else {
         // The same words as the static engine's, so that it is said once.
         let missing = Diagnostic::new(Code::KubeAttribute, "Missing field `kind`").at(origin);
         return Err(missing.help("add `kind = \"…\"` to `#[kube(…)]`"));
     };
+    let name = resource.root;
     let path = tree.module_path(module).into_iter().skip(1).chain([name.clone()]).collect::<Vec<_>>().join("::");
     let public = tree.is_lib(module) && matches!(visibility, Visibility::Public(_)) && is_public(tree, module);
-    let core = text("kube_core").unwrap_or_else(|| CORE.to_owned());
-    let json = text("serde_json").unwrap_or_else(|| JSON.to_owned());
-    let key =
-        text("group").zip(text("version")).zip(text("kind")).map(|((group, version), kind)| [group, version, kind]);
+    let key = [resource.group, resource.version, resource.kind];
     Ok(Kind {
         path,
         module,
         name,
         public,
-        core,
-        json,
-        key,
+        core: resource.kube_core.unwrap_or_else(|| CORE.to_owned()),
+        json: resource.serde_json.unwrap_or_else(|| JSON.to_owned()),
+        key: key.iter().all(|part| !part.is_empty()).then_some(key),
         item: Some(item),
         api: None,
         declared: Declaration::at(origin),
@@ -240,10 +230,10 @@ fn named(tree: &SourceTree, root: ModuleId, path: &str, others: &[Kind], origin:
         (module, rest) = (child, below);
     }
     let public = tree.is_lib(module) && is_public(tree, module);
-    let of_other = |get: fn(&Kind) -> &String, default: &str| {
-        others.first().map_or_else(|| default.to_owned(), |kind| get(kind).clone())
+    let (core, json) = match others.first() {
+        Some(other) => (other.core.clone(), other.json.clone()),
+        None => (CORE.to_owned(), JSON.to_owned()),
     };
-    let (core, json) = (of_other(|kind| &kind.core, CORE), of_other(|kind| &kind.json, JSON));
     let (path, name, declared) = (path.to_owned(), rest.to_owned(), Declaration::at(origin));
     Kind { path, module, name, public, core, json, key: None, item: None, api: None, declared }
 }
@@ -254,58 +244,4 @@ fn is_public(tree: &SourceTree, module: ModuleId) -> bool {
         let declaration = tree.declaration(module).map(|item| tree.item(item));
         declaration.is_none_or(|item| matches!(item, Item::Mod(item) if matches!(item.vis, Visibility::Public(_))))
     })
-}
-
-/// The text that `#[kube(…)]` gives to `key`, of whatever release of kube, also inside `crates(…)`.
-fn kube_text(attributes: &[Attribute], key: &str) -> Option<String> {
-    let kube = attributes.iter().filter(|attribute| attribute.path().is_ident("kube"));
-    kube.filter_map(|attribute| attribute.meta.require_list().ok()).find_map(|list| text_of(list.tokens.clone(), key))
-}
-
-fn text_of(tokens: TokenStream, key: &str) -> Option<String> {
-    let mut tokens = tokens.into_iter().peekable();
-    let mut before = None;
-    while let Some(token) = tokens.next() {
-        match token {
-            // Inside others, such as `scale(…)`, the same keys mean something else.
-            TokenTree::Group(group) if matches!(&before, Some(TokenTree::Ident(ident)) if ident == "crates") => {
-                if let Some(text) = text_of(group.stream(), key) {
-                    return Some(text);
-                }
-                before = None;
-            }
-            TokenTree::Punct(punct) if punct.as_char() == '=' => {
-                if matches!(&before, Some(TokenTree::Ident(ident)) if ident == key)
-                    && let Some(value) = tokens.next()
-                    && let Ok(text) = syn::parse2::<syn::LitStr>(value.to_token_stream())
-                {
-                    return Some(text.value());
-                }
-                before = None;
-            }
-            token => before = Some(token),
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_of_attributes() {
-        for (attribute, key, expected) in [
-            ("#[kube(group = \"g\", kind = \"K\")]", "kind", Some("K")),
-            ("#[kube(kind = \"K\", struct = \"S\")]", "struct", Some("S")),
-            ("#[kube(crates(kube_core = \"::k::core\", serde = \"s\"))]", "kube_core", Some("::k::core")),
-            ("#[kube(namespaced, scale(kind = \"no\"), kind = \"K\")]", "kind", Some("K")),
-            ("#[kube(annotation(\"kind\", \"no\"), validation = Rule::new(kind))]", "kind", None),
-            ("#[kube(kind = KIND)]", "kind", None),
-            ("#[other(kind = \"K\")]", "kind", None),
-        ] {
-            let item: syn::ItemStruct = syn::parse_str(&format!("{attribute} struct S;")).unwrap();
-            assert_eq!(kube_text(&item.attrs, key).as_deref(), expected, "{attribute}");
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value};
 
-use crate::source::{CargoManifest, FeatureSelection, get};
+use crate::source::{CargoManifest, FeatureSelection, resolver};
 
 /// The manifests of a package and of its workspace, which may be one.
 pub(super) struct Manifests {
@@ -43,7 +43,7 @@ impl Manifests {
             absolute(dependencies, &self.workspace_dir);
         }
         table.insert("members", Array::from_iter([member]).into());
-        table.insert("resolver", self.resolver().into());
+        table.insert("resolver", resolver(self.workspace.as_item()).into());
         let mut document = DocumentMut::new();
         document.insert("workspace", Item::Table(table));
         for key in ["profile", "patch", "replace"] {
@@ -59,22 +59,6 @@ impl Manifests {
             absolute(patches, &self.workspace_dir);
         }
         document.to_string()
-    }
-
-    /// The resolver that cargo uses, also where the manifest leaves it to the edition.
-    fn resolver(&self) -> &str {
-        let text = |path: &[&str]| get(self.workspace.as_item(), path).and_then(Item::as_str);
-        let edition = || {
-            text(&["package", "edition"]).or_else(|| {
-                // Inherited from itself; a workspace without a package has no edition of its own.
-                self.workspace.get("package").and_then(|_| text(&["workspace", "package", "edition"]))
-            })
-        };
-        text(&["workspace", "resolver"]).or_else(|| text(&["package", "resolver"])).unwrap_or_else(|| match edition() {
-            Some("2015" | "2018") | None => "1",
-            Some("2021") => "2",
-            Some(_) => "3",
-        })
     }
 
     /// A crate beside the package that depends on it under the name [`SUBJECT`], and on some of its dependencies.
@@ -276,21 +260,6 @@ kube = { path = "/w/../kube" }
 
 "#]]
         );
-    }
-
-    #[test]
-    fn the_resolver_is_that_of_cargo() {
-        for (workspace, expected) in [
-            ("[package]\nedition = \"2024\"", "3"),
-            ("[package]\nedition = \"2021\"", "2"),
-            ("[package]\nname = \"x\"", "1"),
-            ("[package]\nedition = \"2021\"\nresolver = \"1\"", "1"),
-            ("[workspace]\nresolver = \"2\"", "2"),
-            ("[workspace.package]\nedition = \"2024\"", "1"),
-            ("[package]\nedition.workspace = true\n[workspace.package]\nedition = \"2024\"", "3"),
-        ] {
-            assert_eq!(manifests("", workspace).resolver(), expected, "{workspace}");
-        }
     }
 
     #[test]

@@ -8,27 +8,26 @@ use crate::crd::{Declaration, Definition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::FeatureSelection;
 
-/// Runs `crdgen`, a binary and its arguments: the CRDs that it prints.
-pub(super) fn ask(cargo: &Cargo<'_>, crdgen: &[String], features: &FeatureSelection) -> Result<Vec<Value>, Diagnostic> {
-    let Some((binary, arguments)) = crdgen.split_first() else { return Ok(Vec::new()) };
+/// Runs `crdgen`, a binary and its arguments: the versions that it prints. What it leaves out of `kinds` is an error.
+pub(super) fn ask(
+    cargo: &Cargo<'_>,
+    crdgen: &[String],
+    features: &FeatureSelection,
+    kinds: &[Kind],
+) -> Result<(Vec<Definition>, Diagnostics), Diagnostic> {
+    let Some((binary, arguments)) = crdgen.split_first() else { return Ok(Default::default()) };
     let output = cargo.run_own(binary, arguments, features)?;
-    crds(&output).map_err(|error| {
+    let crds = crds(&output).map_err(|error| {
         Diagnostic::new(Code::CompileFailed, format!("the output of `{binary}` is neither YAML nor JSON: {error}"))
             .help("print CRDs to stdout, and everything else to stderr")
-    })
-}
-
-/// Their versions. What `crdgen` leaves out of `kinds` is an error.
-pub(super) fn read(crds: Vec<Value>, crdgen: &[String], kinds: &[Kind]) -> (Vec<Definition>, Diagnostics) {
-    let binary = crdgen.first().map(String::as_str).unwrap_or_default();
+    })?;
     let mut definitions: Vec<Definition> = crds.into_iter().flat_map(|crd| Definition::split(crd, None)).collect();
     for definition in &mut definitions {
         let (group, name, version) = definition.key();
         let known = kinds.iter().filter(|kind| kind.key.as_ref().is_some_and(|key| key[0] == group && key[2] == name));
         let same = known.clone().find(|kind| kind.key.as_ref().is_some_and(|key| key[1] == version));
         let other = || known.clone().next().map(|kind| Declaration::at(kind.origin()));
-        let declared = same.map(|kind| kind.declared.clone()).or_else(other);
-        definition.declared = declared;
+        definition.declared = same.map(|kind| kind.declared.clone()).or_else(other);
     }
     let is_printed = |[group, version, kind]: &[String; 3]| {
         definitions.iter().any(|definition| definition.key() == (group.as_str(), kind.as_str(), version.as_str()))
@@ -43,7 +42,7 @@ pub(super) fn read(crds: Vec<Value>, crdgen: &[String], kinds: &[Kind]) -> (Vec<
             found.push(missing.about(kind.resource()));
         }
     }
-    (definitions, found)
+    Ok((definitions, found))
 }
 
 /// The CRDs in a stream of documents and lists of them.

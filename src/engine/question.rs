@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitStatus;
 
-use serde_json::Value;
-
 use super::cargo::Cargo;
 use super::dump::Answer as Printed;
 use super::kinds::{Kind, Metadata};
@@ -50,65 +48,6 @@ pub struct Answer {
     pub verified: Vec<String>,
 }
 
-/// What the compiler is asked.
-pub(super) struct Question {
-    kinds: Vec<Kind>,
-    /// The project has a program of its own that answers.
-    crdgen: Option<Vec<String>>,
-}
-
-impl Question {
-    /// Finds the types to ask for. An error is why there may be others, which would be left out in silence.
-    pub(super) fn new(tree: &mut SourceTree) -> Result<Self, Diagnostics> {
-        let (metadata, wrong) = Metadata::read(tree.manifest());
-        if wrong.has_errors() {
-            return Err(wrong);
-        }
-        let mut found = Diagnostics::default();
-        let ((kinds, doubts), syntax) = tree.settle(|tree| kinds::find(tree, &metadata.crds));
-        if metadata.crdgen.is_none() {
-            found.extend(doubts);
-        }
-        found.extend(syntax);
-        if found.has_errors() { Err(found) } else { Ok(Self { kinds, crdgen: metadata.crdgen }) }
-    }
-
-    /// The answers; an error is why there are none.
-    pub(super) fn ask(mut self, tree: &mut SourceTree, request: &Request) -> Result<Compiled, Diagnostics> {
-        if self.kinds.is_empty() && self.crdgen.is_none() {
-            return Ok(Compiled::default());
-        }
-        let output = self.run(tree, request).map_err(|diagnostic| Diagnostics::from_iter([diagnostic]))?;
-        for kind in &mut self.kinds {
-            kind.read(tree);
-        }
-        let (mut definitions, found) = match output {
-            Output::ByCrdgen(crds) => {
-                let (mut definitions, found) = own::read(crds, &self.crdgen.unwrap_or_default(), &self.kinds);
-                definitions.retain(|definition| !tree.is_restricted() || definition.declared.is_some());
-                (definitions, found)
-            }
-            Output::ByTypes(outputs) => read(tree.manifest(), &self.kinds, &outputs),
-        };
-        let kinds = definitions.iter().map(Definition::name).collect();
-        definitions.retain(|definition| tree.choice().takes(&definition.name()));
-        Ok(Compiled { definitions, found, kinds })
-    }
-
-    /// Has cargo build and run what answers.
-    fn run(&self, tree: &SourceTree, request: &Request) -> Result<Output, Diagnostic> {
-        let (manifest, features, kinds) = (tree.manifest(), &request.features, &self.kinds);
-        let cargo = Cargo::new(manifest, request.quiet)?;
-        if let Some(crdgen) = &self.crdgen {
-            return own::ask(&cargo, crdgen, features).map(Output::ByCrdgen);
-        }
-        if helper::will_do(manifest, features, kinds) {
-            return Ok(Output::ByTypes(vec![helper::ask(&cargo, manifest, features, kinds)?]));
-        }
-        shadow::ask(&cargo, tree, features, kinds).map(Output::ByTypes)
-    }
-}
-
 /// What the compiler answered.
 #[derive(Debug, Default)]
 pub(super) struct Compiled {
@@ -119,6 +58,38 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
+    /// Asks the compiler about all types, after saying why. An error is why there is no answer, or why there may be other
+    /// types, which would be left out in silence.
+    pub(super) fn ask(
+        tree: &mut SourceTree,
+        request: &Request,
+        why: impl FnOnce(&SourceTree) -> String,
+        say: &mut dyn FnMut(&str),
+    ) -> Result<Self, Diagnostics> {
+        let (Metadata { crdgen, crds }, wrong) = Metadata::read(tree.manifest());
+        if wrong.has_errors() {
+            return Err(wrong);
+        }
+        let ((mut kinds, doubts), syntax) = tree.settle(|tree| kinds::find(tree, &crds));
+        let mut found = if crdgen.is_none() { doubts } else { Diagnostics::default() };
+        found.extend(syntax);
+        if found.has_errors() {
+            return Err(found);
+        }
+        say(&why(tree));
+        if kinds.is_empty() && crdgen.is_none() {
+            return Ok(Self::default());
+        }
+        for kind in &mut kinds {
+            kind.read(tree);
+        }
+        let answers = run(tree, request, crdgen.as_deref(), &kinds);
+        let (mut definitions, found) = answers.map_err(|diagnostic| Diagnostics::from_iter([diagnostic]))?;
+        let kinds = definitions.iter().map(Definition::name).collect();
+        definitions.retain(|definition| tree.choice().takes(&definition.name()));
+        Ok(Self { definitions, found, kinds })
+    }
+
     pub(super) fn refused(found: Diagnostics) -> Self {
         Self { found, ..Self::default() }
     }
@@ -136,12 +107,26 @@ impl Compiled {
     }
 }
 
-/// The output of the project's crdgen, or of our programs.
-enum Output {
-    /// The project's own crdgen, in CRDs.
-    ByCrdgen(Vec<Value>),
-    /// The types, one or more programs having asked them: what these printed.
-    ByTypes(Vec<(String, ExitStatus)>),
+/// Has cargo build and run what answers: the project's own crdgen, or programs that ask the types.
+fn run(
+    tree: &SourceTree,
+    request: &Request,
+    crdgen: Option<&[String]>,
+    kinds: &[Kind],
+) -> Result<(Vec<Definition>, Diagnostics), Diagnostic> {
+    let (manifest, features) = (tree.manifest(), &request.features);
+    let cargo = Cargo::new(manifest, request.quiet)?;
+    if let Some(crdgen) = crdgen {
+        let (mut definitions, found) = own::ask(&cargo, crdgen, features, kinds)?;
+        definitions.retain(|definition| !tree.is_restricted() || definition.declared.is_some());
+        return Ok((definitions, found));
+    }
+    let outputs = if helper::will_do(manifest, features, kinds) {
+        vec![helper::ask(&cargo, manifest, features, kinds)?]
+    } else {
+        shadow::ask(&cargo, tree, features, kinds)?
+    };
+    Ok(read(manifest, kinds, &outputs))
 }
 
 /// What the programs have printed about the types.

@@ -55,6 +55,11 @@ pub(super) fn why_nothing_is_compiled(refused: &Diagnostics, package: &str) -> O
     more.then(text)
 }
 
+/// That the compiler is asked since it is to be, as a progress message.
+pub(super) fn first_time(tree: &SourceTree) -> String {
+    format!("compiling `{}`; the first time may take minutes", tree.manifest().name)
+}
+
 /// Why the compiler is asked, as a progress message.
 pub(super) fn explain(refused: &Diagnostics, tree: &SourceTree) -> String {
     let all: BTreeSet<String> = api::names(tree).into_keys().filter(|name| tree.choice().takes(name)).collect();

@@ -13,7 +13,7 @@ use syn::Item;
 
 use super::cargo::{Cargo, Program};
 use super::dump;
-use super::kinds::{Kind, root_of};
+use super::kinds::Kind;
 use super::manifest::{Manifests, helper_name, identifier, lock};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FeatureSelection, ItemRef, ModuleId, SourceTree, relative};
@@ -41,7 +41,7 @@ pub(super) fn ask(
     let mut binaries = Vec::new();
     let mut texts = BTreeMap::new();
     for root in tree.roots() {
-        let kinds: Vec<&Kind> = kinds.iter().filter(|kind| root_of(tree, kind.module) == root).collect();
+        let kinds: Vec<&Kind> = kinds.iter().filter(|kind| tree.root(kind.module) == root).collect();
         let Some(json) = kinds.first().map(|kind| kind.json.as_str()) else { continue };
         add_functions(tree, &kinds, json, &mut edits);
         let path = if tree.is_lib(root) {
@@ -81,7 +81,6 @@ pub(super) fn ask(
     let flags = ["--cap-lints", "allow", &remap];
     let workspace = scratch.path("shadow");
     let run = |(binary, _): &(String, String)| {
-        let features = Some(features);
         cargo.run(&Program { workspace: &workspace, package: &manifest.name, binary, features, flags: &flags })
     };
     binaries.iter().map(run).collect()

@@ -8,6 +8,8 @@ use syn::{Attribute, Item, Meta};
 pub struct CustomResource {
     /// API group.
     pub group: String,
+    /// Version.
+    pub version: String,
     /// Kind.
     pub kind: String,
     /// The type that the derive makes.
@@ -18,6 +20,10 @@ pub struct CustomResource {
     pub namespaced: bool,
     /// The type of the status, as written.
     pub status: Option<String>,
+    /// The path of kube's core, where it is not the usual one.
+    pub kube_core: Option<String>,
+    /// The path of `serde_json`, where it is not the usual one.
+    pub serde_json: Option<String>,
 }
 
 /// What a custom resource is called where its group matters: `Kind.group`.
@@ -58,19 +64,29 @@ impl CustomResource {
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next() {
             let TokenTree::Ident(name) = token else { continue };
-            if !matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == '=') {
-                self.namespaced |= name == "namespaced";
-                continue;
+            match tokens.peek() {
+                Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {}
+                Some(TokenTree::Group(group)) if name == "crates" => {
+                    self.read(group.stream());
+                    continue;
+                }
+                _ => {
+                    self.namespaced |= name == "namespaced";
+                    continue;
+                }
             }
             tokens.next();
             let Some(TokenTree::Literal(value)) = tokens.next() else { continue };
             let Ok(value) = syn::parse_str::<syn::LitStr>(&value.to_string()) else { continue };
             match name.to_string().as_str() {
                 "group" => self.group = value.value(),
+                "version" => self.version = value.value(),
                 "kind" => self.kind = value.value(),
                 "root" | "struct" => self.root = value.value(),
                 "plural" => self.plural = Some(value.value()),
                 "status" => self.status = Some(value.value()),
+                "kube_core" => self.kube_core = Some(value.value()),
+                "serde_json" => self.serde_json = Some(value.value()),
                 _ => {}
             }
         }
@@ -85,14 +101,18 @@ mod tests {
     fn names_are_read_from_any_attribute_of_kube() {
         let read = |text: &str| CustomResource::of(&syn::parse_str(text).unwrap());
         let full = "#[kube(group = \"g.io\", version = \"v1\", kind = \"A\", shortname = \"a\")] \
-                    #[kube(namespaced, status = \"x::S\", plural = \"as\", struct = \"R\", unheard(of))] struct Spec;";
+                    #[kube(namespaced, status = \"x::S\", plural = \"as\", struct = \"R\", unheard(of), scale(kind = \"no\"))] \
+                    #[kube(crates(kube_core = \"::k::core\", serde = \"s\"), validation = Rule::new(kind))] struct Spec;";
         let expected = CustomResource {
             group: "g.io".to_owned(),
+            version: "v1".to_owned(),
             kind: "A".to_owned(),
             root: "R".to_owned(),
             plural: Some("as".to_owned()),
             namespaced: true,
             status: Some("x::S".to_owned()),
+            kube_core: Some("::k::core".to_owned()),
+            serde_json: None,
         };
         assert_eq!(read(full), Some(expected));
         assert_eq!(read("#[kube(kind = \"A\", root = \"R\")] struct Spec;").unwrap().root, "R");

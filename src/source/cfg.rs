@@ -160,20 +160,17 @@ impl CfgSet {
                 item.variants = std::mem::take(&mut item.variants)
                     .into_iter()
                     .filter_map(|mut variant| {
-                        let span = has_cfg(&variant.attrs).then(|| variant.span());
-                        if self.keep(&mut variant.attrs, span, dropped) {
-                            self.fields(&mut variant.fields, dropped);
-                            return Some(variant);
-                        }
-                        None
+                        let kept = self.keep(&mut variant, |variant| &mut variant.attrs, dropped);
+                        self.fields(&mut variant.fields, dropped);
+                        kept.then_some(variant)
                     })
                     .collect();
             }
             Item::Impl(item) => item.items.retain_mut(|item| match item {
-                ImplItem::Const(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
-                ImplItem::Fn(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
-                ImplItem::Type(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
-                ImplItem::Macro(item) => self.keep_associated(item, |item| &mut item.attrs, dropped),
+                ImplItem::Const(item) => self.keep(item, |item| &mut item.attrs, dropped),
+                ImplItem::Fn(item) => self.keep(item, |item| &mut item.attrs, dropped),
+                ImplItem::Type(item) => self.keep(item, |item| &mut item.attrs, dropped),
+                ImplItem::Macro(item) => self.keep(item, |item| &mut item.attrs, dropped),
                 _ => true,
             }),
             _ => {}
@@ -181,29 +178,23 @@ impl CfgSet {
         cfg
     }
 
-    fn keep(&self, attrs: &mut Vec<Attribute>, span: Option<Span>, dropped: &mut Vec<Span>) -> bool {
-        let keep = self.apply(attrs) != Cfg::Off;
+    /// Whether a part of an item stays, after [`Self::apply`].
+    fn keep<T: ToTokens>(
+        &self,
+        part: &mut T,
+        attrs: fn(&mut T) -> &mut Vec<Attribute>,
+        dropped: &mut Vec<Span>,
+    ) -> bool {
+        let span = has_cfg(attrs(part)).then(|| part.span());
+        let keep = self.apply(attrs(part)) != Cfg::Off;
         if !keep {
             dropped.extend(span);
         }
         keep
     }
 
-    fn keep_associated<T: ToTokens>(
-        &self,
-        item: &mut T,
-        attrs: fn(&mut T) -> &mut Vec<Attribute>,
-        dropped: &mut Vec<Span>,
-    ) -> bool {
-        let span = has_cfg(attrs(item)).then(|| item.span());
-        self.keep(attrs(item), span, dropped)
-    }
-
     fn fields(&self, fields: &mut Fields, dropped: &mut Vec<Span>) {
-        let mut keep = |mut field: Field| {
-            let span = has_cfg(&field.attrs).then(|| field.span());
-            self.keep(&mut field.attrs, span, dropped).then_some(field)
-        };
+        let mut keep = |mut field: Field| self.keep(&mut field, |field| &mut field.attrs, dropped).then_some(field);
         match fields {
             Fields::Named(fields) => {
                 fields.named = std::mem::take(&mut fields.named).into_iter().filter_map(&mut keep).collect();
@@ -239,7 +230,6 @@ pub(super) fn attrs_mut(item: &mut Item) -> Option<&mut Vec<Attribute>> {
         Item::Static(item) => &mut item.attrs,
         Item::Struct(item) => &mut item.attrs,
         Item::Trait(item) => &mut item.attrs,
-        Item::TraitAlias(item) => &mut item.attrs,
         Item::Type(item) => &mut item.attrs,
         Item::Union(item) => &mut item.attrs,
         Item::Use(item) => &mut item.attrs,

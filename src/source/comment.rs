@@ -6,7 +6,7 @@ use syn::{Item, ItemMod};
 
 use super::cfg::{Cfg, CfgSet, decide};
 use super::file::{FileId, SourceFile};
-use super::lexer::{CommentKind, DEEPEST, Found, blocks, deeper_than, find};
+use super::lexer::{self, DEEPEST, blocks, deeper_than};
 use super::sources::index;
 use super::tree::SourceTree;
 use crate::diagnostic::Origin;
@@ -15,8 +15,6 @@ use crate::parallel;
 /// A `//` comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// What it is.
-    pub kind: CommentKind,
     /// The text after `//`, `///` or `//!`, untrimmed, without the line end.
     pub text: String,
     /// From its first slash to the end of its text.
@@ -24,9 +22,11 @@ pub struct Comment {
 }
 
 impl Comment {
-    fn new(found: &Found, file: &SourceFile) -> Self {
-        let text = file.text[found.range.start + found.kind.slashes()..found.range.end].to_string();
-        Self { kind: found.kind, text, origin: file.origin(found.range.clone()) }
+    fn new(range: Range<usize>, file: &SourceFile) -> Self {
+        let text = &file.text[range.clone()];
+        let slashes =
+            if text.starts_with("//!") || text.starts_with("///") && !text.starts_with("////") { 3 } else { 2 };
+        Self { text: text[slashes..].to_owned(), origin: file.origin(range) }
     }
 }
 
@@ -44,7 +44,7 @@ impl SourceTree {
         let mut comments = Vec::new();
         for (id, file, found) in answers {
             match found {
-                Some(found) => comments.extend(found.iter().map(|comment| Comment::new(comment, file))),
+                Some(found) => comments.extend(found.into_iter().map(|comment| Comment::new(comment, file))),
                 None => self.sources.request_file(id),
             }
         }
@@ -56,7 +56,7 @@ impl SourceTree {
         let files = self.sources.files.iter().filter(|file| file.own && self.is_wanted(&file.disk));
         files.filter(move |file| file.text.contains("/*") && file.text.contains(word)).flat_map(move |file| {
             let mut found = Vec::new();
-            for block in blocks(&file.text).into_iter().filter(|block| file.is_active(block.start)) {
+            for block in blocks(&file.text).filter(|block| file.is_active(block.start)) {
                 let mut start = block.start + 1;
                 for line in file.text[start..block.end].split_inclusive('\n') {
                     let text = line.trim_start_matches(['*', ' ', '\t']);
@@ -75,10 +75,10 @@ impl SourceTree {
 
 /// The comments of a file that say `word` and are not switched off. `unread` decides `cfg` in a file of which no more than the
 /// outline was read; `None` when such a file is no Rust.
-pub(super) fn active(file: &SourceFile, word: &str, unread: Option<&CfgSet>) -> Option<Vec<Found>> {
-    let mut found = find(&file.text);
-    found.retain(|comment| file.text[comment.range.clone()].contains(word));
-    let said: usize = found.iter().map(|comment| file.text[comment.range.clone()].matches(word).count()).sum();
+pub(super) fn active(file: &SourceFile, word: &str, unread: Option<&CfgSet>) -> Option<Vec<Range<usize>>> {
+    let comments = lexer::comments(&file.text).filter(|comment| file.text[comment.clone()].contains(word));
+    let mut found: Vec<Range<usize>> = comments.collect();
+    let said: usize = found.iter().map(|comment| file.text[comment.clone()].matches(word).count()).sum();
     // Only a parser knows what cfg switches off, and whether a string that holds the word is one.
     let conditional = file.text.contains("cfg") || file.text.contains("test]");
     if let Some(cfg) = unread
@@ -88,7 +88,7 @@ pub(super) fn active(file: &SourceFile, word: &str, unread: Option<&CfgSet>) -> 
         let inactive = inactive(file, cfg)?;
         file.switched_off.get_or_init(|| inactive);
     }
-    found.retain(|comment| file.is_active(comment.range.start));
+    found.retain(|comment| file.is_active(comment.start));
     Some(found)
 }
 

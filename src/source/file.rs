@@ -61,13 +61,6 @@ impl SourceFile {
     pub(super) fn is_active(&self, offset: usize) -> bool {
         !self.inactive.iter().chain(self.switched_off.get().into_iter().flatten()).any(|range| range.contains(&offset))
     }
-
-    /// 1-based line and column (in characters) of a byte offset.
-    pub(super) fn line_column(&self, offset: usize) -> (usize, usize) {
-        let before = &self.text[..offset.min(self.text.len())];
-        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
-    }
 }
 
 /// A text whose identifiers are in normalization form C, as rustc has them.

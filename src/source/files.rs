@@ -1,6 +1,6 @@
 //! The files to read: those on disk, some of them as a command is about to write them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +39,24 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
     } else {
         Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
     }
+}
+
+/// The `.rs` files in these folders and below, but for the folders that are to be skipped.
+pub(crate) fn rust_files(mut folders: Vec<PathBuf>, skip: impl Fn(&Path, &str) -> bool) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = clean(&entry.path());
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if !skip(&path, &entry.file_name().to_string_lossy()) {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.insert(path);
+            }
+        }
+    }
+    found
 }
 
 fn key(path: &Path) -> PathBuf {

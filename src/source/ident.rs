@@ -13,7 +13,6 @@ pub(super) fn name(item: &Item) -> Option<&syn::Ident> {
         Item::Static(item) => &item.ident,
         Item::Struct(item) => &item.ident,
         Item::Trait(item) => &item.ident,
-        Item::TraitAlias(item) => &item.ident,
         Item::Type(item) => &item.ident,
         Item::Union(item) => &item.ident,
         _ => return None,

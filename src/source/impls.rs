@@ -30,11 +30,7 @@ impl SourceTree {
         };
         self.sources.trait_functions().may_have(name)
             && self.types_in_scope(module).is_none_or(|mut types| {
-                types.any(|item| match self.item(item) {
-                    Item::Trait(item) => item.items.iter().any(declares),
-                    Item::TraitAlias(_) => true,
-                    _ => false,
-                })
+                types.any(|item| matches!(self.item(item), Item::Trait(item) if item.items.iter().any(declares)))
             })
     }
 

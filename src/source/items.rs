@@ -16,20 +16,17 @@ impl SourceTree {
     /// All cfg-active items of the package's own targets, in the order of the source: library first, then binaries,
     /// a module's items where its `mod` stands.
     pub fn items(&self) -> impl Iterator<Item = ItemRef> {
-        let own = |krate: &&Crate| self.sources[krate.package].own;
-        let mut items = Vec::with_capacity(self.sources.items.len());
-        for krate in self.sources.crates.iter().filter(own) {
-            self.collect(krate.root, &mut items);
-        }
-        items.into_iter()
+        self.items_below(self.roots())
     }
 
     /// The same of all packages that were read.
     pub fn all_items(&self) -> impl Iterator<Item = ItemRef> {
+        self.items_below(self.sources.crates.iter().map(|krate| krate.root))
+    }
+
+    fn items_below(&self, roots: impl Iterator<Item = ModuleId>) -> std::vec::IntoIter<ItemRef> {
         let mut items = Vec::with_capacity(self.sources.items.len());
-        for krate in &self.sources.crates {
-            self.collect(krate.root, &mut items);
-        }
+        roots.for_each(|root| self.collect(root, &mut items));
         items.into_iter()
     }
 

@@ -8,74 +8,31 @@ use std::ops::Range;
 /// Parsing recurses: some 40 kB of stack for each level of brackets in an unoptimised build. Code has fewer than 40.
 pub(super) const DEEPEST: usize = 400;
 
-/// What a `//` comment is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommentKind {
-    /// `//` and `////…`
-    Line,
-    /// `///`
-    Outer,
-    /// `//!`
-    Inner,
-}
-
-impl CommentKind {
-    pub(super) fn slashes(self) -> usize {
-        match self {
-            Self::Line => 2,
-            Self::Outer | Self::Inner => 3,
-        }
-    }
-}
-
-/// A comment as bytes of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) kind: CommentKind,
-    pub(super) range: Range<usize>,
-}
-
 /// The `//` comments of a Rust text, in order.
-pub(super) fn find(text: &str) -> Vec<Found> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < text.len() {
-        let (kind, length) = piece(&text.as_bytes()[at..]);
-        if let Some(kind) = kind {
-            let line = text[at..at + length].trim_end_matches('\r');
-            found.push(Found { kind, range: at..at + line.len() });
-        }
-        at += length;
-    }
-    found
+pub(super) fn comments(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let comments = pieces(text).filter(|(_, piece)| piece.starts_with("//"));
+    comments.map(|(at, comment)| at..at + comment.trim_end_matches('\r').len())
 }
 
 /// The `/* */` comments of a Rust text, in order.
-pub(super) fn blocks(text: &str) -> Vec<Range<usize>> {
-    let (mut found, mut at) = (Vec::new(), 0);
-    while at < text.len() {
-        let (_, length) = piece(&text.as_bytes()[at..]);
-        if text.as_bytes()[at..].starts_with(b"/*") {
-            found.push(at..at + length);
-        }
-        at += length;
-    }
-    found
+pub(super) fn blocks(text: &str) -> impl Iterator<Item = Range<usize>> {
+    pieces(text).filter(|(_, piece)| piece.starts_with("/*")).map(|(at, block)| at..at + block.len())
 }
 
 /// The words, literals and single characters of a Rust text with their places; no comments and no white space.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    pieces(text).filter(|(_, piece)| {
+        !piece.starts_with("//") && !piece.starts_with("/*") && !piece.as_bytes()[0].is_ascii_whitespace()
+    })
+}
+
+/// The parts of a Rust text, each a comment, a literal, a word or a single byte.
+fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        while at < text.len() {
-            let (start, rest) = (at, &text.as_bytes()[at..]);
-            let (comment, length) = piece(rest);
-            at += length;
-            if comment.is_none() && !rest[0].is_ascii_whitespace() && !rest.starts_with(b"/*") {
-                return Some((start, &text[start..at.min(text.len())]));
-            }
-        }
-        None
+        let start = at;
+        at += length(text.as_bytes().get(start..).filter(|rest| !rest.is_empty())?);
+        Some((start, &text[start..at.min(text.len())]))
     })
 }
 
@@ -85,15 +42,9 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
 pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
     // The tokens of the statement that is being read, together with those that it is inside of; and where each began.
     let (mut tokens, mut outer, mut before_brace) = (0_usize, Vec::new(), 0);
-    let (mut angles, mut at, mut last) = (0_usize, 0, "");
+    let (mut angles, mut last) = (0_usize, "");
     let mut attribute = None;
-    while at < text.len() {
-        let (comment, length) = piece(&text.as_bytes()[at..]);
-        let token = text.get(at..at + length).unwrap_or_default();
-        if comment.is_some() || token.trim().is_empty() || token.starts_with("/*") {
-            at += length;
-            continue;
-        }
+    for (at, token) in self::tokens(text) {
         tokens += 1;
         match token {
             "(" | "[" | "{" => {
@@ -134,7 +85,6 @@ pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
             return Some(at);
         }
         last = token;
-        at += length;
     }
     None
 }
@@ -142,26 +92,16 @@ pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
 /// More tokens than a statement has; each takes up to 5 kB of the stack in an unoptimised build.
 const LONGEST: usize = 20_000;
 
-/// The comment, literal, word or single byte that a text which is not empty begins with, and its length.
-fn piece(text: &[u8]) -> (Option<CommentKind>, usize) {
-    let length = match text[0] {
-        b'/' if text.starts_with(b"//") => {
-            let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
-            let kind = match &text[2..end] {
-                [b'/', b'/', ..] => CommentKind::Line,
-                [b'/', ..] => CommentKind::Outer,
-                [b'!', ..] => CommentKind::Inner,
-                _ => CommentKind::Line,
-            };
-            return (Some(kind), end);
-        }
+/// Length of the comment, literal, word or single byte that a text which is not empty begins with.
+fn length(text: &[u8]) -> usize {
+    match text[0] {
+        b'/' if text.starts_with(b"//") => text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len()),
         b'/' if text.starts_with(b"/*") => block_comment(text),
         b'"' => suffixed(text, 1 + string(&text[1..])),
         b'\'' => quote(text),
         byte if is_ident(byte) => word(text),
         _ => 1,
-    };
-    (None, length)
+    }
 }
 
 pub(super) fn is_ident(byte: u8) -> bool {
@@ -282,7 +222,7 @@ mod tests {
             ("1 / 2 // yes // one", vec!["// yes // one"]),
             ("\"unclosed // no", vec![]),
         ] {
-            let found: Vec<_> = find(text).into_iter().map(|found| &text[found.range]).collect();
+            let found: Vec<_> = comments(text).map(|comment| &text[comment]).collect();
             assert_eq!(found, expected, "{text}");
         }
     }
@@ -317,20 +257,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn kinds() {
-        for (text, expected) in [
-            ("// a", CommentKind::Line),
-            ("//", CommentKind::Line),
-            ("/// a", CommentKind::Outer),
-            ("///", CommentKind::Outer),
-            ("//// a", CommentKind::Line),
-            ("//! a", CommentKind::Inner),
-        ] {
-            assert_eq!(find(text)[0].kind, expected, "{text}");
-        }
-    }
-
     /// The leaves of a token stream as byte ranges, doc comments left out.
     fn tokens(stream: TokenStream, text: &str, out: &mut Vec<Range<usize>>) {
         for token in stream {
@@ -358,22 +284,19 @@ mod tests {
         let mut ranges = Vec::new();
         tokens(text.parse().ok()?, text, &mut ranges);
         ranges.sort_by_key(|range| range.start);
-        let found = find(text);
+        let found: Vec<_> = comments(text).collect();
         let mut next = found.iter().peekable();
         for range in &ranges {
-            while next.peek().is_some_and(|comment| comment.range.end <= range.start) {
+            while next.peek().is_some_and(|comment| comment.end <= range.start) {
                 next.next();
             }
-            if let Some(comment) = next.peek().filter(|comment| comment.range.start < range.end) {
-                return Some(Err(format!(
-                    "{:?} is in the token {:?}",
-                    &text[comment.range.clone()],
-                    &text[range.clone()]
-                )));
+            if let Some(comment) = next.peek().filter(|comment| comment.start < range.end) {
+                let (comment, token) = (&text[(*comment).clone()], &text[range.clone()]);
+                return Some(Err(format!("{comment:?} is in the token {token:?}")));
             }
         }
         let mut rest = text.as_bytes().to_vec();
-        for range in ranges.iter().chain(found.iter().map(|comment| &comment.range)) {
+        for range in ranges.iter().chain(&found) {
             rest[range.clone()].fill(b' ');
         }
         // What is left is white space and block comments.
@@ -456,7 +379,7 @@ mod tests {
             // No place is between the bytes of a character.
             assert!(super::tokens(&text).all(|(_, token)| !token.is_empty()), "{text:?}");
             if let Some(verdict) = judge(&text) {
-                assert_eq!(verdict, Ok(()), "{text:?}: {:?}", find(&text));
+                assert_eq!(verdict, Ok(()), "{text:?}");
                 judged += 1;
             }
         }

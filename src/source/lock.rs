@@ -6,6 +6,8 @@ use semver::{Version, VersionReq};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::manifest::crate_name;
+
 /// The packages of a lock file.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Lock {
@@ -54,30 +56,27 @@ impl Lock {
     /// The versions of `dependency`, by its name in Rust code, that a package is built with.
     pub(super) fn below(&self, name: &str, version: &Version, dependency: &str) -> Vec<Version> {
         let package = self.packages.iter().find(|package| package.name == name && package.version == *version);
-        let entries = package.into_iter().flat_map(|package| &package.dependencies);
-        let named = entries.filter(|entry| {
-            let name = entry.split(' ').next().unwrap_or_default();
-            name.replace('-', "_") == dependency
-        });
-        named.filter_map(|entry| self.entry(entry)).map(|package| package.version.clone()).collect()
+        let found = package.into_iter().flat_map(|of| self.dependencies(of, |name| crate_name(name) == dependency));
+        found.map(|found| found.version.clone()).collect()
     }
 
-    /// The package that an entry of a list of dependencies names.
-    fn entry(&self, entry: &str) -> Option<&Locked> {
-        let mut words = entry.split(' ');
-        let name = words.next()?;
-        let version = words.next().map(Version::parse);
-        self.packages.iter().find(|package| {
-            package.name == name
-                && version.as_ref().is_none_or(|version| version.as_ref().ok() == Some(&package.version))
+    /// The dependencies of a package for whose names `test` holds.
+    fn dependencies(&self, of: &Locked, test: impl Fn(&str) -> bool) -> impl Iterator<Item = &Locked> {
+        of.dependencies.iter().filter_map(move |entry| {
+            let mut words = entry.split(' ');
+            let name = words.next().filter(|name| test(name))?;
+            let version = words.next().map(Version::parse);
+            self.packages.iter().find(|package| {
+                package.name == name
+                    && version.as_ref().is_none_or(|version| version.as_ref().ok() == Some(&package.version))
+            })
         })
     }
 
     /// The packages other than `name` itself that are built with a version of it.
     pub(super) fn dependents<'a>(&'a self, name: &'a str, version: &'a Version) -> impl Iterator<Item = &'a str> {
         let uses = move |package: &&Locked| {
-            let mut entries = package.dependencies.iter().filter_map(|entry| self.entry(entry));
-            entries.any(|found| found.name == name && found.version == *version)
+            self.dependencies(package, |found| found == name).any(|found| found.version == *version)
         };
         self.packages.iter().filter(uses).map(|package| package.name.as_str())
     }
@@ -86,7 +85,7 @@ impl Lock {
     pub(super) fn built_with(&self, dependencies: &[&str]) -> BTreeSet<String> {
         let is_one = |entry: &String| dependencies.contains(&entry.split(' ').next().unwrap_or_default());
         let found = self.packages.iter().filter(|package| package.dependencies.iter().any(is_one));
-        found.map(|package| package.name.replace('-', "_")).collect()
+        found.map(|package| crate_name(&package.name)).collect()
     }
 
     /// The version of `dependency` that the package `of` is built with, a local one or one from a registry;
@@ -102,20 +101,9 @@ impl Lock {
             package.name == of
                 && (package.source.is_none() || of_version.is_some_and(|v| package.version.to_string() == v))
         })?;
-        let mut candidates = package.dependencies.iter().filter_map(|entry| {
-            let mut words = entry.split(' ');
-            if words.next() != Some(dependency) {
-                return None;
-            }
-            match words.next() {
-                Some(version) => Version::parse(version).ok(),
-                None => Some(self.packages.iter().find(|package| package.name == dependency)?.version.clone()),
-            }
-        });
-        match requirement.and_then(|requirement| VersionReq::parse(requirement).ok()) {
-            Some(requirement) => candidates.find(|version| requirement.matches(version)),
-            None => candidates.next(),
-        }
+        let requirement = requirement.and_then(|requirement| VersionReq::parse(requirement).ok());
+        let mut versions = self.dependencies(package, |name| name == dependency).map(|found| &found.version);
+        versions.find(|version| requirement.as_ref().is_none_or(|requirement| requirement.matches(version))).cloned()
     }
 }
 

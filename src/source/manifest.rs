@@ -122,22 +122,10 @@ pub struct FeatureSelection {
     pub features: BTreeSet<String>,
 }
 
-struct Toml {
-    document: Document<String>,
-    origin: Origin,
-}
-
-impl Toml {
-    fn read(path: &Path, shown: &str, files: &Pending) -> anyhow::Result<Self> {
-        let text = files.read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        let origin = Origin { path: shown.into(), text: text.as_str().into(), range: 0..0 };
-        let document = Document::parse(text).with_context(|| format!("`{}` is not valid TOML", path.display()))?;
-        Ok(Self { document, origin })
-    }
-
-    fn at(&self, range: Option<Range<usize>>) -> Origin {
-        Origin { range: range.unwrap_or_default(), ..self.origin.clone() }
-    }
+/// A file of TOML, with the places of its parts.
+pub(super) fn parse(path: &Path, files: &Pending) -> anyhow::Result<Document<String>> {
+    let text = files.read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    Document::parse(text).with_context(|| format!("`{}` is not valid TOML", path.display()))
 }
 
 pub(crate) fn get<'a>(item: &'a Item, path: &[&str]) -> Option<&'a Item> {
@@ -170,8 +158,8 @@ impl CargoManifest {
         lock: Option<&Rc<Lock>>,
     ) -> anyhow::Result<Self> {
         let path = dir.join("Cargo.toml");
-        let toml = Toml::read(&path, shown, files)?;
-        let root = toml.document.as_item();
+        let document = parse(&path, files)?;
+        let root = document.as_item();
         let Some(package) = get(root, &["package"]).or_else(|| get(root, &["project"])) else {
             let members = strings(get(root, &["workspace", "members"]));
             anyhow::bail!(
@@ -182,10 +170,10 @@ impl CargoManifest {
         };
         let workspace_dir = workspace_dir(dir, root);
         let inherited = match &workspace_dir {
-            Some(found) if found != dir => Some(Toml::read(&found.join("Cargo.toml"), "Cargo.toml", files)?),
+            Some(found) if found != dir => Some(parse(&found.join("Cargo.toml"), files)?),
             _ => None,
         };
-        let workspace = inherited.as_ref().map_or(root, |toml| toml.document.as_item());
+        let workspace = inherited.as_ref().map_or(root, |document| document.as_item());
         let field = |key: &str| {
             let item = get(package, &[key])?;
             let item = if inherits(item) { get(workspace, &["workspace", "package", key])? } else { item };
@@ -208,15 +196,15 @@ impl CargoManifest {
             dir: dir.to_path_buf(),
             workspace: lock_dir,
             edition: field("edition").unwrap_or_else(|| "2015".to_string()),
-            old_resolver: has_old_resolver(workspace),
+            old_resolver: resolver(workspace) == "1",
             features: BTreeMap::new(),
             active_features: BTreeSet::new(),
             dependencies: BTreeMap::new(),
             other_dependencies: BTreeMap::new(),
             has_lock: lock.is_some(),
-            lock: lock.clone(),
+            lock,
             version: field("version"),
-            origin: toml.origin.clone(),
+            origin: Origin { path: shown.into(), text: document.raw().into(), range: 0..0 },
             targets,
             name,
         };
@@ -230,17 +218,21 @@ impl CargoManifest {
                 ("build-dependencies", DependencyKind::Build),
             ] {
                 let Some(table) = get(table, &[key]).and_then(Item::as_table_like) else { continue };
-                manifest.add_dependencies(kind, everywhere, table, workspace, &toml, lock.as_deref());
+                manifest.add_dependencies(kind, everywhere, table, workspace);
             }
         }
         manifest.activate(root, selection);
         Ok(manifest)
     }
 
+    /// The same with its default features.
+    pub(super) fn read_alone(dir: &Path, shown: &str) -> anyhow::Result<Self> {
+        Self::read(dir, shown, &FeatureSelection::default(), &Pending::default(), None)
+    }
+
     /// Whether `Cargo.lock` lacks a dependency of the package in `dir`; not when there is no lock, or nothing to read.
     pub fn is_ahead_of_its_lock(dir: &Path) -> bool {
-        let read = Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None);
-        read.is_ok_and(|own| {
+        Self::read_alone(dir, "Cargo.toml").is_ok_and(|own| {
             let mut dependencies = own.dependencies.values().chain(own.other_dependencies.values());
             own.has_lock && dependencies.any(|dependency| dependency.locked.is_none())
         })
@@ -263,15 +255,9 @@ impl CargoManifest {
             || active.any(|feature| crate_name(feature) == name || self.features[feature].iter().any(switches))
     }
 
-    fn add_dependencies(
-        &mut self,
-        kind: DependencyKind,
-        everywhere: bool,
-        table: &dyn TableLike,
-        workspace: &Item,
-        toml: &Toml,
-        lock: Option<&Lock>,
-    ) {
+    fn add_dependencies(&mut self, kind: DependencyKind, everywhere: bool, table: &dyn TableLike, workspace: &Item) {
+        let lock = self.lock.clone();
+        let lock = lock.as_deref();
         for (key, item) in table.iter() {
             let (base, base_dir) = if inherits(item) {
                 (get(workspace, &["workspace", "dependencies", key]), &self.workspace)
@@ -285,7 +271,6 @@ impl CargoManifest {
             features.extend(strings(base.and_then(|base| get(base, &["features"]))));
             let package = text("package").unwrap_or_else(|| key.to_string());
             let requirement = plain.or_else(|| text("version"));
-            let span = table.key_value_span(key);
             let locked = lock
                 .and_then(|lock| lock.version(&self.name, self.version.as_deref(), &package, requirement.as_deref()));
             let default_of = |item: &Item| {
@@ -310,7 +295,7 @@ impl CargoManifest {
                 several: false,
                 optional: find("optional").and_then(Item::as_bool).unwrap_or(false),
                 path: text("path").map(|path| clean(&base_dir.join(path))),
-                origin: toml.at(span),
+                origin: Origin { range: span(table, key).unwrap_or_default(), ..self.origin.clone() },
             };
             let name = crate_name(key);
             let merge = |old: &mut Dependency| {
@@ -383,30 +368,26 @@ impl CargoManifest {
     }
 }
 
-/// `TableLike` hides the spans of its values behind two shapes.
-trait KeyValueSpan {
-    fn key_value_span(&self, key: &str) -> Option<Range<usize>>;
+/// From a key to the end of its value.
+fn span(table: &dyn TableLike, key: &str) -> Option<Range<usize>> {
+    let (key, item) = table.get_key_value(key)?;
+    let start = key.span()?.start;
+    let end = item.span().map_or(start, |span| span.end);
+    Some(start..end.max(key.span()?.end))
 }
 
-impl KeyValueSpan for dyn TableLike + '_ {
-    fn key_value_span(&self, key: &str) -> Option<Range<usize>> {
-        let (key, item) = self.get_key_value(key)?;
-        let start = key.span()?.start;
-        let end = item.span().map_or(start, |span| span.end);
-        Some(start..end.max(key.span()?.end))
-    }
-}
-
-/// Whether the root of a workspace, or a package alone, is built with the first version of the resolver of features.
-fn has_old_resolver(root: &Item) -> bool {
+/// The resolver of features that cargo uses for the root of a workspace, or a package alone, also where it is left to the edition.
+pub(crate) fn resolver(root: &Item) -> &str {
     let text = |path: &[&str]| get(root, path).and_then(Item::as_str);
-    if let Some(resolver) = text(&["workspace", "resolver"]).or_else(|| text(&["package", "resolver"])) {
-        return resolver == "1";
-    }
-    let edition = get(root, &["package", "edition"]).and_then(|edition| {
+    let edition = || {
+        let edition = get(root, &["package", "edition"])?;
         if inherits(edition) { text(&["workspace", "package", "edition"]) } else { edition.as_str() }
-    });
-    matches!(edition, None | Some("2015" | "2018"))
+    };
+    text(&["workspace", "resolver"]).or_else(|| text(&["package", "resolver"])).unwrap_or_else(|| match edition() {
+        None | Some("2015" | "2018") => "1",
+        Some("2021") => "2",
+        Some(_) => "3",
+    })
 }
 
 /// The folder of the workspace that the package in `dir` belongs to.
@@ -419,8 +400,7 @@ pub(super) fn workspace_dir(dir: &Path, root: &Item) -> Option<PathBuf> {
     }
     let full = std::path::absolute(dir).ok()?;
     for (up, ancestor) in full.ancestors().enumerate().skip(1) {
-        let Ok(text) = std::fs::read_to_string(ancestor.join("Cargo.toml")) else { continue };
-        let Ok(document) = Document::parse(text) else { continue };
+        let Ok(document) = parse(&ancestor.join("Cargo.toml"), &Pending::default()) else { continue };
         let Some(workspace) = document.as_item().as_table_like().and_then(|table| table.get("workspace")) else {
             continue;
         };
@@ -497,4 +477,24 @@ fn targets(dir: &Path, package: &str, root: &Item, files: &Pending) -> Vec<Targe
     }
     targets.extend(bins.into_values());
     targets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_resolver_is_that_of_cargo() {
+        for (workspace, expected) in [
+            ("[package]\nedition = \"2024\"", "3"),
+            ("[package]\nedition = \"2021\"", "2"),
+            ("[package]\nname = \"x\"", "1"),
+            ("[package]\nedition = \"2021\"\nresolver = \"1\"", "1"),
+            ("[workspace]\nresolver = \"2\"", "2"),
+            ("[workspace.package]\nedition = \"2024\"", "1"),
+            ("[package]\nedition.workspace = true\n[workspace.package]\nedition = \"2024\"", "3"),
+        ] {
+            assert_eq!(resolver(Document::parse(workspace).unwrap().as_item()), expected, "{workspace}");
+        }
+    }
 }

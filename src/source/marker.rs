@@ -8,9 +8,9 @@ mod scan;
 
 use std::collections::BTreeMap;
 
+use self::ArgumentType::{Bool, Int, Text, Texts};
 use self::scan::Wrong;
 use super::comment::Comment;
-use super::lexer::CommentKind;
 use super::tree::SourceTree;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
@@ -20,7 +20,7 @@ pub struct Marker {
     /// Which one.
     pub name: &'static str,
     /// The arguments that were given.
-    pub arguments: BTreeMap<&'static str, Value>,
+    arguments: BTreeMap<&'static str, Value>,
     /// From its `+` to the end of the comment.
     pub origin: Origin,
 }
@@ -28,15 +28,16 @@ pub struct Marker {
 impl Marker {
     /// A list of strings; empty when it was not given.
     pub fn strings(&self, argument: &str) -> Vec<String> {
-        let Some(Value::List(values)) = self.arguments.get(argument) else { return Vec::new() };
-        let strings = values.iter().filter_map(|value| if let Value::String(text) = value { Some(text) } else { None });
-        strings.cloned().collect()
+        match self.arguments.get(argument) {
+            Some(Value::Texts(texts)) => texts.clone(),
+            _ => Vec::new(),
+        }
     }
 
     /// A string; empty when it was not given.
     pub fn string(&self, argument: &str) -> String {
         match self.arguments.get(argument) {
-            Some(Value::String(text)) => text.clone(),
+            Some(Value::Text(text)) => text.clone(),
             _ => String::new(),
         }
     }
@@ -57,51 +58,24 @@ impl Marker {
 
 /// The value of an argument.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// `text`, `"text"` or `` `text` ``
-    String(String),
-    /// `true` or `false`
+enum Value {
+    Text(String),
     Bool(bool),
-    /// `1`
     Int(i64),
-    /// `1.5`
-    Number(f64),
-    /// `a;b` or `{a,b}`
-    List(Vec<Value>),
-    /// `{a:b}`
-    Map(BTreeMap<String, Value>),
+    Texts(Vec<String>),
 }
 
 /// What an argument takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentType {
-    /// A string.
-    String,
-    /// A boolean.
+    /// `text`, `"text"` or `` `text` ``
+    Text,
+    /// `true` or `false`
     Bool,
-    /// An integer.
+    /// `1`
     Int,
-    /// An integer or a float.
-    Number,
-    /// Several of one type.
-    List(&'static ArgumentType),
-    /// Values of one type by name.
-    Map(&'static ArgumentType),
-    /// Whatever it looks like.
-    Any,
-}
-
-impl ArgumentType {
-    fn zero(self) -> Value {
-        match self {
-            Self::String | Self::Any => Value::String(String::new()),
-            Self::Bool => Value::Bool(false),
-            Self::Int => Value::Int(0),
-            Self::Number => Value::Number(0.0),
-            Self::List(_) => Value::List(Vec::new()),
-            Self::Map(_) => Value::Map(BTreeMap::new()),
-        }
-    }
+    /// `a;b` or `{a,b}`
+    Texts,
 }
 
 /// An argument of a marker.
@@ -127,8 +101,6 @@ pub struct MarkerDefinition {
     /// Its arguments.
     pub arguments: &'static [Argument],
 }
-
-const STRINGS: ArgumentType = ArgumentType::List(&ArgumentType::String);
 
 const fn optional(name: &'static str, kind: ArgumentType, help: &'static str) -> Argument {
     Argument { name, kind, optional: true, help }
@@ -156,17 +128,13 @@ const RBAC_MARKER: MarkerDefinition = MarkerDefinition {
     name: RBAC,
     help: "a permission of the operator, in its ClusterRole or, with `namespace`, in a Role",
     arguments: &[
-        optional("groups", STRINGS, "API groups; `core` or `\"\"` is the core group"),
-        optional("resources", STRINGS, "resources in the plural, subresources as `pods/log`"),
-        optional("resourceNames", STRINGS, "only objects of these names"),
-        required("verbs", STRINGS, "what may be done, `*` for everything"),
-        optional("urls", STRINGS, "paths that are no resources, such as `/metrics`"),
-        optional(
-            "namespace",
-            ArgumentType::String,
-            "makes it a Role in this namespace, whatever the scope of the project",
-        ),
-        optional("roleName", ArgumentType::String, "another role than the default one"),
+        optional("groups", Texts, "API groups; `core` or `\"\"` is the core group"),
+        optional("resources", Texts, "resources in the plural, subresources as `pods/log`"),
+        optional("resourceNames", Texts, "only objects of these names"),
+        required("verbs", Texts, "what may be done, `*` for everything"),
+        optional("urls", Texts, "paths that are no resources, such as `/metrics`"),
+        optional("namespace", Text, "makes it a Role in this namespace, whatever the scope of the project"),
+        optional("roleName", Text, "another role than the default one"),
     ],
 };
 
@@ -174,35 +142,27 @@ const WEBHOOK_MARKER: MarkerDefinition = MarkerDefinition {
     name: WEBHOOK,
     help: "a webhook that the API server asks about requests; `path` or `url` says where it is",
     arguments: &[
-        required("mutating", ArgumentType::Bool, "it may change the object; otherwise it only allows or denies"),
-        required(
-            "failurePolicy",
-            ArgumentType::String,
-            "what becomes of a request without an answer: `fail` or `ignore`",
-        ),
-        optional("matchPolicy", ArgumentType::String, "`Exact`, or `Equivalent`: requests through other versions, too"),
-        optional(
-            "sideEffects",
-            ArgumentType::String,
-            "`None` or `NoneOnDryRun`; it has to be given, here or in `patch`",
-        ),
-        optional("timeoutSeconds", ArgumentType::Int, "how long the API server waits, 1 to 30"),
-        required("groups", STRINGS, "API groups; `core` or `\"\"` is the core group"),
-        required("resources", STRINGS, "resources in the plural, subresources as `pods/status`"),
-        required("verbs", STRINGS, "`create`, `update`, `delete`, `connect`, or `*`"),
-        required("versions", STRINGS, "API versions, or `*`"),
-        required("name", ArgumentType::String, "a name of at least three parts with dots, that no other one has"),
-        optional("serviceName", ArgumentType::String, "the Service that it is behind: `webhook-service`"),
-        optional("serviceNamespace", ArgumentType::String, "the namespace of that Service: `system`"),
-        optional("path", ArgumentType::String, "its path at the Service"),
-        optional("servicePort", ArgumentType::Int, "the port of the Service: 443"),
-        optional("webhookVersions", STRINGS, "versions of the configuration: `v1`"),
-        required("admissionReviewVersions", STRINGS, "versions of the request that it knows: `v1`"),
-        optional("reinvocationPolicy", ArgumentType::String, "`IfNeeded`: again after others have changed the object"),
-        optional("url", ArgumentType::String, "where it is, when it is behind no Service; quoted"),
+        required("mutating", Bool, "it may change the object; otherwise it only allows or denies"),
+        required("failurePolicy", Text, "what becomes of a request without an answer: `fail` or `ignore`"),
+        optional("matchPolicy", Text, "`Exact`, or `Equivalent`: requests through other versions, too"),
+        optional("sideEffects", Text, "`None` or `NoneOnDryRun`; it has to be given, here or in `patch`"),
+        optional("timeoutSeconds", Int, "how long the API server waits, 1 to 30"),
+        required("groups", Texts, "API groups; `core` or `\"\"` is the core group"),
+        required("resources", Texts, "resources in the plural, subresources as `pods/status`"),
+        required("verbs", Texts, "`create`, `update`, `delete`, `connect`, or `*`"),
+        required("versions", Texts, "API versions, or `*`"),
+        required("name", Text, "a name of at least three parts with dots, that no other one has"),
+        optional("serviceName", Text, "the Service that it is behind: `webhook-service`"),
+        optional("serviceNamespace", Text, "the namespace of that Service: `system`"),
+        optional("path", Text, "its path at the Service"),
+        optional("servicePort", Int, "the port of the Service: 443"),
+        optional("webhookVersions", Texts, "versions of the configuration: `v1`"),
+        required("admissionReviewVersions", Texts, "versions of the request that it knows: `v1`"),
+        optional("reinvocationPolicy", Text, "`IfNeeded`: again after others have changed the object"),
+        optional("url", Text, "where it is, when it is behind no Service; quoted"),
         optional(
             "patch",
-            ArgumentType::String,
+            Text,
             "what else it says: a strategic merge patch as JSON in backticks, such as `{\"objectSelector\": {…}}`",
         ),
     ],
@@ -212,19 +172,15 @@ const WEBHOOK_CONFIGURATION_MARKER: MarkerDefinition = MarkerDefinition {
     name: WEBHOOK_CONFIGURATION,
     help: "the object that the webhooks are in",
     arguments: &[
-        required("mutating", ArgumentType::Bool, "that of the mutating webhooks, or of the validating ones"),
-        optional("name", ArgumentType::String, "its name"),
+        required("mutating", Bool, "that of the mutating webhooks, or of the validating ones"),
+        optional("name", Text, "its name"),
     ],
 };
 
 const CONVERSION_MARKER: MarkerDefinition = MarkerDefinition {
     name: CONVERSION,
     help: "versions with different schemas that no webhook converts; before the type of the version that is stored",
-    arguments: &[required(
-        "none",
-        ArgumentType::String,
-        "why it is right that the API server changes nothing but the `apiVersion`",
-    )],
+    arguments: &[required("none", Text, "why it is right that the API server changes nothing but the `apiVersion`")],
 };
 
 /// Markers of kubebuilder that mean nothing in Rust source, with what to write instead; a name that ends in `:`
@@ -307,7 +263,7 @@ fn misspelt(comment: &Comment, wanted: &str) -> Option<Diagnostic> {
 pub fn parse(text: &str) -> Result<Marker, Diagnostic> {
     let origin = Origin { path: "".into(), text: text.into(), range: 0..text.len() };
     let mut found = Diagnostics::default();
-    let comment = Comment { kind: CommentKind::Line, text: text.to_owned(), origin };
+    let comment = Comment { text: text.to_owned(), origin };
     let marker = read(&comment, &[RBAC], &mut found);
     let wrong = || found.iter().next().cloned().unwrap_or_else(|| Diagnostic::new(Code::UnknownMarker, "no marker"));
     marker.ok_or_else(wrong)
@@ -322,7 +278,7 @@ fn read(comment: &Comment, names: &[&str], diagnostics: &mut Diagnostics) -> Opt
         Origin { range: start..start + length, ..comment.origin.clone() }
     };
     let whole = Origin { range: start..start + 1 + text.len(), ..comment.origin.clone() };
-    let parse::Split { anonymous, name } = parse::split(text);
+    let (anonymous, name) = parse::split(text);
     let definition = [anonymous, name].iter().find_map(|name| MARKERS.iter().find(|marker| marker.name == *name));
     let Some(definition) = definition else {
         if PREFIXES.iter().any(|prefix| text.trim_start().starts_with(prefix)) && !known(OTHERS, anonymous) {
@@ -333,24 +289,25 @@ fn read(comment: &Comment, names: &[&str], diagnostics: &mut Diagnostics) -> Opt
     if !names.contains(&definition.name) {
         return None;
     }
-    let (arguments, errors) = parse::arguments(definition, text);
-    // What comes after the first error is mostly its consequence.
-    if let Some(error) = errors.first() {
-        let rest = &text[error.offset..];
-        let length = rest.find([',', '=', ' ']).unwrap_or(rest.len());
-        let help = match &error.what {
-            Wrong::UnknownArgument(argument) => argument_help(definition, argument),
-            // `verbs=get,list`: what follows the comma is read as the next argument.
-            Wrong::Expected { wanted: parse::EQUALS, .. } => {
-                "separate the items of a list with `;`, and arguments with `,`".to_owned()
-            }
-            _ => format!("the form is `{}`", form(definition)),
-        };
-        let is_missing = matches!(error.what, Wrong::MissingArgument(_));
-        let origin = if is_missing { whole.clone() } else { at(error.offset, length) };
-        diagnostics.push(Diagnostic::new(Code::MarkerSyntax, error.what.to_string()).at(origin).help(help));
+    match parse::arguments(definition, text) {
+        Ok(arguments) => Some(Marker { name: definition.name, arguments, origin: whole }),
+        Err(error) => {
+            let rest = &text[error.offset..];
+            let length = rest.find([',', '=', ' ']).unwrap_or(rest.len());
+            let help = match &error.what {
+                Wrong::UnknownArgument(argument) => argument_help(definition, argument),
+                // `verbs=get,list`: what follows the comma is read as the next argument.
+                Wrong::Expected { wanted: parse::EQUALS, .. } => {
+                    "separate the items of a list with `;`, and arguments with `,`".to_owned()
+                }
+                _ => format!("the form is `{}`", form(definition)),
+            };
+            let is_missing = matches!(error.what, Wrong::MissingArgument(_));
+            let origin = if is_missing { whole } else { at(error.offset, length) };
+            diagnostics.push(Diagnostic::new(Code::MarkerSyntax, error.what.to_string()).at(origin).help(help));
+            None
+        }
     }
-    errors.is_empty().then_some(Marker { name: definition.name, arguments, origin: whole })
 }
 
 fn known(names: &[&str], name: &str) -> bool {
@@ -421,7 +378,7 @@ mod tests {
     /// The marker in a comment as text, or its findings.
     fn show(text: &str) -> String {
         let origin = Origin { path: "a.rs".into(), text: format!("//{text}").into(), range: 0..text.len() + 2 };
-        let comment = Comment { kind: CommentKind::Line, text: text.to_string(), origin };
+        let comment = Comment { text: text.to_string(), origin };
         let mut diagnostics = Diagnostics::default();
         let marker = read(&comment, &[RBAC], &mut diagnostics);
         let mut out: Vec<_> = diagnostics
@@ -433,11 +390,8 @@ mod tests {
             .collect();
         for (name, value) in marker.iter().flat_map(|marker| &marker.arguments) {
             out.push(match value {
-                Value::String(text) => format!("{name}={text:?}"),
-                Value::List(values) => {
-                    let text = |value: &Value| if let Value::String(text) = value { text.clone() } else { panic!() };
-                    format!("{name}={:?}", values.iter().map(text).collect::<Vec<_>>())
-                }
+                Value::Text(text) => format!("{name}={text:?}"),
+                Value::Texts(texts) => format!("{name}={texts:?}"),
                 other => panic!("{other:?}"),
             });
         }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use semver::Version;
-use toml_edit::{Document, Item};
+use toml_edit::Item;
 
 use super::cfg::CfgSet;
 use super::files::Pending;
-use super::manifest::{CargoManifest, FeatureSelection, crate_name, get};
+use super::manifest::{CargoManifest, FeatureSelection, crate_name, get, parse};
 use super::sources::Sources;
 
 /// The folder with the sources of one version of a package; `workspace` is where cargo looks for its configuration.
@@ -33,8 +33,7 @@ pub(super) fn locate(workspace: &Path, name: &str, version: &Version) -> Option<
 fn vendored(workspace: &Path) -> Option<PathBuf> {
     let workspace = std::path::absolute(workspace).ok()?;
     workspace.ancestors().find_map(|folder| {
-        let text = std::fs::read_to_string(folder.join(".cargo/config.toml")).ok()?;
-        let document = Document::parse(text).ok()?;
+        let document = parse(&folder.join(".cargo/config.toml"), &Pending::default()).ok()?;
         let text = |source: &str, key: &str| get(document.as_item(), &["source", source, key]).and_then(Item::as_str);
         let replacement = text("crates-io", "replace-with")?;
         Some(folder.join(text(replacement, "directory")?))
@@ -42,8 +41,7 @@ fn vendored(workspace: &Path) -> Option<PathBuf> {
 }
 
 fn is_version(dir: &Path, version: &Version) -> bool {
-    let Ok(text) = std::fs::read_to_string(dir.join("Cargo.toml")) else { return false };
-    let Ok(document) = Document::parse(text) else { return false };
+    let Ok(document) = parse(&dir.join("Cargo.toml"), &Pending::default()) else { return false };
     let found = get(document.as_item(), &["package", "version"]).and_then(Item::as_str);
     found == Some(version.to_string().as_str())
 }
@@ -53,7 +51,7 @@ impl CargoManifest {
     /// its configuration.
     pub fn fetched(workspace: &Path, name: &str, version: &Version) -> Option<Self> {
         let dir = locate(workspace, name, version)?;
-        Self::read(&dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None).ok()
+        Self::read_alone(&dir, "Cargo.toml").ok()
     }
 }
 

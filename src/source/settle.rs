@@ -14,26 +14,6 @@ use super::sources::{ModuleId, index};
 use super::tree::SourceTree;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// The answer to [`SourceTree::request_package`].
-#[must_use]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PackageRequest {
-    /// It is read next: [`SourceTree::settle`] drops the current answer and asks again.
-    Queued,
-    /// It can't be read, and why.
-    Refused(String),
-}
-
-impl PackageRequest {
-    /// Why it can't be read.
-    pub fn refusal(self) -> Option<String> {
-        match self {
-            Self::Queued => None,
-            Self::Refused(why) => Some(why),
-        }
-    }
-}
-
 impl SourceTree {
     /// Runs `ask` until all that it requests is read; its last answer, and what is wrong in the files that were read for it.
     pub fn settle<T>(&mut self, mut ask: impl FnMut(&Self) -> T) -> (T, Diagnostics) {
@@ -84,33 +64,30 @@ impl SourceTree {
         self.read_requested()
     }
 
-    /// Requests a package by the name that code of a module has for it.
-    pub fn request_package(&self, module: ModuleId, name: &str) -> PackageRequest {
+    /// Requests a package by the name that code of a module has for it. Returns why it can't be read; none when it is read
+    /// next: [`SourceTree::settle`] drops the current answer and asks again.
+    pub fn request_package(&self, module: ModuleId, name: &str) -> Option<String> {
         let here = self.manifest_of(module).dependencies.values();
         let anywhere = self.manifests().flat_map(|manifest| manifest.dependencies.values());
         let mut found = here.chain(anywhere).filter(|dependency| crate_name(&dependency.package) == name);
-        let Some(dependency) = found.next() else {
-            return PackageRequest::Refused("no dependency has this name".to_owned());
-        };
+        let Some(dependency) = found.next() else { return Some("no dependency has this name".to_owned()) };
         let Some(version) = dependency.locked.clone() else {
-            return PackageRequest::Refused("its version is not in `Cargo.lock`".to_owned());
+            return Some("its version is not in `Cargo.lock`".to_owned());
         };
         if found.any(|other| other.locked.as_ref().is_some_and(|other| *other != version)) {
-            return PackageRequest::Refused("several versions of it are used".to_owned());
+            return Some("several versions of it are used".to_owned());
         }
         if !dependency.registry {
-            return PackageRequest::Refused("it does not come from a registry".to_owned());
+            return Some("it does not come from a registry".to_owned());
         }
         let key = (dependency.package.clone(), version);
         match self.sources.located.get(&key) {
             None => {
                 self.sources.requested_packages.borrow_mut().insert(key);
-                PackageRequest::Queued
+                None
             }
-            Some(true) => PackageRequest::Refused("it is re-exported in a way that is not read".to_owned()),
-            Some(false) => {
-                PackageRequest::Refused(format!("the sources of {} {} are not there, run `cargo fetch`", key.0, key.1))
-            }
+            Some(true) => Some("it is re-exported in a way that is not read".to_owned()),
+            Some(false) => Some(format!("the sources of {} {} are not there, run `cargo fetch`", key.0, key.1)),
         }
     }
 

@@ -127,17 +127,17 @@ impl Sources {
 
     /// The same of all modules of a file.
     pub(super) fn request_file(&self, file: FileId) {
-        let modules = self.modules.iter().enumerate().filter(|(_, module)| module.file == file);
-        modules.for_each(|(position, _)| self.request(ModuleId(index(position))));
+        self.request_modules(|module| module.file == file);
     }
 
     /// The same of the files for which `test` holds.
     pub(super) fn request_files(&self, test: impl Fn(&SourceFile) -> bool) {
-        for (position, module) in self.modules.iter().enumerate().filter(|(_, module)| module.unread) {
-            if test(&self[module.file]) {
-                self.request(ModuleId(index(position)));
-            }
-        }
+        self.request_modules(|module| test(&self[module.file]));
+    }
+
+    fn request_modules(&self, test: impl Fn(&Module) -> bool) {
+        let unread = self.modules.iter().enumerate().filter(|(_, module)| module.unread && test(module));
+        self.requested.borrow_mut().extend(unread.map(|(position, _)| ModuleId(index(position))));
     }
 
     /// The files of the packages by path.

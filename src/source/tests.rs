@@ -381,11 +381,12 @@ struct S {
 #[cfg(test)]
 // no
 a: u8,
-// three
+/// three
+b: u8,
 }
 #[cfg(unix)]
 mod unix {
-// four
+//// four
 }
 #[test]
 fn t() {
@@ -394,5 +395,5 @@ fn t() {
 "#,
     );
     let texts: Vec<_> = tree.comments("").into_iter().map(|comment| comment.text).collect();
-    assert_eq!(texts, [" one", " two", " three", " four"]);
+    assert_eq!(texts, [" one", " two", " three", "// four"]);
 }

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use toml_edit::{Document, Item};
+use toml_edit::Document;
 
 use super::file::{clean, relative};
 use super::files::Pending;
-use super::manifest::{CargoManifest, FeatureSelection};
-use super::manifest::{get, strings, workspace_dir};
+use super::manifest::{self, CargoManifest, FeatureSelection, get, strings, workspace_dir};
 use crate::diagnostic::Problem;
 
 /// What `--manifest-path`, `--package` and `--workspace` say.
@@ -57,7 +56,7 @@ impl Packages {
         let document = parse(&manifest)?;
         let has_package = get(document.as_item(), &["package"]).is_some();
         if has_package && selection.packages.is_empty() && !selection.workspace {
-            let member = Member::of(&read(&root, "Cargo.toml")?);
+            let member = Member::of(&CargoManifest::read_alone(&root, "Cargo.toml")?);
             return Ok(Self { members: vec![member], root, all: true });
         }
         let workspace = workspace_dir(&root, document.as_item()).unwrap_or_else(|| root.clone());
@@ -67,8 +66,9 @@ impl Packages {
             all = false;
             choose(&mut members, &selection.packages)?;
         } else if !selection.workspace {
-            let chosen = default_members(&workspace, document.as_item())?;
-            members.retain(|member| chosen.as_ref().is_none_or(|chosen| chosen.contains(&member.dir)));
+            let default = strings(get(document.as_item(), &["workspace", "default-members"]));
+            let chosen = expand(&workspace, &default)?;
+            members.retain(|member| default.is_empty() || chosen.contains(&member.dir));
         }
         if members.is_empty() {
             let problem = Problem::new(format!("`{}` has neither a package nor members", manifest.display()));
@@ -160,13 +160,7 @@ fn nearest(start: &Path) -> Result<PathBuf> {
 }
 
 fn parse(manifest: &Path) -> Result<Document<String>> {
-    let text = std::fs::read_to_string(manifest).with_context(|| format!("cannot read `{}`", manifest.display()))?;
-    Document::parse(text).with_context(|| format!("`{}` is not valid TOML", manifest.display()))
-}
-
-/// The manifest in a folder, which messages call `shown`.
-fn read(dir: &Path, shown: &str) -> Result<CargoManifest> {
-    CargoManifest::read(dir, shown, &FeatureSelection::default(), &Pending::default(), None)
+    manifest::parse(manifest, &Pending::default())
 }
 
 /// All packages of a workspace, by folder: those it lists, its own, and path dependencies inside it.
@@ -185,7 +179,7 @@ fn members(workspace: &Path) -> Result<Vec<Member>> {
             continue;
         }
         let shown = relative(&dir.join("Cargo.toml"), workspace);
-        let manifest = read(&dir, &shown.to_string_lossy())?;
+        let manifest = CargoManifest::read_alone(&dir, &shown.to_string_lossy())?;
         let dependencies = manifest.dependencies.values().chain(manifest.other_dependencies.values());
         queue.extend(
             dependencies
@@ -217,14 +211,6 @@ fn expand(workspace: &Path, patterns: &[String]) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(folders)
-}
-
-fn default_members(workspace: &Path, root: &Item) -> Result<Option<BTreeSet<PathBuf>>> {
-    let patterns = strings(get(root, &["workspace", "default-members"]));
-    if patterns.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(expand(workspace, &patterns)?.into_iter().collect()))
 }
 
 fn choose(members: &mut Vec<Member>, names: &[String]) -> Result<(), Problem> {

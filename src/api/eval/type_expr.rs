@@ -146,9 +146,7 @@ impl Evaluator<'_> {
         }
         let Some(known) = known else {
             let krate = canonical.first().map_or("", String::as_str);
-            let why = dependency::is_readable(krate)
-                .then(|| self.tree.request_package(scope.module, krate).refusal())
-                .flatten();
+            let why = dependency::is_readable(krate).then(|| self.tree.request_package(scope.module, krate)).flatten();
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             let message = format!("type `{path}` of the crate `{krate}` is not known{why}");
             return self.types.refused(

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::flag;
 use crate::crd::walk::{Path, Step};
 
 /// Keys whose meaning is known exactly here, so that what they refuse is refused.
@@ -75,10 +76,6 @@ pub(crate) fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -
         }
     }
     Ok(())
-}
-
-fn flag(schema: &Map<String, Value>, key: &str) -> bool {
-    schema.get(key) == Some(&Value::Bool(true))
 }
 
 fn is_of_type(kind: &str, value: &Value) -> bool {

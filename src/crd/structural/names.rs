@@ -14,19 +14,12 @@ const APPROVAL: &str = "api-approved.kubernetes.io";
 const ANNOTATIONS: usize = 262_144;
 
 pub(super) fn check(crd: &Crd) -> Diagnostics {
-    let mut found = Diagnostics::default();
-    let mut say = |message: String, help: Option<String>| {
+    let finding = |Problem { message, help }| {
         let mut diagnostic = Diagnostic::new(Code::InvalidName, format!("{message}: kind `{}`", crd.kind()));
         diagnostic.help = help;
-        found.push(diagnostic.at(crd.origin().cloned()));
+        diagnostic.at(crd.origin().cloned())
     };
-    for Problem { message, help } in wrong_names(crd) {
-        say(message, help);
-    }
-    for (message, help) in wrong_metadata(crd) {
-        say(message, Some(help));
-    }
-    found
+    wrong_names(crd).into_iter().chain(wrong_metadata(crd)).map(finding).collect()
 }
 
 fn wrong_names(crd: &Crd) -> Vec<Problem> {
@@ -66,7 +59,7 @@ fn wrong_names(crd: &Crd) -> Vec<Problem> {
     wrong
 }
 
-fn wrong_metadata(crd: &Crd) -> Vec<(String, String)> {
+fn wrong_metadata(crd: &Crd) -> Vec<Problem> {
     let pairs = |key: &str| {
         let pairs = crd.value["metadata"][key].as_object().into_iter().flatten();
         pairs.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect::<Vec<_>>()
@@ -77,16 +70,17 @@ fn wrong_metadata(crd: &Crd) -> Vec<(String, String)> {
         if !is_qualified(key) || !(value.is_empty() || is_name(value)) {
             let help = "letters, digits, `-`, `_` and `.`, at most 63, with a letter or digit at both ends; keys may have a domain \
                         and `/` in front";
-            wrong.push((format!("`{key}: {value}` is no label"), help.to_owned()));
+            wrong.push(Problem::new(format!("`{key}: {value}` is no label")).help(help));
         }
     }
     for (key, _) in annotations.iter().filter(|(key, _)| !is_qualified(&key.to_lowercase())) {
         let help = "use a name of letters, digits, `-`, `_` and `.`, with a domain and `/` in front";
-        wrong.push((format!("`{key}` is no key of an annotation"), help.to_owned()));
+        wrong.push(Problem::new(format!("`{key}` is no key of an annotation")).help(help));
     }
     let size: usize = annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
     if size > ANNOTATIONS {
-        wrong.push((format!("the annotations have {size} bytes"), format!("all together have at most {ANNOTATIONS}")));
+        let problem = Problem::new(format!("the annotations have {size} bytes"));
+        wrong.push(problem.help(format!("all together have at most {ANNOTATIONS}")));
     }
     let group = crd::group(&crd.value);
     if PROTECTED.iter().any(|protected| group == *protected || group.ends_with(&format!(".{protected}"))) {
@@ -98,7 +92,8 @@ fn wrong_metadata(crd: &Crd) -> Vec<(String, String)> {
             let help = format!(
                 "use a group of yours; or add `annotation(\"{APPROVAL}\", \"…\")` with the URL of the approval, or `unapproved` and why"
             );
-            wrong.push((format!("the group `{group}` is protected, and there is no `{APPROVAL}`"), help));
+            let problem = Problem::new(format!("the group `{group}` is protected, and there is no `{APPROVAL}`"));
+            wrong.push(problem.help(help));
         }
     }
     wrong

@@ -135,7 +135,7 @@ impl<'a> Lowering<'a> {
                 "the kind is not spelled out in the source".to_owned()
             }
             Ty::Foreign(found, _) => {
-                let why = found.krate().and_then(|krate| self.tree.request_package(module, krate).refusal());
+                let why = found.krate().and_then(|krate| self.tree.request_package(module, krate));
                 let why = why.map_or(String::new(), |why| format!(": {why}"));
                 format!("the resource of `{found}` is not known{why}")
             }

@@ -140,11 +140,10 @@ impl SourceTree {
             if item.ident.is_some() {
                 continue;
             }
-            let file = &self.sources.file(module);
             let name = segments(&item.mac.path).join("::");
-            let span = item.mac.path.segments[0].ident.span();
-            let (line, column) = file.line_column(file.range(span).start);
-            places.push(format!("`{name}!` at {}:{line}:{column}", file.path));
+            let origin = self.origin(module, item.mac.path.segments[0].ident.span());
+            let (line, column) = origin.line_column();
+            places.push(format!("`{name}!` at {}:{line}:{column}", origin.path));
         }
         (!places.is_empty()).then(|| places.join(", "))
     }

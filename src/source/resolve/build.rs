@@ -76,7 +76,6 @@ impl Scopes {
             Item::Enum(item) => (&item.ident, &item.vis, &[Types]),
             Item::Union(item) => (&item.ident, &item.vis, &[Types]),
             Item::Trait(item) => (&item.ident, &item.vis, &[Types]),
-            Item::TraitAlias(item) => (&item.ident, &item.vis, &[Types]),
             Item::Type(item) => (&item.ident, &item.vis, &[Types]),
             Item::Const(item) => (&item.ident, &item.vis, &[Values]),
             Item::Static(item) => (&item.ident, &item.vis, &[Values]),

@@ -193,7 +193,11 @@ fn load_all(files: &Pending) -> SourceTree {
 }
 
 fn answer(mut tree: SourceTree) -> (Vec<Crd>, Diagnostics) {
-    crd::read_crds(&mut tree).0
+    let ((definitions, mut found), _) = crd::read_definitions(&mut tree);
+    let (crds, contradictions) = crd::merge(definitions);
+    found.extend(contradictions);
+    found.sort();
+    (crds, found)
 }
 
 /// What a YAML reader makes of a document.

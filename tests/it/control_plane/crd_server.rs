@@ -32,9 +32,9 @@ fn fixtures() -> Vec<(String, Crd)> {
             let module = file.file_stem().unwrap().to_str().unwrap().replace('-', "_");
             std::fs::copy(&file, package.path().join(format!("src/{module}.rs"))).unwrap();
             std::fs::write(package.path().join("src/main.rs"), format!("mod {module};\nfn main() {{}}\n")).unwrap();
-            let (tree, _) = k8s::load(package.path()).unwrap();
+            let (mut tree, _) = k8s::load(package.path()).unwrap();
             // What is refused before it is a CRD is the oracle's to judge.
-            for mut definition in crd::definitions(&tree).0 {
+            for mut definition in crd::read_definitions(&mut tree).0.0 {
                 definition.value["spec"]["versions"][0]["storage"] = json!(true);
                 let name = format!("{module} {}", definition.key().1);
                 let crd = crd::merge(vec![definition]).0.pop().unwrap();

@@ -2,14 +2,25 @@
 
 use std::fmt::Write as _;
 
-use memcached_sdk::crd;
+use memcached_sdk::crd::{self, Crd};
+use memcached_sdk::diagnostic::Diagnostics;
+use memcached_sdk::engine::{self, Engine};
 use memcached_sdk::k8s;
+use memcached_sdk::source::SourceTree;
 use serde_json::json;
 
 use crate::lock;
 
 const MANIFEST: &str =
     "[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\nschemars = \"1\"\nserde = \"1\"\n";
+
+/// The CRDs of a package as its source says them, and what is wrong.
+pub(super) fn crds(tree: &mut SourceTree) -> (Vec<Crd>, Diagnostics) {
+    let request = engine::Request { engine: Engine::Static, ..engine::Request::default() };
+    let mut found = Diagnostics::default();
+    let answer = engine::crds(tree, &request, &mut found, &mut |_| {});
+    (answer.crds, found)
+}
 
 #[test]
 fn versions_are_in_the_order_of_the_api_server_and_names_are_those_of_the_stored_one() {
@@ -29,9 +40,9 @@ fn versions_are_in_the_order_of_the_api_server_and_names_are_those_of_the_stored
     std::fs::write(folder.path().join("Cargo.toml"), MANIFEST).unwrap();
     std::fs::write(folder.path().join("Cargo.lock"), lock::text([MANIFEST])).unwrap();
     std::fs::write(folder.path().join("src/lib.rs"), text).unwrap();
-    let (tree, found) = k8s::load(folder.path()).unwrap();
+    let (mut tree, found) = k8s::load(folder.path()).unwrap();
     assert!(found.is_empty(), "{}", found.render(false));
-    let (crds, found) = crd::crds(&tree);
+    let (crds, found) = crds(&mut tree);
     assert!(found.is_empty(), "{}", found.render(false));
     let [crd] = crds.as_slice() else { panic!("one CRD, not {crds:?}") };
     assert_eq!(crd.file_name, "example.com_boxes.yaml");

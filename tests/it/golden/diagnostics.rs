@@ -15,6 +15,7 @@ use memcached_sdk::source::{FeatureSelection, Pending};
 use snapbox::data::DataFormat;
 use snapbox::{Assert, Data};
 
+use super::crd::crds;
 use crate::lock;
 use crate::sandbox::{Sandbox, files};
 
@@ -43,16 +44,16 @@ fn check(file: &Path) {
     std::fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
     std::fs::write(folder.path().join("src/lib.rs"), &text).unwrap();
 
-    let (tree, found) = k8s::load(folder.path()).unwrap();
+    let (mut tree, found) = k8s::load(folder.path()).unwrap();
     assert!(found.is_empty(), "{name}: {}", found.render(false));
-    let (crds, mut found) = crd::crds(&tree);
+    let (of_types, mut found) = crds(&mut tree);
     let wanted = if text.starts_with("//! fix: all\n") { Fixable::ALL.to_vec() } else { Vec::new() };
     let (markers, wrong) = tree.markers(&[CONVERSION]);
     found.extend(wrong);
     let unknown = name == Code::ConversionUnknown.as_str();
     let converted = if unknown { Converted::Unknown } else { Converted::All(BTreeSet::new()) };
-    found.extend(conversion::check(&crds, &markers, &converted));
-    for crd in crds {
+    found.extend(conversion::check(&of_types, &markers, &converted));
+    for crd in of_types {
         let (crd, fixes) = fix::fix(crd, &wanted);
         found.extend(fixes.iter().map(Fix::done).collect());
         found.extend(fix::advice(&crd));
@@ -68,8 +69,7 @@ fn check(file: &Path) {
     let code = Code::ALL.iter().find(|code| code.as_str() == name).unwrap();
     assert_eq!(found.has_errors(), code.severity() == Severity::Error);
     let loaded = k8s::load_with(folder.path(), &FeatureSelection::default(), &Pending::default());
-    let ((lazily, findings), _) = crd::read_crds(&mut loaded.unwrap().0);
-    assert_eq!((lazily, findings), crd::crds(&tree));
+    assert_eq!(crds(&mut loaded.unwrap().0), crds(&mut tree));
     Assert::new()
         .action_env("SNAPSHOTS")
         .eq(found.render(false), Data::read_from(&file.with_extension("stderr"), Some(DataFormat::Text)));
@@ -130,7 +130,7 @@ fn refusal(dependencies: &[&str], locked: &[&str]) -> Option<String> {
         }
         write("Cargo.lock", lock.replace('~', " "));
     }
-    let (_, found) = crd::crds(&k8s::load(folder.path()).unwrap().0);
+    let (_, found) = crds(&mut k8s::load(folder.path()).unwrap().0);
     let mut found = found.iter();
     let refused = found.next().map(|diagnostic| {
         assert!([Code::DependencyVersion, Code::NewRelease, Code::NoLock].contains(&diagnostic.code));

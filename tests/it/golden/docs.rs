@@ -118,15 +118,12 @@ fn capitalised(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-fn value(kind: ArgumentType) -> String {
+fn value(kind: ArgumentType) -> &'static str {
     match kind {
-        ArgumentType::String => "text".to_owned(),
-        ArgumentType::Bool => "`true` or `false`".to_owned(),
-        ArgumentType::Int => "integer".to_owned(),
-        ArgumentType::Number => "number".to_owned(),
-        ArgumentType::List(of) => format!("list of {}", value(*of)),
-        ArgumentType::Map(of) => format!("map to {}", value(*of)),
-        ArgumentType::Any => "any value".to_owned(),
+        ArgumentType::Text => "text",
+        ArgumentType::Bool => "`true` or `false`",
+        ArgumentType::Int => "integer",
+        ArgumentType::Texts => "list of text",
     }
 }
 

@@ -8,7 +8,6 @@ use memcached_sdk::k8s;
 use memcached_sdk::rbac::role::{self, Roles};
 use memcached_sdk::rbac::{Permission, PolicyRule, Target};
 use memcached_sdk::source::SourceTree;
-use memcached_sdk::source::marker::Value as Argument;
 use memcached_sdk::yaml;
 use serde_json::{Value, json};
 
@@ -238,10 +237,7 @@ fn read_markers(texts: &[String]) -> Vec<Value> {
     let (markers, diagnostics) = load(&format!("//{}\n", texts.join("\n//"))).markers(&["kubebuilder:rbac"]);
     let mut answers = vec![Value::Null; texts.len()];
     for marker in &markers {
-        let list = |name: &str| match marker.arguments.get(name) {
-            Some(Argument::List(values)) if !values.is_empty() => json!(marker.strings(name)),
-            _ => Value::Null,
-        };
+        let list = |name: &str| Some(marker.strings(name)).filter(|texts| !texts.is_empty());
         answers[marker.origin.line_column().0 - 1] = json!({ "rule": {
             "Groups": list("groups"),
             "Resources": list("resources"),
@@ -365,7 +361,7 @@ impl Random {
         (0..count).map(|_| marker()).collect()
     }
 
-    /// Something near a marker. Blanks before a delimiter are left out: there the peer cuts words off.
+    /// Something near a marker. Numbers are left out: no argument takes one; and blanks before a delimiter are left out: there the peer cuts words off.
     fn marker_text(&mut self) -> String {
         let pieces = [
             "verbs=",
@@ -401,10 +397,7 @@ impl Random {
             ":",
             ".",
             "-",
-            "1",
-            "0x1g",
-            "1.5e",
-            "08",
+            "v1",
             "é",
             "'",
             "\\",

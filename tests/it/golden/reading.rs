@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use memcached_sdk::crd;
 use memcached_sdk::k8s;
 use memcached_sdk::rbac::role;
 use memcached_sdk::source::{FeatureSelection, Pending};
 
+use super::crd::crds;
 use crate::lock;
 
 const MANIFEST: &str =
@@ -30,11 +30,11 @@ fn write(folder: &Path, text: &str) {
 /// The CRDs and roles, and the findings as text: as `generate` reads the package, and with every file parsed.
 fn read(folder: &Path) -> [(BTreeMap<String, String>, String); 2] {
     let (mut lazy, found) = k8s::load_with(folder, &FeatureSelection::default(), &Pending::default()).unwrap();
-    let ((crds, crd_findings), while_crds) = crd::read_crds(&mut lazy);
+    let (of_lazy, crd_findings) = crds(&mut lazy);
     let ((roles, role_findings), while_roles) = lazy.settle(|tree| role::roles(tree, "role"));
-    let lazy = (crds, roles, vec![found, crd_findings, while_crds, role_findings, while_roles]);
-    let (eager, found) = k8s::load(folder).unwrap();
-    let (crds, crd_findings) = crd::crds(&eager);
+    let lazy = (of_lazy, roles, vec![found, crd_findings, role_findings, while_roles]);
+    let (mut eager, found) = k8s::load(folder).unwrap();
+    let (crds, crd_findings) = crds(&mut eager);
     let (roles, role_findings) = role::roles(&eager, "role");
     [lazy, (crds, roles, vec![found, crd_findings, role_findings])].map(|(crds, roles, findings)| {
         let mut documents: BTreeMap<_, _> =
@@ -215,13 +215,12 @@ fn many_resources_at_once() {
     }
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &format!("//- src/lib.rs\n{modules}{package}"));
-    let (eager, _) = k8s::load(folder.path()).unwrap();
-    let (crds, found) = crd::crds(&eager);
-    assert!(crds.len() >= files.len() && found.len() > 2 * files.len(), "{} and {}", crds.len(), found.len());
+    let (eager, found) = crds(&mut k8s::load(folder.path()).unwrap().0);
+    assert!(eager.len() >= files.len() && found.len() > 2 * files.len(), "{} and {}", eager.len(), found.len());
     let lazy = k8s::load_with(folder.path(), &FeatureSelection::default(), &Pending::default());
-    let ((at_once, found_at_once), _) = crd::read_crds(&mut lazy.unwrap().0);
+    let (at_once, found_at_once) = crds(&mut lazy.unwrap().0);
     assert_eq!(found_at_once, found);
-    assert_eq!(at_once, crds);
+    assert_eq!(at_once, eager);
 }
 
 #[test]

@@ -80,7 +80,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("kube", &["api", "crd", "schema"]),
     ("mimalloc", &["main"]),
     ("proc_macro2", &["api", "engine", "k8s", "rbac", "source"]),
-    ("quote", &["api", "engine", "rbac", "source"]),
+    ("quote", &["api", "rbac", "source"]),
     ("regex_syntax", &["crd"]),
     ("rust_decimal", &["schema"]),
     ("rustix", &["plan"]),

@@ -69,7 +69,8 @@ fn controller_gen_writes_the_same_file() {
                 let error = error.split(" (at <input>").next().unwrap();
                 // Of several the peer names any.
                 let error = if error.starts_with("missing argument") { "missing argument" } else { error };
-                if !["patch", "strconv"].iter().any(|ours| error.contains(ours)) {
+                // To us only digits are numbers.
+                if !["patch", "strconv", "exponent"].iter().any(|ours| error.contains(ours)) {
                     assert!(findings.contains(error), "{name}: {error}\n{findings}");
                 }
                 refused += 1;
