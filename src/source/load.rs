@@ -3,12 +3,14 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::cfg::CfgSet;
 use super::choice::Choice;
 use super::ecosystem::Ecosystem;
 use super::files::Pending;
 use super::loader::Loader;
+use super::lock::Lock;
 use super::manifest::{CargoManifest, Dependency, FeatureSelection, crate_name};
 use super::package::{Package, PackageId};
 use super::resolve::Scopes;
@@ -50,10 +52,10 @@ impl SourceTree {
     ) -> anyhow::Result<(Self, Diagnostics)> {
         let mut sources = Sources::new(ecosystem);
         let mut loader = Loader::new(&mut sources, root, pending, outlines);
-        let manifests = manifests_of(root, dir, selection, pending, Features::Certain)?;
+        let manifests = manifests_of(root, dir, selection, pending, Features::Certain, None)?;
         let possible = match manifests.as_slice() {
-            [_] => Vec::new(),
-            _ => manifests_of(root, dir, selection, pending, Features::Possible)?,
+            [own, _, ..] => manifests_of(root, dir, selection, pending, Features::Possible, own.lock.as_ref())?,
+            _ => Vec::new(),
         };
         for (position, manifest) in manifests.into_iter().enumerate() {
             let package = PackageId(index(loader.sources.packages.len()));
@@ -119,11 +121,12 @@ fn manifests_of(
     selection: &FeatureSelection,
     pending: &Pending,
     which: Features,
+    lock: Option<&Rc<Lock>>,
 ) -> anyhow::Result<Vec<CargoManifest>> {
     let shown = |dir: &Path| {
         file::relative(&file::clean(&dir.join("Cargo.toml")), &file::clean(root)).to_string_lossy().into_owned()
     };
-    let own = CargoManifest::read(dir, &shown(dir), selection, pending, None)?;
+    let own = CargoManifest::read(dir, &shown(dir), selection, pending, lock)?;
     let mut wanted: BTreeMap<PathBuf, FeatureSelection> = BTreeMap::new();
     let mut read: BTreeMap<PathBuf, CargoManifest> = BTreeMap::new();
     let mut order = Vec::new();

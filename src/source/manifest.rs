@@ -109,6 +109,8 @@ pub struct CargoManifest {
     /// The text of `Cargo.toml`, for diagnostics.
     pub origin: Origin,
     pub(super) targets: Vec<Target>,
+    /// Its library is one of procedural macros.
+    pub(super) proc_macro: bool,
 }
 
 /// Which features of a package are on.
@@ -206,6 +208,7 @@ impl CargoManifest {
             version: field("version"),
             origin: Origin { path: shown.into(), text: document.raw().into(), range: 0..0 },
             targets,
+            proc_macro: is_proc_macro(root),
             name,
         };
         let mut tables = vec![(true, root)];
@@ -225,14 +228,15 @@ impl CargoManifest {
         Ok(manifest)
     }
 
-    /// The same with its default features.
-    pub(super) fn read_alone(dir: &Path, shown: &str) -> anyhow::Result<Self> {
-        Self::read(dir, shown, &FeatureSelection::default(), &Pending::default(), None)
+    /// The same with its default features, and without what a lock file says.
+    pub(super) fn read_unlocked(dir: &Path, shown: &str) -> anyhow::Result<Self> {
+        Self::read(dir, shown, &FeatureSelection::default(), &Pending::default(), Some(&Rc::default()))
     }
 
     /// Whether `Cargo.lock` lacks a dependency of the package in `dir`; not when there is no lock, or nothing to read.
     pub fn is_ahead_of_its_lock(dir: &Path) -> bool {
-        Self::read_alone(dir, "Cargo.toml").is_ok_and(|own| {
+        let read = Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None);
+        read.is_ok_and(|own| {
             let mut dependencies = own.dependencies.values().chain(own.other_dependencies.values());
             own.has_lock && dependencies.any(|dependency| dependency.locked.is_none())
         })
@@ -431,6 +435,14 @@ fn read_lock(dir: &Path, files: &Pending) -> anyhow::Result<Option<Lock>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read `{}`", path.display())),
     }
+}
+
+/// Whether the library is one of procedural macros.
+/// <https://doc.rust-lang.org/cargo/reference/cargo-targets.html#the-proc-macro-field>
+fn is_proc_macro(root: &Item) -> bool {
+    let says = |key: &str| get(root, &["lib", key]);
+    let is_set = ["proc-macro", "proc_macro"].iter().any(|key| says(key).and_then(Item::as_bool) == Some(true));
+    is_set || ["crate-type", "crate_type"].iter().any(|key| strings(says(key)).contains(&"proc-macro".to_owned()))
 }
 
 /// The library and the binaries, declared and found; the library first.

@@ -17,7 +17,8 @@ impl SourceTree {
             let package = &self.sources[krate.package];
             let mut modules = self.sources.modules.iter().filter(|module| module.krate.0 as usize == position);
             let text = |file: FileId| &*self.sources[file].text;
-            if package.own || !krate.lib || package.fetched || !modules.any(|module| is_of_kind(text(module.file))) {
+            let defines = krate.lib && package.manifest.proc_macro && !package.own && !package.fetched;
+            if !defines || !modules.any(|module| is_of_kind(text(module.file))) {
                 continue;
             }
             // They are all at the root of their crate.

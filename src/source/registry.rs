@@ -51,7 +51,7 @@ impl CargoManifest {
     /// its configuration.
     pub fn fetched(workspace: &Path, name: &str, version: &Version) -> Option<Self> {
         let dir = locate(workspace, name, version)?;
-        Self::read_alone(&dir, "Cargo.toml").ok()
+        Self::read_unlocked(&dir, "Cargo.toml").ok()
     }
 }
 

@@ -56,7 +56,7 @@ impl Packages {
         let document = parse(&manifest)?;
         let has_package = get(document.as_item(), &["package"]).is_some();
         if has_package && selection.packages.is_empty() && !selection.workspace {
-            let member = Member::of(&CargoManifest::read_alone(&root, "Cargo.toml")?);
+            let member = Member::of(&CargoManifest::read_unlocked(&root, "Cargo.toml")?);
             return Ok(Self { members: vec![member], root, all: true });
         }
         let workspace = workspace_dir(&root, document.as_item()).unwrap_or_else(|| root.clone());
@@ -179,7 +179,7 @@ fn members(workspace: &Path) -> Result<Vec<Member>> {
             continue;
         }
         let shown = relative(&dir.join("Cargo.toml"), workspace);
-        let manifest = CargoManifest::read_alone(&dir, &shown.to_string_lossy())?;
+        let manifest = CargoManifest::read_unlocked(&dir, &shown.to_string_lossy())?;
         let dependencies = manifest.dependencies.values().chain(manifest.other_dependencies.values());
         queue.extend(
             dependencies
