@@ -46,13 +46,6 @@ impl Lock {
         self.packages.iter().filter(|package| package.name == name).map(|package| package.version.clone()).collect()
     }
 
-    /// Whether this version of a package comes from a registry.
-    pub(super) fn is_registry(&self, name: &str, version: &Version) -> bool {
-        self.packages
-            .iter()
-            .any(|package| package.is_of_registry() && package.name == name && package.version == *version)
-    }
-
     /// The versions of `dependency`, by its name in Rust code, that a package is built with.
     pub(super) fn below(&self, name: &str, version: &Version, dependency: &str) -> Vec<Version> {
         let package = self.packages.iter().find(|package| package.name == name && package.version == *version);
@@ -88,22 +81,24 @@ impl Lock {
         found.map(|package| crate_name(&package.name)).collect()
     }
 
-    /// The version of `dependency` that the package `of` is built with, a local one or one from a registry;
-    /// `requirement` chooses between several.
+    /// The version of `dependency` that the package `of` is built with, a local one or one from a registry, and whether it comes
+    /// from a registry itself; `requirement` chooses between several.
     pub(super) fn version(
         &self,
         of: &str,
         of_version: Option<&str>,
         dependency: &str,
         requirement: Option<&str>,
-    ) -> Option<Version> {
+    ) -> Option<(Version, bool)> {
         let package = self.packages.iter().find(|package| {
             package.name == of
                 && (package.source.is_none() || of_version.is_some_and(|v| package.version.to_string() == v))
         })?;
         let requirement = requirement.and_then(|requirement| VersionReq::parse(requirement).ok());
-        let mut versions = self.dependencies(package, |name| name == dependency).map(|found| &found.version);
-        versions.find(|version| requirement.as_ref().is_none_or(|requirement| requirement.matches(version))).cloned()
+        let found = self
+            .dependencies(package, |name| name == dependency)
+            .find(|found| requirement.as_ref().is_none_or(|requirement| requirement.matches(&found.version)))?;
+        Some((found.version.clone(), found.is_of_registry()))
     }
 }
 
@@ -147,7 +142,7 @@ source = "r"
             ("schemars", None, Some("1.2.3")),
             ("serde", None, None),
         ] {
-            let version = lock.version("op", None, dependency, requirement).map(|version| version.to_string());
+            let version = lock.version("op", None, dependency, requirement).map(|(version, _)| version.to_string());
             assert_eq!(version.as_deref(), expected, "{dependency} {requirement:?}");
         }
         assert!(Lock::parse("= broken").is_none());

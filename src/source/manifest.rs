@@ -260,8 +260,6 @@ impl CargoManifest {
     }
 
     fn add_dependencies(&mut self, kind: DependencyKind, everywhere: bool, table: &dyn TableLike, workspace: &Item) {
-        let lock = self.lock.clone();
-        let lock = lock.as_deref();
         for (key, item) in table.iter() {
             let (base, base_dir) = if inherits(item) {
                 (get(workspace, &["workspace", "dependencies", key]), &self.workspace)
@@ -275,8 +273,10 @@ impl CargoManifest {
             features.extend(strings(base.and_then(|base| get(base, &["features"]))));
             let package = text("package").unwrap_or_else(|| key.to_string());
             let requirement = plain.or_else(|| text("version"));
-            let locked = lock
-                .and_then(|lock| lock.version(&self.name, self.version.as_deref(), &package, requirement.as_deref()));
+            let lock = self.lock.as_ref();
+            let (locked, registry) = lock
+                .and_then(|lock| lock.version(&self.name, self.version.as_deref(), &package, requirement.as_deref()))
+                .unzip();
             let default_of = |item: &Item| {
                 get(item, &["default-features"]).or_else(|| get(item, &["default_features"])).and_then(Item::as_bool)
             };
@@ -287,7 +287,7 @@ impl CargoManifest {
             };
             let dependency = Dependency {
                 kind,
-                registry: lock.zip(locked.as_ref()).is_some_and(|(lock, locked)| lock.is_registry(&package, locked)),
+                registry: registry.unwrap_or_default(),
                 locked,
                 package,
                 requirement,
