@@ -8,8 +8,8 @@ use serde_derive_internals::ast::{Container, Data, Field};
 use syn::{GenericArgument, PathArguments, Type};
 
 use crate::schema::SchemaId;
+use crate::source::macros::words;
 
-use super::bound::mentions;
 use super::schemars_attr::{Owner, SchemarsAttrs, With};
 use super::types::{Scope, Types};
 
@@ -83,6 +83,9 @@ fn named(ty: &Type, parameters: &BTreeSet<String>, found: &mut BTreeSet<String>)
             }
         }
         // No type of a field that is described.
-        other => found.extend(parameters.iter().filter(|name| mentions(other.to_token_stream(), name)).cloned()),
+        other => {
+            let words = words(other.to_token_stream()).into_iter().map(|word| word.to_string());
+            found.extend(words.filter(|word| parameters.contains(word)));
+        }
     }
 }
