@@ -12,6 +12,7 @@ use crate::schema::known::Kind;
 use crate::source::Resolution;
 use crate::source::macros::says;
 
+use super::canonical::SERIALIZE;
 use super::items::generics;
 use super::types::{Scope, Types};
 
@@ -71,7 +72,7 @@ impl Types<'_> {
         for bound in bounds {
             let TypeParamBound::Trait(bound) = bound else { continue };
             match self.resolve(scope, &bound.path) {
-                Resolution::Foreign(path) if path.join("::") == "serde::Serialize" => found = true,
+                Resolution::Foreign(path) if path.join("::") == SERIALIZE => found = true,
                 Resolution::Foreign(path)
                     if ["std", "serde", "schemars"].contains(&path[0].as_str())
                         && path.last().is_some_and(|name| name != "Serialize") => {}

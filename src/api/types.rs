@@ -144,26 +144,17 @@ impl<'t> Types<'t> {
 
     /// The user's type behind an id.
     pub(super) fn user(&self, id: TypeId) -> Option<&UserType> {
-        match self.infos.get(self.graph.index(id))? {
-            Info::User(user) => Some(user),
-            Info::Known(..) | Info::K8s(_) | Info::Described | Info::Refused(_) => None,
-        }
+        if let Info::User(user) = self.info(id) { Some(user) } else { None }
     }
 
     /// Path and arguments of a known type.
     pub(super) fn known(&self, id: TypeId) -> Option<(&'static Known, Vec<TypeId>)> {
-        match self.info(id) {
-            Info::Known(known, arguments) => Some((known, arguments.clone())),
-            Info::User(_) | Info::K8s(_) | Info::Described | Info::Refused(_) => None,
-        }
+        if let Info::Known(known, arguments) = self.info(id) { Some((known, arguments.clone())) } else { None }
     }
 
     /// What values of a known type are.
     pub(super) fn kind(&self, id: Option<TypeId>) -> Option<Kind> {
-        match self.info(id?) {
-            Info::Known(known, _) => Some(known.kind),
-            Info::User(_) | Info::K8s(_) | Info::Described | Info::Refused(_) => None,
-        }
+        if let Info::Known(known, _) = self.info(id?) { Some(known.kind) } else { None }
     }
 
     pub(super) fn known_type(&mut self, known: &'static Known, arguments: Vec<TypeId>) -> TypeId {

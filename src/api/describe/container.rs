@@ -16,6 +16,7 @@ use super::Describer;
 use super::kube_rules::without_skipped;
 use super::schema_source::SchemaSource;
 use crate::api::attribute::effective;
+use crate::api::canonical::{DESERIALIZE, SERIALIZE};
 use crate::api::schemars_attr::{Owner, SchemarsAttrs, With};
 use crate::api::serde_type::serde_type;
 use crate::api::types::{Refusal, Scope, UserType};
@@ -137,9 +138,7 @@ impl Describer<'_> {
     /// Serde's own derives see attributes that schemars leaves out; a mistake in one of those does not compile.
     fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Option<()> {
         let mut checked = false;
-        for (canonical, derive) in
-            [("serde::Deserialize", SerdeDerive::Deserialize), ("serde::Serialize", SerdeDerive::Serialize)]
-        {
+        for (canonical, derive) in [(DESERIALIZE, SerdeDerive::Deserialize), (SERIALIZE, SerdeDerive::Serialize)] {
             if !checked && self.eval.types.derives_trait(user.item, canonical) {
                 let container = self.serde_type(user.scope.module, input, derive)?;
                 // Of which derive it is matters to serde's parser for `transparent` only.

@@ -9,6 +9,7 @@ use crate::schema::TypeId;
 
 use super::block::has_cfg;
 use super::{Env, Eval, Evaluator, Function, Target};
+use crate::api::canonical::PARTIAL_EQ;
 use crate::api::item_attrs::rewrites;
 use crate::api::types::Scope;
 use crate::api::value::Val;
@@ -119,7 +120,7 @@ impl Evaluator<'_> {
         };
         let derived = |id: TypeId| {
             let user = self.types.user(id);
-            user.is_some_and(|user| self.types.derives_trait(user.item, "std::cmp::PartialEq"))
+            user.is_some_and(|user| self.types.derives_trait(user.item, PARTIAL_EQ))
         };
         match (left, right) {
             (Val::F64(left), Val::F64(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),

@@ -14,6 +14,7 @@ use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId};
 
 use super::{Env, Evaluator};
+use crate::api::canonical::SERIALIZE;
 use crate::api::serde_type::serde_type;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
@@ -95,7 +96,7 @@ impl Evaluator<'_> {
         let Some(user) = self.types.user(id).cloned() else {
             return self.unserialisable(scope, at, "its type is not read");
         };
-        if !self.types.derives_trait(user.item, "serde::Serialize") {
+        if !self.types.derives_trait(user.item, SERIALIZE) {
             return self.unserialisable(scope, at, "its type has no `derive(Serialize)` that sees it as it is written");
         }
         let Some(input) = self.types.derive_input(user.item) else {
