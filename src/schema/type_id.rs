@@ -1,3 +1,3 @@
 /// A type of a [`Graph`](super::Graph).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TypeId(pub(super) usize);
+pub(crate) struct TypeId(pub(super) usize);

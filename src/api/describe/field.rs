@@ -38,12 +38,9 @@ impl Describer<'_> {
                 SerdeDefault::None => None,
                 _ if !needs => Some(ContainerDefault::Unused),
                 container => {
-                    let value = whole.get_or_insert_with(|| self.container_default(scope, container));
-                    Some(value.as_ref().map_or(ContainerDefault::Refused, |values| {
-                        values
-                            .get(index)
-                            .map_or(ContainerDefault::Refused, |value| ContainerDefault::Value(value.clone()))
-                    }))
+                    let values = whole.get_or_insert_with(|| self.container_default(scope, container));
+                    let value = values.as_ref().and_then(|values| values.get(index));
+                    Some(value.map_or(ContainerDefault::Refused, |value| ContainerDefault::Value(value.clone())))
                 }
             };
             match self.field(scope, bounds, field, default) {

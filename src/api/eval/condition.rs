@@ -33,7 +33,7 @@ impl Evaluator<'_> {
                     ("std::ops::Not::not", Val::Bool(value)) => Some(!value),
                     _ => found.last().filter(|_| known).and_then(|name| test(name, value)),
                 };
-                answer.map_or_else(|| self.unsupported(scope, path), Ok)
+                self.or_unsupported(scope, path, answer)
             }
             Some(Target::Item(item)) => {
                 let tree = self.tree;
@@ -108,7 +108,7 @@ impl Evaluator<'_> {
             }
             _ => None,
         };
-        answer.map_or_else(|| self.unsupported(scope, expr), Ok)
+        self.or_unsupported(scope, expr, answer)
     }
 
     /// Whether two values are equal, where `PartialEq` is that of the language or derived.

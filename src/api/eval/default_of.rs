@@ -51,13 +51,11 @@ impl Evaluator<'_> {
                         arguments.iter().map(|argument| self.default_of(scope, at, *argument)).collect();
                     values.map(Val::Seq)
                 }
-                _ => match known.default {
-                    Some(default) => Ok(Val::Json(default())),
-                    None => match self.types.linked_default(scope, known.path) {
-                        Some(default) => Ok(Val::Json(default)),
-                        None => self.unsupported(scope, at),
-                    },
-                },
+                _ => {
+                    let linked = || self.types.linked_default(scope, known.path);
+                    let default = known.default.map(|default| default()).or_else(linked);
+                    self.or_unsupported(scope, at, default.map(Val::Json))
+                }
             };
         }
         if let Some(default) = self.types.k8s_default(id) {
@@ -90,10 +88,8 @@ impl Evaluator<'_> {
             }
             Item::Enum(item) => {
                 let marked = |variant: &syn::Variant| variant.attrs.iter().any(|attr| attr.path().is_ident("default"));
-                match item.variants.iter().position(marked) {
-                    Some(index) => Ok(Val::Variant(id, index, Vec::new())),
-                    None => self.unsupported(scope, at),
-                }
+                let marked = item.variants.iter().position(marked);
+                self.or_unsupported(scope, at, marked.map(|index| Val::Variant(id, index, Vec::new())))
             }
             _ => self.unsupported(scope, at),
         }

@@ -63,7 +63,7 @@ impl Evaluator<'_> {
                 let value = self.eval(scope, env, value, ty)?;
                 let whole = if let Val::Int(number) = value { u64::try_from(number).ok() } else { None };
                 let unit = if function == "from_secs" { Duration::from_secs } else { Duration::from_millis };
-                whole.map(unit).map_or_else(|| self.unsupported(scope, call), |length| Ok(Val::Duration(length)))
+                self.or_unsupported(scope, call, whole.map(unit).map(Val::Duration))
             }
             (_, "new", [])
                 if matches!(owner, Kind::String | Kind::Path)
@@ -71,7 +71,7 @@ impl Evaluator<'_> {
                     || owner.is_set()
                     || owner.is_map() =>
             {
-                plain_default(owner).map_or_else(|| self.unsupported(scope, call), Ok)
+                self.or_unsupported(scope, call, plain_default(owner))
             }
             (_, "new", [value]) if owner.is_pointer() => {
                 let inner = self.types.argument(ty, Kind::is_pointer);

@@ -47,10 +47,10 @@ impl Evaluator<'_> {
                 }
                 Ok(Val::Str(text))
             }
-            "std::format" => match self.format(scope, env, mac)? {
-                Some(text) => Ok(Val::Str(text)),
-                None => self.unsupported(scope, expr),
-            },
+            "std::format" => {
+                let text = self.format(scope, env, mac)?;
+                self.or_unsupported(scope, expr, text.map(Val::Str))
+            }
             _ => self.unsupported(scope, expr),
         }
     }

@@ -44,6 +44,6 @@ impl Evaluator<'_> {
             (Val::Seq(items), "into", 0) if self.types.kind(ty) == Some(Kind::Vec) => Some(Val::Seq(items)),
             _ => None,
         };
-        value.map_or_else(|| self.unsupported(scope, call), Ok)
+        self.or_unsupported(scope, call, value)
     }
 }

@@ -33,7 +33,7 @@ impl Evaluator<'_> {
                 }
                 self.associated_const(id, &name).unwrap_or_else(|| self.unsupported(scope, expr))
             }
-            Some(Target::Foreign(path)) => constant(&path.join("::")).map_or_else(|| self.unsupported(scope, expr), Ok),
+            Some(Target::Foreign(path)) => self.or_unsupported(scope, expr, constant(&path.join("::"))),
             Some(Target::Itself(id)) => match self.types.shape(id) {
                 Some(Fields::Unit) => Ok(Val::Struct(id, Vec::new())),
                 _ => self.unsupported(scope, expr),
