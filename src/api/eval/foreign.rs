@@ -109,7 +109,11 @@ impl Evaluator<'_> {
                     (None, _) => self.unsupported(scope, call),
                 }
             }
-            _ => self.unsupported(scope, call),
+            _ => {
+                // The refusal is about the innermost code that is not known.
+                self.list(scope, env, arguments.iter().copied(), None)?;
+                self.unsupported(scope, call)
+            }
         }
     }
 
