@@ -139,7 +139,7 @@ impl<'t> Types<'t> {
     }
 
     pub(super) fn info(&self, id: TypeId) -> &Info {
-        &self.infos[self.graph.index(id)]
+        &self.infos[id.index()]
     }
 
     /// The user's type behind an id.
@@ -185,7 +185,7 @@ impl<'t> Types<'t> {
         let module = self.tree.module(item);
         let scope = Scope { module, generics: Rc::new(generics), this: None, k8s: None };
         let id = self.add(Info::User(UserType { item, scope }));
-        let index = self.graph.index(id);
+        let index = id.index();
         if let Info::User(user) = &mut self.infos[index] {
             user.scope.this = Some(id);
         }

@@ -46,11 +46,6 @@ impl Graph {
         self.types[id.0] = ty;
     }
 
-    /// The position of a type, in the order they were added.
-    pub(crate) fn index(&self, id: TypeId) -> usize {
-        id.0
-    }
-
     pub(crate) fn get(&self, id: TypeId) -> &Type {
         &self.types[id.0]
     }
