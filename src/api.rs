@@ -2,6 +2,7 @@
 
 mod attribute;
 mod bound;
+mod canonical;
 mod custom_resource;
 mod declared;
 mod dependency;

@@ -10,7 +10,9 @@ use syn::{GenericArgument, PathArguments, Type as SynType, TypeParamBound, Where
 use crate::schema::known;
 use crate::schema::known::Kind;
 use crate::source::Resolution;
+use crate::source::macros::says;
 
+use super::canonical::SERIALIZE;
 use super::items::generics;
 use super::types::{Scope, Types};
 
@@ -62,7 +64,7 @@ impl Types<'_> {
             let WherePredicate::Type(predicate) = predicate else { return None };
             match &predicate.bounded_ty {
                 SynType::Path(path) if path.path.is_ident(name) => bounds.extend(&predicate.bounds),
-                other if mentions(other.to_token_stream(), name) => return None,
+                other if says(other.to_token_stream(), |word| word == name) => return None,
                 _ => {}
             }
         }
@@ -70,7 +72,7 @@ impl Types<'_> {
         for bound in bounds {
             let TypeParamBound::Trait(bound) = bound else { continue };
             match self.resolve(scope, &bound.path) {
-                Resolution::Foreign(path) if path.join("::") == "serde::Serialize" => found = true,
+                Resolution::Foreign(path) if path.join("::") == SERIALIZE => found = true,
                 Resolution::Foreign(path)
                     if ["std", "serde", "schemars"].contains(&path[0].as_str())
                         && path.last().is_some_and(|name| name != "Serialize") => {}
@@ -83,10 +85,10 @@ impl Types<'_> {
     /// Whether a type implements `Serialize` for all arguments that the bounds of its parameters allow.
     fn is_written(&self, scope: &Scope, parameters: &Parameters, ty: &SynType) -> Option<bool> {
         let tokens = ty.to_token_stream();
-        if mentions(tokens.clone(), "Self") {
+        if says(tokens.clone(), |word| word == "Self") {
             return None;
         }
-        if !parameters.keys().any(|name| mentions(tokens.clone(), name)) {
+        if !says(tokens, |word| parameters.contains_key(word)) {
             return Some(true);
         }
         let SynType::Path(path) = ty else { return None };
@@ -125,12 +127,3 @@ type Parameters = BTreeMap<String, Option<bool>>;
 
 /// Crates of which no trait has a method that is called like an inherent one of std.
 const PLAIN_TRAITS: [&str; 7] = ["std", "serde", "schemars", "kube", "kube_core", "k8s_openapi", "strum"];
-
-/// Whether an identifier is among the tokens.
-pub(super) fn mentions(tokens: proc_macro2::TokenStream, word: &str) -> bool {
-    tokens.into_iter().any(|token| match token {
-        proc_macro2::TokenTree::Group(group) => mentions(group.stream(), word),
-        proc_macro2::TokenTree::Ident(ident) => ident == word,
-        _ => false,
-    })
-}

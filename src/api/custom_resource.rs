@@ -14,52 +14,42 @@ use crate::schema::{Graph, TypeId};
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
 pub struct Api {
-    /// API group.
-    pub group: String,
-    /// API version.
-    pub version: String,
+    pub(crate) group: String,
+    pub(crate) version: String,
     /// Kind.
     pub kind: String,
     /// Name of the Rust type that the derive generates.
     pub root: String,
     /// Name of the resource in URLs.
-    pub plural: String,
+    pub(crate) plural: String,
     /// Name of one object.
-    pub singular: String,
-    /// Objects live in namespaces.
-    pub namespaced: bool,
-    /// Short names.
-    pub short_names: Vec<String>,
-    /// Categories.
-    pub categories: Vec<String>,
+    pub(crate) singular: String,
+    pub(crate) namespaced: bool,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
     /// Annotations of the CRD.
-    pub annotations: Vec<(String, String)>,
+    pub(crate) annotations: Vec<(String, String)>,
     /// Labels of the CRD.
-    pub labels: Vec<(String, String)>,
-    /// The version is served.
-    pub served: bool,
-    /// The version is stored.
-    pub storage: bool,
-    /// The version is deprecated.
-    pub deprecated: bool,
+    pub(crate) labels: Vec<(String, String)>,
+    pub(crate) served: bool,
+    pub(crate) storage: bool,
+    pub(crate) deprecated: bool,
     /// What the API server warns of then, if not of the usual.
-    pub deprecation_warning: Option<String>,
-    /// Printer columns.
-    pub columns: Vec<Column>,
+    pub(crate) deprecation_warning: Option<String>,
+    pub(crate) columns: Vec<Column>,
     /// JSON paths of selectable fields.
-    pub selectable: Vec<String>,
+    pub(crate) selectable: Vec<String>,
     /// The status subresource is on.
-    pub status: bool,
-    /// The scale subresource.
-    pub scale: Option<Scale>,
+    pub(crate) status: bool,
+    pub(crate) scale: Option<Scale>,
     /// Types, and the root among them; none with `schema = "disabled"`.
-    pub schema: Option<(Arc<Graph>, TypeId)>,
+    pub(crate) schema: Option<(Arc<Graph>, TypeId)>,
     /// Where each type of the graph is declared.
-    pub types: Vec<(TypeId, String, Origin)>,
+    pub(crate) types: Vec<(TypeId, String, Origin)>,
     /// Where the spec is declared.
     pub origin: Origin,
     /// The releases of kube and schemars that make the CRD.
-    pub releases: Releases,
+    pub(crate) releases: Releases,
 }
 
 /// kube's guess; irregular plurals are written out by the user.

@@ -10,10 +10,9 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::k8s;
 use crate::source::{ItemRef, SourceTree};
 
+use super::canonical::CUSTOM_RESOURCE;
 use super::hidden::{Hidden, LIST};
 use super::items::{Derive, attributes, derives};
-
-pub(super) const DERIVE: &str = "kube::CustomResource";
 
 /// A type that derives `CustomResource`, before anything else about it is read.
 #[derive(Debug)]
@@ -46,7 +45,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
             }
         }
         let found = derives(tree, module, attributes(tree.item(item)));
-        if found.iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == DERIVE)) {
+        if found.iter().any(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == CUSTOM_RESOURCE)) {
             let origin = tree.origin(module, tree.item(item).span());
             // A file that two targets include declares its types once, but one that is two modules of a target twice.
             let root = tree.root(module);

@@ -227,17 +227,13 @@ impl Describer<'_> {
                 continue;
             }
             clean = false;
-            let text = self.eval.types.text(scope, path);
-            let refusal = if path.is_ident("cfg") || path.is_ident("cfg_attr") {
-                let message =
-                    format!("`#[{}]` is only decided by the compiler", self.eval.types.text(scope, &attribute.meta));
-                Refusal::new(Code::UnknownCfg, scope, attribute.span(), message)
-            } else {
-                let message = format!("`#[{text}]` may be an attribute macro that rewrites the type");
-                Refusal::new(Code::AttributeMacro, scope, attribute.span(), message)
-                    .help("put it below the derives if it is only read by one of them")
-            };
-            self.refuse(refusal);
+            if !self.decided(scope, std::slice::from_ref(attribute)) {
+                continue;
+            }
+            let message =
+                format!("`#[{}]` may be an attribute macro that rewrites the type", self.eval.types.text(scope, path));
+            let refusal = Refusal::new(Code::AttributeMacro, scope, attribute.span(), message);
+            self.refuse(refusal.help("put it below the derives if it is only read by one of them"));
         }
         clean
     }

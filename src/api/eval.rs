@@ -92,6 +92,11 @@ impl Evaluator<'_> {
             .help("use literals, constants, or functions that only return them"))
     }
 
+    /// The value, or the refusal of the code that it is looked for in.
+    fn or_unsupported<T>(&self, scope: &Scope, what: &impl ToTokens, value: Option<T>) -> Eval<T> {
+        value.map_or_else(|| self.unsupported(scope, what), Ok)
+    }
+
     /// The refusal of what a path names, when nothing is found.
     fn unknown<T>(&self, scope: &Scope, what: &impl ToTokens, path: &Path) -> Eval<T> {
         match self.types.resolve_in(scope, path, Namespace::Values) {
@@ -132,11 +137,9 @@ impl Evaluator<'_> {
 
     fn expression(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
         match expr {
-            Expr::Lit(lit) => self.literal(&lit.lit, ty, false).map_or_else(|| self.unsupported(scope, expr), Ok),
+            Expr::Lit(lit) => self.or_unsupported(scope, expr, self.literal(&lit.lit, ty, false)),
             Expr::Unary(unary) => match (&unary.op, &*unary.expr) {
-                (UnOp::Neg(_), Expr::Lit(lit)) => {
-                    self.literal(&lit.lit, ty, true).map_or_else(|| self.unsupported(scope, expr), Ok)
-                }
+                (UnOp::Neg(_), Expr::Lit(lit)) => self.or_unsupported(scope, expr, self.literal(&lit.lit, ty, true)),
                 _ => self.unsupported(scope, expr),
             },
             Expr::Binary(binary) => self.sum(scope, env, binary, ty),

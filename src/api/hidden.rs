@@ -10,6 +10,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Item};
 
 use crate::diagnostic::{Code, Diagnostic, Origin};
+use crate::source::macros::{any, is_punct, says};
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree, clean, relative};
 
 use super::item_attrs::INERT;
@@ -61,8 +62,7 @@ impl<'a> Hidden<'a> {
     fn may_declare(&self, item: ItemRef, path: &Path) -> bool {
         let inside = path.strip_prefix(clean(&self.tree.manifest().dir)).unwrap_or(path);
         let names_it = |tokens: TokenStream| names_path(tokens, inside);
-        let declares =
-            |tokens: TokenStream| mentions(&|name| name == "mod", tokens.clone(), Within::Anything) && names_it(tokens);
+        let declares = |tokens: TokenStream| says(tokens.clone(), |name| name == "mod") && names_it(tokens);
         let call = match self.tree.item(item) {
             Item::Macro(call) if call.ident.is_none() => &call.mac,
             Item::Macro(_) | Item::Use(_) | Item::ExternCrate(_) => return false,
@@ -89,7 +89,7 @@ impl<'a> Hidden<'a> {
 
     /// Whether one of the tokens may be the name of the derive.
     pub(super) fn is_named(&self, tokens: TokenStream) -> bool {
-        mentions(&|name| self.is_name(name), tokens, Within::Anything)
+        says(tokens, |name| self.is_name(name))
     }
 
     /// What an item that is no custom resource may declare.
@@ -147,7 +147,7 @@ impl<'a> Hidden<'a> {
         let body = item.to_token_stream().into_iter().filter(|token| !(is_type && is_attribute(token))).collect();
         let (found, place) = match item {
             Item::Macro(item) => (self.is_named(item.mac.tokens.clone()), "a macro"),
-            _ => (mentions(&|name| self.is_name(name), body, Within::Code), "the body of an item"),
+            _ => (derives(body, &|name| self.is_name(name)), "the body of an item"),
         };
         found.then(|| error(format!("{place} derives `CustomResource`, and what it declares is not read"), origin))
     }
@@ -205,18 +205,16 @@ impl<'a> Hidden<'a> {
         let speaks = |name: &str| ["crd", "kube_core"].contains(&name) || self.is_name(name);
         let is_maker = |name: &str| self.makers.contains(name);
         if attribute.path().is_ident("derive") {
-            return mentions(&is_maker, attribute.meta.to_token_stream(), Within::Code);
+            return derives(attribute.meta.to_token_stream(), &is_maker);
         }
         let last = attribute.path().segments.last().map(|last| last.ident.unraw().to_string());
         !is_inert(attribute)
-            && (last.is_some_and(|last| is_maker(&last))
-                || mentions(&speaks, attribute.meta.to_token_stream(), Within::Anything))
+            && (last.is_some_and(|last| is_maker(&last)) || says(attribute.meta.to_token_stream(), speaks))
     }
 
     /// The text has a derive of one of the names.
     fn derives(&self, text: &str) -> bool {
-        self.may_derive(text)
-            && text.parse().is_ok_and(|tokens| mentions(&|name| self.is_name(name), tokens, Within::Code))
+        self.may_derive(text) && text.parse().is_ok_and(|tokens| derives(tokens, &|name| self.is_name(name)))
     }
 
     /// False only when the text has no name of the derive.
@@ -234,16 +232,10 @@ fn is_inert(attribute: &Attribute) -> bool {
 
 /// The rules of a macro call `include!`.
 fn includes(rules: TokenStream) -> bool {
-    let mut last = false;
-    rules.into_iter().any(|token| match token {
-        TokenTree::Group(group) => includes(group.stream()),
-        TokenTree::Punct(punct) => std::mem::take(&mut last) && punct.as_char() == '!',
-        TokenTree::Ident(ident) => {
-            last = ident == "include";
-            false
-        }
-        TokenTree::Literal(_) => false,
-    })
+    any(
+        rules,
+        &|_, from| matches!(from, [TokenTree::Ident(name), sign, ..] if name == "include" && is_punct(sign, '!')),
+    )
 }
 
 /// One of the tokens is a folder or the name of the file, or a text one or more of these.
@@ -253,11 +245,10 @@ fn names_path(tokens: TokenStream, path: &Path) -> bool {
         let ends = path.ancestors().chain([path.with_extension("").as_path()]).any(|path| path.ends_with(text));
         parts > 0 && text != "src" && ends
     };
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => names_path(group.stream(), path),
+    any(tokens, &|_, from| match &from[0] {
         TokenTree::Ident(ident) => is_part(&ident.unraw().to_string()),
         TokenTree::Literal(literal) => is_part(literal.to_string().trim_matches('"').trim_start_matches("./")),
-        TokenTree::Punct(_) => false,
+        TokenTree::Group(_) | TokenTree::Punct(_) => false,
     })
 }
 
@@ -272,28 +263,11 @@ fn attributes_of(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Where a name counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Within {
-    /// Everywhere: a macro may put it into a derive.
-    Anything,
-    /// In a `derive(…)` only.
-    Code,
-}
-
-/// One of the names, where it counts.
-fn mentions(is_name: &dyn Fn(&str) -> bool, tokens: TokenStream, within: Within) -> bool {
-    let mut after_derive = false;
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Group(group) => {
-            let derives = std::mem::take(&mut after_derive) && group.delimiter() == Delimiter::Parenthesis;
-            mentions(is_name, group.stream(), if derives { Within::Anything } else { within })
-        }
-        TokenTree::Ident(ident) => {
-            after_derive = ident == "derive";
-            within == Within::Anything && is_name(&ident.unraw().to_string())
-        }
-        _ => false,
+/// A `derive(…)` has one of the names.
+fn derives(tokens: TokenStream, is_name: &dyn Fn(&str) -> bool) -> bool {
+    any(tokens, &|_, from| {
+        matches!(from, [TokenTree::Ident(name), TokenTree::Group(list), ..]
+            if name == "derive" && list.delimiter() == Delimiter::Parenthesis && says(list.stream(), is_name))
     })
 }
 
@@ -303,19 +277,17 @@ mod tests {
 
     #[test]
     fn a_derive_is_found_only_where_it_is_one() {
-        let names = BTreeSet::from(["CustomResource", "Q"].map(str::to_owned));
-        for (tokens, within, expected) in [
-            ("#[derive(CustomResource)] struct S;", Within::Code, true),
-            ("use kube::CustomResource;", Within::Code, false),
-            ("fn f() { #[derive(Clone, kube::CustomResource)] struct S; }", Within::Code, true),
-            ("fn f() { use kube::CustomResource as Q; #[derive(Q)] struct S; }", Within::Code, true),
-            ("fn f() { #[cfg_attr(unix, derive(Clone, r#Q))] struct S; }", Within::Code, true),
-            ("fn f<Q>(q: Q) { #[derive(Clone)] struct S([Q; 1]); }", Within::Code, false),
-            ("fn crd(x: CustomResource) {}", Within::Code, false),
-            ("CustomResource", Within::Anything, true),
-            ("#[derive(k::Q)] struct S;", Within::Anything, true),
+        let is_name = |name: &str| ["CustomResource", "Q"].contains(&name);
+        for (tokens, expected) in [
+            ("#[derive(CustomResource)] struct S;", true),
+            ("use kube::CustomResource;", false),
+            ("fn f() { #[derive(Clone, kube::CustomResource)] struct S; }", true),
+            ("fn f() { use kube::CustomResource as Q; #[derive(Q)] struct S; }", true),
+            ("fn f() { #[cfg_attr(unix, derive(Clone, r#Q))] struct S; }", true),
+            ("fn f<Q>(q: Q) { #[derive(Clone)] struct S([Q; 1]); }", false),
+            ("fn crd(x: CustomResource) {}", false),
         ] {
-            assert_eq!(mentions(&|name| names.contains(name), tokens.parse().unwrap(), within), expected, "{tokens}");
+            assert_eq!(derives(tokens.parse().unwrap(), &is_name), expected, "{tokens}");
         }
     }
 }

@@ -7,6 +7,7 @@ use syn::{DeriveInput, ImplItem, Item};
 use crate::schema::TypeId;
 use crate::source::{ItemRef, Resolution};
 
+use super::canonical::JSON_SCHEMA;
 use super::item_attrs::{rewrites, skip_none, skips_none};
 use super::items::{Derive, Derives, attributes, derives, text};
 use super::types::Types;
@@ -40,6 +41,11 @@ impl Types<'_> {
             Resolution::Local(_) | Resolution::Member(..) | Resolution::Primitive(_) => String::new(),
             Resolution::Unresolved(_) => text(self.tree, self.tree.module(block), path),
         })
+    }
+
+    /// Those of some blocks that are an `impl JsonSchema`.
+    pub(super) fn schemas_by_hand(&self, blocks: &[ItemRef]) -> Vec<ItemRef> {
+        blocks.iter().copied().filter(|block| self.trait_of(*block).as_deref() == Some(JSON_SCHEMA)).collect()
     }
 
     /// A struct or enum as the input of a derive.

@@ -83,16 +83,6 @@ impl Types<'_> {
         self.generated_default(&self.k8s_sources(scope)?, &path)
     }
 
-    /// `KIND`, `API_VERSION` and the like of a resource of Kubernetes.
-    pub(super) fn k8s_constant(&self, scope: &Scope, path: &[String]) -> Option<String> {
-        let ([krate, of @ ..], constant) = path.split_last().map(|(last, of)| (of, last))? else { return None };
-        if krate != "k8s_openapi" {
-            return None;
-        }
-        let dir = self.k8s_sources(scope)?;
-        k8s::generated_type(self.tree, &dir, of)?.constants.get(constant).cloned()
-    }
-
     fn generated_default(&self, dir: &Rc<PathBuf>, path: &[String]) -> Option<Value> {
         match path.join("::").as_str() {
             "apimachinery::pkg::api::resource::Quantity" => return Some("".into()),

@@ -65,21 +65,15 @@ fn yes() -> bool {
 
 /// Names under which crates are reachable: read for their syntax, without influence on a CRD.
 #[derive(Debug, Default, FromMeta)]
+#[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
 #[darling(default)]
 pub(super) struct Crates {
-    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     kube: Option<Path>,
-    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     kube_core: Option<Path>,
-    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     k8s_openapi: Option<Path>,
-    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     schemars: Option<Path>,
-    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     serde: Option<Path>,
-    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     serde_json: Option<Path>,
-    #[allow(dead_code, reason = "read so that it is legal; no part of the CRD")]
     std: Option<Path>,
 }
 

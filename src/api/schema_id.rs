@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use quote::ToTokens;
 use serde_derive_internals::Ctxt;
 use serde_derive_internals::ast::{Container, Data, Field};
-use syn::{GenericArgument, PathArguments, Type};
+use syn::visit::{Visit, visit_path};
+use syn::{Path, Type};
 
 use crate::schema::SchemaId;
 
-use super::bound::mentions;
 use super::schemars_attr::{Owner, SchemarsAttrs, With};
 use super::types::{Scope, Types};
 
@@ -31,6 +30,7 @@ impl Types<'_> {
 fn relevant(cont: &Container<'_>) -> BTreeSet<String> {
     let parameters: BTreeSet<String> = cont.generics.type_params().map(|param| param.ident.to_string()).collect();
     let mut found = BTreeSet::new();
+    let mut of_type = |ty: &Type| Named { parameters: &parameters, found: &mut found }.visit_type(ty);
     let mut visit = |fields: &[Field<'_>]| {
         for field in fields.iter().filter(|field| !(field.attrs.skip_deserializing() && field.attrs.skip_serializing()))
         {
@@ -39,9 +39,9 @@ fn relevant(cont: &Container<'_>) -> BTreeSet<String> {
             // What is wrong is said where the attributes of the field are read.
             drop(errors.check());
             match with {
-                Some(With::Type(ty)) => named(&ty, &parameters, &mut found),
+                Some(With::Type(ty)) => of_type(&ty),
                 Some(With::Function(_)) => {}
-                None => named(&field.original.ty, &parameters, &mut found),
+                None => of_type(&field.original.ty),
             }
         }
     };
@@ -56,33 +56,19 @@ fn relevant(cont: &Container<'_>) -> BTreeSet<String> {
     found
 }
 
-fn named(ty: &Type, parameters: &BTreeSet<String>, found: &mut BTreeSet<String>) {
-    match ty {
-        Type::Array(inner) => named(&inner.elem, parameters, found),
-        Type::Group(inner) => named(&inner.elem, parameters, found),
-        Type::Paren(inner) => named(&inner.elem, parameters, found),
-        Type::Reference(inner) => named(&inner.elem, parameters, found),
-        Type::Slice(inner) => named(&inner.elem, parameters, found),
-        Type::Tuple(tuple) => tuple.elems.iter().for_each(|elem| named(elem, parameters, found)),
-        Type::Path(ty) => {
-            if let Some(owner) = &ty.qself {
-                named(&owner.ty, parameters, found);
-            }
-            if ty.path.segments.last().is_some_and(|last| last.ident == "PhantomData") {
-                return;
-            }
-            let first = ty.path.segments.first().map(|first| first.ident.to_string());
-            found.extend(first.filter(|first| ty.path.leading_colon.is_none() && parameters.contains(first)));
-            for segment in &ty.path.segments {
-                let PathArguments::AngleBracketed(list) = &segment.arguments else { continue };
-                for argument in &list.args {
-                    if let GenericArgument::Type(ty) = argument {
-                        named(ty, parameters, found);
-                    }
-                }
-            }
+/// The parameters that a type names.
+struct Named<'p> {
+    parameters: &'p BTreeSet<String>,
+    found: &'p mut BTreeSet<String>,
+}
+
+impl Visit<'_> for Named<'_> {
+    fn visit_path(&mut self, path: &Path) {
+        if path.segments.last().is_some_and(|last| last.ident == "PhantomData") {
+            return;
         }
-        // No type of a field that is described.
-        other => found.extend(parameters.iter().filter(|name| mentions(other.to_token_stream(), name)).cloned()),
+        let first = path.segments.first().map(|first| first.ident.to_string());
+        self.found.extend(first.filter(|first| path.leading_colon.is_none() && self.parameters.contains(first)));
+        visit_path(self, path);
     }
 }

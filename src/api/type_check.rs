@@ -4,6 +4,7 @@
 use crate::schema::TypeId;
 use crate::schema::known::{Kind, Known};
 
+use super::canonical::SERIALIZE;
 use super::types::{Info, Types};
 use super::value::Val;
 
@@ -49,8 +50,7 @@ impl Types<'_> {
         match self.info(ty) {
             Info::User(user) => {
                 let arguments = || user.scope.generics.values().all(|argument| self.is_serialize(*argument, proved));
-                self.implements(ty, "serde::Serialize")
-                    || self.derives_trait(user.item, "serde::Serialize") && arguments()
+                self.implements(ty, SERIALIZE) || self.derives_trait(user.item, SERIALIZE) && arguments()
             }
             Info::Known(known, _) if known.kind == Kind::Phantom => true,
             // It depends on features of serde and of the other crate.

@@ -139,31 +139,22 @@ impl<'t> Types<'t> {
     }
 
     pub(super) fn info(&self, id: TypeId) -> &Info {
-        &self.infos[self.graph.index(id)]
+        &self.infos[id.index()]
     }
 
     /// The user's type behind an id.
     pub(super) fn user(&self, id: TypeId) -> Option<&UserType> {
-        match self.infos.get(self.graph.index(id))? {
-            Info::User(user) => Some(user),
-            Info::Known(..) | Info::K8s(_) | Info::Described | Info::Refused(_) => None,
-        }
+        if let Info::User(user) = self.info(id) { Some(user) } else { None }
     }
 
     /// Path and arguments of a known type.
     pub(super) fn known(&self, id: TypeId) -> Option<(&'static Known, Vec<TypeId>)> {
-        match self.info(id) {
-            Info::Known(known, arguments) => Some((known, arguments.clone())),
-            Info::User(_) | Info::K8s(_) | Info::Described | Info::Refused(_) => None,
-        }
+        if let Info::Known(known, arguments) = self.info(id) { Some((known, arguments.clone())) } else { None }
     }
 
     /// What values of a known type are.
     pub(super) fn kind(&self, id: Option<TypeId>) -> Option<Kind> {
-        match self.info(id?) {
-            Info::Known(known, _) => Some(known.kind),
-            Info::User(_) | Info::K8s(_) | Info::Described | Info::Refused(_) => None,
-        }
+        if let Info::Known(known, _) = self.info(id?) { Some(known.kind) } else { None }
     }
 
     pub(super) fn known_type(&mut self, known: &'static Known, arguments: Vec<TypeId>) -> TypeId {
@@ -194,7 +185,7 @@ impl<'t> Types<'t> {
         let module = self.tree.module(item);
         let scope = Scope { module, generics: Rc::new(generics), this: None, k8s: None };
         let id = self.add(Info::User(UserType { item, scope }));
-        let index = self.graph.index(id);
+        let index = id.index();
         if let Info::User(user) = &mut self.infos[index] {
             user.scope.this = Some(id);
         }

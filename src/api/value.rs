@@ -72,6 +72,17 @@ impl From<Recipe> for Val {
 }
 
 impl Val {
+    /// What `Display` writes, and so `to_string`, `format!` and `concat!`.
+    pub(super) fn displayed(&self) -> Option<String> {
+        match self {
+            Val::Str(text) => Some(text.clone()),
+            Val::Int(value) => Some(value.to_string()),
+            Val::Bool(value) => Some(value.to_string()),
+            Val::Char(value) => Some(value.to_string()),
+            _ => None,
+        }
+    }
+
     /// Its `Into<serde_json::Value>` is what serde writes.
     pub(super) fn is_simple(&self) -> bool {
         matches!(self, Val::Bool(_) | Val::Int(_) | Val::Str(_) | Val::Json(_) | Val::Recipe(_))

@@ -32,7 +32,7 @@ impl FieldOrigins {
 }
 
 /// The fields of a type of the graph.
-pub fn field_origins(graph: &Graph, root: TypeId) -> Arc<FieldOrigins> {
+pub(crate) fn field_origins(graph: &Graph, root: TypeId) -> Arc<FieldOrigins> {
     Reader { graph, done: BTreeMap::new() }.of(root)
 }
 

@@ -14,15 +14,15 @@ use crate::diagnostic::Origin;
 
 /// All types that one custom resource reaches.
 #[derive(Debug, Default)]
-pub struct Graph {
+pub(crate) struct Graph {
     pub(super) types: Vec<Type>,
     /// The releases of kube and schemars that make their schemas.
-    pub releases: Releases,
+    pub(crate) releases: Releases,
 }
 
 /// A type whose schema is known: one with a real `JsonSchema` impl linked here, or one of the user's.
 #[derive(Debug)]
-pub enum Type {
+pub(crate) enum Type {
     /// An impl of schemars, std or k8s-openapi, with its type arguments.
     Known(&'static Known, Vec<TypeId>),
     /// A type of the analysed crate.
@@ -32,34 +32,21 @@ pub enum Type {
 }
 
 impl Graph {
-    /// A graph without types.
-    pub fn of(releases: Releases) -> Self {
+    pub(crate) fn of(releases: Releases) -> Self {
         Graph { releases, ..Graph::default() }
     }
 
-    /// Adds a type.
-    pub fn add(&mut self, ty: Type) -> TypeId {
+    pub(crate) fn add(&mut self, ty: Type) -> TypeId {
         self.types.push(ty);
         TypeId(self.types.len() - 1)
     }
 
     /// Replaces a type that was added as [`Type::Unknown`].
-    pub fn set(&mut self, id: TypeId, ty: Type) {
+    pub(crate) fn set(&mut self, id: TypeId, ty: Type) {
         self.types[id.0] = ty;
     }
 
-    /// The type that was added at a position.
-    pub fn at(&self, position: usize) -> TypeId {
-        TypeId(position)
-    }
-
-    /// The position of a type, in the order they were added.
-    pub fn index(&self, id: TypeId) -> usize {
-        id.0
-    }
-
-    /// The type behind an id.
-    pub fn get(&self, id: TypeId) -> &Type {
+    pub(crate) fn get(&self, id: TypeId) -> &Type {
         &self.types[id.0]
     }
 
@@ -122,7 +109,7 @@ impl Graph {
     }
 
     /// The types of the analysed crate with their ids, in the order they were met.
-    pub fn containers(&self) -> impl Iterator<Item = (TypeId, &Arc<Container>)> {
+    pub(crate) fn containers(&self) -> impl Iterator<Item = (TypeId, &Arc<Container>)> {
         self.types.iter().enumerate().filter_map(|(index, ty)| match ty {
             Type::User(container) => Some((TypeId(index), container)),
             Type::Known(..) | Type::Unknown => None,
@@ -132,28 +119,26 @@ impl Graph {
 
 /// A struct or enum as its `JsonSchema` derive sees it.
 #[derive(Debug)]
-pub struct Container {
+pub(crate) struct Container {
     /// `JsonSchema::schema_name`.
-    pub name: String,
+    pub(crate) name: String,
     /// `JsonSchema::schema_id`.
-    pub id: SchemaId,
+    pub(crate) id: SchemaId,
     /// `JsonSchema::inline_schema`.
-    pub inline: bool,
-    /// What it is made of.
-    pub shape: Shape,
-    /// Title, description and the like.
-    pub meta: Meta,
+    pub(crate) inline: bool,
+    pub(crate) shape: Shape,
+    pub(crate) meta: Meta,
     /// What `KubeSchema` adds.
-    pub validated: Option<Validated>,
+    pub(crate) validated: Option<Validated>,
 }
 
 /// What schemars tells types apart by: inside of a type it writes no other one of the same id, but a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SchemaId {
+pub(crate) struct SchemaId {
     /// The path and the name; of a generic type also `<` and the constants.
-    pub text: String,
+    pub(crate) text: String,
     /// The arguments of a generic type whose ids follow.
-    pub arguments: Option<Vec<TypeId>>,
+    pub(crate) arguments: Option<Vec<TypeId>>,
 }
 
 impl From<String> for SchemaId {
@@ -193,7 +178,7 @@ impl Container {
 
 /// The forms of a container.
 #[derive(Debug)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// Every method of the impl is that of another type.
     Transparent(TypeId),
     /// The schema of another type: `with`, `from`, `try_from`.
@@ -208,13 +193,12 @@ pub enum Shape {
     Struct(Vec<Field>, Unknown),
     /// What a hand-written `JsonSchema` or a `schema_with` returns.
     Recipe(Recipe),
-    /// An enum.
     Enum(Tag, Vec<Variant>, Unknown),
 }
 
 /// What happens to unknown fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unknown {
+pub(crate) enum Unknown {
     /// They are ignored.
     Allow,
     /// `#[serde(deny_unknown_fields)]`.
@@ -223,7 +207,7 @@ pub enum Unknown {
 
 /// How serde tells the variants of an enum apart.
 #[derive(Debug)]
-pub enum Tag {
+pub(crate) enum Tag {
     /// `{"Variant": …}`
     External,
     /// `{"<tag>": "Variant", …}`
@@ -237,51 +221,45 @@ pub enum Tag {
 /// A field that is read by `Deserialize`.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
-pub struct Field {
+pub(crate) struct Field {
     /// Its name in JSON.
-    pub name: String,
+    pub(crate) name: String,
     /// Its type, or the one that `with` names.
-    pub ty: TypeId,
+    pub(crate) ty: TypeId,
     /// It may be left out whatever its type.
-    pub has_default: bool,
-    /// `#[serde(flatten)]`.
-    pub flatten: bool,
+    pub(crate) has_default: bool,
+    pub(crate) flatten: bool,
     /// Skipped by `Deserialize` (only met in a newtype, which has no other field).
-    pub read_only: bool,
+    pub(crate) read_only: bool,
     /// Skipped by `Serialize`.
-    pub write_only: bool,
+    pub(crate) write_only: bool,
     /// The value of `default`, when there is one and it is serialised.
-    pub default: Option<Value>,
-    /// Title, description and the like.
-    pub meta: Meta,
+    pub(crate) default: Option<Value>,
+    pub(crate) meta: Meta,
     /// Ranges, lengths, patterns.
-    pub constraints: Constraints,
-    /// Where it is written.
-    pub origin: Option<Origin>,
+    pub(crate) constraints: Constraints,
+    pub(crate) origin: Option<Origin>,
 }
 
 /// A variant of an enum.
 #[derive(Debug)]
-pub struct Variant {
+pub(crate) struct Variant {
     /// Its name in JSON.
-    pub name: String,
-    /// What it holds.
-    pub data: VariantData,
+    pub(crate) name: String,
+    pub(crate) data: VariantData,
     /// `with` on the variant.
-    pub with: Option<TypeId>,
+    pub(crate) with: Option<TypeId>,
     /// `#[serde(untagged)]` on the variant.
-    pub untagged: bool,
+    pub(crate) untagged: bool,
     /// Skipped by `Deserialize`: it has no schema, but counts for the form of the others.
-    pub skipped: bool,
-    /// Title, description and the like.
-    pub meta: Meta,
-    /// Where it is written.
-    pub origin: Option<Origin>,
+    pub(crate) skipped: bool,
+    pub(crate) meta: Meta,
+    pub(crate) origin: Option<Origin>,
 }
 
 /// What a variant holds.
 #[derive(Debug)]
-pub enum VariantData {
+pub(crate) enum VariantData {
     /// `V`
     Unit,
     /// `V(A)`
@@ -294,24 +272,23 @@ pub enum VariantData {
 
 /// Metadata of a container, variant or field.
 #[derive(Debug, Default)]
-pub struct Meta {
+pub(crate) struct Meta {
     /// `title`, from an attribute or a heading in the docs; empty means none.
-    pub title: Option<String>,
+    pub(crate) title: Option<String>,
     /// Whether the title was given by an attribute.
-    pub explicit_title: bool,
+    pub(crate) explicit_title: bool,
     /// `description`, from an attribute or the docs; empty means none.
-    pub description: Option<String>,
-    /// `#[deprecated]`.
-    pub deprecated: bool,
+    pub(crate) description: Option<String>,
+    pub(crate) deprecated: bool,
     /// `example = …`; absent when there is no such attribute.
-    pub examples: Option<Vec<Value>>,
+    pub(crate) examples: Option<Vec<Value>>,
     /// `extend("key" = …)`, applied after everything else.
-    pub extensions: Vec<(String, Value)>,
+    pub(crate) extensions: Vec<(String, Value)>,
 }
 
 impl Meta {
     /// No attribute of this kind was given at all.
-    pub fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         let Meta { title, explicit_title: _, description, deprecated, examples, extensions } = self;
         title.is_none() && description.is_none() && !deprecated && examples.is_none() && extensions.is_empty()
     }
@@ -319,44 +296,37 @@ impl Meta {
 
 /// Constraints on a value.
 #[derive(Debug, Default, PartialEq)]
-pub struct Constraints {
-    /// `length(…)`.
-    pub length: Option<Bounds>,
-    /// `range(…)`.
-    pub range: Option<Bounds>,
+pub(crate) struct Constraints {
+    pub(crate) length: Option<Bounds>,
+    pub(crate) range: Option<Bounds>,
     /// `regex(…)` or `pattern(…)`.
-    pub pattern: Option<String>,
-    /// `contains(…)`.
-    pub contains: Option<String>,
+    pub(crate) pattern: Option<String>,
+    pub(crate) contains: Option<String>,
     /// `email`, `url`, `ip`, `ipv4`, `ipv6` as a format of JSON Schema.
-    pub format: Option<&'static str>,
-    /// `required`.
-    pub required: bool,
-    /// `inner(…)`.
-    pub inner: Option<Box<Constraints>>,
+    pub(crate) format: Option<&'static str>,
+    pub(crate) required: bool,
+    pub(crate) inner: Option<Box<Constraints>>,
 }
 
 /// Both ends of a range; absent means unbounded.
 #[derive(Debug, Default, PartialEq)]
-pub struct Bounds {
-    /// The least value.
-    pub min: Option<Value>,
-    /// The greatest value.
-    pub max: Option<Value>,
+pub(crate) struct Bounds {
+    pub(crate) min: Option<Value>,
+    pub(crate) max: Option<Value>,
 }
 
 /// What `KubeSchema` adds to a struct.
 #[derive(Debug, Default)]
-pub struct Validated {
+pub(crate) struct Validated {
     /// Rules on the whole struct.
-    pub rules: Vec<Rule>,
+    pub(crate) rules: Vec<Rule>,
     /// Rules and merge strategies of fields, by index into the fields of the struct.
-    pub fields: Vec<(usize, Vec<Rule>, Option<Merge>)>,
+    pub(crate) fields: Vec<(usize, Vec<Rule>, Option<Merge>)>,
 }
 
 /// A server-side apply merge strategy.
 #[derive(Debug, Clone)]
-pub enum Merge {
+pub(crate) enum Merge {
     /// `x-kubernetes-list-type`.
     List(ListMerge),
     /// `x-kubernetes-map-type`.

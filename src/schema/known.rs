@@ -4,34 +4,34 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::k8s;
-pub use super::linked::{Kind, Known};
+pub(crate) use super::linked::{Kind, Known};
 use super::slot::Slot;
 
 /// The known type of a canonical path.
-pub fn lookup(path: &str) -> Option<&'static Known> {
+pub(crate) fn lookup(path: &str) -> Option<&'static Known> {
     static TABLE: LazyLock<BTreeMap<&'static str, &'static Known>> =
         LazyLock::new(|| STD.iter().chain(k8s::types()).map(|known| (known.path, known)).collect());
     TABLE.get(path).copied()
 }
 
 /// `(A, B, …)` of this many elements.
-pub fn tuple(arity: usize) -> Option<&'static Known> {
+pub(crate) fn tuple(arity: usize) -> Option<&'static Known> {
     TUPLES.get(arity)
 }
 
 /// `[T; length]`.
-pub fn array(length: usize) -> Option<&'static Known> {
+pub(crate) fn array(length: usize) -> Option<&'static Known> {
     ARRAYS.get(length)
 }
 
 /// `[T]`, behind a pointer.
-pub fn slice() -> &'static Known {
+pub(crate) fn slice() -> &'static Known {
     static SLICE: Known = Known::of::<[Slot<0>]>("[T]", 1, Kind::Slice);
     &SLICE
 }
 
 /// `&T`.
-pub fn reference() -> &'static Known {
+pub(crate) fn reference() -> &'static Known {
     static REFERENCE: Known = Known::of::<&Slot<0>>("&", 1, Kind::Reference);
     &REFERENCE
 }
@@ -127,7 +127,7 @@ std_types! {
 }
 
 /// The features of schemars that bring the impls for types of a package; the lock file says which of several is on.
-pub const FEATURES: [(&str, &str); 7] = [
+pub(crate) const FEATURES: [(&str, &str); 7] = [
     ("chrono", "chrono04"),
     ("indexmap", "indexmap2"),
     ("jiff", "jiff02"),

@@ -16,46 +16,30 @@ pub(super) struct Impl {
 
 /// What values of a known type are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// `bool`
+pub(crate) enum Kind {
     Bool,
-    /// `char`
     Char,
     /// An integer with its least and its greatest value.
     Integer(i128, i128),
     /// `u128`, whose range is that of no value here.
     U128,
-    /// `f32`
     F32,
-    /// `f64`
     F64,
-    /// `str`
     Str,
-    /// `String`
     String,
-    /// `Option`
     Option,
-    /// `Vec`
     Vec,
     /// `VecDeque`
     List,
-    /// `BTreeSet`
     TreeSet,
-    /// `HashSet`
     HashSet,
-    /// `IndexSet`
     IndexSet,
-    /// `BTreeMap`
     TreeMap,
-    /// `HashMap`
     HashMap,
-    /// `IndexMap`
     IndexMap,
-    /// `Box`
     Box,
     /// `Rc` and `Arc`
     Shared,
-    /// `Cow`
     Cow,
     /// `&T`
     Reference,
@@ -65,7 +49,6 @@ pub enum Kind {
     Array(usize),
     /// `[T]`
     Slice,
-    /// `PhantomData`
     Phantom,
     /// `serde_json::Value`
     Json,
@@ -77,7 +60,6 @@ pub enum Kind {
     Path,
     /// `std::time::Duration`
     Duration,
-    /// `Uuid`
     Uuid,
     /// Values of it are not evaluated.
     Other,
@@ -85,37 +67,36 @@ pub enum Kind {
 
 impl Kind {
     /// A list of any length.
-    pub fn is_list(self) -> bool {
+    pub(crate) fn is_list(self) -> bool {
         matches!(self, Kind::Vec | Kind::List)
     }
 
-    /// A set.
-    pub fn is_set(self) -> bool {
+    pub(crate) fn is_set(self) -> bool {
         matches!(self, Kind::TreeSet | Kind::HashSet | Kind::IndexSet)
     }
 
     /// A map with keys of any type.
-    pub fn is_map(self) -> bool {
+    pub(crate) fn is_map(self) -> bool {
         matches!(self, Kind::TreeMap | Kind::HashMap | Kind::IndexMap)
     }
 
     /// A pointer that owns.
-    pub fn is_pointer(self) -> bool {
+    pub(crate) fn is_pointer(self) -> bool {
         matches!(self, Kind::Box | Kind::Shared)
     }
 
     /// Its default is that of its argument, and it is written like that.
-    pub fn is_transparent(self) -> bool {
+    pub(crate) fn is_transparent(self) -> bool {
         self.is_pointer() || self == Kind::Cow
     }
 
     /// Its last argument may be a hasher.
-    pub fn is_hashed(self) -> bool {
+    pub(crate) fn is_hashed(self) -> bool {
         matches!(self, Kind::HashMap | Kind::HashSet | Kind::IndexMap | Kind::IndexSet)
     }
 
     /// Whether an integer is one of the type; `None` when the type is no integer.
-    pub fn holds(self, value: i128) -> Option<bool> {
+    pub(crate) fn holds(self, value: i128) -> Option<bool> {
         match self {
             Kind::Integer(min, max) => Some((min..=max).contains(&value)),
             _ => None,
@@ -124,15 +105,15 @@ impl Kind {
 }
 
 /// A type with a real impl.
-pub struct Known {
+pub(crate) struct Known {
     /// Canonical path, the real package first: `std::vec::Vec`, `k8s_openapi::api::core::v1::PodSpec`.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// Number of type arguments that matter.
-    pub arity: usize,
+    pub(crate) arity: usize,
     /// What its values are.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// `serde_json::to_value(T::default())`, where that is known.
-    pub default: Option<fn() -> Value>,
+    pub(crate) default: Option<fn() -> Value>,
     pub(super) imp: Impl,
 }
 
@@ -156,12 +137,12 @@ impl Known {
     }
 
     /// `JsonSchema::schema_name`, for a type without arguments.
-    pub fn name(&self) -> Option<String> {
+    pub(crate) fn name(&self) -> Option<String> {
         (self.arity == 0).then(|| (self.imp.name)().into_owned())
     }
 
     /// The crate that declares it; a type of the language has none.
-    pub fn krate(&self) -> Option<&'static str> {
+    pub(crate) fn krate(&self) -> Option<&'static str> {
         self.path.split_once("::").map(|(krate, _)| krate)
     }
 

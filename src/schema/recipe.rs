@@ -6,7 +6,7 @@ use super::type_id::TypeId;
 
 /// What a function of the form `fn(&mut SchemaGenerator) -> Schema` returns.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Recipe {
+pub(crate) enum Recipe {
     /// JSON that depends on nothing.
     Json(Value),
     /// A JSON object; of equal keys the last one counts.
@@ -23,16 +23,16 @@ pub enum Recipe {
 
 /// One change of a schema.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Edit {
+pub(crate) struct Edit {
     /// A boolean becomes the object that means the same, as `Schema::ensure_object` does it; else nothing happens to it.
-    pub ensure: bool,
+    pub(crate) ensure: bool,
     /// What is done to the object.
-    pub change: Change,
+    pub(crate) change: Change,
 }
 
 /// A change of a JSON object.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub(crate) enum Change {
     /// `insert("key".into(), value)`
     Insert(String, Recipe),
     /// `remove("key")`
@@ -41,7 +41,7 @@ pub enum Change {
 
 impl Recipe {
     /// An object, as plain JSON when it is that.
-    pub fn object(entries: Vec<(String, Recipe)>) -> Self {
+    pub(crate) fn object(entries: Vec<(String, Recipe)>) -> Self {
         let plain: Option<Map<String, Value>> = entries
             .iter()
             .map(|(key, value)| if let Recipe::Json(value) = value { Some((key.clone(), value.clone())) } else { None })
@@ -50,7 +50,7 @@ impl Recipe {
     }
 
     /// An array, as plain JSON when it is that.
-    pub fn array(items: Vec<Recipe>) -> Self {
+    pub(crate) fn array(items: Vec<Recipe>) -> Self {
         let plain: Option<Vec<Value>> =
             items.iter().map(|item| if let Recipe::Json(value) = item { Some(value.clone()) } else { None }).collect();
         plain.map_or(Recipe::Array(items), |items| Recipe::Json(Value::Array(items)))
@@ -58,7 +58,7 @@ impl Recipe {
 
     /// The same with a further change.
     #[must_use]
-    pub fn edited(self, edit: Edit) -> Self {
+    pub(crate) fn edited(self, edit: Edit) -> Self {
         match self {
             Recipe::Edited(base, mut edits) => {
                 edits.push(edit);

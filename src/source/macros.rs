@@ -7,6 +7,7 @@ mod items;
 mod rules;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::ext::IdentExt as _;
 
 pub(super) use self::items::MacroItems;
 pub use self::rules::expand;
@@ -22,4 +23,24 @@ pub fn words(tokens: TokenStream) -> Vec<Ident> {
         }
     }
     found
+}
+
+/// Whether the tokens say a word.
+pub fn says(tokens: TokenStream, word: impl Fn(&str) -> bool) -> bool {
+    words(tokens).iter().any(|found| word(&found.unraw().to_string()))
+}
+
+/// Whether one of the tokens, or of those inside of a group, is as wanted: `is` gets the tokens before it in its group, and
+/// those from it on.
+pub fn any(tokens: TokenStream, is: &dyn Fn(&[TokenTree], &[TokenTree]) -> bool) -> bool {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    tokens.iter().enumerate().any(|(at, token)| {
+        let (before, from) = tokens.split_at(at);
+        is(before, from) || matches!(token, TokenTree::Group(group) if any(group.stream(), is))
+    })
+}
+
+/// Whether a token is this sign.
+pub fn is_punct(token: &TokenTree, wanted: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == wanted)
 }

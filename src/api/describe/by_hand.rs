@@ -3,12 +3,11 @@
 use syn::Item;
 
 use crate::diagnostic::Code;
-use crate::schema::{Container, Meta, Shape, TypeId};
+use crate::schema::{Container, Meta, Recipe, Shape, TypeId};
 
 use super::Describer;
 use crate::api::eval::ByHand;
 use crate::api::types::{Refusal, Scope};
-use crate::source::ItemRef;
 
 impl Describer<'_> {
     /// `schema_with = "path"`: a type whose schema the function makes.
@@ -22,15 +21,7 @@ impl Describer<'_> {
             self.tree.module_path(scope.module).join("::"),
             self.eval.types.text(scope, path)
         );
-        let (shape, meta) = (Shape::Recipe(recipe), Meta::default());
-        Some(self.eval.types.add_described(Container {
-            name,
-            id: id.into(),
-            inline: true,
-            shape,
-            meta,
-            validated: None,
-        }))
+        Some(self.eval.types.add_described(by_code(name, id, true, recipe)))
     }
 
     fn refuse_schema(&mut self, refusal: &Refusal, what: &str) {
@@ -46,8 +37,7 @@ impl Describer<'_> {
         let what = format!("the hand-written `JsonSchema` of `{}`", quote::ToTokens::to_token_stream(&item.self_ty));
         let recipe = recipe.map_err(|refusal| self.refuse_schema(&refusal, &what)).ok()??;
         let ByHand { name, id, inline, .. } = by_hand;
-        let (shape, meta) = (Shape::Recipe(recipe), Meta::default());
-        Some(Container { name: name.clone(), id: id.clone().into(), inline: *inline, shape, meta, validated: None })
+        Some(by_code(name.clone(), id.clone(), *inline, recipe))
     }
 
     /// Refuses a hand-written impl of which not even the names are read.
@@ -58,16 +48,11 @@ impl Describer<'_> {
     /// The root type of `schema = "manual"`: its impl stands in the module of the spec, where the derive puts the type.
     pub(super) fn manual_root(&mut self, scope: &Scope, spec: &syn::Ident, root: &str) -> Option<TypeId> {
         let tree = self.tree;
-        let blocks: Vec<ItemRef> = tree
-            .module_items(scope.module)
-            .iter()
-            .copied()
-            .filter(|item| {
-                matches!(tree.item(*item), Item::Impl(block)
-                    if matches!(&*block.self_ty, syn::Type::Path(path) if path.path.is_ident(root)))
-                    && self.eval.types.trait_of(*item).as_deref() == Some("schemars::JsonSchema")
-            })
-            .collect();
+        let mut blocks = self.eval.types.schemas_by_hand(tree.module_items(scope.module));
+        blocks.retain(|item| {
+            matches!(tree.item(*item), Item::Impl(block)
+                if matches!(&*block.self_ty, syn::Type::Path(path) if path.path.is_ident(root)))
+        });
         let Some((block, others)) = blocks.split_first() else {
             let message = format!("`schema = \"manual\"`, but no `impl JsonSchema for {root}` is beside it");
             let help = "write the impl in the same module, as a list of `json_schema!`, `subschema_for` and `insert`";
@@ -80,4 +65,8 @@ impl Describer<'_> {
         let container = self.describe_by_hand(&by_hand, item)?;
         Some(self.eval.types.add_described(container))
     }
+}
+
+fn by_code(name: String, id: String, inline: bool, recipe: Recipe) -> Container {
+    Container { name, id: id.into(), inline, shape: Shape::Recipe(recipe), meta: Meta::default(), validated: None }
 }

@@ -1,6 +1,6 @@
 //! A struct or enum of the user → [`Container`]: serde's names, the attributes of schemars, defaults evaluated.
 
-use proc_macro2::{Span, TokenTree};
+use proc_macro2::Span;
 use quote::ToTokens;
 use serde_derive_internals::ast::{Data, Style};
 use serde_derive_internals::attr::{Default as SerdeDefault, TagType};
@@ -11,11 +11,13 @@ use syn::{Attribute, DeriveInput, Fields, WherePredicate};
 use crate::diagnostic::{Code, Origin};
 use crate::schema::{Constraints, Container, Meta, Shape, Tag, TypeId, Unknown, Variant, VariantData};
 use crate::source::ModuleId;
+use crate::source::macros::says;
 
 use super::Describer;
 use super::kube_rules::without_skipped;
 use super::schema_source::SchemaSource;
 use crate::api::attribute::effective;
+use crate::api::canonical::{DESERIALIZE, SERIALIZE};
 use crate::api::schemars_attr::{Owner, SchemarsAttrs, With};
 use crate::api::serde_type::serde_type;
 use crate::api::types::{Refusal, Scope, UserType};
@@ -137,9 +139,7 @@ impl Describer<'_> {
     /// Serde's own derives see attributes that schemars leaves out; a mistake in one of those does not compile.
     fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Option<()> {
         let mut checked = false;
-        for (canonical, derive) in
-            [("serde::Deserialize", SerdeDerive::Deserialize), ("serde::Serialize", SerdeDerive::Serialize)]
-        {
+        for (canonical, derive) in [(DESERIALIZE, SerdeDerive::Deserialize), (SERIALIZE, SerdeDerive::Serialize)] {
             if !checked && self.eval.types.derives_trait(user.item, canonical) {
                 let container = self.serde_type(user.scope.module, input, derive)?;
                 // Of which derive it is matters to serde's parser for `transparent` only.
@@ -224,18 +224,10 @@ impl Describer<'_> {
                     TagType::Adjacent { tag, content } => Tag::Adjacent(tag.clone(), content.clone()),
                     TagType::None => Tag::None,
                 };
-                let mut complete = true;
-                let mut described = Vec::new();
-                for variant in variants {
-                    match self.variant_of(scope, bounds, variant) {
-                        Some(variant) => described.push(variant),
-                        None => complete = false,
-                    }
-                }
-                if !complete {
-                    return None;
-                }
-                Shape::Enum(tag, described, deny)
+                // Each is looked at before one that is missing counts.
+                let described: Vec<Option<Variant>> =
+                    variants.iter().map(|variant| self.variant_of(scope, bounds, variant)).collect();
+                Shape::Enum(tag, described.into_iter().collect::<Option<_>>()?, deny)
             }
         })
     }
@@ -265,13 +257,19 @@ impl Describer<'_> {
         };
         let with = attrs.with.as_ref().map(|with| self.with(scope, with));
         self.path.pop();
-        let with = match with {
-            Some(with) => Some(with?),
-            None => None,
-        };
+        if matches!(with, Some(None)) {
+            return None;
+        }
         let origin = self.origin(scope, variant.original.ident.span());
-        let variant =
-            Variant { name, data: data?, with, untagged: variant.attrs.untagged(), skipped, meta: meta?, origin };
+        let variant = Variant {
+            name,
+            data: data?,
+            with: with.flatten(),
+            untagged: variant.attrs.untagged(),
+            skipped,
+            meta: meta?,
+            origin,
+        };
         clean.then_some(variant)
     }
 
@@ -304,14 +302,5 @@ pub(super) fn replaces(attributes: &[Attribute]) -> bool {
         ["from", "into", "remote", "schema_with", "skip", "skip_deserializing", "transparent", "try_from", "with"];
     let read =
         attributes.iter().filter(|attribute| ["serde", "schemars"].iter().any(|name| attribute.path().is_ident(name)));
-    read.flat_map(ToTokens::to_token_stream)
-        .flat_map(|token| match token {
-            TokenTree::Group(group) => group.stream(),
-            token => token.into(),
-        })
-        .flat_map(|token| match token {
-            TokenTree::Group(group) => group.stream(),
-            token => token.into(),
-        })
-        .any(|token| matches!(token, TokenTree::Ident(name) if KEYS.iter().any(|key| name == key)))
+    read.into_iter().any(|attribute| says(attribute.to_token_stream(), |word| KEYS.contains(&word)))
 }

@@ -11,6 +11,7 @@ use crate::schema::{Field, TypeId};
 
 use super::container::{place, replaces};
 use super::{Describer, Reported};
+use crate::api::canonical::SERIALIZE;
 use crate::api::schemars_attr::Owner;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
@@ -37,12 +38,9 @@ impl Describer<'_> {
                 SerdeDefault::None => None,
                 _ if !needs => Some(ContainerDefault::Unused),
                 container => {
-                    let value = whole.get_or_insert_with(|| self.container_default(scope, container));
-                    Some(value.as_ref().map_or(ContainerDefault::Refused, |values| {
-                        values
-                            .get(index)
-                            .map_or(ContainerDefault::Refused, |value| ContainerDefault::Value(value.clone()))
-                    }))
+                    let values = whole.get_or_insert_with(|| self.container_default(scope, container));
+                    let value = values.as_ref().and_then(|values| values.get(index));
+                    Some(value.map_or(ContainerDefault::Refused, |value| ContainerDefault::Value(value.clone())))
                 }
             };
             match self.field(scope, bounds, field, default) {
@@ -170,7 +168,7 @@ impl Describer<'_> {
             (SerdeDefault::Path(path), _) => self.evaluate(|eval| eval.call_path(scope, path, ty)),
         };
         let item = scope.this.and_then(|this| self.eval.types.user(this)).map(|user| user.item);
-        let proved = item.is_some_and(|item| self.eval.types.derives_trait(item, "serde::Serialize"));
+        let proved = item.is_some_and(|item| self.eval.types.derives_trait(item, SERIALIZE));
         if field.attrs.serialize_with().is_none() && !self.eval.types.is_serialize(ty, proved) {
             let message =
                 format!("whether `{}` implements `Serialize` is not known", self.eval.types.text(scope, field.ty));

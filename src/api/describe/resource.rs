@@ -11,8 +11,8 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Data, DeriveInput, Fields, Item, Meta as SynMeta, Token};
 
+use crate::api::canonical::CUSTOM_RESOURCE;
 use crate::api::custom_resource::{Api, plural};
-use crate::api::declared::DERIVE;
 use crate::api::items::{Derive, derives};
 use crate::api::kube_attr::{KubeAttrs, PrintColumns, SchemaMode};
 use crate::api::schemars_attr::SchemarsAttrs;
@@ -58,7 +58,8 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
     }
     if attrs.schema.is_some_and(|mode| mode != SchemaMode::Derived) {
         let derive = derives(tree, scope.module, &input.attrs);
-        let derive = derive.iter().find(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == DERIVE));
+        let derive =
+            derive.iter().find(|(_, derive)| matches!(derive, Derive::Resolved(path) if path == CUSTOM_RESOURCE));
         let above = derive.map_or(0, |(position, _)| *position);
         describer.attribute_macros(scope, &input.attrs[..above]);
     }

@@ -5,6 +5,7 @@ use syn::DeriveInput;
 use crate::diagnostic::Code;
 
 use super::Describer;
+use crate::api::canonical::{CUSTOM_RESOURCE, DEFAULT, JSON_SCHEMA, KUBE_SCHEMA, SERIALIZE};
 use crate::api::items::Derive;
 use crate::api::types::{Refusal, Use, UserType};
 
@@ -16,7 +17,7 @@ impl Describer<'_> {
         let resolved = |path: &str| {
             derives.iter().rev().find(|(_, derive)| matches!(derive, Derive::Resolved(found) if found == path))
         };
-        let (source, position) = match (resolved("schemars::JsonSchema"), resolved("kube::KubeSchema")) {
+        let (source, position) = match (resolved(JSON_SCHEMA), resolved(KUBE_SCHEMA)) {
             (Some((position, _)), None) => (SchemaSource::JsonSchema, *position),
             (None, Some((position, _))) => (SchemaSource::KubeSchema, *position),
             (Some(_), Some(_)) => {
@@ -29,12 +30,7 @@ impl Describer<'_> {
                     Derive::Unresolved(text, span) if text.contains("Schema") => Some((text.clone(), *span)),
                     _ => None,
                 });
-                let by_hand = self.tree.impls(user.item);
-                if named.is_none()
-                    && by_hand
-                        .iter()
-                        .any(|block| self.eval.types.trait_of(*block).as_deref() == Some("schemars::JsonSchema"))
-                {
+                if named.is_none() && !self.eval.types.schemas_by_hand(self.tree.impls(user.item)).is_empty() {
                     return self.attribute_macros(scope, &input.attrs).then_some(SchemaSource::Code);
                 }
                 let refusal = if let Some((text, span)) = named {
@@ -54,9 +50,7 @@ impl Describer<'_> {
         let last = derives
             .iter()
             .filter(|(_, derive)| match derive {
-                Derive::Resolved(path) => {
-                    matches!(path.as_str(), "serde::Serialize" | "std::default::Default" | "kube::CustomResource")
-                }
+                Derive::Resolved(path) => matches!(path.as_str(), SERIALIZE | DEFAULT | CUSTOM_RESOURCE),
                 Derive::Unresolved(..) => false,
             })
             .map(|(position, _)| *position)

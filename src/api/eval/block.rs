@@ -1,10 +1,11 @@
 //! Blocks: straight lines of `let` and of changes of a schema, and the value at their end.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenTree};
 use quote::ToTokens;
 use syn::{Block, Expr, Pat, Stmt};
 
 use crate::schema::TypeId;
+use crate::source::macros::{any, is_punct};
 
 use super::schema::Locals;
 use super::{Env, Eval, Evaluator};
@@ -62,20 +63,13 @@ impl Evaluator<'_> {
 
 /// Whether something inside depends on a `#[cfg]`.
 pub(super) fn has_cfg(tokens: &impl ToTokens) -> bool {
-    fn any(tokens: TokenStream) -> bool {
-        let mut before = None;
-        tokens.into_iter().any(|token| match token {
-            TokenTree::Group(group) => {
-                let attribute = before.take() == Some('#') && group.delimiter() == Delimiter::Bracket;
-                let first = group.stream().into_iter().next();
-                let cfg = |first| matches!(first, Some(TokenTree::Ident(name)) if name == "cfg" || name == "cfg_attr");
-                (attribute && cfg(first)) || any(group.stream())
-            }
-            token => {
-                before = if let TokenTree::Punct(punct) = token { Some(punct.as_char()) } else { None };
-                false
-            }
-        })
-    }
-    any(tokens.to_token_stream())
+    any(tokens.to_token_stream(), &|_, from| match from {
+        [sign, TokenTree::Group(attribute), ..]
+            if is_punct(sign, '#') && attribute.delimiter() == Delimiter::Bracket =>
+        {
+            let first = attribute.stream().into_iter().next();
+            matches!(first, Some(TokenTree::Ident(name)) if name == "cfg" || name == "cfg_attr")
+        }
+        _ => false,
+    })
 }

@@ -157,7 +157,8 @@ impl Evaluator<'_> {
         let mut env = Env::new();
         for (input, value) in sig.inputs.iter().zip(values) {
             let FnArg::Typed(input) = input else { return self.unsupported(scope, call) };
-            if !self.is_of(inner, &input.ty, &value) {
+            let ty = self.ty(inner, &input.ty);
+            if !self.types.conforms(&value, ty) {
                 return self.unsupported(scope, call);
             }
             match &*input.pat {
@@ -186,11 +187,6 @@ impl Evaluator<'_> {
         sig.asyncness.is_none()
             && sig.generics.params.iter().filter_map(parameter).all(|name| inner.generics.contains_key(&name))
             && self.types.has_plain_bounds(inner, sig)
-    }
-
-    fn is_of(&mut self, scope: &Scope, ty: &syn::Type, value: &Val) -> bool {
-        let ty = self.ty(scope, ty);
-        self.types.conforms(value, ty)
     }
 
     pub(super) fn list<'e>(

@@ -9,6 +9,7 @@ use crate::schema::TypeId;
 
 use super::block::has_cfg;
 use super::{Env, Eval, Evaluator, Function, Target};
+use crate::api::canonical::PARTIAL_EQ;
 use crate::api::item_attrs::rewrites;
 use crate::api::types::Scope;
 use crate::api::value::Val;
@@ -32,7 +33,7 @@ impl Evaluator<'_> {
                     ("std::ops::Not::not", Val::Bool(value)) => Some(!value),
                     _ => found.last().filter(|_| known).and_then(|name| test(name, value)),
                 };
-                answer.map_or_else(|| self.unsupported(scope, path), Ok)
+                self.or_unsupported(scope, path, answer)
             }
             Some(Target::Item(item)) => {
                 let tree = self.tree;
@@ -107,7 +108,7 @@ impl Evaluator<'_> {
             }
             _ => None,
         };
-        answer.map_or_else(|| self.unsupported(scope, expr), Ok)
+        self.or_unsupported(scope, expr, answer)
     }
 
     /// Whether two values are equal, where `PartialEq` is that of the language or derived.
@@ -119,7 +120,7 @@ impl Evaluator<'_> {
         };
         let derived = |id: TypeId| {
             let user = self.types.user(id);
-            user.is_some_and(|user| self.types.derives_trait(user.item, "std::cmp::PartialEq"))
+            user.is_some_and(|user| self.types.derives_trait(user.item, PARTIAL_EQ))
         };
         match (left, right) {
             (Val::F64(left), Val::F64(right)) => Some(left.partial_cmp(right).is_some_and(Ordering::is_eq)),

@@ -13,6 +13,7 @@ use crate::schema::known::Kind;
 use crate::source::ItemRef;
 
 use super::{Eval, Evaluator};
+use crate::api::canonical::DEFAULT;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
@@ -39,38 +40,22 @@ impl Evaluator<'_> {
         // Its fields are looked up by name.
         self.spend(scope, at, 20)?;
         if let Some((known, arguments)) = self.types.known(id) {
+            if let Some(plain) = plain_default(known.kind) {
+                return Ok(plain);
+            }
             return match known.kind {
-                Kind::Bool => Ok(Val::Bool(false)),
-                Kind::Char => Ok(Val::Char('\0')),
-                Kind::F32 => Ok(Val::F32(0.0)),
-                Kind::F64 => Ok(Val::F64(0.0)),
-                Kind::String | Kind::Str => Ok(Val::Str(String::new())),
-                // Its methods are not those of a text.
-                Kind::Path => Ok(Val::Json("".into())),
-                Kind::Option => Ok(Val::None),
-                Kind::Phantom => Ok(Val::Unit),
-                Kind::Json => Ok(Val::Json(Value::Null)),
-                kind if kind.is_list() || kind.is_set() => Ok(Val::Seq(Vec::new())),
-                kind if kind.is_map() || kind == Kind::JsonMap => Ok(Val::Map(Vec::new())),
                 kind if kind.is_transparent() => self.default_of(scope, at, arguments[0]),
-                Kind::Slice | Kind::Array(0) => Ok(Val::Seq(Vec::new())),
                 Kind::Array(length) => Ok(Val::Seq(vec![self.default_of(scope, at, arguments[0])?; length])),
-                Kind::Duration => Ok(Val::Duration(Duration::ZERO)),
-                Kind::Tuple(0) => Ok(Val::Unit),
                 Kind::Tuple(_) => {
                     let values: Eval<Vec<Val>> =
                         arguments.iter().map(|argument| self.default_of(scope, at, *argument)).collect();
                     values.map(Val::Seq)
                 }
-                Kind::Integer(..) => Ok(Val::Int(0)),
-                Kind::Uuid => Ok(Val::Json(uuid::Uuid::nil().to_string().into())),
-                _ => match known.default {
-                    Some(default) => Ok(Val::Json(default())),
-                    None => match self.types.linked_default(scope, known.path) {
-                        Some(default) => Ok(Val::Json(default)),
-                        None => self.unsupported(scope, at),
-                    },
-                },
+                _ => {
+                    let linked = || self.types.linked_default(scope, known.path);
+                    let default = known.default.map(|default| default()).or_else(linked);
+                    self.or_unsupported(scope, at, default.map(Val::Json))
+                }
             };
         }
         if let Some(default) = self.types.k8s_default(id) {
@@ -78,12 +63,12 @@ impl Evaluator<'_> {
         }
         let Some(user) = self.types.user(id).cloned() else { return self.unsupported(scope, at) };
         self.deeper(scope, at, |eval| {
-            if eval.types.derives_trait(user.item, "std::default::Default") {
+            if eval.types.derives_trait(user.item, DEFAULT) {
                 return eval.derived_default(scope, at, id, user.item);
             }
-            match eval.trait_function(id, "std::default::Default", "default") {
+            match eval.trait_function(id, DEFAULT, "default") {
                 Some(function) => eval.invoke(scope, at, &function, Vec::new()),
-                None if eval.types.implements(id, "std::default::Default") => eval.unsupported(scope, at),
+                None if eval.types.implements(id, DEFAULT) => eval.unsupported(scope, at),
                 None => {
                     let message = format!("`{}` has no `Default` in the source", eval.types.text(scope, at));
                     Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message)
@@ -103,12 +88,33 @@ impl Evaluator<'_> {
             }
             Item::Enum(item) => {
                 let marked = |variant: &syn::Variant| variant.attrs.iter().any(|attr| attr.path().is_ident("default"));
-                match item.variants.iter().position(marked) {
-                    Some(index) => Ok(Val::Variant(id, index, Vec::new())),
-                    None => self.unsupported(scope, at),
-                }
+                let marked = item.variants.iter().position(marked);
+                self.or_unsupported(scope, at, marked.map(|index| Val::Variant(id, index, Vec::new())))
             }
             _ => self.unsupported(scope, at),
         }
     }
+}
+
+/// The default of a type that has one whatever its arguments.
+pub(super) fn plain_default(kind: Kind) -> Option<Val> {
+    Some(match kind {
+        Kind::Bool => Val::Bool(false),
+        Kind::Char => Val::Char('\0'),
+        Kind::Integer(..) => Val::Int(0),
+        Kind::F32 => Val::F32(0.0),
+        Kind::F64 => Val::F64(0.0),
+        Kind::String | Kind::Str => Val::Str(String::new()),
+        // Its methods are not those of a text.
+        Kind::Path => Val::Json("".into()),
+        Kind::Duration => Val::Duration(Duration::ZERO),
+        Kind::Option => Val::None,
+        Kind::Phantom | Kind::Tuple(0) => Val::Unit,
+        Kind::Json => Val::Json(Value::Null),
+        Kind::Uuid => Val::Json(uuid::Uuid::nil().to_string().into()),
+        Kind::Slice | Kind::Array(0) => Val::Seq(Vec::new()),
+        kind if kind.is_list() || kind.is_set() => Val::Seq(Vec::new()),
+        kind if kind.is_map() || kind == Kind::JsonMap => Val::Map(Vec::new()),
+        _ => return None,
+    })
 }

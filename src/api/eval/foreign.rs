@@ -8,10 +8,12 @@ use syn::{Expr, ExprCall, Path};
 use crate::schema::known::Kind;
 use crate::schema::{TypeId, known};
 
+use super::default_of::plain_default;
 use super::json::integer;
 use super::schema::is_json_function;
 use super::syntax::{has_arguments, owner_type, unwrap};
 use super::{Env, Eval, Evaluator};
+use crate::api::canonical::DEFAULT;
 use crate::api::types::{Info, Scope};
 use crate::api::value::Val;
 
@@ -40,7 +42,7 @@ impl Evaluator<'_> {
                 let inner = self.types.argument(ty, |kind| kind == Kind::Option);
                 Ok(Val::Some(Box::new(self.eval(scope, env, value, inner)?)))
             }
-            (_, "default", []) if of == "std::default::Default" => match ty {
+            (_, "default", []) if of == DEFAULT => match ty {
                 Some(ty) => self.default_of(scope, call, ty),
                 None => self.unsupported(scope, call),
             },
@@ -50,13 +52,27 @@ impl Evaluator<'_> {
                 let inner = self.types.argument(ty, |kind| kind == Kind::Cow);
                 self.eval(scope, env, value, inner)
             }
-            (Kind::String, "new", []) => Ok(Val::Str(String::new())),
-            (Kind::String | Kind::Cow, "from", [value]) => match self.eval(scope, env, value, None)? {
+            (Kind::String | Kind::Cow | Kind::Path, "from", [value]) => match self.eval(scope, env, value, None)? {
+                // The methods of a path are not those of a text.
+                Val::Str(path) if owner == Kind::Path => Ok(Val::Json(path.into())),
                 Val::Str(text) => Ok(Val::Str(text)),
                 _ => self.unsupported(scope, call),
             },
-            (_, "new", []) if owner.is_list() || owner.is_set() => Ok(Val::Seq(Vec::new())),
-            (_, "new", []) if owner.is_map() => Ok(Val::Map(Vec::new())),
+            (Kind::Duration, "from_secs" | "from_millis", [value]) => {
+                let ty = self.types.primitive("u64");
+                let value = self.eval(scope, env, value, ty)?;
+                let whole = if let Val::Int(number) = value { u64::try_from(number).ok() } else { None };
+                let unit = if function == "from_secs" { Duration::from_secs } else { Duration::from_millis };
+                self.or_unsupported(scope, call, whole.map(unit).map(Val::Duration))
+            }
+            (_, "new", [])
+                if matches!(owner, Kind::String | Kind::Path)
+                    || owner.is_list()
+                    || owner.is_set()
+                    || owner.is_map() =>
+            {
+                self.or_unsupported(scope, call, plain_default(owner))
+            }
             (_, "new", [value]) if owner.is_pointer() => {
                 let inner = self.types.argument(ty, Kind::is_pointer);
                 self.eval(scope, env, value, inner)
@@ -65,20 +81,6 @@ impl Evaluator<'_> {
                 let element = self.types.argument(ty, Kind::is_list);
                 match unwrap(value) {
                     Expr::Array(array) => self.list(scope, env, array.elems.iter(), element).map(Val::Seq),
-                    _ => self.unsupported(scope, call),
-                }
-            }
-            (Kind::TreeSet | Kind::HashSet, "from" | "from_iter", [value]) => {
-                let element = self.types.argument(ty, Kind::is_set);
-                match unwrap(value) {
-                    Expr::Array(array) => {
-                        let values = self.list(scope, env, array.elems.iter(), element)?;
-                        // A hash set of several elements has no order to write down.
-                        let one = owner == Kind::TreeSet || values.len() < 2;
-                        sorted(values)
-                            .filter(|_| one)
-                            .map_or_else(|| self.unsupported(scope, call), |values| Ok(Val::Seq(values)))
-                    }
                     _ => self.unsupported(scope, call),
                 }
             }
@@ -108,8 +110,9 @@ impl Evaluator<'_> {
                 }
             }
             _ => {
-                let given = self.list(scope, env, arguments.iter().copied(), None)?;
-                called(&path, &given).map_or_else(|| self.unsupported(scope, call), Ok)
+                // The refusal is about the innermost code that is not known.
+                self.list(scope, env, arguments.iter().copied(), None)?;
+                self.unsupported(scope, call)
             }
         }
     }
@@ -135,48 +138,3 @@ impl Evaluator<'_> {
 const QUANTITY: &str = "k8s_openapi::apimachinery::pkg::api::resource";
 
 const INT_OR_STRING: &str = "k8s_openapi::apimachinery::pkg::util::intstr::IntOrString";
-
-fn sorted(values: Vec<Val>) -> Option<Vec<Val>> {
-    if values.len() < 2 {
-        return Some(values);
-    }
-    let texts: Option<std::collections::BTreeSet<String>> =
-        values.iter().map(|value| if let Val::Str(text) = value { Some(text.clone()) } else { None }).collect();
-    if let Some(texts) = texts {
-        return Some(texts.into_iter().map(Val::Str).collect());
-    }
-    let numbers: Option<std::collections::BTreeSet<i128>> =
-        values.iter().map(|value| if let Val::Int(number) = value { Some(*number) } else { None }).collect();
-    numbers.map(|numbers| numbers.into_iter().map(Val::Int).collect())
-}
-
-/// The constant of a canonical path: `std::u32::MAX`.
-pub(super) fn constant(path: &str) -> Option<Val> {
-    let (ty, name) = path.strip_prefix("std::")?.rsplit_once("::")?;
-    match (known::lookup(ty)?.kind, name) {
-        (Kind::Integer(min, _), "MIN") => Some(Val::Int(min)),
-        (Kind::Integer(_, max), "MAX") => Some(Val::Int(max)),
-        _ => None,
-    }
-}
-
-/// What a function of this canonical path returns.
-fn called(path: &str, arguments: &[Val]) -> Option<Val> {
-    let whole = |value: &i128| u64::try_from(*value).ok();
-    match (path, arguments) {
-        ("std::path::PathBuf::new", []) => Some(Val::Json("".into())),
-        ("std::path::PathBuf::from", [Val::Str(path)]) => Some(written(path)),
-        ("std::time::Duration::from_secs", [Val::Int(value)]) => {
-            whole(value).map(Duration::from_secs).map(Val::Duration)
-        }
-        ("std::time::Duration::from_millis", [Val::Int(value)]) => {
-            whole(value).map(Duration::from_millis).map(Val::Duration)
-        }
-        _ => None,
-    }
-}
-
-/// What serde writes for a type that it writes as text.
-fn written(value: &impl ToString) -> Val {
-    Val::Json(value.to_string().into())
-}

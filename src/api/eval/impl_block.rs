@@ -8,10 +8,9 @@ use crate::schema::TypeId;
 use crate::source::ItemRef;
 
 use super::block::has_cfg;
-use super::{Env, Evaluator, Function};
+use super::{Env, Eval, Evaluator, Function};
 use crate::api::item_attrs::rewrites;
-use crate::api::types::{Info, Refusal, Scope};
-use crate::api::value::Val;
+use crate::api::types::{Info, Scope};
 
 impl<'t> Evaluator<'t> {
     /// The function of this name that a type has itself, outside of traits.
@@ -32,7 +31,7 @@ impl<'t> Evaluator<'t> {
     }
 
     /// The value of a constant that a type has itself.
-    pub(super) fn associated_const(&mut self, id: TypeId, name: &str) -> Option<Result<Val, Refusal>> {
+    pub(super) fn associated_const(&mut self, id: TypeId, name: &str) -> Option<Eval> {
         let (item, scope) =
             self.associated(id, None, |item| matches!(item, ImplItem::Const(item) if item.ident == name))?;
         let ImplItem::Const(item) = item else { return None };

@@ -13,23 +13,24 @@ use syn::spanned::Spanned as _;
 use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId};
 
-use super::{Env, Evaluator};
+use super::{Env, Eval, Evaluator};
+use crate::api::canonical::SERIALIZE;
 use crate::api::serde_type::serde_type;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
 impl Evaluator<'_> {
-    fn unserialisable<T>(&self, scope: &Scope, at: &impl ToTokens, why: &str) -> Result<T, Refusal> {
+    fn unserialisable<T>(&self, scope: &Scope, at: &impl ToTokens, why: &str) -> Eval<T> {
         let message = format!("how `{}` is written as JSON is not decided: {why}", self.types.text(scope, at));
         Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message))
     }
 
     /// `serde_json::to_value(value)`; `at` is where it is asked for.
-    pub(in crate::api) fn json(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Result<Value, Refusal> {
+    pub(in crate::api) fn json(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Eval<Value> {
         Ok(self.written(scope, at, value)?.value())
     }
 
-    fn written(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Result<Written, Refusal> {
+    fn written(&mut self, scope: &Scope, at: &impl ToTokens, value: &Val) -> Eval<Written> {
         Ok(match value {
             Val::Unit | Val::Json(Value::Null) => Written::Unit,
             Val::None => Written::None,
@@ -48,8 +49,7 @@ impl Evaluator<'_> {
                 Written::Object(parts.map(|(name, part)| (name.to_owned(), part)).into_iter().collect())
             }
             Val::Seq(values) => {
-                let values: Result<Vec<Value>, Refusal> =
-                    values.iter().map(|value| self.json(scope, at, value)).collect();
+                let values: Eval<Vec<Value>> = values.iter().map(|value| self.json(scope, at, value)).collect();
                 Written::Other(Value::Array(values?))
             }
             Val::Map(entries) => {
@@ -91,11 +91,11 @@ impl Evaluator<'_> {
         id: TypeId,
         variant: Option<usize>,
         values: &[Val],
-    ) -> Result<Written, Refusal> {
+    ) -> Eval<Written> {
         let Some(user) = self.types.user(id).cloned() else {
             return self.unserialisable(scope, at, "its type is not read");
         };
-        if !self.types.derives_trait(user.item, "serde::Serialize") {
+        if !self.types.derives_trait(user.item, SERIALIZE) {
             return self.unserialisable(scope, at, "its type has no `derive(Serialize)` that sees it as it is written");
         }
         let Some(input) = self.types.derive_input(user.item) else {
@@ -160,13 +160,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn field_written(
-        &mut self,
-        scope: &Scope,
-        at: &impl ToTokens,
-        field: &Field<'_>,
-        value: &Val,
-    ) -> Result<Written, Refusal> {
+    fn field_written(&mut self, scope: &Scope, at: &impl ToTokens, field: &Field<'_>, value: &Val) -> Eval<Written> {
         if field.attrs.serialize_with().is_some() || field.attrs.getter().is_some() {
             return self.unserialisable(scope, field.original, "a function of the user writes it");
         }
@@ -180,7 +174,7 @@ impl Evaluator<'_> {
         style: Style,
         fields: &[Field<'_>],
         values: &[Val],
-    ) -> Result<Written, Refusal> {
+    ) -> Eval<Written> {
         match style {
             Style::Unit => Ok(Written::Unit),
             Style::Newtype => self.field_written(scope, at, &fields[0], &values[0]),
@@ -213,7 +207,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn skips(&mut self, scope: &Scope, field: &Field<'_>, value: &Val) -> Result<bool, Refusal> {
+    fn skips(&mut self, scope: &Scope, field: &Field<'_>, value: &Val) -> Eval<bool> {
         if field.attrs.skip_serializing() {
             return Ok(true);
         }
@@ -227,12 +221,7 @@ impl Evaluator<'_> {
     }
 
     /// The argument of `json!`, without schemas inside.
-    pub(in crate::api) fn json_tokens(
-        &mut self,
-        scope: &Scope,
-        env: &Env,
-        tokens: &TokenStream,
-    ) -> Result<Value, Refusal> {
+    pub(in crate::api) fn json_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Eval<Value> {
         match self.recipe_tokens(scope, env, tokens)? {
             Recipe::Json(value) => Ok(value),
             _ => self.unserialisable(scope, tokens, "it depends on the schema of a type"),
@@ -240,18 +229,18 @@ impl Evaluator<'_> {
     }
 
     /// The argument of `json!` or `json_schema!`.
-    pub(super) fn recipe_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Result<Recipe, Refusal> {
+    pub(super) fn recipe_tokens(&mut self, scope: &Scope, env: &Env, tokens: &TokenStream) -> Eval<Recipe> {
         match Json::parse.parse2(tokens.clone()) {
             Ok(json) => self.json_literal(scope, env, json),
             Err(_) => self.unserialisable(scope, tokens, "it is no JSON"),
         }
     }
 
-    fn json_literal(&mut self, scope: &Scope, env: &Env, json: Json) -> Result<Recipe, Refusal> {
+    fn json_literal(&mut self, scope: &Scope, env: &Env, json: Json) -> Eval<Recipe> {
         Ok(match json {
             Json::Null => Recipe::Json(Value::Null),
             Json::Array(items) => {
-                let items: Result<Vec<Recipe>, Refusal> =
+                let items: Eval<Vec<Recipe>> =
                     items.into_iter().map(|item| self.json_literal(scope, env, item)).collect();
                 Recipe::array(items?)
             }
@@ -274,13 +263,12 @@ impl Evaluator<'_> {
     }
 
     /// A value as JSON that may hold schemas.
-    pub(super) fn recipe(&mut self, scope: &Scope, at: &impl ToTokens, value: Val) -> Result<Recipe, Refusal> {
+    pub(super) fn recipe(&mut self, scope: &Scope, at: &impl ToTokens, value: Val) -> Eval<Recipe> {
         Ok(match value {
             Val::Recipe(recipe) => recipe,
             Val::Some(value) => self.recipe(scope, at, *value)?,
             Val::Seq(values) => {
-                let values: Result<Vec<Recipe>, Refusal> =
-                    values.into_iter().map(|value| self.recipe(scope, at, value)).collect();
+                let values: Eval<Vec<Recipe>> = values.into_iter().map(|value| self.recipe(scope, at, value)).collect();
                 Recipe::array(values?)
             }
             value => Recipe::Json(self.json(scope, at, &value)?),

@@ -4,22 +4,16 @@ use serde_json::Value;
 use syn::spanned::Spanned as _;
 use syn::{ExprStruct, Member};
 
-use super::{Env, Evaluator};
+use super::{Env, Eval, Evaluator};
 use crate::api::k8s_source::K8sSource;
 use crate::api::k8s_types::head;
-use crate::api::types::{Refusal, Scope};
+use crate::api::types::Scope;
 use crate::api::value::Val;
 use crate::k8s;
 
 impl Evaluator<'_> {
     /// A struct of k8s-openapi that is written out, as serde writes it: fields that are `None` are left out.
-    pub(super) fn k8s_literal(
-        &mut self,
-        scope: &Scope,
-        env: &Env,
-        literal: &ExprStruct,
-        canonical: &[String],
-    ) -> Result<Val, Refusal> {
+    pub(super) fn k8s_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, canonical: &[String]) -> Eval {
         let Some(dir) = self.types.k8s_sources(scope) else { return self.unsupported(scope, literal) };
         let found = k8s::generated_type(self.tree, &dir, &canonical[1..]);
         let Some(item) = found.as_ref().and_then(|found| found.item.as_ref()) else {

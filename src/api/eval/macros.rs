@@ -1,7 +1,7 @@
 //! Macros of std and serde that make values: lists, maps, JSON, schemas and texts.
 
 use syn::punctuated::Punctuated;
-use syn::{Expr, Lit, Token};
+use syn::{Expr, Token};
 
 use crate::schema::known::Kind;
 use crate::schema::{Recipe, TypeId};
@@ -27,8 +27,7 @@ impl Evaluator<'_> {
         match path.join("::").as_str() {
             "std::vec" => {
                 let element = self.types.argument(ty, Kind::is_list);
-                let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
-                let Ok(items) = mac.parse_body_with(parser) else { return self.unsupported(scope, expr) };
+                let Some(items) = expressions(mac) else { return self.unsupported(scope, expr) };
                 self.list(scope, env, items.iter(), element).map(Val::Seq)
             }
             "serde_json::json" => self.recipe_tokens(scope, env, &mac.tokens).map(Val::from),
@@ -36,45 +35,29 @@ impl Evaluator<'_> {
                 Recipe::Json(value) if !value.is_object() && !value.is_boolean() => self.unsupported(scope, expr),
                 recipe => Ok(Val::from(recipe)),
             },
-            "std::concat" | "std::module_path" => match self.constant_text(scope, expr) {
-                Some(text) => Ok(Val::Str(text)),
-                None => self.unsupported(scope, expr),
-            },
-            "std::format" => match self.format(scope, env, mac)? {
-                Some(text) => Ok(Val::Str(text)),
-                None => self.unsupported(scope, expr),
-            },
+            "std::module_path" => Ok(Val::Str(self.tree.module_path(scope.module).join("::"))),
+            "std::concat" => {
+                let Some(parts) = expressions(mac) else { return self.unsupported(scope, expr) };
+                let mut text = String::new();
+                for part in &parts {
+                    match self.eval(scope, env, part, None)?.displayed() {
+                        Some(part) => text.push_str(&part),
+                        None => return self.unsupported(scope, part),
+                    }
+                }
+                Ok(Val::Str(text))
+            }
+            "std::format" => {
+                let text = self.format(scope, env, mac)?;
+                self.or_unsupported(scope, expr, text.map(Val::Str))
+            }
             _ => self.unsupported(scope, expr),
-        }
-    }
-
-    /// `concat!` and `module_path!`, and what `concat!` writes for one of its arguments.
-    fn constant_text(&self, scope: &Scope, expr: &Expr) -> Option<String> {
-        match expr {
-            Expr::Lit(lit) => match &lit.lit {
-                Lit::Str(text) => Some(text.value()),
-                Lit::Int(value) if value.suffix().is_empty() => Some(value.base10_digits().to_owned()),
-                _ => None,
-            },
-            Expr::Macro(call) => match self.types.resolve_in(scope, &call.mac.path, Namespace::Macros) {
-                Resolution::Foreign(path) if path == ["std", "module_path"] => {
-                    Some(self.tree.module_path(scope.module).join("::"))
-                }
-                Resolution::Foreign(path) if path == ["std", "concat"] => {
-                    let arguments = call.mac.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated).ok()?;
-                    arguments.iter().map(|argument| self.constant_text(scope, argument)).collect()
-                }
-                _ => None,
-            },
-            _ => None,
         }
     }
 
     /// `format!` with `{}` and `{name}` only; `None` when something in it is not known.
     fn format(&mut self, scope: &Scope, env: &Env, mac: &syn::Macro) -> Eval<Option<String>> {
-        let Ok(arguments) = mac.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) else {
-            return Ok(None);
-        };
+        let Some(arguments) = expressions(mac) else { return Ok(None) };
         let mut values = arguments.iter();
         let Some(template) = values.next().and_then(text_literal) else { return Ok(None) };
         let mut text = String::new();
@@ -101,16 +84,16 @@ impl Evaluator<'_> {
                     Err(_) => return Ok(None),
                 }
             };
-            match self.eval(scope, env, &expr, None)? {
-                Val::Str(value) => text.push_str(&value),
-                Val::Int(value) => text.push_str(&value.to_string()),
-                Val::Bool(value) => text.push_str(&value.to_string()),
-                Val::Char(value) => text.push(value),
-                _ => return Ok(None),
-            }
+            let Some(value) = self.eval(scope, env, &expr, None)?.displayed() else { return Ok(None) };
+            text.push_str(&value);
             rest = name.1;
         }
         text.push_str(rest);
         Ok(values.next().is_none().then_some(text))
     }
+}
+
+/// The arguments of a macro that takes expressions.
+fn expressions(mac: &syn::Macro) -> Option<Punctuated<Expr, Token![,]>> {
+    mac.parse_body_with(Punctuated::parse_terminated).ok()
 }

@@ -33,7 +33,8 @@ impl Evaluator<'_> {
             return Ok(value);
         }
         let value = match (receiver, method.as_str(), call.args.len()) {
-            (Val::Str(text), "to_string" | "to_owned" | "clone", 0) => Some(Val::Str(text)),
+            (Val::Str(text), "to_owned" | "clone", 0) => Some(Val::Str(text)),
+            (value, "to_string", 0) => value.displayed().map(Val::Str),
             (Val::Str(text), "len", 0) => i128::try_from(text.len()).ok().map(Val::Int),
             // Into what, only the type says.
             (Val::Str(text), "into", 0) if self.types.is_text(ty) => Some(Val::Str(text)),
@@ -41,11 +42,8 @@ impl Evaluator<'_> {
             (value, "into", 0) if self.types.is_json(ty) && value.is_simple() => Some(value),
             (value @ Val::Int(number), "into", 0) if self.types.fits(number, ty) == Some(true) => Some(value),
             (Val::Seq(items), "into", 0) if self.types.kind(ty) == Some(Kind::Vec) => Some(Val::Seq(items)),
-            (Val::Int(value), "to_string", 0) => Some(Val::Str(value.to_string())),
-            (Val::Bool(value), "to_string", 0) => Some(Val::Str(value.to_string())),
-            (Val::Char(value), "to_string", 0) => Some(Val::Str(value.to_string())),
             _ => None,
         };
-        value.map_or_else(|| self.unsupported(scope, call), Ok)
+        self.or_unsupported(scope, call, value)
     }
 }

@@ -67,7 +67,7 @@ impl Evaluator<'_> {
         match (self.eval(scope, env, &expr.left, ty)?, self.eval(scope, env, &expr.right, ty)?) {
             (Val::Int(left), Val::Int(right)) => {
                 let value = operate(left, right).filter(|value| self.types.fits(*value, ty) == Some(true));
-                value.map_or_else(|| self.unsupported(scope, expr), |value| Ok(Val::Int(value)))
+                self.or_unsupported(scope, expr, value.map(Val::Int))
             }
             _ => self.unsupported(scope, expr),
         }

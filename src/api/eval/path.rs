@@ -3,10 +3,10 @@
 use serde_json::Value;
 use syn::{Expr, Fields, Item, Path};
 
-use crate::schema::TypeId;
+use crate::schema::known::Kind;
+use crate::schema::{TypeId, known};
 use crate::source::{Namespace, Resolution};
 
-use super::foreign::constant;
 use super::syntax::owner_type;
 use super::{Env, Eval, Evaluator, Target};
 use crate::api::types::Scope;
@@ -33,20 +33,7 @@ impl Evaluator<'_> {
                 }
                 self.associated_const(id, &name).unwrap_or_else(|| self.unsupported(scope, expr))
             }
-            Some(Target::Foreign(path)) if path[0] == "k8s_openapi" => match self.types.k8s_constant(scope, &path) {
-                Some(text) => Ok(Val::Str(text)),
-                None => self.unsupported(scope, expr),
-            },
-            Some(Target::Foreign(path)) => match path.join("::").as_str() {
-                "std::option::Option::None" => Ok(Val::None),
-                "std::marker::PhantomData" => Ok(Val::Unit),
-                "serde_json::Value::Null" | "serde_json::value::Value::Null" => Ok(Val::Json(Value::Null)),
-                path => match constant(path) {
-                    Some(Val::Int(value)) if self.types.fits(value, ty) == Some(false) => self.unsupported(scope, expr),
-                    Some(value) => Ok(value),
-                    None => self.unsupported(scope, expr),
-                },
-            },
+            Some(Target::Foreign(path)) => self.or_unsupported(scope, expr, constant(&path.join("::"))),
             Some(Target::Itself(id)) => match self.types.shape(id) {
                 Some(Fields::Unit) => Ok(Val::Struct(id, Vec::new())),
                 _ => self.unsupported(scope, expr),
@@ -100,5 +87,19 @@ impl Evaluator<'_> {
             }
             _ => None,
         }
+    }
+}
+
+/// The constant of a canonical path, such as `std::u32::MAX`.
+fn constant(path: &str) -> Option<Val> {
+    let kind = |path: &str| known::lookup(path).map(|known| known.kind);
+    let (of, name) = path.rsplit_once("::")?;
+    match (kind(of).or_else(|| kind(of.strip_prefix("std::")?)), name) {
+        (Some(Kind::Option), "None") => Some(Val::None),
+        (Some(Kind::Json), "Null") => Some(Val::Json(Value::Null)),
+        (Some(Kind::Integer(min, _)), "MIN") => Some(Val::Int(min)),
+        (Some(Kind::Integer(_, max)), "MAX") => Some(Val::Int(max)),
+        _ if kind(path) == Some(Kind::Phantom) => Some(Val::Unit),
+        _ => None,
     }
 }

@@ -14,14 +14,14 @@ use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
 impl Evaluator<'_> {
-    fn unknown_rule<T>(&self, scope: &Scope, expr: &impl ToTokens) -> Result<T, Refusal> {
+    fn unknown_rule<T>(&self, scope: &Scope, expr: &impl ToTokens) -> Eval<T> {
         let message = format!("cannot read the rule `{}` without running code", self.types.text(scope, expr));
         Err(Refusal::new(Code::Expression, scope, expr.to_token_stream().span(), message)
             .help("write a string, a pair of strings, or `Rule::new(…)` with literals"))
     }
 
     /// A text where a rule takes one.
-    fn rule_text(&mut self, scope: &Scope, expr: &Expr) -> Result<String, Refusal> {
+    fn rule_text(&mut self, scope: &Scope, expr: &Expr) -> Eval<String> {
         let string = self.types.string();
         match self.eval(scope, &Env::new(), expr, string)? {
             Val::Str(text) => Ok(text),
@@ -30,7 +30,7 @@ impl Evaluator<'_> {
     }
 
     /// A rule as an attribute has it.
-    pub(in crate::api) fn rule(&mut self, scope: &Scope, expr: &Expr) -> Result<Rule, Refusal> {
+    pub(in crate::api) fn rule(&mut self, scope: &Scope, expr: &Expr) -> Eval<Rule> {
         match expr {
             Expr::Paren(ExprParen { expr, .. }) | Expr::Group(ExprGroup { expr, .. }) => self.rule(scope, expr),
             Expr::Tuple(pair) if pair.elems.len() == 2 => {
@@ -56,7 +56,7 @@ impl Evaluator<'_> {
     }
 
     /// A rule after a call of one of its methods.
-    fn modified_rule(&mut self, scope: &Scope, rule: Rule, call: &ExprMethodCall) -> Result<Rule, Refusal> {
+    fn modified_rule(&mut self, scope: &Scope, rule: Rule, call: &ExprMethodCall) -> Eval<Rule> {
         let (Some(argument), 1) = (call.args.first(), call.args.len()) else { return self.unknown_rule(scope, call) };
         Ok(match call.method.to_string().as_str() {
             "message" => match argument {

@@ -13,6 +13,7 @@ use crate::source::{ItemRef, Resolution};
 
 use super::syntax::{call_of, owner_type, parameter, parameters_match, unwrap};
 use super::{Env, Eval, Evaluator, Function, Target};
+use crate::api::canonical::JSON_SCHEMA;
 use crate::api::items::generics;
 use crate::api::types::Scope;
 use crate::api::value::Val;
@@ -30,13 +31,7 @@ impl Evaluator<'_> {
     /// The `impl JsonSchema` of a type, when there is one: `Err` says that it can't be used.
     pub(in crate::api) fn by_hand(&mut self, id: TypeId, item: ItemRef) -> Option<Eval<(ByHand, ItemRef)>> {
         let scope = self.types.user(id)?.scope.clone();
-        let blocks: Vec<ItemRef> = self
-            .tree
-            .impls(item)
-            .iter()
-            .copied()
-            .filter(|block| self.types.trait_of(*block).as_deref() == Some("schemars::JsonSchema"))
-            .collect();
+        let blocks = self.types.schemas_by_hand(self.tree.impls(item));
         let (block, others) = blocks.split_first()?;
         Some(self.read_impl(&scope, *block, !others.is_empty()))
     }
@@ -137,9 +132,7 @@ impl Evaluator<'_> {
                 let segments = path.segments.iter().take(qself.position).cloned().collect();
                 let of = syn::Path { leading_colon: path.leading_colon, segments };
                 return match self.types.resolve(scope, &of) {
-                    Resolution::Foreign(of) if of.join("::") == "schemars::JsonSchema" => {
-                        Some(self.ty(scope, &qself.ty))
-                    }
+                    Resolution::Foreign(of) if of.join("::") == JSON_SCHEMA => Some(self.ty(scope, &qself.ty)),
                     _ => None,
                 };
             }

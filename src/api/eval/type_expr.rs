@@ -78,13 +78,15 @@ impl Evaluator<'_> {
         let bare = path.segments.last().is_some_and(|last| last.arguments.is_none());
         let resolution = self.types.resolve(scope, path);
         match resolution {
-            Resolution::Local(item) => self.local_type(scope, ty, item),
+            Resolution::Local(item) => self.local_type(scope, ty, item).unwrap_or_else(|refused| refused),
             Resolution::Primitive(name) => match self.types.primitive(&name) {
                 Some(_) if !bare => self.types.unread_type(scope, ty, "a primitive type with arguments"),
                 Some(id) => id,
                 None => self.types.unread_type(scope, ty, "this primitive type"),
             },
-            Resolution::Foreign(canonical) => self.foreign_type(scope, ty, &canonical),
+            Resolution::Foreign(canonical) => {
+                self.foreign_type(scope, ty, &canonical).unwrap_or_else(|refused| refused)
+            }
             Resolution::Member(..) => self.types.unread_type(scope, ty, "an associated type"),
             Resolution::Unresolved(why) => {
                 if scope.k8s.is_none() {
@@ -119,24 +121,20 @@ impl Evaluator<'_> {
         written.map(ty).collect()
     }
 
-    fn foreign_type(&mut self, scope: &Scope, ty: &TypePath, canonical: &[String]) -> TypeId {
-        let arguments = match self.arguments(scope, ty) {
-            Ok(arguments) => arguments,
-            Err(refused) => return refused,
-        };
+    fn foreign_type(&mut self, scope: &Scope, ty: &TypePath, canonical: &[String]) -> Result<TypeId, TypeId> {
+        let mut arguments = self.arguments(scope, ty)?;
         let mut path = canonical.join("::");
         let span = ty.path.span();
         let mut known = known::lookup(&path);
         if known.is_some_and(|known| known.kind == Kind::JsonMap) && !self.is_string_to_value(&arguments) {
-            return self.types.unread_type(scope, ty, "this map");
+            return Err(self.types.unread_type(scope, ty, "this map"));
         }
         if canonical[0] == "k8s_openapi" {
             return match arguments.as_slice() {
-                [] => self.types.k8s_type(scope, span, canonical),
-                _ => self.types.unread_type(scope, ty, "a type of k8s-openapi with arguments"),
+                [] => Ok(self.types.k8s_type(scope, span, canonical)),
+                _ => Err(self.types.unread_type(scope, ty, "a type of k8s-openapi with arguments")),
             };
         }
-        let mut arguments = arguments;
         if let ("std::num::NonZero", [number]) = (path.as_str(), arguments.as_slice())
             && let Some((number, _)) = self.types.known(*number)
         {
@@ -149,25 +147,23 @@ impl Evaluator<'_> {
             let why = dependency::is_readable(krate).then(|| self.tree.request_package(scope.module, krate)).flatten();
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             let message = format!("type `{path}` of the crate `{krate}` is not known{why}");
-            return self.types.refused(
-                Refusal::new(Code::ForeignType, scope, span, message)
-                    .help("describe the value with `#[schemars(with = \"…\")]`"),
-            );
+            let refusal = Refusal::new(Code::ForeignType, scope, span, message);
+            return Err(self.types.refused(refusal.help("describe the value with `#[schemars(with = \"…\")]`")));
         };
         if let Some(why) = dependency::schemars_feature(self.tree, scope.module, &canonical[0]) {
             let message = format!("type `{path}` has no schema: {why}");
-            return self.types.refused(
+            return Err(self.types.refused(
                 Refusal::new(Code::ForeignType, scope, span, message)
                     .help("switch the feature on in the project's dependency on schemars, and update `Cargo.lock`"),
-            );
+            ));
         }
         // A hasher and a time zone have no influence.
         let most = known.arity + usize::from(known.kind.is_hashed() || known.path == "chrono::DateTime");
         if arguments.len() < known.arity || arguments.len() > most {
-            return self.types.wrong_number(scope, ty, known.arity, arguments.len());
+            return Err(self.types.wrong_number(scope, ty, known.arity, arguments.len()));
         }
-        let arguments = arguments.into_iter().take(known.arity).collect();
-        self.types.known_type(known, arguments)
+        arguments.truncate(known.arity);
+        Ok(self.types.known_type(known, arguments))
     }
 
     fn is_string_to_value(&self, arguments: &[TypeId]) -> bool {
@@ -175,46 +171,36 @@ impl Evaluator<'_> {
         kinds == [Some(Kind::String), Some(Kind::Json)]
     }
 
-    fn local_type(&mut self, scope: &Scope, ty: &TypePath, item: ItemRef) -> TypeId {
-        let arguments = match self.arguments(scope, ty) {
-            Ok(arguments) => arguments,
-            Err(refused) => return refused,
-        };
+    fn local_type(&mut self, scope: &Scope, ty: &TypePath, item: ItemRef) -> Result<TypeId, TypeId> {
+        let arguments = self.arguments(scope, ty)?;
         let tree = self.tree;
         if let Some(cfg) = tree.unknown_cfg(item) {
             let message = format!(
                 "`{}` exists only under `cfg({cfg})`, which only the compiler can decide",
                 self.types.text(scope, &ty.path)
             );
-            return self.types.refused(Refusal::new(Code::UnknownCfg, scope, ty.path.span(), message));
+            return Err(self.types.refused(Refusal::new(Code::UnknownCfg, scope, ty.path.span(), message)));
         }
         let generics = match tree.item(item) {
             Item::Struct(item) => &item.generics,
             Item::Enum(item) => &item.generics,
             Item::Type(alias) => {
-                let bound = match self.bind(scope, ty, &alias.generics, &arguments, item) {
-                    Ok(bound) => bound,
-                    Err(refused) => return refused,
-                };
+                let bound = self.bind(scope, ty, &alias.generics, &arguments, item)?;
                 let scope = Scope { module: tree.module(item), generics: Rc::new(bound), this: None, k8s: None };
                 if self.aliases.contains(&item) {
-                    return self.types.unread_type(&scope, ty, "an alias of itself");
+                    return Err(self.types.unread_type(&scope, ty, "an alias of itself"));
                 }
                 self.aliases.push(item);
                 let id = self.ty(&scope, &alias.ty);
                 self.aliases.pop();
-                return id;
+                return Ok(id);
             }
-            _ => return self.types.unread_type(scope, ty, "something other than a struct, an enum or an alias"),
+            _ => return Err(self.types.unread_type(scope, ty, "something other than a struct, an enum or an alias")),
         };
-        match self.bind(scope, ty, generics, &arguments, item) {
-            // With the defaults of those that are left out it is the same type.
-            Ok(bound) => {
-                let all = generics.type_params().filter_map(|param| bound.get(&param.ident.to_string()).copied());
-                self.types.user_type(item, all.collect(), bound)
-            }
-            Err(refused) => refused,
-        }
+        let bound = self.bind(scope, ty, generics, &arguments, item)?;
+        // With the defaults of those that are left out it is the same type.
+        let all = generics.type_params().filter_map(|param| bound.get(&param.ident.to_string()).copied());
+        Ok(self.types.user_type(item, all.collect(), bound))
     }
 
     fn bind(

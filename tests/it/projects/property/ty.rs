@@ -451,13 +451,7 @@ impl World {
                 Container::Pointer => format!("Box::new({})", self.value(from, &arguments[0], below)?),
                 Container::Cow => return facts.default.then(|| "Default::default()".to_owned()),
                 Container::List => return self.list_value(from, of, &arguments[0], below),
-                Container::Set => {
-                    let name = self.foreign(from, of.name);
-                    match self.value(from, &arguments[0], below) {
-                        Some(value) if self.chance(60) => format!("{name}::from([{value}])"),
-                        _ => format!("{name}::new()"),
-                    }
-                }
+                Container::Set => format!("{}::new()", self.foreign(from, of.name)),
                 Container::Map => {
                     let name = self.foreign(from, of.name);
                     let (key, value) = (self.value(from, &arguments[0], below), self.value(from, &arguments[1], below));
