@@ -2,7 +2,6 @@
 
 mod callee;
 mod kube;
-mod kubert;
 mod macros;
 mod manager;
 mod standard;
@@ -300,11 +299,14 @@ impl Reader<'_> {
         if let Ty::Item(item, _) = ty
             && let Some(of) = self.manager_of(*item)
         {
-            if self.is_of_manager(of, &name) && !call.arguments.is_empty() {
-                let receiver = self.first_argument(frame, call);
+            self.arguments_of(frame, call);
+            if let Some(Ty::Item(first, _)) = call.types.first()
+                && first == item
+            {
+                let receiver = call.types.remove(0);
+                call.arguments.remove(0);
                 return self.method_of(frame, receiver, call);
             }
-            self.arguments_of(frame, call);
             self.types.inferred.unify(ty, &call.expected);
             return if of == ManagerType::Manager || &*name == "new" { ty.clone() } else { Ty::Unknown };
         }
@@ -321,7 +323,6 @@ impl Reader<'_> {
             }
             // What a string is made of is known of the string.
             Ty::Foreign(Foreign::String, _) if &*name == "from" && call.get(0).is_known_text() => call.get(0),
-            Ty::Foreign(Foreign::KubertRuntime, _) if &*name == "builder" => Ty::foreign(Foreign::KubertBuilder),
             Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, call),
             Ty::Foreign(found, _) => {
                 self.handed(found.krate(), call);
@@ -364,16 +365,16 @@ impl Reader<'_> {
         {
             return answer;
         }
-        if let Ty::Item(item, parts) = &receiver
-            && let Some(of) = self.manager_of(*item)
-            && self.is_of_manager(of, &call.name)
-        {
-            return self.manager_method(frame, of, *item, parts, call);
-        }
         if let Some(id) = self.types.method(&receiver, &call.name)
             && self.types.index.get(id).takes_self()
         {
-            return self.call_function(frame, id, Some(receiver), call);
+            return match &receiver {
+                Ty::Item(item, parts) if self.types.index.get(id).block.is_none() => match self.manager_of(*item) {
+                    Some(of) => self.manager_method(frame, of, *item, parts, call),
+                    None => self.call_function(frame, id, Some(receiver), call),
+                },
+                _ => self.call_function(frame, id, Some(receiver), call),
+            };
         }
         if let Ty::Item(..) = &receiver
             && self.types.depth <= DEREFS
@@ -395,14 +396,9 @@ impl Reader<'_> {
         {
             return self.elsewhere_method(frame, of, call);
         }
-        let known = match receiver {
-            Ty::Foreign(Foreign::Kube(of), parts) => self.kube_method(frame, of, parts, call),
-            Ty::Foreign(Foreign::KubertRuntime | Foreign::KubertBuilder, _) => {
-                self.kubert_method(frame, receiver, call)
-            }
-            _ => None,
-        };
-        if let Some(answer) = known {
+        if let Ty::Foreign(Foreign::Kube(of), parts) = receiver
+            && let Some(answer) = self.kube_method(frame, of, parts, call)
+        {
             return answer;
         }
         let element = match receiver {

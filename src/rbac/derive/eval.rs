@@ -10,9 +10,10 @@ use crate::source::{Namespace, Resolution};
 
 use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
+use super::kinds::Resource;
 use super::pattern::member;
 use super::read::Reader;
-use super::types::{Gvk, Ty};
+use super::types::Ty;
 
 impl Reader<'_> {
     pub(super) fn block(&mut self, frame: &mut Frame, block: &Block, expected: &Ty) -> Ty {
@@ -388,7 +389,7 @@ fn spelled(fields: &BTreeMap<String, Ty>) -> Option<Ty> {
     if fields.contains_key("plural") && plural.is_none() {
         return None;
     }
-    Some(Ty::Dynamic(BTreeSet::from([Gvk { group: text("group")?, kind, plural }])))
+    Some(Ty::Dynamic(BTreeSet::from([Resource::spelled(&text("group")?, &kind, plural.as_deref())])))
 }
 
 /// `object.metadata.namespace`

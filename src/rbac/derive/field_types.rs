@@ -15,10 +15,14 @@ use super::types::Ty;
 impl Reader<'_> {
     /// The type of a field of a struct, or of a variant of an enum.
     pub(super) fn field_in(&mut self, owner: &Ty, variant: Option<&str>, field: &str) -> Ty {
-        match variant {
-            Some(variant) => self.variant_field(owner, variant, field),
-            None => self.field(owner, field),
-        }
+        let Some(variant) = variant else { return self.field(owner, field) };
+        let tree = self.tree;
+        let Ty::Item(item, arguments) = owner else { return Ty::Unknown };
+        let Item::Enum(declared) = tree.item(*item) else { return Ty::Unknown };
+        let Some(found) = declared.variants.iter().find(|found| found.ident == variant) else { return Ty::Unknown };
+        let known = self.fields.get(*item, &format!("{variant}.{field}"));
+        let found = self.declared_field(*item, &declared.generics, arguments, &found.fields, field);
+        found.unwrap_or(Ty::Unknown).refine(&known)
     }
 
     pub(super) fn field(&mut self, ty: &Ty, name: &str) -> Ty {
@@ -52,22 +56,10 @@ impl Reader<'_> {
                     self.types.depth -= 1;
                     return found;
                 }
-                let found = found.unwrap_or(Ty::Unknown);
-                known.map_or(found.clone(), |known| found.refine(&known))
+                found.unwrap_or(Ty::Unknown).refine(&known)
             }
             _ => Ty::Unknown,
         }
-    }
-
-    fn variant_field(&mut self, ty: &Ty, variant: &str, name: &str) -> Ty {
-        let tree = self.tree;
-        let Ty::Item(item, arguments) = ty else { return Ty::Unknown };
-        let Item::Enum(declared) = tree.item(*item) else { return Ty::Unknown };
-        let Some(found) = declared.variants.iter().find(|found| found.ident == variant) else { return Ty::Unknown };
-        let known = self.fields.get(*item, &format!("{variant}.{name}"));
-        let lowered = self.declared_field(*item, &declared.generics, arguments, &found.fields, name);
-        let lowered = lowered.unwrap_or(Ty::Unknown);
-        known.map_or(lowered.clone(), |known| lowered.refine(&known))
     }
 
     fn declared_field(

@@ -95,9 +95,9 @@ impl Fields {
     }
 
     /// What is known of a field beyond its type.
-    pub(super) fn get(&self, item: ItemRef, field: &str) -> Option<Ty> {
+    pub(super) fn get(&self, item: ItemRef, field: &str) -> Ty {
         let key = (item, field.to_owned());
-        self.certain.get(&key).or_else(|| self.values.get(&key)).cloned()
+        self.certain.get(&key).or_else(|| self.values.get(&key)).cloned().unwrap_or(Ty::Unknown)
     }
 }
 

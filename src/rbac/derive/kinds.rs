@@ -8,7 +8,7 @@ use crate::rbac::REVIEWS;
 use crate::source::{ItemRef, SourceTree};
 
 use super::foreign::{Foreign, Kube};
-use super::types::{Gvk, Ty};
+use super::types::Ty;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Resource {
@@ -18,6 +18,14 @@ pub(super) struct Resource {
     pub(super) namespaced: Option<bool>,
     /// What it is called in the code.
     pub(super) name: String,
+}
+
+impl Resource {
+    /// What literals say; an absent plural is as kube computes it.
+    pub(super) fn spelled(group: &str, kind: &str, plural: Option<&str>) -> Self {
+        let plural = plural.map_or_else(|| crate::api::plural(&kind.to_lowercase()), str::to_owned);
+        Self { group: group.to_owned(), plural, namespaced: None, name: kind.to_owned() }
+    }
 }
 
 /// What is known of resources.
@@ -71,7 +79,7 @@ impl<'a> Kinds<'a> {
                 }])
             }
             Ty::Item(item, _) => Some(vec![self.declared.get(item)?.clone()]),
-            Ty::Dynamic(kinds) => Some(kinds.iter().map(spelled).collect()),
+            Ty::Dynamic(kinds) => Some(kinds.iter().cloned().collect()),
             _ => None,
         }
     }
@@ -111,13 +119,3 @@ impl<'a> Kinds<'a> {
 
 /// More types than wrap each other, unless they go in a circle.
 const WRAPPED: usize = 32;
-
-fn spelled(kind: &Gvk) -> Resource {
-    let computed = || crate::api::plural(&kind.kind.to_lowercase());
-    Resource {
-        group: kind.group.to_string(),
-        plural: kind.plural.as_ref().map_or_else(computed, ToString::to_string),
-        namespaced: None,
-        name: kind.kind.to_string(),
-    }
-}

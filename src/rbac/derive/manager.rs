@@ -1,9 +1,9 @@
 //! The manager of generated projects, which is known by what it offers and not read: what it
 //! requests depends on the methods that are called and the flags that are set, not on the code that it has.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use syn::{ImplItem, Item, ItemImpl, Type};
+use syn::Item;
 
 use crate::source::{ItemRef, ModuleId, SourceTree};
 
@@ -51,26 +51,4 @@ pub(super) fn types(tree: &SourceTree) -> BTreeMap<ItemRef, ManagerType> {
         is_inside(tree, tree.module(item)).then_some((item, known))
     };
     tree.all_items().filter_map(named).collect()
-}
-
-/// The methods of these types, by name.
-pub(super) fn methods(tree: &SourceTree) -> BTreeSet<(ManagerType, String)> {
-    let blocks = tree.all_items().filter_map(|item| match tree.item(item) {
-        Item::Impl(block) if is_inside(tree, tree.module(item)) => Some((inherent(block)?, block)),
-        _ => None,
-    });
-    let methods = blocks.flat_map(|(of, block)| {
-        let named = block.items.iter().filter_map(|item| match item {
-            ImplItem::Fn(method) if method.sig.receiver().is_some() => Some(method.sig.ident.to_string()),
-            _ => None,
-        });
-        named.map(move |name| (of, name))
-    });
-    methods.collect()
-}
-
-/// The type that a block without a trait is about.
-fn inherent(block: &ItemImpl) -> Option<ManagerType> {
-    let (None, Type::Path(of)) = (&block.trait_, &*block.self_ty) else { return None };
-    ManagerType::named(&of.path.segments.last()?.ident)
 }

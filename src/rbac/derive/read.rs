@@ -1,6 +1,6 @@
 //! Abstract interpretation of functions: each once by itself, and once more for every call with other types.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use syn::spanned::Spanned as _;
 
@@ -10,7 +10,7 @@ use crate::source::{ItemRef, SourceTree};
 use super::doubt::{Cause, Doubt};
 use super::field_values::Fields;
 use super::findings::{Findings, Site};
-use super::foreign::Foreign;
+use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
 use super::index::FunctionId;
 use super::kinds::Resource;
@@ -47,7 +47,6 @@ pub(super) struct Reader<'a> {
     pub(super) question: &'a Question,
     pub(super) types: Lowering<'a>,
     managers: BTreeMap<ItemRef, ManagerType>,
-    manager_methods: BTreeSet<(ManagerType, String)>,
     pub(super) fields: Fields,
     pub(super) macros: Macros,
     runs: Runs,
@@ -64,7 +63,6 @@ impl<'a> Reader<'a> {
             question,
             types,
             managers: manager::types(tree),
-            manager_methods: manager::methods(tree),
             fields: Fields::default(),
             macros: Macros::new(tree),
             runs: Runs::default(),
@@ -106,10 +104,6 @@ impl<'a> Reader<'a> {
         self.managers.get(&item).copied()
     }
 
-    pub(super) fn is_of_manager(&self, of: ManagerType, name: &str) -> bool {
-        self.manager_methods.contains(&(of, name.to_owned()))
-    }
-
     /// Types that say by hand what resource they are: `impl Resource`, of kube or of k8s-openapi.
     fn declared_resources(&mut self) {
         let tree = self.tree;
@@ -130,7 +124,7 @@ impl<'a> Reader<'a> {
                     syn::ImplItem::Fn(found) => (&found.sig.ident, self.block(&mut frame, &found.block, &Ty::Unknown)),
                     syn::ImplItem::Type(found) if found.ident == "Scope" => {
                         let scope = self.types.lower(&frame.scope, &found.ty);
-                        namespaced = Some(matches!(scope, Ty::Foreign(Foreign::NamespaceScope, _)));
+                        namespaced = Some(matches!(scope, Ty::Foreign(Foreign::Kube(Kube::NamespaceResourceScope), _)));
                         continue;
                     }
                     _ => continue,
@@ -142,8 +136,8 @@ impl<'a> Reader<'a> {
             let mut text = |names: [&str; 2]| names.iter().find_map(|name| texts.remove(*name));
             let (Some(group), Some(kind)) = (text(["GROUP", "group"]), text(["KIND", "kind"])) else { continue };
             let plural = text(["URL_PATH_SEGMENT", "plural"]);
-            let plural = plural.unwrap_or_else(|| crate::api::plural(&kind.to_lowercase()));
-            self.types.kinds.declare(item, Resource { group, plural, namespaced, name: kind });
+            let resource = Resource::spelled(&group, &kind, plural.as_deref());
+            self.types.kinds.declare(item, Resource { namespaced, ..resource });
         }
     }
 

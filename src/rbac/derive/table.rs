@@ -5,6 +5,7 @@
 
 use super::foreign::Kube;
 use super::manager::ManagerType;
+use crate::rbac::RequestScope;
 
 /// A call of a method of `kube::Api`.
 #[derive(Debug)]
@@ -145,22 +146,20 @@ pub(super) const WATCH: &[&str] = &["list", "watch"];
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) name: &'static str,
-    /// The position of the `Api` among the arguments.
-    pub(super) api: usize,
-    /// How many arguments there are.
+    /// How many arguments there are, the first of which is the `Api`.
     pub(super) arguments: usize,
     pub(super) verbs: &'static [&'static str],
 }
 
 /// The functions of kube-runtime: watcher.rs, finalizer.rs (JSON patches), wait.rs.
 pub(super) const FUNCTIONS: &[Function] = &[
-    Function { name: "watcher", api: 0, arguments: 2, verbs: WATCH },
-    Function { name: "metadata_watcher", api: 0, arguments: 2, verbs: WATCH },
-    Function { name: "watch_object", api: 0, arguments: 2, verbs: WATCH },
-    Function { name: "watch_metadata", api: 0, arguments: 2, verbs: WATCH },
-    Function { name: "finalizer", api: 0, arguments: 4, verbs: &["patch"] },
-    Function { name: "await_condition", api: 0, arguments: 3, verbs: WATCH },
-    Function { name: "delete_and_finalize", api: 0, arguments: 3, verbs: &["delete", "list", "watch"] },
+    Function { name: "watcher", arguments: 2, verbs: WATCH },
+    Function { name: "metadata_watcher", arguments: 2, verbs: WATCH },
+    Function { name: "watch_object", arguments: 2, verbs: WATCH },
+    Function { name: "watch_metadata", arguments: 2, verbs: WATCH },
+    Function { name: "finalizer", arguments: 4, verbs: &["patch"] },
+    Function { name: "await_condition", arguments: 3, verbs: WATCH },
+    Function { name: "delete_and_finalize", arguments: 3, verbs: &["delete", "list", "watch"] },
 ];
 
 /// A path names one of these.
@@ -168,18 +167,23 @@ pub(super) fn is_function(path: &[String]) -> bool {
     super::foreign::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
 }
 
-/// What a method of a type of kube means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a method of a type of kube or of kubert means.
+#[derive(Debug)]
 pub(super) enum KubeCall {
     /// Watches what the `Api` in the first argument reaches, and returns the receiver.
     Watches,
     /// Runs a controller: its functions get objects of the kind.
     Runs,
-    /// Writes an event: these verbs.
-    Publishes(&'static [&'static str]),
+    /// Watches all objects of the type argument.
+    WatchesAll,
+    /// Requests objects of a type of k8s-openapi, with these verbs.
+    Requests(&'static str, RequestScope, &'static [&'static str]),
     OwnNamespace,
+    Client,
     /// Sends a request as it is.
     Sends,
+    /// Makes requests that are not read, in this crate.
+    Unread(&'static str),
     /// Gets an object of the type argument.
     Reads,
     /// Lists them.
@@ -200,8 +204,8 @@ pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<Kub
         | (Kube::Controller, "watches_with", 4) => KubeCall::Watches,
         (Kube::Controller, "run", _) => KubeCall::Runs,
         // kube-runtime/src/events.rs: the second time the same happens, the event is patched. The older form only creates.
-        (Kube::Recorder, "publish", 1) => KubeCall::Publishes(&["create"]),
-        (Kube::Recorder, "publish", _) => KubeCall::Publishes(&["create", "patch"]),
+        (Kube::Recorder, "publish", 1) => KubeCall::Requests(EVENT, RequestScope::Namespaced, &["create"]),
+        (Kube::Recorder, "publish", _) => KubeCall::Requests(EVENT, RequestScope::Namespaced, &["create", "patch"]),
         // kube-client/src/client/mod.rs
         (Kube::Client, "default_namespace", _) => KubeCall::OwnNamespace,
         (
@@ -217,6 +221,14 @@ pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<Kub
         // kube-runtime/src/reflector/store.rs
         (Kube::Store, "state", _) => KubeCall::Objects,
         (Kube::Store, "get" | "find", _) => KubeCall::Object,
+        // kubert/src/runtime.rs; its builder is not told apart.
+        (Kube::Runtime, "client", _) => KubeCall::Client,
+        (Kube::Runtime, "watch_all", _) => KubeCall::WatchesAll,
+        // kubert/src/lease.rs: the Lease has to exist.
+        (Kube::Runtime, "spawn_lease", _) => KubeCall::Requests(LEASE, RequestScope::Own, &["get", "patch"]),
+        (Kube::Runtime, name, _) if name.starts_with("cache") || name.starts_with("watch") => {
+            KubeCall::Unread("kubert")
+        }
         _ => return None,
     })
 }
@@ -303,10 +315,8 @@ const fn authority(of: &'static [&'static str]) -> ManagerRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ManagerReturns {
     Receiver,
-    Objects,
-    Controller,
-    Index,
-    Webhooks,
+    /// Another type of the manager, of the kind.
+    Type(ManagerType),
     Client,
     Recorder,
     /// An `Api` of the kind.
@@ -328,9 +338,9 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
     Some(match (of, name) {
         // A cache is fed by a list and a watch; what is no valid object of its kind is reported to its owner.
         (Manager, "objects" | "objects_with") => {
-            (&[(Kind, WATCH, None), (EVENTS, &["create", "patch"], None)], Returns::Objects)
+            (&[(Kind, WATCH, None), (EVENTS, &["create", "patch"], None)], Returns::Type(Objects))
         }
-        (Manager, "controller") => (&[], Returns::Controller),
+        (Manager, "controller") => (&[], Returns::Type(Controller)),
         (Manager, "client") => (&[], Returns::Client),
         (Manager, "recorder") => (&[], Returns::Recorder),
         (Manager, "leader_election_id") => (&[(LEASES, &["create", "get", "update"], None)], Returns::Receiver),
@@ -345,7 +355,7 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
             (REQUESTS, Returns::Nothing)
         }
         (Manager, "webhooks") => {
-            (&[(CERTIFICATES, &["create", "get", "list", "update", "watch"], None)], Returns::Webhooks)
+            (&[(CERTIFICATES, &["create", "get", "list", "update", "watch"], None)], Returns::Type(Webhooks))
         }
         (Webhooks, "defaulting") => {
             const REQUESTS: &[ManagerRequest] =
@@ -380,7 +390,7 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
         // Reads come from the cache.
         (Objects, "api") => (&[], Returns::Api),
         (Objects, "get") => (&[], Returns::Object),
-        (Objects, "index") => (&[], Returns::Index),
+        (Objects, "index") => (&[], Returns::Type(Index)),
         (Objects, "list" | "list_matching") | (Index, "list") => (&[], Returns::List),
         (Manager, "health_check" | "metrics" | "ready_check" | "task")
         | (Controller, "run")

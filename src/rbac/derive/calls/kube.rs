@@ -8,10 +8,11 @@ use quote::ToTokens as _;
 use super::super::doubt::Cause;
 use super::super::foreign::{Foreign, Kube, is_kube};
 use super::super::frame::Frame;
+use super::super::kinds::Resource;
 use super::super::location::Location;
 use super::super::read::Reader;
 use super::super::table::{self, Answer, KubeCall, Sub};
-use super::super::types::{Gvk, Reach, Ty};
+use super::super::types::{Reach, Ty};
 use super::Call;
 use crate::rbac::RequestScope;
 use crate::source::macros::words;
@@ -65,13 +66,12 @@ impl Reader<'_> {
             (Kube::Patch, "Apply") => Some(Ty::Patch { apply: true }),
             (Kube::Patch, "Merge" | "Json" | "Strategic") => Some(Ty::Patch { apply: false }),
             (Kube::GroupVersionKind, "gvk") => {
-                let kind = Gvk { group: text(0)?, kind: text(2)?, plural: None };
-                Some(Ty::Dynamic(BTreeSet::from([kind])))
+                Some(Ty::Dynamic(BTreeSet::from([Resource::spelled(&text(0)?, &text(2)?, None)])))
             }
             (Kube::ApiResource, "from_gvk") => Some(call.get(0)),
             (Kube::ApiResource, "from_gvk_with_plural") => match (call.get(0), text(1)) {
                 (Ty::Dynamic(kinds), Some(plural)) => {
-                    let with = |kind: Gvk| Gvk { plural: Some(plural.clone()), ..kind };
+                    let with = |kind: Resource| Resource { plural: plural.to_string(), ..kind };
                     Some(Ty::Dynamic(kinds.into_iter().map(with).collect()))
                 }
                 _ => Some(Ty::Unknown),
@@ -92,7 +92,7 @@ impl Reader<'_> {
             (_, _) if call.types.iter().any(|ty| matches!(ty, Ty::Elsewhere(_))) => Some(Ty::Elsewhere(of.clone())),
             (Kube::Config, "infer" | "incluster" | "incluster_dns" | "incluster_env") => Some(Ty::kube(Kube::Config)),
             (Kube::Namespace, "from") => Some(Ty::Foreign(Foreign::Kube(Kube::Namespace), vec![call.get(0)])),
-            (_, "default" | "new") => {
+            (_, "builder" | "default" | "new") => {
                 let made = Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec());
                 self.types.inferred.unify(&made, &call.expected);
                 Some(made)
@@ -186,7 +186,7 @@ impl Reader<'_> {
             let ty = self.argument(frame, expr, &Ty::Unknown, &[kind]);
             call.types.push(self.types.inferred.resolve(&ty));
         }
-        let api = call.get(known.api);
+        let api = call.get(0);
         self.spelled(&api, call.explicit.first());
         let verbs = if known.verbs == table::WATCH { watched(call) } else { known.verbs };
         self.request(call.location, &api, verbs, None, &format!("{name}::<K>"));
@@ -241,7 +241,7 @@ impl Reader<'_> {
     pub(super) fn elsewhere_method(&mut self, frame: &mut Frame, of: &Kube, call: &mut Call<'_>) -> Ty {
         self.arguments_of(frame, call);
         let (location, name) = (call.location, call.name.clone());
-        if let Some(KubeCall::Sends | KubeCall::Reads | KubeCall::Lists | KubeCall::Publishes(_)) =
+        if let Some(KubeCall::Sends | KubeCall::Reads | KubeCall::Lists | KubeCall::Requests(..)) =
             table::kube_method(of, &name, call.len())
         {
             self.doubt(location, Cause::Cluster(format!("{}::{name}", of.name())));
@@ -299,6 +299,7 @@ impl Reader<'_> {
         let (location, name) = (call.location, call.name.clone());
         let kind = || parts.first().cloned().unwrap_or(Ty::Unknown);
         let means = table::kube_method(of, &name, call.len())?;
+        let shown = format!("{}::{name}", of.name());
         match means {
             KubeCall::OwnNamespace | KubeCall::Commits | KubeCall::Objects => {}
             KubeCall::Runs | KubeCall::Object => self.arguments_with(frame, call, &[kind()]),
@@ -307,20 +308,29 @@ impl Reader<'_> {
         match means {
             KubeCall::Watches => {
                 self.spelled(&call.get(0), call.explicit.first());
-                let shown = format!("Controller::{name}::<K>");
-                self.request(location, &call.get(0), watched(call), None, &shown);
+                self.request(location, &call.get(0), watched(call), None, &format!("{shown}::<K>"));
                 Some(Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec()))
             }
             KubeCall::Runs => Some(Ty::many(Ty::Unknown)),
-            KubeCall::Publishes(verbs) => {
-                let events = Ty::reaching(Ty::k8s(table::EVENT), RequestScope::Namespaced);
-                self.request(location, &events, verbs, None, "Recorder::publish");
-                Some(Ty::Tuple(Vec::new()))
+            KubeCall::WatchesAll => {
+                let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
+                let api = Ty::reaching(kind.clone(), RequestScope::Cluster);
+                self.request(location, &api, watched(call), None, &format!("{shown}::<K>"));
+                Some(Ty::many(kind))
+            }
+            KubeCall::Requests(of, scope, verbs) => {
+                self.request(location, &Ty::reaching(Ty::k8s(of), scope), verbs, None, &shown);
+                Some(Ty::Unknown)
             }
             KubeCall::OwnNamespace => Some(Ty::OwnNamespace),
+            KubeCall::Client => Some(Ty::kube(Kube::Client)),
             KubeCall::Sends => {
                 self.doubt(location, Cause::Client(name.to_string()));
                 Some(call.explicit.first().cloned().unwrap_or(Ty::Unknown))
+            }
+            KubeCall::Unread(krate) => {
+                self.doubt(location, Cause::Crate { function: shown, krate: krate.to_owned() });
+                Some(Ty::Unknown)
             }
             KubeCall::Reads => Some(self.client_request(call, "get", |kind| kind)),
             KubeCall::Lists => Some(self.client_request(call, "list", Ty::many)),
@@ -400,7 +410,7 @@ fn scope_of(namespace: &Ty) -> RequestScope {
 }
 
 /// What a watch that is set up here requests.
-pub(super) fn watched(call: &Call<'_>) -> &'static [&'static str] {
+fn watched(call: &Call<'_>) -> &'static [&'static str] {
     let streaming =
         call.arguments.iter().any(|expr| words(expr.to_token_stream()).iter().any(|word| word == "streaming_lists"));
     if streaming { &["watch"] } else { table::WATCH }

@@ -23,22 +23,21 @@ impl Reader<'_> {
         let manager = Ty::Item(item, parts.to_vec());
         let inputs = if of == ManagerType::Manager { vec![manager.clone()] } else { parts.to_vec() };
         self.arguments_with(frame, call, &inputs);
-        let name = call.name.clone();
-        let Some((requests, returns)) = table::manager_method(of, &name) else {
-            let function = format!("{of:?}::{name}");
+        let Some((requests, returns)) = table::manager_method(of, &call.name) else {
+            let function = format!("{of:?}::{}", call.name);
             self.doubt(call.location, Cause::Crate { function, krate: "manager".to_owned() });
             return Ty::Unknown;
         };
         let kind = match (of, returns) {
-            (ManagerType::Manager, ManagerReturns::Controller) => match call.get(1) {
+            (ManagerType::Manager, ManagerReturns::Type(ManagerType::Controller)) => match call.get(1) {
                 Ty::Item(_, kinds) => kinds.first().cloned().unwrap_or(Ty::Unknown),
                 _ => Ty::Unknown,
             },
-            (ManagerType::Manager, ManagerReturns::Objects) => {
+            (ManagerType::Manager, ManagerReturns::Type(ManagerType::Objects)) => {
                 let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
                 let declared = self.manager_type(item, ManagerType::Objects, vec![kind.clone()]);
                 self.types.inferred.unify(&declared, &call.expected);
-                if &*name == "objects_with" { self.with_dynamic(&kind, &call.get(0)) } else { kind }
+                if &*call.name == "objects_with" { self.with_dynamic(&kind, &call.get(0)) } else { kind }
             }
             (ManagerType::Manager, _) => call.explicit.first().cloned().unwrap_or(Ty::Unknown),
             _ => parts.first().cloned().unwrap_or(Ty::Unknown),
@@ -46,10 +45,7 @@ impl Reader<'_> {
         self.manager_requests(of, requests, &kind, call);
         match returns {
             ManagerReturns::Receiver => manager,
-            ManagerReturns::Objects => self.manager_type(item, ManagerType::Objects, vec![kind]),
-            ManagerReturns::Controller => self.manager_type(item, ManagerType::Controller, vec![kind]),
-            ManagerReturns::Index => self.manager_type(item, ManagerType::Index, vec![kind]),
-            ManagerReturns::Webhooks => self.manager_type(item, ManagerType::Webhooks, Vec::new()),
+            ManagerReturns::Type(of) => self.manager_type(item, of, vec![kind]),
             ManagerReturns::Client => Ty::kube(Kube::Client),
             ManagerReturns::Recorder => Ty::kube(Kube::Recorder),
             ManagerReturns::Api => Ty::reaching(kind, RequestScope::Cluster),
