@@ -2,8 +2,8 @@
 
 mod callee;
 mod kube;
-mod macros;
-mod manager;
+pub(super) mod macros;
+pub(super) mod manager;
 mod standard;
 
 use std::rc::Rc;
@@ -17,14 +17,14 @@ use crate::source::ItemRef;
 use super::doubt::Cause;
 use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
+use super::frame::Location;
 use super::index::{FunctionId, Owner};
-use super::location::Location;
 use super::lower::NameScope;
-use super::manager::ManagerType;
 use super::read::{DEREFS, Reader};
 use super::table::{self, Returns, returns};
 use super::types::{Reach, Ty};
 
+use self::manager::ManagerType;
 use self::standard::standard;
 
 /// A call as it stands: what is called is found out apart.
@@ -116,7 +116,7 @@ impl Reader<'_> {
 
     /// A call of a closure, or of a function that is a value.
     fn call_value(&mut self, frame: &mut Frame, called: &Ty, call: &mut Call<'_>) -> Ty {
-        match self.types.inferred.resolve(called) {
+        match self.resolve(called) {
             Ty::Path(path) => {
                 if let Some(last) = path.last() {
                     call.name = last.as_str().into();
@@ -142,7 +142,7 @@ impl Reader<'_> {
     fn arguments_with(&mut self, frame: &mut Frame, call: &mut Call<'_>, inputs: &[Ty]) {
         while let Some(expr) = call.arguments.get(call.types.len()).copied() {
             let ty = self.argument(frame, expr, &Ty::Unknown, inputs);
-            call.types.push(self.types.inferred.resolve(&ty));
+            call.types.push(self.resolve(&ty));
         }
     }
 
@@ -178,7 +178,7 @@ impl Reader<'_> {
         let names: Vec<String> = declared.type_params().map(|found| found.ident.to_string()).collect();
         for (name, ty) in names.iter().zip(explicit) {
             if let Some(open) = scope.generics.get(name).cloned() {
-                self.types.inferred.unify(&open, ty);
+                self.unify(&open, ty);
             }
         }
     }
@@ -197,14 +197,14 @@ impl Reader<'_> {
             let found = if let Some(known) = call.types.get(position) {
                 known.clone()
             } else {
-                let wanted = self.types.inferred.resolve(&ty);
+                let wanted = self.resolve(&ty);
                 self.argument(frame, expr, &wanted, &[])
             };
             types.push(self.types.inferred.accept(&ty, &found));
         }
-        self.types.inferred.unify(&output, &call.expected);
+        self.unify(&output, &call.expected);
         self.dispatch(id, receiver.as_ref(), &call.explicit, &types, &output);
-        let types: Vec<Ty> = types.iter().map(|ty| self.types.inferred.resolve(ty)).collect();
+        let types: Vec<Ty> = types.iter().map(|ty| self.resolve(ty)).collect();
         let receiver = receiver.or_else(|| signature.scope.itself.clone());
         self.enter(signature, receiver, types)
     }
@@ -233,7 +233,7 @@ impl Reader<'_> {
             for (ty, given) in signature.parameters.iter().zip(arguments) {
                 types.push(self.types.inferred.accept(ty, given));
             }
-            self.types.inferred.unify(&signature.output, output);
+            self.unify(&signature.output, output);
             self.enter(signature, Some(itself), types);
         }
     }
@@ -259,10 +259,10 @@ impl Reader<'_> {
             let name = position.to_string();
             let declared = self.field_in(&owner, variant, &name);
             let found = self.expr(frame, expr, &declared);
-            self.types.inferred.unify(&declared, &found);
+            self.unify(&declared, &found);
             self.learn_field(item, variant, &name, &found);
         }
-        self.types.inferred.resolve(&owner)
+        self.resolve(&owner)
     }
 
     /// A function of the tree that belongs to a type, or a method that is called as one.
@@ -278,7 +278,7 @@ impl Reader<'_> {
     /// Takes the receiver of a method that is called as a function.
     fn first_argument(&mut self, frame: &mut Frame, call: &mut Call<'_>) -> Ty {
         let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
-        self.types.inferred.resolve(&receiver)
+        self.resolve(&receiver)
     }
 
     /// `Type::function(…)`
@@ -287,7 +287,7 @@ impl Reader<'_> {
         if let Ty::Api(kind, _) = ty {
             self.arguments_of(frame, call);
             if let Some(api) = self.api_constructor(kind, call) {
-                self.types.inferred.unify(&api, &call.expected);
+                self.unify(&api, &call.expected);
                 return api;
             }
             if let Some(Ty::Api(..)) = call.types.first() {
@@ -307,7 +307,7 @@ impl Reader<'_> {
                 call.arguments.remove(0);
                 return self.method_of(frame, receiver, call);
             }
-            self.types.inferred.unify(ty, &call.expected);
+            self.unify(ty, &call.expected);
             return if of == ManagerType::Manager || &*name == "new" { ty.clone() } else { Ty::Unknown };
         }
         if let Some(id) = self.types.method(ty, &name) {
@@ -335,7 +335,7 @@ impl Reader<'_> {
     /// A method: what it is depends on what the receiver is.
     pub(super) fn method_call(&mut self, frame: &mut Frame, call: &ExprMethodCall, awaited: bool, expected: &Ty) -> Ty {
         let receiver = self.expr(frame, &call.receiver, &Ty::Unknown);
-        let receiver = self.types.inferred.resolve(&receiver);
+        let receiver = self.resolve(&receiver);
         let explicit = match &call.turbofish {
             Some(turbofish) => {
                 let path = syn::PathSegment {
@@ -479,7 +479,7 @@ impl Reader<'_> {
     /// A client or an `Api` is at hand.
     fn has_client(&self, frame: &Frame) -> bool {
         let client = |ty: &Ty| matches!(ty, Ty::Api(..)) || ty.is_kube(&Kube::Client);
-        frame.locals.iter().flat_map(|names| names.values()).any(|ty| self.types.inferred.resolve(ty).any(&client))
+        frame.locals.iter().flat_map(|names| names.values()).any(|ty| self.resolve(ty).any(&client))
     }
 }
 

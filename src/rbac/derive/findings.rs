@@ -7,7 +7,7 @@ use crate::rbac::{Permission, RequestScope, Target, Usage};
 use crate::source::{ModuleId, SourceTree};
 
 use super::doubt::{Cause, Doubt};
-use super::location::{Location, LocationKey};
+use super::frame::{Location, LocationKey};
 use super::lower::Lowering;
 use super::runs::{Live, RunId, Weight};
 use super::types::{Reach, Ty};

@@ -9,11 +9,12 @@ use syn::{GenericArgument, GenericParam, Generics as Declared, Item, PathArgumen
 use crate::k8s;
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
+use super::calls::manager;
 use super::foreign::{Foreign, Kube, is_k8s, is_kube};
 use super::index::{ImplId, Index};
 use super::kinds::Kinds;
+use super::table;
 use super::types::{Generics, Inferred, Ty};
-use super::{manager, table};
 
 /// Where a name is looked up.
 #[derive(Debug, Clone)]

@@ -7,18 +7,17 @@ use syn::spanned::Spanned as _;
 use crate::rbac::Usage;
 use crate::source::{ItemRef, SourceTree};
 
+use super::Question;
+use super::calls::macros::{Macros, calls};
+use super::calls::manager::{self, ManagerType};
 use super::doubt::{Cause, Doubt};
-use super::field_values::Fields;
+use super::fields::Fields;
 use super::findings::{Findings, Site};
 use super::foreign::{Foreign, Kube};
-use super::frame::Frame;
+use super::frame::{Frame, Location};
 use super::index::FunctionId;
 use super::kinds::Resource;
-use super::location::Location;
 use super::lower::{Lowering, NameScope};
-use super::macros::{Macros, calls};
-use super::manager::{self, ManagerType};
-use super::question::Question;
 use super::runs::{Call, Live, Runs};
 use super::signature::Signature;
 use super::types::Ty;
@@ -91,6 +90,15 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The type with what is inferred of it so far.
+    pub(super) fn resolve(&self, ty: &Ty) -> Ty {
+        self.types.inferred.resolve(ty)
+    }
+
+    pub(super) fn unify(&mut self, one: &Ty, other: &Ty) {
+        self.types.inferred.unify(one, other);
+    }
+
     /// Whether this function is on the call stack.
     pub(super) fn is_running(&self, id: FunctionId) -> bool {
         self.runs.recursion(id) > 0
@@ -129,7 +137,7 @@ impl<'a> Reader<'a> {
                     }
                     _ => continue,
                 };
-                if let Ty::Text(text) = self.types.inferred.resolve(&value) {
+                if let Ty::Text(text) = self.resolve(&value) {
                     texts.insert(name.to_string(), text.to_string());
                 }
             }
@@ -182,9 +190,9 @@ impl<'a> Reader<'a> {
 
     /// The result of a call. While its type arguments are not inferred, the run waits for the end of the caller.
     pub(super) fn enter(&mut self, signature: Signature, receiver: Option<Ty>, arguments: Vec<Ty>) -> Ty {
-        let open = |ty: &Ty| self.types.inferred.resolve(ty).any(&|part| matches!(part, Ty::Infer(_)));
+        let open = |ty: &Ty| self.resolve(ty).any(&|part| matches!(part, Ty::Infer(_)));
         if signature.scope.generics.values().any(open) {
-            let output = self.types.inferred.resolve(&signature.output);
+            let output = self.resolve(&signature.output);
             self.later.push(Later { signature, receiver, arguments });
             return output;
         }
@@ -207,11 +215,11 @@ impl<'a> Reader<'a> {
             let ty = reader.types.inferred.resolve(ty).map(&|part| matches!(part, Ty::Infer(_)).then_some(Ty::Unknown));
             if ty.is_huge() { Ty::Unknown } else { ty }
         };
-        let output = self.types.inferred.resolve(&output);
+        let output = self.resolve(&output);
         let Some(block) = function.block else { return output };
         for (name, ty) in &mut scope.generics {
-            if let open @ Ty::Infer(_) = self.types.inferred.resolve(ty) {
-                self.types.inferred.unify(&open, &Ty::Param(name.as_str().into()));
+            if let open @ Ty::Infer(_) = self.resolve(ty) {
+                self.unify(&open, &Ty::Param(name.as_str().into()));
             }
             *ty = closed(self, ty);
         }
@@ -256,16 +264,16 @@ impl<'a> Reader<'a> {
         let start = self.later.len();
         let value = self.block(&mut frame, block, &output);
         self.run_later(start);
-        self.types.inferred.unify(&output, &value);
-        self.types.inferred.unify(&output, &frame.returned);
-        let value = self.types.inferred.resolve(&value.join(&frame.returned));
+        self.unify(&output, &value);
+        self.unify(&output, &frame.returned);
+        let value = self.resolve(&value.join(&frame.returned));
         let result = output.refine(&value);
         self.runs.leave(value);
         result
     }
 
     pub(super) fn learn_field(&mut self, item: ItemRef, variant: Option<&str>, field: &str, value: &Ty) {
-        let value = self.types.inferred.resolve(value);
+        let value = self.resolve(value);
         let field = variant.map_or(field.to_owned(), |variant| format!("{variant}.{field}"));
         self.fields.learn(item, &field, &value, self.runs.current());
     }
@@ -276,7 +284,7 @@ impl<'a> Reader<'a> {
 
     /// Notes requests of an `Api`; of another type, the kind is not known.
     pub(super) fn request(&mut self, location: Location, api: &Ty, verbs: &[&str], sub: Option<&str>, call: &str) {
-        let api = self.types.inferred.resolve(api);
+        let api = self.resolve(api);
         self.findings.request(self.site(location), &api, verbs, sub, call, None);
     }
 

@@ -8,8 +8,8 @@ use quote::ToTokens as _;
 use super::super::doubt::Cause;
 use super::super::foreign::{Foreign, Kube, is_kube};
 use super::super::frame::Frame;
+use super::super::frame::Location;
 use super::super::kinds::Resource;
-use super::super::location::Location;
 use super::super::read::Reader;
 use super::super::table::{self, Answer, KubeCall, Sub};
 use super::super::types::{Reach, Ty};
@@ -38,10 +38,10 @@ impl Reader<'_> {
 
     /// The kind of a type, which may be that of a value beside it.
     pub(super) fn with_dynamic(&mut self, kind: &Ty, dynamic: &Ty) -> Ty {
-        let spelled @ Ty::Dynamic(_) = self.types.inferred.resolve(dynamic) else {
+        let spelled @ Ty::Dynamic(_) = self.resolve(dynamic) else {
             return kind.clone();
         };
-        match self.types.inferred.resolve(kind) {
+        match self.resolve(kind) {
             // Types whose kind is a value.
             Ty::Foreign(Foreign::Kube(Kube::DynamicObject | Kube::Object), _) => spelled,
             Ty::Foreign(Foreign::Kube(Kube::DeserializeGuard | Kube::PartialObjectMeta), parts)
@@ -50,7 +50,7 @@ impl Reader<'_> {
                 self.with_dynamic(&parts[0], dynamic)
             }
             Ty::Infer(_) | Ty::Unknown => {
-                self.types.inferred.unify(kind, &Ty::kube(Kube::DynamicObject));
+                self.unify(kind, &Ty::kube(Kube::DynamicObject));
                 spelled
             }
             other => other,
@@ -94,7 +94,7 @@ impl Reader<'_> {
             (Kube::Namespace, "from") => Some(Ty::Foreign(Foreign::Kube(Kube::Namespace), vec![call.get(0)])),
             (_, "builder" | "default" | "new") => {
                 let made = Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec());
-                self.types.inferred.unify(&made, &call.expected);
+                self.unify(&made, &call.expected);
                 Some(made)
             }
             _ => None,
@@ -104,7 +104,7 @@ impl Reader<'_> {
     /// The kind of an `Api` is spelled as the type argument of the function that it is given to: `watcher::<Pod>(Api::all(client))`.
     fn spelled(&mut self, api: &Ty, kind: Option<&Ty>) {
         if let (Ty::Api(unknown, _), Some(kind)) = (api, kind) {
-            self.types.inferred.unify(unknown, kind);
+            self.unify(unknown, kind);
         }
     }
 
@@ -134,7 +134,7 @@ impl Reader<'_> {
                 _ => Ty::Unknown,
             },
             table::Foreign::Parsed => {
-                match call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.resolve(&call.expected)) {
+                match call.explicit.first().cloned().unwrap_or_else(|| self.resolve(&call.expected)) {
                     made if made.is_kube(&Kube::Kubeconfig) => Ty::Elsewhere(Kube::Kubeconfig),
                     Ty::Unknown => self.types.inferred.fresh(),
                     made => made,
@@ -164,7 +164,7 @@ impl Reader<'_> {
                     if let (Ty::Foreign(_, kinds), Ty::Many(element)) = (call.get(0), call.get(1))
                         && let Some(kind) = kinds.first()
                     {
-                        self.types.inferred.unify(kind, &element);
+                        self.unify(kind, &element);
                     }
                     call.get(1)
                 }
@@ -184,13 +184,13 @@ impl Reader<'_> {
                 _ => Ty::Unknown,
             };
             let ty = self.argument(frame, expr, &Ty::Unknown, &[kind]);
-            call.types.push(self.types.inferred.resolve(&ty));
+            call.types.push(self.resolve(&ty));
         }
         let api = call.get(0);
         self.spelled(&api, call.explicit.first());
         let verbs = if known.verbs == table::WATCH { watched(call) } else { known.verbs };
         self.request(call.location, &api, verbs, None, &format!("{name}::<K>"));
-        match (&*name, self.types.inferred.resolve(&api)) {
+        match (&*name, self.resolve(&api)) {
             ("watcher" | "metadata_watcher" | "watch_object", Ty::Api(kind, _)) => Ty::Many(kind),
             _ => Ty::Unknown,
         }
@@ -258,13 +258,13 @@ impl Reader<'_> {
         let Ty::Api(kind, _) = receiver else { return None };
         if matches!(&*name, "create" | "replace") {
             let data = call.get(call.len() - 1);
-            self.types.inferred.unify(kind, &data);
+            self.unify(kind, &data);
         }
         let sub = match method.sub {
             Sub::None => None,
             Sub::Named(sub) => Some(sub.to_owned()),
             Sub::First => {
-                if let Ty::Text(sub) = self.types.inferred.resolve(&call.get(0)) {
+                if let Ty::Text(sub) = self.resolve(&call.get(0)) {
                     self.clear(location);
                     Some(sub.to_string())
                 } else {
@@ -349,7 +349,7 @@ impl Reader<'_> {
     fn client_request(&mut self, call: &Call<'_>, verb: &str, answer: fn(Ty) -> Ty) -> Ty {
         let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
         let answer = answer(kind.clone());
-        self.types.inferred.unify(&answer, &call.expected);
+        self.unify(&answer, &call.expected);
         let scope = match call.get(1) {
             Ty::Foreign(Foreign::Kube(Kube::Cluster), _) => RequestScope::Cluster,
             Ty::Foreign(Foreign::Kube(Kube::Namespace), name) => {
@@ -364,7 +364,7 @@ impl Reader<'_> {
 
     /// What a patch needs besides `patch`: a server-side apply creates what does not exist.
     pub(super) fn creates(&mut self, location: Location, patch: &Ty, method: String) -> Option<&'static str> {
-        if let Ty::Patch { apply } = self.types.inferred.resolve(patch) {
+        if let Ty::Patch { apply } = self.resolve(patch) {
             self.clear(location);
             return apply.then_some("create");
         }
