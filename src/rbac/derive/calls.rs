@@ -19,8 +19,8 @@ use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
 use super::frame::Location;
 use super::index::{FunctionId, Owner};
-use super::lower::NameScope;
 use super::read::{DEREFS, Reader};
+use super::signature::Signature;
 use super::table::{self, Returns, returns};
 use super::types::{Reach, Ty};
 
@@ -163,56 +163,34 @@ impl Reader<'_> {
 
     /// A function that will be called with `inputs`.
     fn passed(&mut self, id: FunctionId, explicit: &[Ty], inputs: &[Ty]) -> Ty {
-        let mut signature = self.types.signature(id, None, true);
-        self.explicit(&mut signature.scope, id, explicit);
-        let mut types = Vec::new();
-        for (position, ty) in signature.parameters.iter().enumerate() {
-            let given = inputs.get(position).unwrap_or(&Ty::Unknown);
-            types.push(self.types.inferred.accept(ty, given));
-        }
-        Ty::Function(Rc::new(self.enter(signature, None, types)))
-    }
-
-    fn explicit(&mut self, scope: &mut NameScope, id: FunctionId, explicit: &[Ty]) {
-        let declared = &self.types.index.get(id).signature.generics;
-        let names: Vec<String> = declared.type_params().map(|found| found.ident.to_string()).collect();
-        for (name, ty) in names.iter().zip(explicit) {
-            if let Some(open) = scope.generics.get(name).cloned() {
-                self.unify(&open, ty);
-            }
-        }
+        let mut signature = self.types.signature(id, None, Some(explicit));
+        self.types.inferred.accept_each(&mut signature.parameters, inputs);
+        Ty::Function(Rc::new(self.enter(signature)))
     }
 
     /// A call of a function of the tree, with its receiver if it has one.
     fn call_function(&mut self, frame: &mut Frame, id: FunctionId, receiver: Option<Ty>, call: &mut Call<'_>) -> Ty {
-        let mut signature = self.types.signature(id, receiver.clone(), true);
-        self.explicit(&mut signature.scope, id, &call.explicit);
-        let output = signature.output.clone();
-        let mut types = Vec::new();
-        for (position, ty) in signature.parameters.clone().into_iter().enumerate() {
-            let Some(expr) = call.arguments.get(position).copied() else {
-                types.push(ty);
-                continue;
-            };
+        let mut signature = self.types.signature(id, receiver.clone(), Some(&call.explicit));
+        for (position, ty) in signature.parameters.iter_mut().enumerate() {
+            let Some(expr) = call.arguments.get(position).copied() else { break };
             let found = if let Some(known) = call.types.get(position) {
                 known.clone()
             } else {
-                let wanted = self.resolve(&ty);
+                let wanted = self.resolve(ty);
                 self.argument(frame, expr, &wanted, &[])
             };
-            types.push(self.types.inferred.accept(&ty, &found));
+            *ty = self.types.inferred.accept(ty, &found);
         }
-        self.unify(&output, &call.expected);
-        self.dispatch(id, receiver.as_ref(), &call.explicit, &types, &output);
-        let types: Vec<Ty> = types.iter().map(|ty| self.resolve(ty)).collect();
-        let receiver = receiver.or_else(|| signature.scope.itself.clone());
-        self.enter(signature, receiver, types)
+        self.unify(&signature.output, &call.expected);
+        self.dispatch(receiver.as_ref(), &call.explicit, &signature);
+        signature.scope.itself = receiver.or(signature.scope.itself);
+        self.enter(signature)
     }
 
     /// A method that only a trait is known of: each implementation may be meant. What one of the package does without type
     /// arguments is known from running it by itself.
-    fn dispatch(&mut self, id: FunctionId, receiver: Option<&Ty>, explicit: &[Ty], arguments: &[Ty], output: &Ty) {
-        let function = self.types.index.get(id).clone();
+    fn dispatch(&mut self, receiver: Option<&Ty>, explicit: &[Ty], called: &Signature) {
+        let function = self.types.index.get(called.id).clone();
         let Some(Owner::Trait(_, of)) = function.owner else { return };
         let generic = function.signature.generics.type_params().next().is_some();
         let of_any = matches!(receiver, Some(Ty::Param(_) | Ty::Item(..)) | None);
@@ -227,14 +205,11 @@ impl Reader<'_> {
                 continue;
             }
             let itself = self.types.implemented(block);
-            let mut signature = self.types.signature(other, Some(itself.clone()), true);
-            self.explicit(&mut signature.scope, other, explicit);
-            let mut types = Vec::new();
-            for (ty, given) in signature.parameters.iter().zip(arguments) {
-                types.push(self.types.inferred.accept(ty, given));
-            }
-            self.unify(&signature.output, output);
-            self.enter(signature, Some(itself), types);
+            let mut signature = self.types.signature(other, Some(itself.clone()), Some(explicit));
+            self.types.inferred.accept_each(&mut signature.parameters, &called.parameters);
+            self.unify(&signature.output, &called.output);
+            signature.scope.itself = Some(itself);
+            self.enter(signature);
         }
     }
 
@@ -368,13 +343,13 @@ impl Reader<'_> {
         if let Some(id) = self.types.method(&receiver, &call.name)
             && self.types.index.get(id).takes_self()
         {
-            return match &receiver {
-                Ty::Item(item, parts) if self.types.index.get(id).block.is_none() => match self.manager_of(*item) {
-                    Some(of) => self.manager_method(frame, of, *item, parts, call),
-                    None => self.call_function(frame, id, Some(receiver), call),
-                },
-                _ => self.call_function(frame, id, Some(receiver), call),
-            };
+            if let Ty::Item(item, parts) = &receiver
+                && let Some(of) = self.manager_of(*item)
+                && self.types.index.get(id).block.is_none()
+            {
+                return self.manager_method(frame, of, *item, parts, call);
+            }
+            return self.call_function(frame, id, Some(receiver), call);
         }
         if let Ty::Item(..) = &receiver
             && self.types.depth <= DEREFS
@@ -441,7 +416,8 @@ impl Reader<'_> {
         let has_params = call.types.iter().any(params);
         match receiver {
             Ty::Api(..) if has_params || (call.awaited && call.len() > 0) => {
-                self.doubt(call.location, Cause::Extension(name.to_owned()));
+                let message = format!("`{name}` of an `Api` may make requests; its code is not read");
+                self.doubt(call.location, Cause::Unread(message));
             }
             Ty::Unknown | Ty::Infer(_) => {}
             Ty::Foreign(found, _) => {
@@ -449,8 +425,7 @@ impl Reader<'_> {
                     return self.clear(call.location);
                 };
                 if self.is_client(receiver) && (call.awaited || !call.explicit.is_empty()) {
-                    let (function, krate) = (name.to_owned(), krate.to_owned());
-                    return self.doubt(call.location, Cause::Crate { function, krate });
+                    return self.doubt(call.location, Cause::of_crate(name, krate));
                 }
                 self.handed(Some(krate), call);
             }

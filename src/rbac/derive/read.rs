@@ -32,14 +32,6 @@ pub(super) const DEREFS: usize = 32;
 /// Passes over all functions, at most.
 const PASSES: usize = 4;
 
-/// A call that waits until the rest of the caller says what its type arguments are.
-#[derive(Debug)]
-struct Later {
-    signature: Signature,
-    receiver: Option<Ty>,
-    arguments: Vec<Ty>,
-}
-
 /// Walks the bodies of all functions.
 pub(super) struct Reader<'a> {
     pub(super) tree: &'a SourceTree,
@@ -49,8 +41,8 @@ pub(super) struct Reader<'a> {
     pub(super) fields: Fields,
     pub(super) macros: Macros,
     runs: Runs,
-    /// Calls whose type arguments are not known yet.
-    later: Vec<Later>,
+    /// Calls that wait until the rest of the caller says what their type arguments are.
+    later: Vec<Signature>,
     findings: Findings,
 }
 
@@ -181,35 +173,33 @@ impl<'a> Reader<'a> {
     fn by_itself(&mut self, id: FunctionId) {
         let function = self.types.index.get(id).clone();
         if function.block.is_some() && self.tree.is_own(function.module) {
-            let mut signature = self.types.signature(id, None, false);
-            let receiver = signature.scope.itself.clone();
-            let arguments = std::mem::take(&mut signature.parameters);
-            self.run(signature, receiver, &arguments);
+            let signature = self.types.signature(id, None, None);
+            self.run(signature);
         }
     }
 
     /// The result of a call. While its type arguments are not inferred, the run waits for the end of the caller.
-    pub(super) fn enter(&mut self, signature: Signature, receiver: Option<Ty>, arguments: Vec<Ty>) -> Ty {
+    pub(super) fn enter(&mut self, signature: Signature) -> Ty {
         let open = |ty: &Ty| self.resolve(ty).any(&|part| matches!(part, Ty::Infer(_)));
         if signature.scope.generics.values().any(open) {
             let output = self.resolve(&signature.output);
-            self.later.push(Later { signature, receiver, arguments });
+            self.later.push(signature);
             return output;
         }
-        self.run(signature, receiver, &arguments)
+        self.run(signature)
     }
 
     /// Runs the calls that were deferred since `start`.
     fn run_later(&mut self, start: usize) {
         while self.later.len() > start {
-            let Later { signature, receiver, arguments } = self.later.remove(start);
-            self.run(signature, receiver, &arguments);
+            let signature = self.later.remove(start);
+            self.run(signature);
         }
     }
 
     /// What a call returns; the requests of the function are those of the call.
-    pub(super) fn run(&mut self, signature: Signature, receiver: Option<Ty>, arguments: &[Ty]) -> Ty {
-        let Signature { id, mut scope, output, .. } = signature;
+    fn run(&mut self, signature: Signature) -> Ty {
+        let Signature { id, mut scope, parameters, output } = signature;
         let function = self.types.index.get(id).clone();
         let closed = |reader: &Self, ty: &Ty| {
             let ty = reader.types.inferred.resolve(ty).map(&|part| matches!(part, Ty::Infer(_)).then_some(Ty::Unknown));
@@ -223,8 +213,8 @@ impl<'a> Reader<'a> {
             }
             *ty = closed(self, ty);
         }
-        scope.itself = receiver.or(scope.itself).map(|ty| closed(self, &ty));
-        let arguments: Vec<Ty> = arguments
+        scope.itself = scope.itself.map(|ty| closed(self, &ty));
+        let arguments: Vec<Ty> = parameters
             .iter()
             .map(|ty| match closed(self, ty) {
                 Ty::Text(_) => Ty::foreign(Foreign::Str),
@@ -244,7 +234,8 @@ impl<'a> Reader<'a> {
         if self.runs.count(id) >= RUNS || self.runs.depth() > DEPTH || recursive {
             if !recursive {
                 let location = Location { module: function.module, span: function.signature.ident.span() };
-                self.doubt(location, Cause::Runs(function.name()));
+                let message = format!("`{}` is called with more types than are distinguished", function.name());
+                self.doubt(location, Cause::Unread(message));
             }
             return output;
         }

@@ -311,6 +311,10 @@ const fn authority(of: &'static [&'static str]) -> ManagerRequest {
     (Requested::All { of, role: Some("webhook-ca-role") }, &["get", "list", "patch", "watch"], None)
 }
 
+const MUTATING: ManagerRequest = authority(&["api::admissionregistration::v1::MutatingWebhookConfiguration"]);
+const VALIDATING: ManagerRequest = authority(&["api::admissionregistration::v1::ValidatingWebhookConfiguration"]);
+const CONVERTING: ManagerRequest = authority(&[DEFINITION]);
+
 /// What a method of the manager returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ManagerReturns {
@@ -346,31 +350,20 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
         (Manager, "leader_election_id") => (&[(LEASES, &["create", "get", "update"], None)], Returns::Receiver),
         (Manager, "run" | "run_until") => (&[(REVIEWS, &["create"], None)], Returns::Nothing),
         // All objects are written again, and the CRD forgets the other versions.
-        (Manager, "migrate_storage") => {
-            const REQUESTS: &[ManagerRequest] = &[
+        (Manager, "migrate_storage") => (
+            &[
                 (Kind, &["get", "list", "update"], None),
                 (DEFINITIONS, &["get"], None),
                 (DEFINITIONS, &["patch"], Some("status")),
-            ];
-            (REQUESTS, Returns::Nothing)
-        }
+            ],
+            Returns::Nothing,
+        ),
         (Manager, "webhooks") => {
             (&[(CERTIFICATES, &["create", "get", "list", "update", "watch"], None)], Returns::Type(Webhooks))
         }
-        (Webhooks, "defaulting") => {
-            const REQUESTS: &[ManagerRequest] =
-                &[authority(&["api::admissionregistration::v1::MutatingWebhookConfiguration"])];
-            (REQUESTS, Returns::Receiver)
-        }
-        (Webhooks, "validating") => {
-            const REQUESTS: &[ManagerRequest] =
-                &[authority(&["api::admissionregistration::v1::ValidatingWebhookConfiguration"])];
-            (REQUESTS, Returns::Receiver)
-        }
-        (Webhooks, "conversion") => {
-            const REQUESTS: &[ManagerRequest] = &[authority(&[DEFINITION])];
-            (REQUESTS, Returns::Receiver)
-        }
+        (Webhooks, "defaulting") => (&[MUTATING], Returns::Receiver),
+        (Webhooks, "validating") => (&[VALIDATING], Returns::Receiver),
+        (Webhooks, "conversion") => (&[CONVERTING], Returns::Receiver),
         (Manager, "in_namespaces" | "namespaced" | "with")
         | (
             Controller,

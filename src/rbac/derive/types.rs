@@ -277,6 +277,13 @@ impl Inferred {
         self.resolve(declared).refine(&self.resolve(value))
     }
 
+    /// The same of each parameter that something is given for.
+    pub(super) fn accept_each(&mut self, parameters: &mut [Ty], given: &[Ty]) {
+        for (parameter, given) in parameters.iter_mut().zip(given) {
+            *parameter = self.accept(parameter, given);
+        }
+    }
+
     /// Makes two types equal; where they can't be, nothing is bound.
     pub(super) fn unify(&mut self, one: &Ty, other: &Ty) {
         let (one, other) = (self.resolve(one), self.resolve(other));

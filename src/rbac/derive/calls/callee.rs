@@ -51,17 +51,14 @@ impl Reader<'_> {
         expected: &Ty,
     ) -> Ty {
         let explicit = self.types.turbofish(&frame.scope, &path.path);
-        let mut signature = self.types.signature(id, itself, true);
-        self.explicit(&mut signature.scope, id, &explicit);
+        let signature = self.types.signature(id, itself, Some(&explicit));
         if let Ty::Function(wanted) = self.resolve(expected) {
             self.unify(&signature.output, &wanted);
         }
         if explicit.is_empty() && !signature.scope.generics.is_empty() {
             return Ty::Function(Rc::new(self.resolve(&signature.output)));
         }
-        let types = signature.parameters.clone();
-        let receiver = signature.scope.itself.clone();
-        Ty::Function(Rc::new(self.enter(signature, receiver, types)))
+        Ty::Function(Rc::new(self.enter(signature)))
     }
 
     pub(super) fn const_value(&mut self, item: ItemRef, ty: &syn::Type, value: &Expr) -> Ty {

@@ -204,7 +204,7 @@ impl Reader<'_> {
         }
         let asks = |ty: &Ty| matches!(ty, Ty::Api(..)) || self.is_client(ty);
         if call.types.iter().any(|ty| ty.any(&asks)) {
-            self.doubt(call.location, Cause::Crate { function: call.name.to_string(), krate: krate.to_owned() });
+            self.doubt(call.location, Cause::of_crate(&call.name, krate));
         }
     }
 
@@ -325,11 +325,12 @@ impl Reader<'_> {
             KubeCall::OwnNamespace => Some(Ty::OwnNamespace),
             KubeCall::Client => Some(Ty::kube(Kube::Client)),
             KubeCall::Sends => {
-                self.doubt(location, Cause::Client(name.to_string()));
+                let message = format!("`{shown}`: requests by their paths are not read");
+                self.doubt(location, Cause::Unread(message));
                 Some(call.explicit.first().cloned().unwrap_or(Ty::Unknown))
             }
             KubeCall::Unread(krate) => {
-                self.doubt(location, Cause::Crate { function: shown, krate: krate.to_owned() });
+                self.doubt(location, Cause::of_crate(&shown, krate));
                 Some(Ty::Unknown)
             }
             KubeCall::Reads => Some(self.client_request(call, "get", |kind| kind)),

@@ -186,7 +186,7 @@ impl Reader<'_> {
     pub(in crate::rbac::derive) fn unread_macro(&mut self, module: ModuleId, call: &syn::Macro) {
         if speaks_of_api(call.tokens.clone()) {
             let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-            self.doubt(Location { module, span: call.path.span() }, Cause::Macro(name));
+            self.doubt(Location { module, span: call.path.span() }, Cause::of_macro(&name));
         }
     }
 
@@ -208,7 +208,7 @@ impl Reader<'_> {
             && speaks_of_api(rules.mac.tokens.clone())
         {
             let name = rules.ident.as_ref().map(ToString::to_string).unwrap_or_default();
-            self.doubt(location, Cause::Macro(name));
+            self.doubt(location, Cause::of_macro(&name));
         }
     }
 

@@ -74,8 +74,7 @@ impl Reader<'_> {
         let inputs = if of == ManagerType::Manager { vec![manager.clone()] } else { parts.to_vec() };
         self.arguments_with(frame, call, &inputs);
         let Some((requests, returns)) = table::manager_method(of, &call.name) else {
-            let function = format!("{of:?}::{}", call.name);
-            self.doubt(call.location, Cause::Crate { function, krate: "manager".to_owned() });
+            self.doubt(call.location, Cause::of_crate(&format!("{of:?}::{}", call.name), "manager"));
             return Ty::Unknown;
         };
         let kind = match (of, returns) {
