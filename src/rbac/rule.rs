@@ -71,6 +71,13 @@ pub enum Target {
     Url(String),
 }
 
+impl Permission {
+    /// The verb on the target.
+    pub fn new(target: Target, verb: &str) -> Self {
+        Self { target, verb: verb.to_owned() }
+    }
+}
+
 impl Target {
     /// All objects of a resource.
     pub fn resource(group: &str, resource: &str) -> Self {
@@ -240,55 +247,5 @@ fn matches_url(url: &str, path: &str) -> bool {
     match url.strip_suffix('*') {
         Some(_) => path.starts_with(url.trim_end_matches('*')),
         None => url == path,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rule(groups: &str, resources: &str, names: &str, urls: &str, verbs: &str) -> PolicyRule {
-        let list = |text: &str| match text {
-            "" => Vec::new(),
-            text => text.split(',').map(|item| item.replace("core", "")).collect(),
-        };
-        PolicyRule {
-            groups: list(groups),
-            resources: list(resources),
-            names: list(names),
-            urls: list(urls),
-            verbs: list(verbs),
-        }
-    }
-
-    #[test]
-    fn a_rule_allows_what_the_authorizer_allows() {
-        let deployment = |resource: &str, name: Option<&str>| Target::Resource {
-            group: "apps".to_owned(),
-            resource: resource.to_owned(),
-            name: name.map(str::to_owned),
-        };
-        let all = deployment("deployments", None);
-        for (rule, target, verb, expected) in [
-            (rule("apps", "deployments", "", "", "get,list"), &all, "list", true),
-            (rule("apps", "deployments", "", "", "get,list"), &all, "watch", false),
-            (rule("core", "deployments", "", "", "*"), &all, "get", false),
-            (rule("*", "*", "", "", "*"), &deployment("deployments/scale", None), "patch", true),
-            (rule("apps", "deployments", "", "", "*"), &deployment("deployments/scale", None), "patch", false),
-            (rule("apps", "*/scale", "", "", "*"), &deployment("deployments/scale", None), "patch", true),
-            (rule("apps", "*/scale", "", "", "*"), &all, "patch", false),
-            (rule("apps", "deployments/*", "", "", "*"), &deployment("deployments/scale", None), "patch", false),
-            (rule("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("one")), "get", true),
-            (rule("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("two")), "get", false),
-            (rule("apps", "deployments", "one", "", "list"), &all, "list", false),
-            (rule("", "", "", "/metrics", "get"), &Target::Url("/metrics".to_owned()), "get", true),
-            (rule("", "", "", "/metrics", "get"), &Target::Url("/metrics/x".to_owned()), "get", false),
-            (rule("", "", "", "/healthz/*", "get"), &Target::Url("/healthz/etcd".to_owned()), "get", true),
-            (rule("", "", "", "*", "get"), &Target::Url("/version".to_owned()), "get", true),
-            (rule("*", "*", "", "", "get"), &Target::Url("/version".to_owned()), "get", false),
-        ] {
-            let permission = Permission { target: target.clone(), verb: verb.to_owned() };
-            assert_eq!(rule.grants(&permission), expected, "{rule:?} {permission:?}");
-        }
     }
 }

@@ -142,8 +142,7 @@ impl Findings {
                     Some(sub) => format!("{}/{sub}", resource.plural),
                     None => resource.plural.clone(),
                 };
-                let permission =
-                    Permission { target: Target::resource(&resource.group, &plural), verb: found.verb.clone() };
+                let permission = Permission::new(Target::resource(&resource.group, &plural), &found.verb);
                 let key = (location.0.clone(), location.1, location.2, permission);
                 let answer = known.entry(key).or_insert_with(|| Answer {
                     scopes: BTreeSet::new(),
