@@ -1,9 +1,11 @@
-//! A rule of a role, and whether it allows something, as the API server's RBAC authorizer decides.
+//! A rule of a role, and whether it allows what the code uses, as the API server's RBAC authorizer decides.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value, json};
+
+use crate::diagnostic::Origin;
 
 /// What the server makes of requests about resources.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>
@@ -53,6 +55,38 @@ pub struct Permission {
     pub target: Target,
     /// What is done with it, such as `patch`.
     pub verb: String,
+}
+
+/// One request that the code may make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// What the request needs.
+    pub permission: Permission,
+    /// Where.
+    pub scope: RequestScope,
+    /// The call as people know it, such as `Api<Pod>::list`.
+    pub call: String,
+    /// The call in the source.
+    pub origin: Origin,
+    /// How far the call is from the program: 0 in a binary, 1 in the library of its package, 2 in another package.
+    pub distance: u8,
+    /// The role that every generated project has for this, besides the one that its markers make.
+    pub role: Option<&'static str>,
+}
+
+/// Where a request reads or writes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequestScope {
+    /// In all namespaces, or about objects that are in none.
+    Cluster,
+    /// The operator's namespace.
+    Own,
+    /// A namespace that is a constant in the source.
+    Namespace(String),
+    /// In a namespace that is known when the operator runs.
+    Namespaced,
+    /// The namespace of an object.
+    OfObject,
 }
 
 /// What a request is about.

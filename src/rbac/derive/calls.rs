@@ -97,12 +97,7 @@ impl Reader<'_> {
                 self.associated(frame, &ty, &mut call)
             }
             Callee::Constructor(item, variant) => self.construct(frame, item, variant.as_deref(), &mut call),
-            Callee::Foreign(path) => {
-                if let Some(last) = path.last() {
-                    call.name = last.as_str().into();
-                }
-                self.foreign_call(frame, &path, &mut call)
-            }
+            Callee::Foreign(path) => self.foreign_call(frame, &path, &mut call),
             Callee::Local(called) => self.call_value(frame, &called, &mut call),
             Callee::Unknown => {
                 if let ("Some" | "Ok", Some(inner)) = (&*call.name, call.arguments.first().copied()) {
@@ -117,12 +112,7 @@ impl Reader<'_> {
     /// A call of a closure, or of a function that is a value.
     fn call_value(&mut self, frame: &mut Frame, called: &Ty, call: &mut Call<'_>) -> Ty {
         match self.resolve(called) {
-            Ty::Path(path) => {
-                if let Some(last) = path.last() {
-                    call.name = last.as_str().into();
-                }
-                self.foreign_call(frame, &path, call)
-            }
+            Ty::Path(path) => self.foreign_call(frame, &path, call),
             Ty::Function(output) => {
                 self.arguments_of(frame, call);
                 (*output).clone()
@@ -201,7 +191,7 @@ impl Reader<'_> {
             let implementation = self.types.index.get(other).clone();
             let Some(Owner::Impl(block, Some(implemented))) = implementation.owner else { continue };
             let known = !generic && self.tree.is_own(implementation.module);
-            if implemented != of || known || self.is_running(other) {
+            if implemented != of || known || self.runs.recursion(other) > 0 {
                 continue;
             }
             let itself = self.types.implemented(block);
@@ -243,17 +233,12 @@ impl Reader<'_> {
     /// A function of the tree that belongs to a type, or a method that is called as one.
     fn associated_function(&mut self, frame: &mut Frame, ty: &Ty, id: FunctionId, call: &mut Call<'_>) -> Ty {
         if self.types.index.get(id).takes_self() && !call.arguments.is_empty() {
-            let receiver = self.first_argument(frame, call);
+            let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
+            let receiver = self.resolve(&receiver);
             let id = self.types.method(&receiver, &call.name).unwrap_or(id);
             return self.call_function(frame, id, Some(receiver), call);
         }
         self.call_function(frame, id, Some(ty.clone()), call)
-    }
-
-    /// Takes the receiver of a method that is called as a function.
-    fn first_argument(&mut self, frame: &mut Frame, call: &mut Call<'_>) -> Ty {
-        let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
-        self.resolve(&receiver)
     }
 
     /// `Type::function(…)`

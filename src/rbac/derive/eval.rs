@@ -244,11 +244,7 @@ impl Reader<'_> {
         let Some((_, otherwise)) = &inner.else_branch else { return Ty::Tuple(Vec::new()) };
         let other = self.expr(frame, otherwise, expected);
         let (then, other) = (self.resolve(&then), self.resolve(&other));
-        let ends = inner.then_branch.stmts.last().is_some_and(|last| match last {
-            Stmt::Expr(last, _) => diverges(last),
-            _ => false,
-        });
-        match (ends, diverges(otherwise)) {
+        match (block_diverges(&inner.then_branch), diverges(otherwise)) {
             (true, _) => other,
             (_, true) => then,
             _ => then.join(&other),
@@ -403,11 +399,15 @@ fn diverges(expr: &Expr) -> bool {
     match expr {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
         Expr::Macro(call) => ends_function(&call.mac),
-        Expr::Block(inner) => inner.block.stmts.last().is_some_and(|last| match last {
-            Stmt::Expr(last, _) => diverges(last),
-            Stmt::Macro(call) => ends_function(&call.mac),
-            _ => false,
-        }),
+        Expr::Block(inner) => block_diverges(&inner.block),
+        _ => false,
+    }
+}
+
+fn block_diverges(block: &Block) -> bool {
+    match block.stmts.last() {
+        Some(Stmt::Expr(last, _)) => diverges(last),
+        Some(Stmt::Macro(call)) => ends_function(&call.mac),
         _ => false,
     }
 }

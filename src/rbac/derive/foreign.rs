@@ -49,27 +49,16 @@ macro_rules! kube {
 }
 
 kube! {
-    ApiResource AttachParams Client Cluster ClusterResourceScope Config Controller DeleteParams DeserializeGuard DynamicObject Entry
-    EvictParams GetParams GroupVersionKind Kubeconfig ListParams LogParams Namespace NamespaceResourceScope Object PartialObjectMeta
-    Patch PatchParams PostParams Recorder Runtime Store WatchParams Writer
+    ApiResource Client Cluster ClusterResourceScope Config Controller DeserializeGuard DynamicObject Entry GroupVersionKind
+    Kubeconfig Namespace NamespaceResourceScope Object PartialObjectMeta Patch Recorder Runtime Store Writer
 }
 
 impl Kube {
     /// Whether only methods of `Api` take it.
     pub(super) fn is_params(&self) -> bool {
-        matches!(
-            self,
-            Self::AttachParams
-                | Self::DeleteParams
-                | Self::EvictParams
-                | Self::GetParams
-                | Self::ListParams
-                | Self::LogParams
-                | Self::Patch
-                | Self::PatchParams
-                | Self::PostParams
-                | Self::WatchParams
-        )
+        const PARAMS: &str = "AttachParams DeleteParams EvictParams GetParams ListParams LogParams Patch PatchParams \
+                              PostParams WatchParams";
+        PARAMS.split(' ').any(|name| name == self.name())
     }
 }
 

@@ -33,9 +33,10 @@ impl Resource {
 pub(super) struct Kinds<'a> {
     tree: &'a SourceTree,
     builtins: Vec<Builtin>,
-    declared: BTreeMap<ItemRef, Resource>,
+    /// What the tree says by hand that a type is.
+    pub(super) declared: BTreeMap<ItemRef, Resource>,
     /// Types that are of the same resource as another one.
-    inherited: BTreeMap<ItemRef, Ty>,
+    pub(super) inherited: BTreeMap<ItemRef, Ty>,
 }
 
 impl<'a> Kinds<'a> {
@@ -104,16 +105,6 @@ impl<'a> Kinds<'a> {
         };
         let found = self.builtins.iter().find(|known| known.kind == name && same(known.module))?;
         Some(resource(found.group, found.plural, found.namespaced))
-    }
-
-    /// Notes that a type is of the same resource as another one.
-    pub(super) fn inherit(&mut self, item: ItemRef, of: Ty) {
-        self.inherited.insert(item, of);
-    }
-
-    /// Notes that the tree says by hand what resource a type is.
-    pub(super) fn declare(&mut self, item: ItemRef, resource: Resource) {
-        self.declared.insert(item, resource);
     }
 }
 

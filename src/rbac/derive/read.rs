@@ -37,10 +37,10 @@ pub(super) struct Reader<'a> {
     pub(super) tree: &'a SourceTree,
     pub(super) question: &'a Question,
     pub(super) types: Lowering<'a>,
-    managers: BTreeMap<ItemRef, ManagerType>,
+    pub(super) managers: BTreeMap<ItemRef, ManagerType>,
     pub(super) fields: Fields,
     pub(super) macros: Macros,
-    runs: Runs,
+    pub(super) runs: Runs,
     /// Calls that wait until the rest of the caller says what their type arguments are.
     later: Vec<Signature>,
     findings: Findings,
@@ -91,15 +91,6 @@ impl<'a> Reader<'a> {
         self.types.inferred.unify(one, other);
     }
 
-    /// Whether this function is on the call stack.
-    pub(super) fn is_running(&self, id: FunctionId) -> bool {
-        self.runs.recursion(id) > 0
-    }
-
-    pub(super) fn managers(&self) -> impl Iterator<Item = (ItemRef, ManagerType)> {
-        self.managers.iter().map(|(item, found)| (*item, *found))
-    }
-
     pub(super) fn manager_of(&self, item: ItemRef) -> Option<ManagerType> {
         self.managers.get(&item).copied()
     }
@@ -110,7 +101,7 @@ impl<'a> Reader<'a> {
         for item in tree.all_items() {
             if let Some(path) = inherited(tree.item(item)) {
                 let of = self.types.lower_path(&NameScope::new(tree.module(item)), &path);
-                self.types.kinds.inherit(item, of);
+                self.types.kinds.inherited.insert(item, of);
             }
         }
         for block in self.types.index.resources.clone() {
@@ -137,7 +128,7 @@ impl<'a> Reader<'a> {
             let (Some(group), Some(kind)) = (text(["GROUP", "group"]), text(["KIND", "kind"])) else { continue };
             let plural = text(["URL_PATH_SEGMENT", "plural"]);
             let resource = Resource::spelled(&group, &kind, plural.as_deref());
-            self.types.kinds.declare(item, Resource { namespaced, ..resource });
+            self.types.kinds.declared.insert(item, Resource { namespaced, ..resource });
         }
     }
 
@@ -154,7 +145,7 @@ impl<'a> Reader<'a> {
             for call in calls(tree.item(item)) {
                 let location = Location { module, span: call.path.span() };
                 if let Some(rules) = self.macros.named(tree, module, &call.path) {
-                    self.macros.call(rules);
+                    self.macros.called.insert(rules);
                     self.unread_call(location, rules);
                 }
                 self.unread_macro(module, call);
@@ -162,7 +153,7 @@ impl<'a> Reader<'a> {
         }
         for item in asked.into_iter().filter(|item| tree.is_own(tree.module(*item))) {
             if let syn::Item::Macro(syn::ItemMacro { ident: Some(_), mac, .. }) = tree.item(item)
-                && !self.macros.is_called(item)
+                && !self.macros.called.contains(&item)
             {
                 self.unread_call(Location { module: tree.module(item), span: mac.path.span() }, item);
             }

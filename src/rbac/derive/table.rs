@@ -7,7 +7,7 @@ use super::calls::manager::ManagerType;
 use super::foreign::Kube;
 use crate::rbac::RequestScope;
 
-/// A call of a method of `kube::Api`.
+/// A call of a method of `kube::Api`, or of a function that is given one.
 #[derive(Debug)]
 pub(super) struct Method {
     pub(super) name: &'static str,
@@ -142,24 +142,16 @@ pub(super) fn takes_params(name: &str) -> bool {
 /// What feeds a watch: kube-runtime/src/watcher.rs. A streaming list is a `watch` alone.
 pub(super) const WATCH: &[&str] = &["list", "watch"];
 
-/// A function that is given an `Api`, and what it requests.
-#[derive(Debug)]
-pub(super) struct Function {
-    pub(super) name: &'static str,
-    /// How many arguments there are, the first of which is the `Api`.
-    pub(super) arguments: usize,
-    pub(super) verbs: &'static [&'static str],
-}
-
 /// The functions of kube-runtime: watcher.rs, finalizer.rs (JSON patches), wait.rs.
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function { name: "watcher", arguments: 2, verbs: WATCH },
-    Function { name: "metadata_watcher", arguments: 2, verbs: WATCH },
-    Function { name: "watch_object", arguments: 2, verbs: WATCH },
-    Function { name: "watch_metadata", arguments: 2, verbs: WATCH },
-    Function { name: "finalizer", arguments: 4, verbs: &["patch"] },
-    Function { name: "await_condition", arguments: 3, verbs: WATCH },
-    Function { name: "delete_and_finalize", arguments: 3, verbs: &["delete", "list", "watch"] },
+/// Their first argument is the `Api`.
+pub(super) const FUNCTIONS: &[Method] = &[
+    method("watcher", 2, WATCH, Itself, Objects),
+    method("metadata_watcher", 2, WATCH, Itself, Objects),
+    method("watch_object", 2, WATCH, Itself, Objects),
+    method("watch_metadata", 2, WATCH, Itself, Other),
+    method("finalizer", 4, &["patch"], Itself, Other),
+    method("await_condition", 3, WATCH, Itself, Other),
+    method("delete_and_finalize", 3, &["delete", "list", "watch"], Itself, Other),
 ];
 
 /// A path names one of these.

@@ -110,6 +110,9 @@ impl Reader<'_> {
 
     /// A function of another crate.
     pub(super) fn foreign_call(&mut self, frame: &mut Frame, path: &[String], call: &mut Call<'_>) -> Ty {
+        if let Some(last) = path.last() {
+            call.name = last.as_str().into();
+        }
         let known = table::foreign(path);
         if let (table::Foreign::Wraps, Some(inner)) = (known, call.arguments.first().copied()) {
             return self.expr(frame, inner, &call.expected);
@@ -190,8 +193,8 @@ impl Reader<'_> {
         self.spelled(&api, call.explicit.first());
         let verbs = if known.verbs == table::WATCH { watched(call) } else { known.verbs };
         self.request(call.location, &api, verbs, None, &format!("{name}::<K>"));
-        match (&*name, self.resolve(&api)) {
-            ("watcher" | "metadata_watcher" | "watch_object", Ty::Api(kind, _)) => Ty::Many(kind),
+        match (known.answer, self.resolve(&api)) {
+            (Answer::Objects, Ty::Api(kind, _)) => Ty::Many(kind),
             _ => Ty::Unknown,
         }
     }

@@ -28,8 +28,8 @@ const CALLS: usize = 20_000;
 #[derive(Debug, Default)]
 pub(in crate::rbac::derive) struct Macros {
     rules: BTreeMap<String, Vec<ItemRef>>,
-    /// Those that something calls.
-    called: BTreeSet<ItemRef>,
+    /// Those that something calls: what they write is told there.
+    pub(in crate::rbac::derive) called: BTreeSet<ItemRef>,
     depth: usize,
     calls: usize,
 }
@@ -53,15 +53,6 @@ impl Macros {
     pub(in crate::rbac::derive) fn start(&mut self) {
         self.called.clear();
         self.calls = 0;
-    }
-
-    /// Whether something calls it: what it writes is told there.
-    pub(in crate::rbac::derive) fn is_called(&self, item: ItemRef) -> bool {
-        self.called.contains(&item)
-    }
-
-    pub(in crate::rbac::derive) fn call(&mut self, item: ItemRef) {
-        self.called.insert(item);
     }
 
     /// The macro that a call in a module means.
@@ -142,7 +133,10 @@ impl Reader<'_> {
             return Ty::Unknown;
         }
         if let Some(block) = self.expand(frame, call) {
-            return self.expanded_block(frame, &block);
+            self.macros.depth += 1;
+            let value = self.block(frame, &block, &Ty::Unknown);
+            self.macros.depth -= 1;
+            return value;
         }
         if let Ok(parts) = call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
             let types: Vec<Ty> = parts.iter().map(|part| self.expr(frame, part, &Ty::Unknown)).collect();
@@ -182,11 +176,22 @@ impl Reader<'_> {
         }
     }
 
-    /// Says that a macro may make requests, if it speaks of them.
+    /// Says that a macro may make requests, if what a call gives it speaks of them.
     pub(in crate::rbac::derive) fn unread_macro(&mut self, module: ModuleId, call: &syn::Macro) {
-        if speaks_of_api(call.tokens.clone()) {
-            let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-            self.doubt(Location { module, span: call.path.span() }, Cause::of_macro(&name));
+        let name = call.path.segments.last().map(|last| &last.ident);
+        self.unread(Location { module, span: call.path.span() }, name, &call.tokens);
+    }
+
+    /// The same if its rules speak of them.
+    pub(in crate::rbac::derive) fn unread_call(&mut self, location: Location, item: ItemRef) {
+        if let Item::Macro(rules) = self.tree.item(item) {
+            self.unread(location, rules.ident.as_ref(), &rules.mac.tokens);
+        }
+    }
+
+    fn unread(&mut self, location: Location, name: Option<&Ident>, tokens: &TokenStream) {
+        if let Some(name) = name.filter(|_| speaks_of_api(tokens.clone())) {
+            self.doubt(location, Cause::of_macro(&name.to_string()));
         }
     }
 
@@ -194,22 +199,12 @@ impl Reader<'_> {
     fn expand(&mut self, frame: &Frame, call: &syn::Macro) -> Option<Block> {
         let tree = self.tree;
         let item = self.macros.named(tree, frame.scope.module, &call.path)?;
-        self.macros.call(item);
+        self.macros.called.insert(item);
         let block = self.expansion(frame.scope.module, item, call);
         if block.is_none() {
             self.unread_call(frame.location(call.path.span()), item);
         }
         block
-    }
-
-    /// Says that what a call of a macro writes is not read.
-    pub(in crate::rbac::derive) fn unread_call(&mut self, location: Location, item: ItemRef) {
-        if let Item::Macro(rules) = self.tree.item(item)
-            && speaks_of_api(rules.mac.tokens.clone())
-        {
-            let name = rules.ident.as_ref().map(ToString::to_string).unwrap_or_default();
-            self.doubt(location, Cause::of_macro(&name));
-        }
     }
 
     fn expansion(&mut self, module: ModuleId, item: ItemRef, call: &syn::Macro) -> Option<Block> {
@@ -225,13 +220,6 @@ impl Reader<'_> {
         let tokens = macros::expand(rules.mac.tokens.clone(), &call.tokens, &krate, call.path.span())?;
         let stmts = Block::parse_within.parse2(tokens).ok()?;
         Some(Block { brace_token: syn::token::Brace::default(), stmts })
-    }
-
-    fn expanded_block(&mut self, frame: &mut Frame, block: &Block) -> Ty {
-        self.macros.depth += 1;
-        let value = self.block(frame, block, &Ty::Unknown);
-        self.macros.depth -= 1;
-        value
     }
 }
 

@@ -39,23 +39,17 @@ pub(in crate::rbac::derive) enum ManagerType {
     Webhooks,
 }
 
-impl ManagerType {
-    fn named(name: &syn::Ident) -> Option<Self> {
-        Some(match name.to_string().as_str() {
-            "Manager" => Self::Manager,
-            "Controller" => Self::Controller,
-            "Objects" => Self::Objects,
-            "Index" => Self::Index,
-            "Webhooks" => Self::Webhooks,
-            _ => return None,
-        })
-    }
-}
-
 pub(in crate::rbac::derive) fn types(tree: &SourceTree) -> BTreeMap<ItemRef, ManagerType> {
     let named = |item: ItemRef| {
         let Item::Struct(found) = tree.item(item) else { return None };
-        let known = ManagerType::named(&found.ident)?;
+        let known = match found.ident.to_string().as_str() {
+            "Manager" => ManagerType::Manager,
+            "Controller" => ManagerType::Controller,
+            "Objects" => ManagerType::Objects,
+            "Index" => ManagerType::Index,
+            "Webhooks" => ManagerType::Webhooks,
+            _ => return None,
+        };
         is_inside(tree, tree.module(item)).then_some((item, known))
     };
     tree.all_items().filter_map(named).collect()
@@ -141,7 +135,7 @@ impl Reader<'_> {
     pub(super) fn manager_type(&mut self, near: ItemRef, wanted: ManagerType, arguments: Vec<Ty>) -> Ty {
         let tree = self.tree;
         let krate = |item: ItemRef| tree.module_path(tree.module(item)).swap_remove(0);
-        let found = self.managers().find(|(item, known)| *known == wanted && krate(*item) == krate(near));
-        found.map_or(Ty::Unknown, |(item, _)| Ty::Item(item, arguments))
+        let found = self.managers.iter().find(|(item, known)| **known == wanted && krate(**item) == krate(near));
+        found.map_or(Ty::Unknown, |(item, _)| Ty::Item(*item, arguments))
     }
 }
