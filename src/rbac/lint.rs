@@ -218,19 +218,13 @@ impl Comparison<'_> {
     }
 
     fn wildcards(&self, grants: &[&Grant]) -> Option<Finding> {
-        let lists: [(&str, fn(&PolicyRule) -> &Vec<String>); 4] = [
-            ("groups", |rule| &rule.groups),
-            ("resources", |rule| &rule.resources),
-            ("urls", |rule| &rule.urls),
-            ("verbs", |rule| &rule.verbs),
-        ];
         let is_wild = |item: &String| item == "*" || item == "/*" || item.starts_with("*/");
-        let mut names = Vec::new();
-        for (name, list) in lists {
-            if grants.iter().any(|grant| list(&grant.rule).iter().any(is_wild)) {
-                names.push(format!("`{name}`"));
-            }
+        let mut names = BTreeSet::new();
+        for PolicyRule { groups, resources, urls, verbs, .. } in grants.iter().map(|grant| &grant.rule) {
+            let lists = [("`groups`", groups), ("`resources`", resources), ("`urls`", urls), ("`verbs`", verbs)];
+            names.extend(lists.iter().filter(|(_, list)| list.iter().any(is_wild)).map(|(name, _)| *name));
         }
+        let names = Vec::from_iter(names);
         let message = format!("`*` in {} allows what is added to the API later, too", names.join(" and "));
         (!names.is_empty()).then(|| (Code::RbacWildcard, message, self.instead(grants)))
     }

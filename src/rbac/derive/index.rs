@@ -89,7 +89,7 @@ impl<'a> Index<'a> {
             let module = tree.module(item);
             match tree.item(item) {
                 Item::Impl(block) if is_known(module) && block.trait_.is_none() => {
-                    index.add_impl(tree, module, block, true)
+                    index.add_impl(tree, module, block, true);
                 }
                 _ if is_known(module) => {}
                 Item::Fn(ItemFn { sig, block, .. }) => {

@@ -315,7 +315,6 @@ impl<'a> Lowering<'a> {
         match (&found, name) {
             (Foreign::Kube(_), "Api") => Ty::api(argument(0)),
             (Foreign::Kube(_), "Result") => arguments.into_iter().next().unwrap_or(Ty::Unknown),
-            (Foreign::Kube(_), "ObjectList") => Ty::many(argument(0)),
             // Wrappers are transparent.
             (
                 Foreign::Other(_),
@@ -324,7 +323,8 @@ impl<'a> Lowering<'a> {
                 | "MutexGuard" | "OnceCell" | "OnceLock" | "Option" | "Pin" | "Rc" | "Ref" | "RefCell" | "RefMut"
                 | "Result" | "RwLock" | "RwLockReadGuard" | "RwLockWriteGuard" | "State" | "Weak",
             ) => argument(0),
-            (
+            (Foreign::Kube(_), "ObjectList")
+            | (
                 Foreign::Other(_),
                 "BTreeSet" | "BinaryHeap" | "BoxStream" | "FuturesOrdered" | "FuturesUnordered" | "HashSet"
                 | "IndexSet" | "IntoIter" | "Iter" | "JoinSet" | "LinkedList" | "LocalBoxStream" | "Receiver"
