@@ -14,8 +14,13 @@ pub mod marker;
 pub mod role;
 mod rule;
 pub mod scope;
-mod usage;
 
-pub use self::rule::{Permission, PolicyRule, Target};
+use std::fmt::Display;
+
+pub use self::rule::{Permission, PolicyRule, RequestScope, Target, Usage};
 pub(crate) use self::rule::{REQUEST_VERBS, REVIEWS, URL_VERBS, is_discovery, needed};
-pub use self::usage::{RequestScope, Usage};
+
+/// The items in backticks, with commas between them.
+pub(crate) fn quoted<T: Display>(items: impl IntoIterator<Item = T>) -> String {
+    items.into_iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ")
+}

@@ -22,7 +22,7 @@ use crate::rbac::derive::{self, Doubt, Question, propose};
 use crate::rbac::environment::Environment;
 use crate::rbac::marker::RbacMarker;
 use crate::rbac::scope::OperatorScope;
-use crate::rbac::{PolicyRule, REQUEST_VERBS, RequestScope, Target, Usage};
+use crate::rbac::{PolicyRule, REQUEST_VERBS, RequestScope, Target, Usage, quoted};
 use crate::source::{self, marker};
 use crate::source::{Packages, Pending, SourceTree};
 use crate::term::Term;
@@ -160,10 +160,9 @@ impl Code {
             && !programs.contains(program)
         {
             let problem = Problem::new(format!("there is no binary `{name}`"));
-            let names: Vec<String> = programs.iter().map(|name| format!("`{name}`")).collect();
-            return Err(Misuse(match names.as_slice() {
-                [] => problem,
-                names => problem.help(format!("there are {}", names.join(", "))),
+            return Err(Misuse(match quoted(programs).as_str() {
+                "" => problem,
+                names => problem.help(format!("there are {names}")),
             })
             .into());
         }

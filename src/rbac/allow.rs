@@ -1,5 +1,6 @@
 //! Comments that allow a finding: `// memcached-sdk:allow(rbac-excess): reason`, in YAML with `#`.
 
+use super::quoted;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 pub(crate) const WORD: &str = "memcached-sdk:allow";
@@ -77,8 +78,7 @@ impl Allow {
         } else if self.reason.is_empty() {
             wrong("the comment says no reason, so it allows nothing".to_owned(), form)
         } else if !self.used {
-            let codes: Vec<String> = self.codes.iter().map(|code| format!("`{code}`")).collect();
-            wrong(format!("there is no finding {} here", codes.join(", ")), "remove the comment".to_owned())
+            wrong(format!("there is no finding {} here", quoted(&self.codes)), "remove the comment".to_owned())
         } else {
             return None;
         };

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read as _};
 use serde::Deserialize;
 
 use super::declared::{Grant, GrantScope, Home, by_place};
-use super::lint::{atoms, is_seen_in_code, marker, shown};
+use super::lint::{is_seen_in_code, marker, unused};
 use super::{Permission, Target, Usage, is_discovery};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
@@ -140,7 +140,7 @@ fn implied(event: &Event) -> Vec<Permission> {
 }
 
 fn permission(group: &str, resource: &str, verb: &str) -> Permission {
-    Permission { target: Target::resource(group, resource), verb: verb.to_owned() }
+    Permission::new(Target::resource(group, resource), verb)
 }
 
 /// <https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation>
@@ -178,13 +178,13 @@ impl Event {
     }
 
     fn permission(&self) -> Permission {
-        Permission { target: self.target(), verb: self.verb.to_ascii_lowercase() }
+        Permission::new(self.target(), &self.verb.to_ascii_lowercase())
     }
 
     /// Another verb of the same object.
     fn same(&self, verb: &str) -> Vec<Permission> {
         match self.target() {
-            target @ Target::Resource { .. } => vec![Permission { target, verb: verb.to_owned() }],
+            target @ Target::Resource { .. } => vec![Permission::new(target, verb)],
             Target::Url(_) => Vec::new(),
         }
     }
@@ -213,19 +213,8 @@ pub(crate) fn user_name(text: &str) -> String {
     }
 }
 
-/// A service account as `NAMESPACE/NAME`.
-pub(crate) fn account_of(user: &str) -> Option<String> {
-    let (namespace, name) = account(user)?;
-    Some(format!("{namespace}/{name}"))
-}
-
-/// The namespace of a service account.
-pub(crate) fn namespace_of(user: &str) -> Option<&str> {
-    Some(account(user)?.0)
-}
-
 /// The namespace and the name of a service account.
-fn account(user: &str) -> Option<(&str, &str)> {
+pub(crate) fn account(user: &str) -> Option<(&str, &str)> {
     user.strip_prefix("system:serviceaccount:")?.split_once(':')
 }
 
@@ -391,25 +380,22 @@ impl Verification<'_> {
 
     /// What was refused, and what was allowed by others than the declared rules.
     fn missing(&self, tally: &Tally, found: &mut Diagnostics) {
-        let mut missing: BTreeMap<(Target, RequestNamespace), (BTreeSet<&str>, String)> = BTreeMap::new();
-        for ((permission, place), refused) in &tally.refused {
-            let first = match refused.count {
-                1 => format!("refused in {}:{}", self.log, refused.line),
-                count => format!("refused {count} times, first in {}:{}", self.log, refused.line),
-            };
-            let entry = missing.entry((permission.target.clone(), place.clone()));
-            entry.or_insert((BTreeSet::new(), first)).0.insert(&permission.verb);
-        }
-        for ((permission, place), by_system) in &tally.used {
-            if *by_system || is_everybodys(permission) || self.is_granted(permission, place) {
-                continue;
-            }
-            let why = "allowed by something else than the declared rules".to_owned();
-            let entry = missing.entry((permission.target.clone(), place.clone()));
+        let refused = tally.refused.iter().map(|(request, refused)| match refused.count {
+            1 => (request, format!("refused in {}:{}", self.log, refused.line)),
+            count => (request, format!("refused {count} times, first in {}:{}", self.log, refused.line)),
+        });
+        let by_others = tally.used.iter().filter(|((permission, place), by_system)| {
+            !**by_system && !is_everybodys(permission) && !self.is_granted(permission, place)
+        });
+        let why = "allowed by something else than the declared rules";
+        let by_others = by_others.map(|(request, _)| (request, why.to_owned()));
+        let mut missing: BTreeMap<(&Target, &RequestNamespace), (BTreeSet<&str>, String)> = BTreeMap::new();
+        for ((permission, place), why) in refused.chain(by_others) {
+            let entry = missing.entry((&permission.target, place));
             entry.or_insert((BTreeSet::new(), why)).0.insert(&permission.verb);
         }
         for ((target, place), (verbs, why)) in missing {
-            found.push(self.lacking(&target, &place, &verbs, &why));
+            found.push(self.lacking(target, place, &verbs, &why));
         }
     }
 
@@ -443,7 +429,7 @@ impl Verification<'_> {
     fn is_granted_somewhere(&self, target: &Target, verbs: &[&str]) -> bool {
         !self.home.confined.is_empty()
             && verbs.iter().all(|verb| {
-                let permission = Permission { target: target.clone(), verb: (*verb).to_owned() };
+                let permission = Permission::new(target.clone(), verb);
                 self.grants.iter().any(|grant| grant.rule.grants(&permission))
             })
     }
@@ -466,30 +452,15 @@ impl Verification<'_> {
 
     /// What of a marker or rule no request used.
     fn unused(&self, grants: &[&Grant], tally: &Tally) -> Option<Diagnostic> {
-        let mut unused: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-        for grant in grants {
-            for (target, verb, atom) in atoms(grant) {
-                let implied = ["approve", "bind", "escalate", "impersonate", "sign"].contains(&verb);
-                let used = || {
-                    let mut all = tally.used.keys();
-                    all.any(|(permission, place)| atom.rule.grants(permission) && self.reaches(grant, place))
-                };
-                if (implied || is_seen_in_code(target, verb)) && !used() {
-                    unused.entry(shown(grant, target)).or_default().insert(verb);
-                }
-            }
-        }
-        let first = grants.first().filter(|_| !unused.is_empty())?;
-        let list: Vec<String> = unused
-            .iter()
-            .map(|(target, verbs)| {
-                let verbs: Vec<&str> = verbs.iter().copied().collect();
-                format!("`{} {target}`", verbs.join(","))
-            })
-            .collect();
-        let message = format!("no request in the log used {}", list.join(", "));
+        let (list, _) = unused(grants, |target, verb, atom| {
+            let implied = ["approve", "bind", "escalate", "impersonate", "sign"].contains(&verb);
+            let mut used = tally.used.keys();
+            (implied || is_seen_in_code(target, verb))
+                && !used.any(|(permission, place)| atom.rule.grants(permission) && self.reaches(atom, place))
+        })?;
+        let message = format!("no request in the log used {list}");
         let help = "let the operator do all that it can while the log is written; remove what is never used";
-        Some(Diagnostic::new(Code::RbacUnused, message).help(help).at(first.origin.clone()))
+        Some(Diagnostic::new(Code::RbacUnused, message).help(help).at(grants[0].origin.clone()))
     }
 }
 

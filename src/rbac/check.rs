@@ -49,7 +49,7 @@ pub fn markers(tree: &SourceTree) -> (Vec<RbacMarker>, Diagnostics) {
 fn check(markers: &[RbacMarker]) -> Diagnostics {
     let mut findings = Diagnostics::default();
     for marker in markers {
-        let mut check = Check { marker, findings: Vec::new() };
+        let mut check = Check { marker, findings: &mut findings };
         check.texts();
         check.place();
         check.shape();
@@ -58,50 +58,42 @@ fn check(markers: &[RbacMarker]) -> Diagnostics {
         check.groups();
         check.resources();
         check.urls();
-        for (message, help) in check.findings {
-            findings.push(Diagnostic::new(Code::RbacRule, message).help(help).at(marker.origin.clone()));
-        }
     }
     findings
 }
 
 struct Check<'a> {
     marker: &'a RbacMarker,
-    /// Messages and what to do.
-    findings: Vec<(String, String)>,
+    findings: &'a mut Diagnostics,
 }
 
-impl<'a> Check<'a> {
+impl Check<'_> {
     fn warn(&mut self, message: impl Into<String>, help: impl Into<String>) {
-        self.findings.push((message.into(), help.into()));
+        let finding = Diagnostic::new(Code::RbacRule, message).help(help);
+        self.findings.push(finding.at(self.marker.origin.clone()));
     }
 
-    fn lists(&self) -> [(&'static str, &'a [String]); 5] {
+    /// Items with a separator or blank inside.
+    fn texts(&mut self) {
         let RbacMarker { groups, resources, resource_names, verbs, urls, .. } = self.marker;
-        [
+        let lists = [
             ("groups", groups),
             ("resources", resources),
             ("resourceNames", resource_names),
             ("verbs", verbs),
             ("urls", urls),
-        ]
-    }
-
-    /// Items with a separator or blank inside.
-    fn texts(&mut self) {
-        for (argument, items) in self.lists() {
-            for item in items {
-                if item.is_empty() {
-                    // The core group has no name.
-                    if argument != "groups" {
-                        self.warn(format!("an item of `{argument}` is empty"), "take it out");
-                    }
-                } else if !is_plain(item) {
-                    self.warn(
-                        format!("`{argument}` has the item `{item}`"),
-                        "separate items with one `;` and nothing else; a quoted text is one item",
-                    );
-                }
+        ];
+        for (argument, item) in
+            lists.into_iter().flat_map(|(argument, items)| items.iter().map(move |item| (argument, item)))
+        {
+            // The core group has no name.
+            if item.is_empty() && argument != "groups" {
+                self.warn(format!("an item of `{argument}` is empty"), "take it out");
+            } else if !item.is_empty() && !is_plain(item) {
+                self.warn(
+                    format!("`{argument}` has the item `{item}`"),
+                    "separate items with one `;` and nothing else; a quoted text is one item",
+                );
             }
         }
     }
@@ -109,26 +101,21 @@ impl<'a> Check<'a> {
     /// The name and namespace of the role.
     fn place(&mut self) {
         let RbacMarker { namespace, role_name, .. } = self.marker;
-        let swallowed = |text: &str| text.starts_with(',');
         for (argument, text) in [("namespace", namespace), ("roleName", role_name)] {
-            if swallowed(text) {
+            if text.starts_with(',') {
                 self.warn(
                     format!("`{argument}` has no value, and takes what follows for it: `{text}`"),
                     format!("leave `{argument}=` out, or write `{argument}=\"\"`"),
                 );
+            } else if argument == "roleName" {
+                if let Some(why) = marker::wrong_role_name(text).filter(|_| !text.is_empty()) {
+                    self.warn(format!("`{text}` can't be the name of a role: {why}"), "choose another `roleName`");
+                }
+            } else if !text.is_empty()
+                && let Err(problem) = name::Namespace::parse(text)
+            {
+                self.warn(problem.message, problem.help.unwrap_or_default());
             }
-        }
-        if !namespace.is_empty()
-            && !swallowed(namespace)
-            && let Err(problem) = name::Namespace::parse(namespace)
-        {
-            self.warn(problem.message, problem.help.unwrap_or_default());
-        }
-        if !role_name.is_empty()
-            && !swallowed(role_name)
-            && let Some(why) = marker::wrong_role_name(role_name)
-        {
-            self.warn(format!("`{role_name}` can't be the name of a role: {why}"), "choose another `roleName`");
         }
     }
 

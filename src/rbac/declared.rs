@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::account::Account;
-use super::{Permission, PolicyRule, RequestScope, Target, Usage, check};
+use super::{Permission, PolicyRule, RequestScope, Target, Usage, check, quoted};
 use crate::diagnostic::{Origin, Problem};
 use crate::rbac::marker::RbacMarker;
 use crate::rbac::role::ROLE;
@@ -178,8 +178,8 @@ impl Manifests {
             manifests.read(&shown(root, file), &bytes)?;
         }
         if manifests.roles.is_empty() && manifests.builtin_grants(&Home::default()).is_empty() {
-            let names: Vec<String> = files.iter().map(|file| format!("`{}`", file.display())).collect();
-            return Err(Problem::new(format!("there is no role in {}", names.join(", ")))
+            let files = quoted(files.iter().map(|file| file.display()));
+            return Err(Problem::new(format!("there is no role in {files}"))
                 .help("name files with a `Role` or `ClusterRole`; templates have to be rendered first"));
         }
         Ok(manifests)

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::declared::{Grant, GrantScope, Home, by_place};
 use super::derive::Doubt;
-use super::{Permission, PolicyRule, REQUEST_VERBS, RequestScope, Target, URL_VERBS, Usage};
+use super::{Permission, PolicyRule, REQUEST_VERBS, RequestScope, Target, URL_VERBS, Usage, quoted};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::rbac::marker::RbacMarker;
 
@@ -60,7 +60,7 @@ impl Missing {
     pub(crate) fn is_in(&self, markers: &[RbacMarker]) -> bool {
         let rules: Vec<PolicyRule> = markers.iter().flat_map(RbacMarker::rules).collect();
         self.verbs.iter().all(|verb| {
-            let permission = Permission { target: self.target.clone(), verb: verb.clone() };
+            let permission = Permission::new(self.target.clone(), verb);
             rules.iter().any(|rule| rule.grants(&permission))
         })
     }
@@ -99,6 +99,9 @@ pub(super) fn rule(target: &Target, verbs: &[&str]) -> String {
         Target::Url(url) => format!("- nonResourceURLs: [{url}]\n  verbs: [{verbs}]"),
     }
 }
+
+/// Code, message, and what to do.
+type Finding = (Code, String, String);
 
 impl Comparison<'_> {
     /// What is needed and not declared, in the order of the calls: as far as a call in one of the files that are asked about
@@ -153,13 +156,13 @@ impl Comparison<'_> {
     pub fn findings(&self, missing: &[Missing]) -> Diagnostics {
         let mut found: Diagnostics = missing.iter().map(|missing| missing.diagnostic(self.by_hand)).collect();
         for grants in by_place(self.grants) {
+            let mut all = vec![self.wildcards(&grants), secrets(&grants), escalation(&grants)];
             if !grants.iter().any(|grant| grant.is_builtin) {
-                self.excess(&grants, &mut found);
-                self.scope(&grants, &mut found);
+                all.extend([self.excess(&grants), self.scope(&grants)]);
             }
-            self.wildcards(&grants, &mut found);
-            secrets(&grants, &mut found);
-            escalation(&grants, &mut found);
+            for (code, message, help) in all.into_iter().flatten() {
+                found.push(Diagnostic::new(code, message).help(help).at(grants[0].origin.clone()));
+            }
         }
         found.sort();
         found
@@ -171,37 +174,24 @@ impl Comparison<'_> {
     }
 
     /// What of a marker or rule no call uses.
-    fn excess(&self, grants: &[&Grant], found: &mut Diagnostics) {
-        let mut unused: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        let mut used = false;
-        for grant in grants {
-            for (target, verb, atom) in atoms(grant) {
-                if !is_seen_in_code(target, verb) || self.is_used(&atom) {
-                    used = true;
-                } else {
-                    let verbs = unused.entry(shown(grant, target)).or_default();
-                    verbs.extend((!verbs.contains(&verb)).then_some(verb));
-                }
-            }
+    fn excess(&self, grants: &[&Grant]) -> Option<Finding> {
+        let mut is_used = false;
+        let (list, verbs) = unused(grants, |target, verb, atom| {
+            let is_unused = is_seen_in_code(target, verb) && !self.is_used(atom);
+            is_used |= !is_unused;
+            is_unused
+        })?;
+        if let Some(why) = self.excuse(&verbs) {
+            let message = format!("no call that could be followed uses {list}");
+            return Some((Code::RbacUnproven, message, format!("{why}, so check before you remove it")));
         }
-        let Some(first) = grants.first().filter(|_| !unused.is_empty()) else { return };
-        let list: Vec<String> =
-            unused.iter().map(|(target, verbs)| format!("`{} {target}`", verbs.join(","))).collect();
-        let list = list.join(", ");
-        let verbs: BTreeSet<&str> = unused.values().flatten().copied().collect();
-        let diagnostic = if let Some(why) = self.excuse(&verbs) {
-            Diagnostic::new(Code::RbacUnproven, format!("no call that could be followed uses {list}"))
-                .help(format!("{why}, so check before you remove it"))
-        } else {
-            let (from, mark) = match (&first.role, used) {
-                (None, false) => ("the marker", "//"),
-                (None, true) => ("it from the marker", "//"),
-                (Some(_), _) => ("it from the role", "#"),
-            };
-            let help = format!("remove {from}, or say who needs it: `{mark} memcached-sdk:allow(rbac-excess): reason`");
-            Diagnostic::new(Code::RbacExcess, format!("nothing in the code uses {list}")).help(help)
+        let (from, mark) = match (&grants[0].role, is_used) {
+            (None, false) => ("the marker", "//"),
+            (None, true) => ("it from the marker", "//"),
+            (Some(_), _) => ("it from the role", "#"),
         };
-        found.push(diagnostic.at(first.origin.clone()));
+        let help = format!("remove {from}, or say who needs it: `{mark} memcached-sdk:allow(rbac-excess): reason`");
+        Some((Code::RbacExcess, format!("nothing in the code uses {list}"), help))
     }
 
     /// Why a grant without a call may still be needed.
@@ -227,26 +217,16 @@ impl Comparison<'_> {
         Some(format!("a call in {}:{line} was not followed and may use it", origin.path))
     }
 
-    fn wildcards(&self, grants: &[&Grant], found: &mut Diagnostics) {
-        let Some(first) = grants.first() else { return };
-        let in_list = |list: fn(&PolicyRule) -> &Vec<String>| {
-            grants.iter().any(|grant| list(&grant.rule).iter().any(|item| item == "*" || item.starts_with("*/")))
-        };
-        let lists: Vec<&str> = [
-            ("groups", in_list(|rule| &rule.groups)),
-            ("resources", in_list(|rule| &rule.resources)),
-            ("urls", grants.iter().any(|grant| grant.rule.urls.iter().any(|url| url == "*" || url == "/*"))),
-            ("verbs", in_list(|rule| &rule.verbs)),
-        ]
-        .into_iter()
-        .filter_map(|(name, has)| has.then_some(name))
-        .collect();
-        if lists.is_empty() {
-            return;
+    fn wildcards(&self, grants: &[&Grant]) -> Option<Finding> {
+        let is_wild = |item: &String| item == "*" || item == "/*" || item.starts_with("*/");
+        let mut names = BTreeSet::new();
+        for PolicyRule { groups, resources, urls, verbs, .. } in grants.iter().map(|grant| &grant.rule) {
+            let lists = [("`groups`", groups), ("`resources`", resources), ("`urls`", urls), ("`verbs`", verbs)];
+            names.extend(lists.iter().filter(|(_, list)| list.iter().any(is_wild)).map(|(name, _)| *name));
         }
-        let names: Vec<String> = lists.iter().map(|name| format!("`{name}`")).collect();
+        let names = Vec::from_iter(names);
         let message = format!("`*` in {} allows what is added to the API later, too", names.join(" and "));
-        found.push(Diagnostic::new(Code::RbacWildcard, message).help(self.instead(grants)).at(first.origin.clone()));
+        (!names.is_empty()).then(|| (Code::RbacWildcard, message, self.instead(grants)))
     }
 
     /// What the code uses of it.
@@ -278,7 +258,7 @@ impl Comparison<'_> {
     }
 
     /// What holds everywhere, and is used in known namespaces only.
-    fn scope(&self, grants: &[&Grant], found: &mut Diagnostics) {
+    fn scope(&self, grants: &[&Grant]) -> Option<Finding> {
         let mut narrow: BTreeSet<(String, String)> = BTreeSet::new();
         for grant in
             grants.iter().filter(|grant| grant.scope == GrantScope::Everywhere && self.home.confined.is_empty())
@@ -295,24 +275,40 @@ impl Comparison<'_> {
             );
         }
         let verbs = grants.iter().flat_map(|grant| &grant.rule.verbs).map(String::as_str).collect();
-        let (Some(first), false) = (grants.first(), narrow.is_empty()) else { return };
-        if self.excuse(&verbs).is_some() {
-            return;
+        if narrow.is_empty() || self.excuse(&verbs).is_some() {
+            return None;
         }
-        let targets: BTreeSet<String> = narrow.iter().map(|(target, _)| format!("`{target}`")).collect();
-        let namespaces: BTreeSet<String> = narrow.iter().map(|(_, namespace)| format!("`{namespace}`")).collect();
-        let [targets, namespaces] = [targets, namespaces].map(|set| Vec::from_iter(set).join(", "));
+        let (targets, namespaces): (BTreeSet<String>, BTreeSet<String>) = narrow.into_iter().unzip();
+        let [targets, namespaces] = [targets, namespaces].map(quoted);
         let message = format!("{targets} may be used in all namespaces, and the code uses it in {namespaces} only");
-        let help = match &first.role {
+        let help = match &grants[0].role {
             None => "name the namespace in the marker, and bind the Role that it makes there",
             Some(_) => "make it a Role in that namespace, and bind it there",
         };
-        found.push(Diagnostic::new(Code::RbacScope, message).help(help).at(first.origin.clone()));
+        Some((Code::RbacScope, message, help.to_owned()))
     }
 }
 
+/// What of a marker or rule is not used: how it is shown, and its verbs.
+pub(super) fn unused<'g>(
+    grants: &[&'g Grant],
+    mut is_unused: impl FnMut(&str, &str, &Grant) -> bool,
+) -> Option<(String, BTreeSet<&'g str>)> {
+    let mut unused: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for grant in grants {
+        for (target, verb, atom) in atoms(grant) {
+            if is_unused(target, verb, &atom) {
+                let verbs = unused.entry(shown(grant, target)).or_default();
+                verbs.extend((!verbs.contains(&verb)).then_some(verb));
+            }
+        }
+    }
+    let list = quoted(unused.iter().map(|(target, verbs)| format!("{} {target}", verbs.join(","))));
+    (!unused.is_empty()).then(|| (list, unused.into_values().flatten().collect()))
+}
+
 /// Each target and verb of a rule, with the rule that allows this alone.
-pub(super) fn atoms(grant: &Grant) -> Vec<(&str, &str, Grant)> {
+fn atoms(grant: &Grant) -> Vec<(&str, &str, Grant)> {
     let rule = &grant.rule;
     let mut atoms = Vec::new();
     let resources = rule.resources.iter().map(|resource| (resource, false));
@@ -341,7 +337,7 @@ pub(super) fn is_seen_in_code(target: &str, verb: &str) -> bool {
 }
 
 /// `deployments.apps`, when the rule has one group.
-pub(super) fn shown(grant: &Grant, target: &str) -> String {
+fn shown(grant: &Grant, target: &str) -> String {
     match grant.rule.groups.as_slice() {
         [group] if group != "*" => Target::resource(group, target).to_string(),
         _ => target.to_owned(),
@@ -358,23 +354,22 @@ fn writes_roles(permission: &Permission) -> bool {
             if group == "rbac.authorization.k8s.io" && KINDS.contains(&resource.as_str()))
 }
 
-fn secrets(grants: &[&Grant], found: &mut Diagnostics) {
+fn secrets(grants: &[&Grant]) -> Option<Finding> {
     let is_core = |rule: &PolicyRule| rule.groups.iter().any(|group| group.is_empty() || group == "*");
     let all = |rule: &PolicyRule| rule.resources.iter().any(|resource| resource == "secrets" || resource == "*");
     let wide = |grant: &&&Grant| {
         let rule = &grant.rule;
         grant.scope == GrantScope::Everywhere && is_core(rule) && all(rule) && rule.names.is_empty()
     };
-    let Some(first) = grants.iter().find(wide) else { return };
-    let verbs: BTreeSet<&str> =
-        grants.iter().filter(wide).flat_map(|grant| &grant.rule.verbs).map(String::as_str).collect();
+    let wide: Vec<_> = grants.iter().filter(wide).collect();
+    let verbs: BTreeSet<&str> = wide.iter().flat_map(|grant| &grant.rule.verbs).map(String::as_str).collect();
     let message = format!("`{} secrets` in all namespaces", Vec::from_iter(verbs).join(","));
     let help = "whoever takes over the operator has every password of the cluster: name the namespaces or the Secrets, or say \
                 why not: `memcached-sdk:allow(rbac-secrets): reason`";
-    found.push(Diagnostic::new(Code::RbacSecrets, message).help(help).at(first.origin.clone()));
+    (!wide.is_empty()).then(|| (Code::RbacSecrets, message, help.to_owned()))
 }
 
-fn escalation(grants: &[&Grant], found: &mut Diagnostics) {
+fn escalation(grants: &[&Grant]) -> Option<Finding> {
     let mut verbs = BTreeSet::new();
     for grant in grants.iter().filter(|grant| grant.rule.names.is_empty()) {
         let rule = &grant.rule;
@@ -390,9 +385,7 @@ fn escalation(grants: &[&Grant], found: &mut Diagnostics) {
             verbs.insert("impersonate");
         }
     }
-    let Some(first) = grants.first().filter(|_| !verbs.is_empty()) else { return };
-    let list: Vec<String> = verbs.iter().map(|verb| format!("`{verb}`")).collect();
-    let message = format!("{} gives the operator permissions that no rule names", list.join(", "));
+    let message = format!("{} gives the operator permissions that no rule names", quoted(&verbs));
     let help = "remove it, limit it by `resourceNames`, or say why it is needed: `memcached-sdk:allow(rbac-escalation): reason`";
-    found.push(Diagnostic::new(Code::RbacEscalation, message).help(help).at(first.origin.clone()));
+    (!verbs.is_empty()).then(|| (Code::RbacEscalation, message, help.to_owned()))
 }

@@ -1,9 +1,11 @@
-//! A rule of a role, and whether it allows something, as the API server's RBAC authorizer decides.
+//! A rule of a role, and whether it allows what the code uses, as the API server's RBAC authorizer decides.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value, json};
+
+use crate::diagnostic::Origin;
 
 /// What the server makes of requests about resources.
 /// <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>
@@ -55,6 +57,38 @@ pub struct Permission {
     pub verb: String,
 }
 
+/// One request that the code may make.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// What the request needs.
+    pub permission: Permission,
+    /// Where.
+    pub scope: RequestScope,
+    /// The call as people know it, such as `Api<Pod>::list`.
+    pub call: String,
+    /// The call in the source.
+    pub origin: Origin,
+    /// How far the call is from the program: 0 in a binary, 1 in the library of its package, 2 in another package.
+    pub distance: u8,
+    /// The role that every generated project has for this, besides the one that its markers make.
+    pub role: Option<&'static str>,
+}
+
+/// Where a request reads or writes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequestScope {
+    /// In all namespaces, or about objects that are in none.
+    Cluster,
+    /// The operator's namespace.
+    Own,
+    /// A namespace that is a constant in the source.
+    Namespace(String),
+    /// In a namespace that is known when the operator runs.
+    Namespaced,
+    /// The namespace of an object.
+    OfObject,
+}
+
 /// What a request is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
@@ -69,6 +103,13 @@ pub enum Target {
     },
     /// A nonResourceURL, such as `/version`.
     Url(String),
+}
+
+impl Permission {
+    /// The verb on the target.
+    pub fn new(target: Target, verb: &str) -> Self {
+        Self { target, verb: verb.to_owned() }
+    }
 }
 
 impl Target {
@@ -240,55 +281,5 @@ fn matches_url(url: &str, path: &str) -> bool {
     match url.strip_suffix('*') {
         Some(_) => path.starts_with(url.trim_end_matches('*')),
         None => url == path,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rule(groups: &str, resources: &str, names: &str, urls: &str, verbs: &str) -> PolicyRule {
-        let list = |text: &str| match text {
-            "" => Vec::new(),
-            text => text.split(',').map(|item| item.replace("core", "")).collect(),
-        };
-        PolicyRule {
-            groups: list(groups),
-            resources: list(resources),
-            names: list(names),
-            urls: list(urls),
-            verbs: list(verbs),
-        }
-    }
-
-    #[test]
-    fn a_rule_allows_what_the_authorizer_allows() {
-        let deployment = |resource: &str, name: Option<&str>| Target::Resource {
-            group: "apps".to_owned(),
-            resource: resource.to_owned(),
-            name: name.map(str::to_owned),
-        };
-        let all = deployment("deployments", None);
-        for (rule, target, verb, expected) in [
-            (rule("apps", "deployments", "", "", "get,list"), &all, "list", true),
-            (rule("apps", "deployments", "", "", "get,list"), &all, "watch", false),
-            (rule("core", "deployments", "", "", "*"), &all, "get", false),
-            (rule("*", "*", "", "", "*"), &deployment("deployments/scale", None), "patch", true),
-            (rule("apps", "deployments", "", "", "*"), &deployment("deployments/scale", None), "patch", false),
-            (rule("apps", "*/scale", "", "", "*"), &deployment("deployments/scale", None), "patch", true),
-            (rule("apps", "*/scale", "", "", "*"), &all, "patch", false),
-            (rule("apps", "deployments/*", "", "", "*"), &deployment("deployments/scale", None), "patch", false),
-            (rule("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("one")), "get", true),
-            (rule("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("two")), "get", false),
-            (rule("apps", "deployments", "one", "", "list"), &all, "list", false),
-            (rule("", "", "", "/metrics", "get"), &Target::Url("/metrics".to_owned()), "get", true),
-            (rule("", "", "", "/metrics", "get"), &Target::Url("/metrics/x".to_owned()), "get", false),
-            (rule("", "", "", "/healthz/*", "get"), &Target::Url("/healthz/etcd".to_owned()), "get", true),
-            (rule("", "", "", "*", "get"), &Target::Url("/version".to_owned()), "get", true),
-            (rule("*", "*", "", "", "get"), &Target::Url("/version".to_owned()), "get", false),
-        ] {
-            let permission = Permission { target: target.clone(), verb: verb.to_owned() };
-            assert_eq!(rule.grants(&permission), expected, "{rule:?} {permission:?}");
-        }
     }
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::check;
 use super::marker::RbacMarker;
 use super::role::{Rules, document};
+use super::{check, quoted};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
 /// Where an operator works, and what its objects are called there.
@@ -81,8 +81,7 @@ impl OperatorScope {
     }
 
     fn unbound(&self, marker: &RbacMarker, what: &[String]) -> Diagnostic {
-        let what = what.iter().map(|item| format!("`{item}`")).collect::<Vec<_>>().join(", ");
-        let message = format!("a Role can't allow {what}, and the operator is confined to namespaces");
+        let message = format!("a Role can't allow {}, and the operator is confined to namespaces", quoted(what));
         Diagnostic::new(Code::RbacRule, message)
             .help(format!(
                 "write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount \

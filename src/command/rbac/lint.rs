@@ -213,11 +213,10 @@ fn waived(manifests: &Manifests) -> Vec<&'static str> {
 /// See `templates/webhook-self/config/rbac`.
 fn webhooks() -> impl Iterator<Item = Permission> {
     let kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
-    let permission = |(resource, verb): (&str, &str)| Permission {
-        target: Target::resource("admissionregistration.k8s.io", resource),
-        verb: verb.to_owned(),
-    };
-    kinds.into_iter().flat_map(move |kind| ["get", "list", "patch", "watch"].map(move |verb| permission((kind, verb))))
+    kinds.into_iter().flat_map(|kind| {
+        let target = Target::resource("admissionregistration.k8s.io", kind);
+        ["get", "list", "patch", "watch"].map(|verb| Permission::new(target.clone(), verb))
+    })
 }
 
 /// What the manager requests with the flags that config/ sets: an election for life reads nodes only to take over.
@@ -230,10 +229,7 @@ fn leader_for_life(manifests: &Manifests) -> Vec<Permission> {
         ),
         ("--leader-election-takeover-after", &[("nodes", "get")]),
     ];
-    let permission = |(resource, verb): &(&str, &str)| Permission {
-        target: Target::resource("", resource),
-        verb: (*verb).to_owned(),
-    };
+    let permission = |(resource, verb): &(&str, &str)| Permission::new(Target::resource("", resource), verb);
     let set = needed.iter().filter(|(flag, _)| manifests.has_flag(flag));
     set.flat_map(|(_, permissions)| permissions.iter().map(permission)).collect()
 }

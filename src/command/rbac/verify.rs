@@ -12,6 +12,7 @@ use super::{Code, CodeScope};
 use crate::cli::{OutputFormat, VerifyArgs, WriteArgs};
 use crate::diagnostic::{Problem, Severity};
 use crate::rbac::audit::{self, Relevant, Tally, Verification};
+use crate::rbac::quoted;
 use crate::term::Term;
 
 pub(in crate::command) fn run(args: &VerifyArgs, term: &mut Term) -> Result<Outcome> {
@@ -21,9 +22,10 @@ pub(in crate::command) fn run(args: &VerifyArgs, term: &mut Term) -> Result<Outc
         return report(Outcome::Failed, code.of_markers).show(&write, term);
     }
     let user = audit::user_name(&args.user);
-    let operator = audit::account_of(&user).map_or(Operator::Bound, Operator::User);
+    let account = audit::account(&user);
+    let operator = account.map_or(Operator::Bound, |(namespace, name)| Operator::User(format!("{namespace}/{name}")));
     let mut declared = Declared::read(&code, &args.role, &operator)?;
-    declared.home.namespace = audit::namespace_of(&user).map(str::to_owned);
+    declared.home.namespace = account.map(|(namespace, _)| namespace.to_owned());
     let relevant = Relevant::of(&declared.grants, &declared.home);
     let tally = tally(&args.audit_log, &user, &relevant)?;
     let log = args.audit_log.display().to_string();
@@ -63,11 +65,10 @@ fn tally(path: &Path, user: &str, relevant: &Relevant) -> Result<Tally> {
     }
     let tally = audit::read(log, user, relevant).with_context(cannot)?;
     if tally.events == 0 {
-        let others: Vec<String> = tally.others.iter().map(|other| format!("`{other}`")).collect();
         let problem = Problem::new(format!("`{}` has no request of `{user}`", path.display()));
-        return Err(match others.as_slice() {
-            [] => problem.help("name the operator's ServiceAccount as NAMESPACE/NAME, and look at the audit policy"),
-            others => problem.help(format!("there are requests of {}", others.join(", "))),
+        return Err(match quoted(&tally.others).as_str() {
+            "" => problem.help("name the operator's ServiceAccount as NAMESPACE/NAME, and look at the audit policy"),
+            others => problem.help(format!("there are requests of {others}")),
         }
         .into());
     }

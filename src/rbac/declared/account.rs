@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::super::quoted;
 use super::Manifests;
 use crate::diagnostic::Problem;
 
@@ -45,17 +46,13 @@ impl Manifests {
     /// There is no such account, or there are several: which ones.
     pub(crate) fn choose(&mut self, wanted: Option<&str>) -> Result<(), Problem> {
         let bound: BTreeSet<Account> = self.bindings.iter().flat_map(|binding| binding.accounts.clone()).collect();
-        let list = |accounts: &BTreeSet<Account>| {
-            let names: Vec<String> = accounts.iter().map(|account| format!("`{account}`")).collect();
-            names.join(", ")
-        };
         let Some(text) = wanted else {
             let running: BTreeSet<Account> =
                 bound.iter().filter(|account| account.is_among(&self.accounts)).cloned().collect();
             let candidates = if running.is_empty() { bound } else { running };
             if candidates.len() > 1 {
                 let problem = Problem::new("the files bind roles to several ServiceAccounts");
-                let help = format!("name that of the operator with `--service-account`: {}", list(&candidates));
+                let help = format!("name that of the operator with `--service-account`: {}", quoted(&candidates));
                 return Err(problem.help(help));
             }
             return Ok(());
@@ -68,7 +65,7 @@ impl Manifests {
                 let problem = Problem::new(format!("the files bind no role to the ServiceAccount `{text}`"));
                 Err(match bound.len() {
                     0 => problem.help("name the files with its bindings, too"),
-                    _ => problem.help(format!("they bind roles to {}", list(&bound))),
+                    _ => problem.help(format!("they bind roles to {}", quoted(&bound))),
                 })
             }
             1 => {
@@ -77,7 +74,7 @@ impl Manifests {
             }
             _ => {
                 let problem = Problem::new(format!("`{text}` is the name of several ServiceAccounts"));
-                Err(problem.help(format!("name its namespace, too: {}", list(&found))))
+                Err(problem.help(format!("name its namespace, too: {}", quoted(&found))))
             }
         }
     }

@@ -2,9 +2,8 @@
 
 mod callee;
 mod kube;
-mod kubert;
-mod macros;
-mod manager;
+pub(super) mod macros;
+pub(super) mod manager;
 mod standard;
 
 use std::rc::Rc;
@@ -18,14 +17,14 @@ use crate::source::ItemRef;
 use super::doubt::Cause;
 use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
+use super::frame::Location;
 use super::index::{FunctionId, Owner};
-use super::location::Location;
-use super::lower::NameScope;
-use super::manager::ManagerType;
 use super::read::{DEREFS, Reader};
+use super::signature::Signature;
 use super::table::{self, Returns, returns};
 use super::types::{Reach, Ty};
 
+use self::manager::ManagerType;
 use self::standard::standard;
 
 /// A call as it stands: what is called is found out apart.
@@ -98,12 +97,7 @@ impl Reader<'_> {
                 self.associated(frame, &ty, &mut call)
             }
             Callee::Constructor(item, variant) => self.construct(frame, item, variant.as_deref(), &mut call),
-            Callee::Foreign(path) => {
-                if let Some(last) = path.last() {
-                    call.name = last.as_str().into();
-                }
-                self.foreign_call(frame, &path, &mut call)
-            }
+            Callee::Foreign(path) => self.foreign_call(frame, &path, &mut call),
             Callee::Local(called) => self.call_value(frame, &called, &mut call),
             Callee::Unknown => {
                 if let ("Some" | "Ok", Some(inner)) = (&*call.name, call.arguments.first().copied()) {
@@ -117,13 +111,8 @@ impl Reader<'_> {
 
     /// A call of a closure, or of a function that is a value.
     fn call_value(&mut self, frame: &mut Frame, called: &Ty, call: &mut Call<'_>) -> Ty {
-        match self.types.inferred.resolve(called) {
-            Ty::Path(path) => {
-                if let Some(last) = path.last() {
-                    call.name = last.as_str().into();
-                }
-                self.foreign_call(frame, &path, call)
-            }
+        match self.resolve(called) {
+            Ty::Path(path) => self.foreign_call(frame, &path, call),
             Ty::Function(output) => {
                 self.arguments_of(frame, call);
                 (*output).clone()
@@ -143,7 +132,7 @@ impl Reader<'_> {
     fn arguments_with(&mut self, frame: &mut Frame, call: &mut Call<'_>, inputs: &[Ty]) {
         while let Some(expr) = call.arguments.get(call.types.len()).copied() {
             let ty = self.argument(frame, expr, &Ty::Unknown, inputs);
-            call.types.push(self.types.inferred.resolve(&ty));
+            call.types.push(self.resolve(&ty));
         }
     }
 
@@ -164,56 +153,34 @@ impl Reader<'_> {
 
     /// A function that will be called with `inputs`.
     fn passed(&mut self, id: FunctionId, explicit: &[Ty], inputs: &[Ty]) -> Ty {
-        let mut signature = self.types.signature(id, None, true);
-        self.explicit(&mut signature.scope, id, explicit);
-        let mut types = Vec::new();
-        for (position, ty) in signature.parameters.iter().enumerate() {
-            let given = inputs.get(position).unwrap_or(&Ty::Unknown);
-            types.push(self.types.inferred.accept(ty, given));
-        }
-        Ty::Function(Rc::new(self.enter(signature, None, types)))
-    }
-
-    fn explicit(&mut self, scope: &mut NameScope, id: FunctionId, explicit: &[Ty]) {
-        let declared = &self.types.index.get(id).signature.generics;
-        let names: Vec<String> = declared.type_params().map(|found| found.ident.to_string()).collect();
-        for (name, ty) in names.iter().zip(explicit) {
-            if let Some(open) = scope.generics.get(name).cloned() {
-                self.types.inferred.unify(&open, ty);
-            }
-        }
+        let mut signature = self.types.signature(id, None, Some(explicit));
+        self.types.inferred.accept_each(&mut signature.parameters, inputs);
+        Ty::Function(Rc::new(self.enter(signature)))
     }
 
     /// A call of a function of the tree, with its receiver if it has one.
     fn call_function(&mut self, frame: &mut Frame, id: FunctionId, receiver: Option<Ty>, call: &mut Call<'_>) -> Ty {
-        let mut signature = self.types.signature(id, receiver.clone(), true);
-        self.explicit(&mut signature.scope, id, &call.explicit);
-        let output = signature.output.clone();
-        let mut types = Vec::new();
-        for (position, ty) in signature.parameters.clone().into_iter().enumerate() {
-            let Some(expr) = call.arguments.get(position).copied() else {
-                types.push(ty);
-                continue;
-            };
+        let mut signature = self.types.signature(id, receiver.clone(), Some(&call.explicit));
+        for (position, ty) in signature.parameters.iter_mut().enumerate() {
+            let Some(expr) = call.arguments.get(position).copied() else { break };
             let found = if let Some(known) = call.types.get(position) {
                 known.clone()
             } else {
-                let wanted = self.types.inferred.resolve(&ty);
+                let wanted = self.resolve(ty);
                 self.argument(frame, expr, &wanted, &[])
             };
-            types.push(self.types.inferred.accept(&ty, &found));
+            *ty = self.types.inferred.accept(ty, &found);
         }
-        self.types.inferred.unify(&output, &call.expected);
-        self.dispatch(id, receiver.as_ref(), &call.explicit, &types, &output);
-        let types: Vec<Ty> = types.iter().map(|ty| self.types.inferred.resolve(ty)).collect();
-        let receiver = receiver.or_else(|| signature.scope.itself.clone());
-        self.enter(signature, receiver, types)
+        self.unify(&signature.output, &call.expected);
+        self.dispatch(receiver.as_ref(), &call.explicit, &signature);
+        signature.scope.itself = receiver.or(signature.scope.itself);
+        self.enter(signature)
     }
 
     /// A method that only a trait is known of: each implementation may be meant. What one of the package does without type
     /// arguments is known from running it by itself.
-    fn dispatch(&mut self, id: FunctionId, receiver: Option<&Ty>, explicit: &[Ty], arguments: &[Ty], output: &Ty) {
-        let function = self.types.index.get(id).clone();
+    fn dispatch(&mut self, receiver: Option<&Ty>, explicit: &[Ty], called: &Signature) {
+        let function = self.types.index.get(called.id).clone();
         let Some(Owner::Trait(_, of)) = function.owner else { return };
         let generic = function.signature.generics.type_params().next().is_some();
         let of_any = matches!(receiver, Some(Ty::Param(_) | Ty::Item(..)) | None);
@@ -224,18 +191,15 @@ impl Reader<'_> {
             let implementation = self.types.index.get(other).clone();
             let Some(Owner::Impl(block, Some(implemented))) = implementation.owner else { continue };
             let known = !generic && self.tree.is_own(implementation.module);
-            if implemented != of || known || self.is_running(other) {
+            if implemented != of || known || self.runs.recursion(other) > 0 {
                 continue;
             }
             let itself = self.types.implemented(block);
-            let mut signature = self.types.signature(other, Some(itself.clone()), true);
-            self.explicit(&mut signature.scope, other, explicit);
-            let mut types = Vec::new();
-            for (ty, given) in signature.parameters.iter().zip(arguments) {
-                types.push(self.types.inferred.accept(ty, given));
-            }
-            self.types.inferred.unify(&signature.output, output);
-            self.enter(signature, Some(itself), types);
+            let mut signature = self.types.signature(other, Some(itself.clone()), Some(explicit));
+            self.types.inferred.accept_each(&mut signature.parameters, &called.parameters);
+            self.unify(&signature.output, &called.output);
+            signature.scope.itself = Some(itself);
+            self.enter(signature);
         }
     }
 
@@ -260,26 +224,21 @@ impl Reader<'_> {
             let name = position.to_string();
             let declared = self.field_in(&owner, variant, &name);
             let found = self.expr(frame, expr, &declared);
-            self.types.inferred.unify(&declared, &found);
+            self.unify(&declared, &found);
             self.learn_field(item, variant, &name, &found);
         }
-        self.types.inferred.resolve(&owner)
+        self.resolve(&owner)
     }
 
     /// A function of the tree that belongs to a type, or a method that is called as one.
     fn associated_function(&mut self, frame: &mut Frame, ty: &Ty, id: FunctionId, call: &mut Call<'_>) -> Ty {
         if self.types.index.get(id).takes_self() && !call.arguments.is_empty() {
-            let receiver = self.first_argument(frame, call);
+            let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
+            let receiver = self.resolve(&receiver);
             let id = self.types.method(&receiver, &call.name).unwrap_or(id);
             return self.call_function(frame, id, Some(receiver), call);
         }
         self.call_function(frame, id, Some(ty.clone()), call)
-    }
-
-    /// Takes the receiver of a method that is called as a function.
-    fn first_argument(&mut self, frame: &mut Frame, call: &mut Call<'_>) -> Ty {
-        let receiver = self.expr(frame, call.arguments.remove(0), &Ty::Unknown);
-        self.types.inferred.resolve(&receiver)
     }
 
     /// `Type::function(…)`
@@ -288,7 +247,7 @@ impl Reader<'_> {
         if let Ty::Api(kind, _) = ty {
             self.arguments_of(frame, call);
             if let Some(api) = self.api_constructor(kind, call) {
-                self.types.inferred.unify(&api, &call.expected);
+                self.unify(&api, &call.expected);
                 return api;
             }
             if let Some(Ty::Api(..)) = call.types.first() {
@@ -300,12 +259,15 @@ impl Reader<'_> {
         if let Ty::Item(item, _) = ty
             && let Some(of) = self.manager_of(*item)
         {
-            if self.is_of_manager(of, &name) && !call.arguments.is_empty() {
-                let receiver = self.first_argument(frame, call);
+            self.arguments_of(frame, call);
+            if let Some(Ty::Item(first, _)) = call.types.first()
+                && first == item
+            {
+                let receiver = call.types.remove(0);
+                call.arguments.remove(0);
                 return self.method_of(frame, receiver, call);
             }
-            self.arguments_of(frame, call);
-            self.types.inferred.unify(ty, &call.expected);
+            self.unify(ty, &call.expected);
             return if of == ManagerType::Manager || &*name == "new" { ty.clone() } else { Ty::Unknown };
         }
         if let Some(id) = self.types.method(ty, &name) {
@@ -321,7 +283,6 @@ impl Reader<'_> {
             }
             // What a string is made of is known of the string.
             Ty::Foreign(Foreign::String, _) if &*name == "from" && call.get(0).is_known_text() => call.get(0),
-            Ty::Foreign(Foreign::KubertRuntime, _) if &*name == "builder" => Ty::foreign(Foreign::KubertBuilder),
             Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, call),
             Ty::Foreign(found, _) => {
                 self.handed(found.krate(), call);
@@ -334,7 +295,7 @@ impl Reader<'_> {
     /// A method: what it is depends on what the receiver is.
     pub(super) fn method_call(&mut self, frame: &mut Frame, call: &ExprMethodCall, awaited: bool, expected: &Ty) -> Ty {
         let receiver = self.expr(frame, &call.receiver, &Ty::Unknown);
-        let receiver = self.types.inferred.resolve(&receiver);
+        let receiver = self.resolve(&receiver);
         let explicit = match &call.turbofish {
             Some(turbofish) => {
                 let path = syn::PathSegment {
@@ -364,15 +325,15 @@ impl Reader<'_> {
         {
             return answer;
         }
-        if let Ty::Item(item, parts) = &receiver
-            && let Some(of) = self.manager_of(*item)
-            && self.is_of_manager(of, &call.name)
-        {
-            return self.manager_method(frame, of, *item, parts, call);
-        }
         if let Some(id) = self.types.method(&receiver, &call.name)
             && self.types.index.get(id).takes_self()
         {
+            if let Ty::Item(item, parts) = &receiver
+                && let Some(of) = self.manager_of(*item)
+                && self.types.index.get(id).block.is_none()
+            {
+                return self.manager_method(frame, of, *item, parts, call);
+            }
             return self.call_function(frame, id, Some(receiver), call);
         }
         if let Ty::Item(..) = &receiver
@@ -395,14 +356,9 @@ impl Reader<'_> {
         {
             return self.elsewhere_method(frame, of, call);
         }
-        let known = match receiver {
-            Ty::Foreign(Foreign::Kube(of), parts) => self.kube_method(frame, of, parts, call),
-            Ty::Foreign(Foreign::KubertRuntime | Foreign::KubertBuilder, _) => {
-                self.kubert_method(frame, receiver, call)
-            }
-            _ => None,
-        };
-        if let Some(answer) = known {
+        if let Ty::Foreign(Foreign::Kube(of), parts) = receiver
+            && let Some(answer) = self.kube_method(frame, of, parts, call)
+        {
             return answer;
         }
         let element = match receiver {
@@ -445,7 +401,8 @@ impl Reader<'_> {
         let has_params = call.types.iter().any(params);
         match receiver {
             Ty::Api(..) if has_params || (call.awaited && call.len() > 0) => {
-                self.doubt(call.location, Cause::Extension(name.to_owned()));
+                let message = format!("`{name}` of an `Api` may make requests; its code is not read");
+                self.doubt(call.location, Cause::Unread(message));
             }
             Ty::Unknown | Ty::Infer(_) => {}
             Ty::Foreign(found, _) => {
@@ -453,8 +410,7 @@ impl Reader<'_> {
                     return self.clear(call.location);
                 };
                 if self.is_client(receiver) && (call.awaited || !call.explicit.is_empty()) {
-                    let (function, krate) = (name.to_owned(), krate.to_owned());
-                    return self.doubt(call.location, Cause::Crate { function, krate });
+                    return self.doubt(call.location, Cause::of_crate(name, krate));
                 }
                 self.handed(Some(krate), call);
             }
@@ -483,7 +439,7 @@ impl Reader<'_> {
     /// A client or an `Api` is at hand.
     fn has_client(&self, frame: &Frame) -> bool {
         let client = |ty: &Ty| matches!(ty, Ty::Api(..)) || ty.is_kube(&Kube::Client);
-        frame.locals.iter().flat_map(|names| names.values()).any(|ty| self.types.inferred.resolve(ty).any(&client))
+        frame.locals.iter().flat_map(|names| names.values()).any(|ty| self.resolve(ty).any(&client))
     }
 }
 

@@ -16,37 +16,33 @@ pub struct Doubt {
 pub(crate) enum Cause {
     /// A method that looks like one of `Api`, on a value of unknown type.
     Receiver(String),
-    /// A method of `Api` that kube does not have: a trait that is not read adds it.
-    Extension(String),
     /// A call on a kind that is not known, and why it is not.
-    Kind {
-        call: String,
-        verbs: Vec<String>,
-        why: String,
-    },
+    Kind { call: String, verbs: Vec<String>, why: String },
     /// A method of `Api` on a subresource whose name is not spelled out.
     Subresource(String),
     /// A patch that may be a server-side apply.
     Patch(String),
-    /// A request of `Client` by its path.
-    Client(String),
     /// A module whose file is missing, as the message about it says.
     Module(String),
-    Macro(String),
-    /// A function that is called with more types than are told apart.
-    Runs(String),
+    /// Code that is not read, as the message about it says.
+    Unread(String),
     /// A request to the cluster of another kubeconfig.
     Cluster(String),
     /// An environment variable that may hold the operator's own namespace.
     Namespace(String),
-    /// A function of a crate that is built on kube.
-    Crate {
-        function: String,
-        krate: String,
-    },
 }
 
 impl Cause {
+    /// A function of a crate that is built on kube.
+    pub(super) fn of_crate(function: &str, krate: &str) -> Self {
+        Self::Unread(format!("`{function}` of the crate `{krate}` may make requests; its code is not read"))
+    }
+
+    /// A macro that is not expanded.
+    pub(super) fn of_macro(name: &str) -> Self {
+        Self::Unread(format!("the macro `{name}!` may make requests; it is not expanded"))
+    }
+
     /// Permissions may be missing; otherwise only the place of the request is in doubt.
     pub(crate) fn hides_requests(&self) -> bool {
         !matches!(self, Self::Cluster(_) | Self::Namespace(_))
@@ -67,16 +63,13 @@ impl Cause {
             Self::Receiver(method) => {
                 format!("`{method}` looks like a request, but its receiver could not be followed")
             }
-            Self::Extension(method) => format!("`{method}` of an `Api` may make requests; its code is not read"),
             Self::Kind { call, why, .. } => format!("`{call}`: {why}"),
             Self::Subresource(method) => {
                 format!("`Api::{method}`: the name of the subresource is not spelled out in the source")
             }
             Self::Patch(method) => format!("`{method}`: whether this is a server-side apply is not known"),
-            Self::Client(method) => format!("`Client::{method}`: requests by their paths are not read"),
             Self::Module(message) => format!("{message}, and what it requests is not known"),
-            Self::Macro(name) => format!("the macro `{name}!` may make requests; it is not expanded"),
-            Self::Runs(function) => format!("`{function}` is called with more types than are distinguished"),
+            Self::Unread(message) => message.clone(),
             Self::Cluster(call) => {
                 format!("`{call}` goes to the cluster of another kubeconfig, and needs no permission in this one")
             }
@@ -84,9 +77,6 @@ impl Cause {
                 "`{variable}` is not known to be the namespace that the operator is in: no manifest sets it from \
                  `metadata.namespace`"
             ),
-            Self::Crate { function, krate } => {
-                format!("`{function}` of the crate `{krate}` may make requests; its code is not read")
-            }
         }
     }
 

@@ -10,9 +10,10 @@ use crate::source::{Namespace, Resolution};
 
 use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
+use super::kinds::Resource;
 use super::pattern::member;
 use super::read::Reader;
-use super::types::{Gvk, Ty};
+use super::types::Ty;
 
 impl Reader<'_> {
     pub(super) fn block(&mut self, frame: &mut Frame, block: &Block, expected: &Ty) -> Ty {
@@ -123,7 +124,7 @@ impl Reader<'_> {
                 _ => Ty::foreign(Foreign::Literal),
             },
             Expr::Tuple(tuple) => {
-                let wanted = self.types.inferred.resolve(expected);
+                let wanted = self.resolve(expected);
                 let mut parts = Vec::new();
                 for (position, part) in tuple.elems.iter().enumerate() {
                     parts.push(self.expr(frame, part, &wanted.part(position)));
@@ -141,7 +142,7 @@ impl Reader<'_> {
             Expr::Binary(inner) => {
                 let left = self.expr(frame, &inner.left, none);
                 self.expr(frame, &inner.right, none);
-                match self.types.inferred.resolve(&left) {
+                match self.resolve(&left) {
                     text if text.is_known_text() => text.general(),
                     _ => Ty::Unknown,
                 }
@@ -149,7 +150,7 @@ impl Reader<'_> {
             Expr::Index(inner) => {
                 let base = self.expr(frame, &inner.expr, none);
                 self.expr(frame, &inner.index, none);
-                match (self.types.inferred.resolve(&base), &*inner.index) {
+                match (self.resolve(&base), &*inner.index) {
                     (many @ Ty::Many(_), Expr::Range(_)) => many,
                     (Ty::Map(value), _) => (*value).clone(),
                     (base, _) => self.types.element(&base),
@@ -183,7 +184,7 @@ impl Reader<'_> {
                     let found = self.expr(frame, &arm.body, expected);
                     frame.leave();
                     if !diverges(&arm.body) {
-                        value = value.join(&self.types.inferred.resolve(&found));
+                        value = value.join(&self.resolve(&found));
                     }
                 }
                 value
@@ -213,7 +214,7 @@ impl Reader<'_> {
                 if let Some(value) = &inner.expr {
                     let output = frame.output.clone();
                     let found = self.expr(frame, value, &output);
-                    frame.returned = frame.returned.join(&self.types.inferred.resolve(&found));
+                    frame.returned = frame.returned.join(&self.resolve(&found));
                 }
                 Ty::Never
             }
@@ -230,7 +231,7 @@ impl Reader<'_> {
         let mut element = Ty::Never;
         for part in parts {
             let found = self.expr(frame, part, wanted);
-            element = element.join(&self.types.inferred.resolve(&found));
+            element = element.join(&self.resolve(&found));
         }
         Ty::many(element)
     }
@@ -242,12 +243,8 @@ impl Reader<'_> {
         frame.leave();
         let Some((_, otherwise)) = &inner.else_branch else { return Ty::Tuple(Vec::new()) };
         let other = self.expr(frame, otherwise, expected);
-        let (then, other) = (self.types.inferred.resolve(&then), self.types.inferred.resolve(&other));
-        let ends = inner.then_branch.stmts.last().is_some_and(|last| match last {
-            Stmt::Expr(last, _) => diverges(last),
-            _ => false,
-        });
-        match (ends, diverges(otherwise)) {
+        let (then, other) = (self.resolve(&then), self.resolve(&other));
+        match (block_diverges(&inner.then_branch), diverges(otherwise)) {
             (true, _) => other,
             (_, true) => then,
             _ => then.join(&other),
@@ -257,20 +254,20 @@ impl Reader<'_> {
     fn assign(&mut self, frame: &mut Frame, inner: &syn::ExprAssign) -> Ty {
         let declared = self.expr(frame, &inner.left, &Ty::Unknown);
         let value = self.expr(frame, &inner.right, &declared);
-        self.types.inferred.unify(&declared, &value);
-        let value = self.types.inferred.resolve(&value);
+        self.unify(&declared, &value);
+        let value = self.resolve(&value);
         match &*inner.left {
             Expr::Path(path) => {
                 if let Some(name) = path.path.get_ident() {
                     // What was there before may be there still, when this is one of two branches.
-                    let joined = self.types.inferred.resolve(&declared).join(&value);
+                    let joined = self.resolve(&declared).join(&value);
                     frame.assign(&name.to_string(), joined);
                 }
             }
             Expr::Field(field) => {
                 let base = self.expr(frame, &field.base, &Ty::Unknown);
                 let name = member(&field.member);
-                match self.types.inferred.resolve(&base) {
+                match self.resolve(&base) {
                     Ty::Item(item, _) => self.learn_field(item, None, &name, &value),
                     base if may_be_item(&base) => self.fields.taint(&name),
                     _ => {}
@@ -301,17 +298,17 @@ impl Reader<'_> {
             variant = inner.path.segments.last().map(|last| last.ident.to_string());
             owner = self.types.lower_item(*item, Vec::new());
         }
-        self.types.inferred.unify(&owner, expected);
+        self.unify(&owner, expected);
         let mut texts: BTreeMap<String, Ty> = BTreeMap::new();
         for field in &inner.fields {
             let name = member(&field.member);
             let declared = self.field_in(&owner, variant.as_deref(), &name);
             let value = self.expr(frame, &field.expr, &declared);
-            self.types.inferred.unify(&declared, &value);
+            self.unify(&declared, &value);
             if let Ty::Item(item, _) = &owner {
                 self.learn_field(*item, variant.as_deref(), &name, &value);
             }
-            texts.insert(name, self.types.inferred.resolve(&value));
+            texts.insert(name, self.resolve(&value));
         }
         if let Some(rest) = &inner.rest {
             self.expr(frame, rest, &owner);
@@ -321,7 +318,7 @@ impl Reader<'_> {
             Ty::Foreign(Foreign::Kube(Kube::ApiResource | Kube::GroupVersionKind), _) => {
                 spelled(&texts).unwrap_or(owner)
             }
-            owner => self.types.inferred.resolve(&owner),
+            owner => self.resolve(&owner),
         }
     }
 
@@ -333,7 +330,7 @@ impl Reader<'_> {
         inputs: &[Ty],
         expected: &Ty,
     ) -> Ty {
-        let wanted = match self.types.inferred.resolve(expected) {
+        let wanted = match self.resolve(expected) {
             Ty::Function(output) => (*output).clone(),
             _ => Ty::Unknown,
         };
@@ -352,7 +349,7 @@ impl Reader<'_> {
         frame.leave();
         frame.output = output;
         let value = value.join(&std::mem::replace(&mut frame.returned, returned));
-        Ty::Function(Rc::new(declared.refine(&self.types.inferred.resolve(&value))))
+        Ty::Function(Rc::new(declared.refine(&self.resolve(&value))))
     }
 }
 
@@ -388,7 +385,7 @@ fn spelled(fields: &BTreeMap<String, Ty>) -> Option<Ty> {
     if fields.contains_key("plural") && plural.is_none() {
         return None;
     }
-    Some(Ty::Dynamic(BTreeSet::from([Gvk { group: text("group")?, kind, plural }])))
+    Some(Ty::Dynamic(BTreeSet::from([Resource::spelled(&text("group")?, &kind, plural.as_deref())])))
 }
 
 /// `object.metadata.namespace`
@@ -402,11 +399,15 @@ fn diverges(expr: &Expr) -> bool {
     match expr {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
         Expr::Macro(call) => ends_function(&call.mac),
-        Expr::Block(inner) => inner.block.stmts.last().is_some_and(|last| match last {
-            Stmt::Expr(last, _) => diverges(last),
-            Stmt::Macro(call) => ends_function(&call.mac),
-            _ => false,
-        }),
+        Expr::Block(inner) => block_diverges(&inner.block),
+        _ => false,
+    }
+}
+
+fn block_diverges(block: &Block) -> bool {
+    match block.stmts.last() {
+        Some(Stmt::Expr(last, _)) => diverges(last),
+        Some(Stmt::Macro(call)) => ends_function(&call.mac),
         _ => false,
     }
 }

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diagnostic::Origin;
 use crate::rbac::{Permission, RequestScope, Target, Usage};
 use crate::source::{ModuleId, SourceTree};
 
 use super::doubt::{Cause, Doubt};
-use super::location::{Location, LocationKey};
+use super::frame::{Location, LocationKey};
 use super::lower::Lowering;
 use super::runs::{Live, RunId, Weight};
 use super::types::{Reach, Ty};
@@ -34,25 +33,6 @@ struct Request {
 /// `Api<K>::get` is shown with the kind, or without.
 fn without_kind(call: &str) -> String {
     call.replace("::<K>", "").replace("<K>", "")
-}
-
-/// What is found out about one permission at one place.
-#[derive(Debug)]
-struct Answer {
-    scopes: BTreeSet<RequestScope>,
-    distance: u8,
-    call: String,
-    role: Option<&'static str>,
-    origin: Origin,
-}
-
-/// A call on a kind that is not known.
-#[derive(Debug)]
-struct OpenKind {
-    origin: Origin,
-    call: String,
-    verbs: BTreeSet<String>,
-    why: String,
 }
 
 #[derive(Debug, Default)]
@@ -117,23 +97,18 @@ impl Findings {
         let origin = |location: Location| types.tree.origin(location.module, location.span);
         let doubt = |(site, cause): &(Site, Cause)| Doubt { origin: origin(site.location), cause: cause.clone() };
         let mut doubts: Vec<Doubt> = self.doubts.iter().map(doubt).collect();
-        let mut known: BTreeMap<(String, usize, usize, Permission), Answer> = BTreeMap::new();
+        let mut known = BTreeMap::new();
         let mut answered = BTreeSet::new();
-        let mut open: BTreeMap<_, OpenKind> = BTreeMap::new();
+        let mut open = BTreeMap::new();
         for found in &self.requests {
             let module = found.site.location.module;
             let origin = origin(found.site.location);
             let location = (origin.path.to_string(), origin.range.start, origin.range.end);
             let kind = types.inferred.resolve(&found.kind);
             let Some(resources) = types.kinds.resources(&kind) else {
-                let new = || OpenKind {
-                    origin,
-                    call: without_kind(&found.call),
-                    verbs: BTreeSet::new(),
-                    why: types.why(module, &kind),
-                };
+                let new = || (origin, without_kind(&found.call), BTreeSet::new(), types.why(module, &kind));
                 let is_parameter = matches!(types.kinds.named(&kind), Ty::Param(_));
-                open.entry((location, is_parameter)).or_insert_with(new).verbs.insert(found.verb.clone());
+                open.entry((location, is_parameter)).or_insert_with(new).2.insert(found.verb.clone());
                 continue;
             };
             answered.insert(location.clone());
@@ -142,45 +117,40 @@ impl Findings {
                     Some(sub) => format!("{}/{sub}", resource.plural),
                     None => resource.plural.clone(),
                 };
-                let permission =
-                    Permission { target: Target::resource(&resource.group, &plural), verb: found.verb.clone() };
-                let key = (location.0.clone(), location.1, location.2, permission);
-                let answer = known.entry(key).or_insert_with(|| Answer {
-                    scopes: BTreeSet::new(),
-                    distance: distance(types.tree, module),
+                let permission = Permission::new(Target::resource(&resource.group, &plural), &found.verb);
+                let usage = Usage {
+                    permission: permission.clone(),
+                    scope: RequestScope::Namespaced,
                     call: found.call.replace("<K>", &format!("<{}>", resource.name)),
-                    role: found.role,
                     origin: origin.clone(),
-                });
+                    distance: distance(types.tree, module),
+                    role: found.role,
+                };
+                let (_, scopes) = known.entry((location.clone(), permission)).or_insert((usage, BTreeSet::new()));
                 if resource.namespaced == Some(false) {
-                    answer.scopes.insert(RequestScope::Cluster);
+                    scopes.insert(RequestScope::Cluster);
                 } else {
-                    answer.scopes.extend(found.scopes.iter().cloned());
+                    scopes.extend(found.scopes.iter().cloned());
                 }
             }
         }
         // The type parameter of an uncalled run does not matter where another run knows the kind.
         let unanswered =
             open.into_iter().filter(|((location, parameter), _)| !parameter || !answered.contains(location));
-        doubts.extend(unanswered.map(|(_, OpenKind { origin, call, verbs, why })| Doubt {
+        doubts.extend(unanswered.map(|(_, (origin, call, verbs, why))| Doubt {
             origin,
             cause: Cause::Kind { call, verbs: verbs.into_iter().collect(), why },
         }));
         let mut usages = Vec::new();
-        for ((_, _, _, permission), Answer { mut scopes, distance, call, role, origin }) in known {
+        for (usage, mut scopes) in known.into_values() {
             if scopes.is_empty() {
                 scopes.insert(RequestScope::Namespaced);
             }
             if scopes.contains(&RequestScope::OfObject) {
                 scopes.remove(&RequestScope::Namespaced);
             }
-            for scope in scopes {
-                let (permission, call, origin) = (permission.clone(), call.clone(), origin.clone());
-                usages.push(Usage { permission, scope, call, origin, distance, role });
-            }
+            usages.extend(scopes.into_iter().map(|scope| Usage { scope, ..usage.clone() }));
         }
-        usages.sort_by(|one, other| key(one).cmp(&key(other)));
-        usages.dedup();
         doubts.sort_by(|one, other| order(one).cmp(&order(other)));
         doubts.dedup();
         (usages, doubts)
@@ -214,9 +184,4 @@ fn distance(tree: &SourceTree, module: ModuleId) -> u8 {
 fn order(doubt: &Doubt) -> (&str, usize, usize, &Cause) {
     let range = &doubt.origin.range;
     (&doubt.origin.path, range.start, range.end, &doubt.cause)
-}
-
-fn key(usage: &Usage) -> (&str, usize, usize, &Permission, &RequestScope) {
-    let range = &usage.origin.range;
-    (&usage.origin.path, range.start, range.end, &usage.permission, &usage.scope)
 }

@@ -6,18 +6,10 @@ use std::rc::Rc;
 /// A type of another crate, or one that no crate is known to declare.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Foreign {
-    /// Of kube, wherever it is re-exported.
+    /// Of kube, wherever it is re-exported, or of kubert.
     Kube(Kube),
     /// Of k8s-openapi: the path below the crate.
     K8s(Rc<str>),
-    /// `k8s_openapi::NamespaceResourceScope`, or kube's.
-    NamespaceScope,
-    /// `k8s_openapi::ClusterResourceScope`, or kube's.
-    ClusterScope,
-    /// `kubert::Runtime`
-    KubertRuntime,
-    /// The builder of a runtime of kubert.
-    KubertBuilder,
     /// `std::string::String`
     String,
     Str,
@@ -57,27 +49,16 @@ macro_rules! kube {
 }
 
 kube! {
-    ApiResource AttachParams Client Cluster Config Controller DeleteParams DeserializeGuard DynamicObject Entry EvictParams GetParams
-    GroupVersionKind Kubeconfig ListParams LogParams Namespace Object PartialObjectMeta Patch PatchParams PostParams Recorder Store
-    WatchParams Writer
+    ApiResource Client Cluster ClusterResourceScope Config Controller DeserializeGuard DynamicObject Entry GroupVersionKind
+    Kubeconfig Namespace NamespaceResourceScope Object PartialObjectMeta Patch Recorder Runtime Store Writer
 }
 
 impl Kube {
     /// Whether only methods of `Api` take it.
     pub(super) fn is_params(&self) -> bool {
-        matches!(
-            self,
-            Self::AttachParams
-                | Self::DeleteParams
-                | Self::EvictParams
-                | Self::GetParams
-                | Self::ListParams
-                | Self::LogParams
-                | Self::Patch
-                | Self::PatchParams
-                | Self::PostParams
-                | Self::WatchParams
-        )
+        const PARAMS: &str = "AttachParams DeleteParams EvictParams GetParams ListParams LogParams Patch PatchParams \
+                              PostParams WatchParams";
+        PARAMS.split(' ').any(|name| name == self.name())
     }
 }
 
@@ -98,12 +79,10 @@ impl Foreign {
         let name = path.last().map(String::as_str).unwrap_or_default();
         let krate = path.first().map(String::as_str).unwrap_or_default();
         match (krate, name) {
-            (_, "NamespaceResourceScope") => Self::NamespaceScope,
-            (_, "ClusterResourceScope") => Self::ClusterScope,
+            (_, "NamespaceResourceScope" | "ClusterResourceScope") => Self::Kube(Kube::named(name)),
             _ if is_kube(path) => Self::Kube(Kube::named(name)),
+            ("kubert", "Runtime" | "Builder") => Self::Kube(Kube::Runtime),
             ("k8s_openapi", _) => Self::K8s(path[1..].join("::").into()),
-            ("kubert", "Runtime") => Self::KubertRuntime,
-            ("kubert", "Builder") => Self::KubertBuilder,
             ("std" | "alloc", "String") => Self::String,
             _ => Self::Other(path.join("::").into()),
         }
@@ -120,10 +99,6 @@ impl Foreign {
     fn path(&self) -> &str {
         match self {
             Self::Kube(found) => found.name(),
-            Self::NamespaceScope => "k8s_openapi::NamespaceResourceScope",
-            Self::ClusterScope => "k8s_openapi::ClusterResourceScope",
-            Self::KubertRuntime => "kubert::Runtime",
-            Self::KubertBuilder => "kubert::Builder",
             Self::String => "std::string::String",
             Self::Str => "str",
             Self::Literal => "literal",

@@ -1,13 +1,27 @@
-//! The state of a function that is being run.
+//! Where the code is that is being run, and the state of its function.
 
 use std::collections::BTreeMap;
 
 use proc_macro2::Span;
 
 use super::index::FunctionId;
-use super::location::Location;
 use super::lower::NameScope;
 use super::types::Ty;
+use crate::source::ModuleId;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Location {
+    pub(super) module: ModuleId,
+    pub(super) span: Span,
+}
+
+pub(super) type LocationKey = (ModuleId, usize);
+
+impl Location {
+    pub(super) fn key(&self) -> LocationKey {
+        (self.module, self.span.byte_range().start)
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct Frame {

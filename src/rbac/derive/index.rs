@@ -82,20 +82,21 @@ pub(super) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// `skip` says whose functions are known without reading them.
-    pub(super) fn new(tree: &'a SourceTree, skip: impl Fn(ModuleId) -> bool) -> Self {
+    /// `is_known` says whose functions are known without reading them: only which methods there are is asked.
+    pub(super) fn new(tree: &'a SourceTree, is_known: impl Fn(ModuleId) -> bool) -> Self {
         let mut index = Self::default();
         for item in tree.all_items() {
             let module = tree.module(item);
-            if skip(module) {
-                continue;
-            }
             match tree.item(item) {
+                Item::Impl(block) if is_known(module) && block.trait_.is_none() => {
+                    index.add_impl(tree, module, block, true);
+                }
+                _ if is_known(module) => {}
                 Item::Fn(ItemFn { sig, block, .. }) => {
                     let id = index.add(Function { module, signature: sig, block: Some(block), owner: None });
                     index.free.insert(item, id);
                 }
-                Item::Impl(block) => index.add_impl(tree, module, block),
+                Item::Impl(block) => index.add_impl(tree, module, block, false),
                 Item::Trait(declared) => {
                     for method in &declared.items {
                         let TraitItem::Fn(method) = method else { continue };
@@ -110,7 +111,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    fn add_impl(&mut self, tree: &'a SourceTree, module: ModuleId, item: &'a ItemImpl) {
+    fn add_impl(&mut self, tree: &'a SourceTree, module: ModuleId, item: &'a ItemImpl, is_known: bool) {
         let block = ImplBlock { id: ImplId(self.impls), module, item };
         self.impls += 1;
         let mut of = None;
@@ -131,7 +132,8 @@ impl<'a> Index<'a> {
             match part {
                 ImplItem::Fn(method) => {
                     let owner = Some(Owner::Impl(block, of));
-                    self.add_method(Function { module, signature: &method.sig, block: Some(&method.block), owner });
+                    let block = (!is_known).then_some(&method.block);
+                    self.add_method(Function { module, signature: &method.sig, block, owner });
                 }
                 ImplItem::Type(found) => {
                     self.associated.entry(found.ident.to_string()).or_default().push(block);

@@ -8,7 +8,7 @@ use crate::rbac::REVIEWS;
 use crate::source::{ItemRef, SourceTree};
 
 use super::foreign::{Foreign, Kube};
-use super::types::{Gvk, Ty};
+use super::types::Ty;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Resource {
@@ -20,14 +20,23 @@ pub(super) struct Resource {
     pub(super) name: String,
 }
 
+impl Resource {
+    /// What literals say; an absent plural is as kube computes it.
+    pub(super) fn spelled(group: &str, kind: &str, plural: Option<&str>) -> Self {
+        let plural = plural.map_or_else(|| crate::api::plural(&kind.to_lowercase()), str::to_owned);
+        Self { group: group.to_owned(), plural, namespaced: None, name: kind.to_owned() }
+    }
+}
+
 /// What is known of resources.
 #[derive(Debug)]
 pub(super) struct Kinds<'a> {
     tree: &'a SourceTree,
     builtins: Vec<Builtin>,
-    declared: BTreeMap<ItemRef, Resource>,
+    /// What the tree says by hand that a type is.
+    pub(super) declared: BTreeMap<ItemRef, Resource>,
     /// Types that are of the same resource as another one.
-    inherited: BTreeMap<ItemRef, Ty>,
+    pub(super) inherited: BTreeMap<ItemRef, Ty>,
 }
 
 impl<'a> Kinds<'a> {
@@ -71,7 +80,7 @@ impl<'a> Kinds<'a> {
                 }])
             }
             Ty::Item(item, _) => Some(vec![self.declared.get(item)?.clone()]),
-            Ty::Dynamic(kinds) => Some(kinds.iter().map(spelled).collect()),
+            Ty::Dynamic(kinds) => Some(kinds.iter().cloned().collect()),
             _ => None,
         }
     }
@@ -97,27 +106,7 @@ impl<'a> Kinds<'a> {
         let found = self.builtins.iter().find(|known| known.kind == name && same(known.module))?;
         Some(resource(found.group, found.plural, found.namespaced))
     }
-
-    /// Notes that a type is of the same resource as another one.
-    pub(super) fn inherit(&mut self, item: ItemRef, of: Ty) {
-        self.inherited.insert(item, of);
-    }
-
-    /// Notes that the tree says by hand what resource a type is.
-    pub(super) fn declare(&mut self, item: ItemRef, resource: Resource) {
-        self.declared.insert(item, resource);
-    }
 }
 
 /// More types than wrap each other, unless they go in a circle.
 const WRAPPED: usize = 32;
-
-fn spelled(kind: &Gvk) -> Resource {
-    let computed = || crate::api::plural(&kind.kind.to_lowercase());
-    Resource {
-        group: kind.group.to_string(),
-        plural: kind.plural.as_ref().map_or_else(computed, ToString::to_string),
-        namespaced: None,
-        name: kind.kind.to_string(),
-    }
-}

@@ -9,11 +9,12 @@ use syn::{GenericArgument, GenericParam, Generics as Declared, Item, PathArgumen
 use crate::k8s;
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
+use super::calls::manager;
 use super::foreign::{Foreign, Kube, is_k8s, is_kube};
 use super::index::{ImplId, Index};
 use super::kinds::Kinds;
-use super::types::{Generics, Gvk, Inferred, Ty};
-use super::{manager, table};
+use super::table;
+use super::types::{Generics, Inferred, Ty};
 
 /// Where a name is looked up.
 #[derive(Debug, Clone)]
@@ -28,28 +29,6 @@ pub(super) struct NameScope {
 impl NameScope {
     pub(super) fn new(module: ModuleId) -> Self {
         Self { module, itself: None, generics: Generics::new(), uses: BTreeMap::new() }
-    }
-}
-
-/// How a generic type of another crate is modelled, by the last part of its path.
-enum Wrapper {
-    Transparent,
-    Collection,
-    Map,
-    Unknown,
-}
-
-fn wrapper(name: &str) -> Wrapper {
-    match name {
-        "Arc" | "ArcSwap" | "Box" | "BoxFuture" | "Cell" | "Cow" | "Data" | "Extension" | "Guard" | "Instrumented"
-        | "JoinHandle" | "Json" | "Lazy" | "LazyLock" | "LocalBoxFuture" | "Mutex" | "MutexGuard" | "OnceCell"
-        | "OnceLock" | "Option" | "Pin" | "Rc" | "Ref" | "RefCell" | "RefMut" | "Result" | "RwLock"
-        | "RwLockReadGuard" | "RwLockWriteGuard" | "State" | "Weak" => Wrapper::Transparent,
-        "BTreeSet" | "BinaryHeap" | "BoxStream" | "FuturesOrdered" | "FuturesUnordered" | "HashSet" | "IndexSet"
-        | "IntoIter" | "Iter" | "JoinSet" | "LinkedList" | "LocalBoxStream" | "Receiver" | "Sender"
-        | "UnboundedReceiver" | "UnboundedSender" | "Vec" | "VecDeque" => Wrapper::Collection,
-        "BTreeMap" | "DashMap" | "HashMap" | "IndexMap" => Wrapper::Map,
-        _ => Wrapper::Unknown,
     }
 }
 
@@ -145,12 +124,7 @@ impl<'a> Lowering<'a> {
 
     pub(super) fn dynamic(&self, kind: &Ty) -> Option<Ty> {
         let resources = self.kinds.resources(&self.inferred.resolve(kind))?;
-        let spelled = resources.into_iter().map(|found| Gvk {
-            group: found.group.into(),
-            kind: found.name.into(),
-            plural: Some(found.plural.into()),
-        });
-        Some(Ty::Dynamic(spelled.collect()))
+        Some(Ty::Dynamic(resources.into_iter().collect()))
     }
 
     pub(super) fn tree_variant(&self, ty: &Ty, name: &str) -> bool {
@@ -267,8 +241,8 @@ impl<'a> Lowering<'a> {
             && let Some([resource]) = self.kinds.resources(&of).as_deref()
         {
             return match resource.namespaced {
-                Some(true) => Ty::foreign(Foreign::NamespaceScope),
-                Some(false) => Ty::foreign(Foreign::ClusterScope),
+                Some(true) => Ty::kube(Kube::NamespaceResourceScope),
+                Some(false) => Ty::kube(Kube::ClusterResourceScope),
                 None => Ty::Unknown,
             };
         }
@@ -336,25 +310,28 @@ impl<'a> Lowering<'a> {
     /// A type of another crate.
     pub(super) fn lower_foreign(&mut self, path: &[String], arguments: Vec<Ty>) -> Ty {
         let Some(name) = path.last().map(String::as_str) else { return Ty::Unknown };
-        let first = arguments.first().cloned();
-        match Foreign::at(path) {
-            Foreign::Kube(Kube::Other(name)) => match &*name {
-                "Api" => Ty::api(first.unwrap_or_else(|| self.inferred.fresh())),
-                "Result" => first.unwrap_or(Ty::Unknown),
-                "ObjectList" => Ty::many(first.unwrap_or(Ty::Unknown)),
-                _ => Ty::Foreign(Foreign::Kube(Kube::Other(name)), arguments),
-            },
-            Foreign::Other(path) => match wrapper(name) {
-                Wrapper::Transparent => first.unwrap_or_else(|| self.inferred.fresh()),
-                Wrapper::Collection => Ty::many(first.unwrap_or_else(|| self.inferred.fresh())),
-                Wrapper::Map => {
-                    let value = arguments.into_iter().nth(1);
-                    Ty::Map(Rc::new(value.unwrap_or_else(|| self.inferred.fresh())))
-                }
-                Wrapper::Unknown => Ty::Foreign(Foreign::Other(path), arguments),
-            },
-            scope @ (Foreign::NamespaceScope | Foreign::ClusterScope) => Ty::foreign(scope),
-            found => Ty::Foreign(found, arguments),
+        let found = Foreign::at(path);
+        let mut argument = |position: usize| arguments.get(position).cloned().unwrap_or_else(|| self.inferred.fresh());
+        match (&found, name) {
+            (Foreign::Kube(_), "Api") => Ty::api(argument(0)),
+            (Foreign::Kube(_), "Result") => arguments.into_iter().next().unwrap_or(Ty::Unknown),
+            // Wrappers are transparent.
+            (
+                Foreign::Other(_),
+                "Arc" | "ArcSwap" | "Box" | "BoxFuture" | "Cell" | "Cow" | "Data" | "Extension" | "Guard"
+                | "Instrumented" | "JoinHandle" | "Json" | "Lazy" | "LazyLock" | "LocalBoxFuture" | "Mutex"
+                | "MutexGuard" | "OnceCell" | "OnceLock" | "Option" | "Pin" | "Rc" | "Ref" | "RefCell" | "RefMut"
+                | "Result" | "RwLock" | "RwLockReadGuard" | "RwLockWriteGuard" | "State" | "Weak",
+            ) => argument(0),
+            (Foreign::Kube(_), "ObjectList")
+            | (
+                Foreign::Other(_),
+                "BTreeSet" | "BinaryHeap" | "BoxStream" | "FuturesOrdered" | "FuturesUnordered" | "HashSet"
+                | "IndexSet" | "IntoIter" | "Iter" | "JoinSet" | "LinkedList" | "LocalBoxStream" | "Receiver"
+                | "Sender" | "UnboundedReceiver" | "UnboundedSender" | "Vec" | "VecDeque",
+            ) => Ty::many(argument(0)),
+            (Foreign::Other(_), "BTreeMap" | "DashMap" | "HashMap" | "IndexMap") => Ty::Map(Rc::new(argument(1))),
+            _ => Ty::Foreign(found, arguments),
         }
     }
 

@@ -79,19 +79,15 @@ impl Lowering<'_> {
 
     /// A type of an `impl` block, whose parameters are still open, may be this one.
     pub(super) fn may_be(&self, of: &Ty, ty: &Ty) -> bool {
-        let each = |one: &[Ty], other: &[Ty]| one.iter().zip(other).all(|(one, other)| self.may_be(one, other));
         match (&self.inferred.resolve(of), &self.inferred.resolve(ty)) {
             (Ty::Infer(_) | Ty::Param(_), _) | (_, Ty::Infer(_) | Ty::Param(_)) => true,
-            (Ty::Item(a, one), Ty::Item(b, other)) => a == b && each(one, other),
             (Ty::Root(a), Ty::Root(b)) => a == b,
-            (Ty::Foreign(a, one), Ty::Foreign(b, other)) => a == b && each(one, other),
-            (Ty::Api(one, _), Ty::Api(other, _))
-            | (Ty::Many(one), Ty::Many(other))
-            | (Ty::Map(one), Ty::Map(other)) => self.may_be(one, other),
-            (Ty::Tuple(one), Ty::Tuple(other)) => one.len() == other.len() && each(one, other),
+            (Ty::Tuple(one), Ty::Tuple(other)) if one.len() != other.len() => false,
             (Ty::Foreign(Foreign::Kube(one), _), Ty::Elsewhere(other)) => one == other,
-            (Ty::Foreign(Foreign::Str | Foreign::String, _), text) => text.is_known_text(),
-            _ => false,
+            (Ty::Foreign(Foreign::Str | Foreign::String, _), text) if text.is_known_text() => true,
+            (one, other) => {
+                one.paired(other).is_some_and(|mut parts| parts.all(|(one, other)| self.may_be(one, other)))
+            }
         }
     }
 

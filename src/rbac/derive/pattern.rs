@@ -33,7 +33,7 @@ impl Reader<'_> {
                 self.expr(frame, &pattern.guard, &Ty::Unknown);
             }
             Pat::Tuple(pattern) => {
-                let known = self.types.inferred.resolve(ty);
+                let known = self.resolve(ty);
                 for (position, inner) in pattern.elems.iter().enumerate() {
                     self.bind(frame, inner, &known.part(position));
                 }
@@ -76,7 +76,7 @@ impl Reader<'_> {
                 _ => {}
             }
         }
-        let known = self.types.inferred.resolve(ty);
+        let known = self.resolve(ty);
         let resolved = |namespace| match self.types.resolve(&frame.scope, path, namespace) {
             Resolution::Local(item) => Some((item, None)),
             Resolution::Member(item, variant) => Some((item, Some(variant))),

@@ -1,24 +1,23 @@
 //! Abstract interpretation of functions: each once by itself, and once more for every call with other types.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use syn::spanned::Spanned as _;
 
 use crate::rbac::Usage;
 use crate::source::{ItemRef, SourceTree};
 
+use super::Question;
+use super::calls::macros::{Macros, calls};
+use super::calls::manager::{self, ManagerType};
 use super::doubt::{Cause, Doubt};
-use super::field_values::Fields;
+use super::fields::Fields;
 use super::findings::{Findings, Site};
-use super::foreign::Foreign;
-use super::frame::Frame;
+use super::foreign::{Foreign, Kube};
+use super::frame::{Frame, Location};
 use super::index::FunctionId;
 use super::kinds::Resource;
-use super::location::Location;
 use super::lower::{Lowering, NameScope};
-use super::macros::{Macros, calls};
-use super::manager::{self, ManagerType};
-use super::question::Question;
 use super::runs::{Call, Live, Runs};
 use super::signature::Signature;
 use super::types::Ty;
@@ -33,26 +32,17 @@ pub(super) const DEREFS: usize = 32;
 /// Passes over all functions, at most.
 const PASSES: usize = 4;
 
-/// A call that waits until the rest of the caller says what its type arguments are.
-#[derive(Debug)]
-struct Later {
-    signature: Signature,
-    receiver: Option<Ty>,
-    arguments: Vec<Ty>,
-}
-
 /// Walks the bodies of all functions.
 pub(super) struct Reader<'a> {
     pub(super) tree: &'a SourceTree,
     pub(super) question: &'a Question,
     pub(super) types: Lowering<'a>,
-    managers: BTreeMap<ItemRef, ManagerType>,
-    manager_methods: BTreeSet<(ManagerType, String)>,
+    pub(super) managers: BTreeMap<ItemRef, ManagerType>,
     pub(super) fields: Fields,
     pub(super) macros: Macros,
-    runs: Runs,
-    /// Calls whose type arguments are not known yet.
-    later: Vec<Later>,
+    pub(super) runs: Runs,
+    /// Calls that wait until the rest of the caller says what their type arguments are.
+    later: Vec<Signature>,
     findings: Findings,
 }
 
@@ -64,7 +54,6 @@ impl<'a> Reader<'a> {
             question,
             types,
             managers: manager::types(tree),
-            manager_methods: manager::methods(tree),
             fields: Fields::default(),
             macros: Macros::new(tree),
             runs: Runs::default(),
@@ -93,21 +82,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether this function is on the call stack.
-    pub(super) fn is_running(&self, id: FunctionId) -> bool {
-        self.runs.recursion(id) > 0
+    /// The type with what is inferred of it so far.
+    pub(super) fn resolve(&self, ty: &Ty) -> Ty {
+        self.types.inferred.resolve(ty)
     }
 
-    pub(super) fn managers(&self) -> impl Iterator<Item = (ItemRef, ManagerType)> {
-        self.managers.iter().map(|(item, found)| (*item, *found))
+    pub(super) fn unify(&mut self, one: &Ty, other: &Ty) {
+        self.types.inferred.unify(one, other);
     }
 
     pub(super) fn manager_of(&self, item: ItemRef) -> Option<ManagerType> {
         self.managers.get(&item).copied()
-    }
-
-    pub(super) fn is_of_manager(&self, of: ManagerType, name: &str) -> bool {
-        self.manager_methods.contains(&(of, name.to_owned()))
     }
 
     /// Types that say by hand what resource they are: `impl Resource`, of kube or of k8s-openapi.
@@ -116,7 +101,7 @@ impl<'a> Reader<'a> {
         for item in tree.all_items() {
             if let Some(path) = inherited(tree.item(item)) {
                 let of = self.types.lower_path(&NameScope::new(tree.module(item)), &path);
-                self.types.kinds.inherit(item, of);
+                self.types.kinds.inherited.insert(item, of);
             }
         }
         for block in self.types.index.resources.clone() {
@@ -130,20 +115,20 @@ impl<'a> Reader<'a> {
                     syn::ImplItem::Fn(found) => (&found.sig.ident, self.block(&mut frame, &found.block, &Ty::Unknown)),
                     syn::ImplItem::Type(found) if found.ident == "Scope" => {
                         let scope = self.types.lower(&frame.scope, &found.ty);
-                        namespaced = Some(matches!(scope, Ty::Foreign(Foreign::NamespaceScope, _)));
+                        namespaced = Some(matches!(scope, Ty::Foreign(Foreign::Kube(Kube::NamespaceResourceScope), _)));
                         continue;
                     }
                     _ => continue,
                 };
-                if let Ty::Text(text) = self.types.inferred.resolve(&value) {
+                if let Ty::Text(text) = self.resolve(&value) {
                     texts.insert(name.to_string(), text.to_string());
                 }
             }
             let mut text = |names: [&str; 2]| names.iter().find_map(|name| texts.remove(*name));
             let (Some(group), Some(kind)) = (text(["GROUP", "group"]), text(["KIND", "kind"])) else { continue };
             let plural = text(["URL_PATH_SEGMENT", "plural"]);
-            let plural = plural.unwrap_or_else(|| crate::api::plural(&kind.to_lowercase()));
-            self.types.kinds.declare(item, Resource { group, plural, namespaced, name: kind });
+            let resource = Resource::spelled(&group, &kind, plural.as_deref());
+            self.types.kinds.declared.insert(item, Resource { namespaced, ..resource });
         }
     }
 
@@ -160,7 +145,7 @@ impl<'a> Reader<'a> {
             for call in calls(tree.item(item)) {
                 let location = Location { module, span: call.path.span() };
                 if let Some(rules) = self.macros.named(tree, module, &call.path) {
-                    self.macros.call(rules);
+                    self.macros.called.insert(rules);
                     self.unread_call(location, rules);
                 }
                 self.unread_macro(module, call);
@@ -168,7 +153,7 @@ impl<'a> Reader<'a> {
         }
         for item in asked.into_iter().filter(|item| tree.is_own(tree.module(*item))) {
             if let syn::Item::Macro(syn::ItemMacro { ident: Some(_), mac, .. }) = tree.item(item)
-                && !self.macros.is_called(item)
+                && !self.macros.called.contains(&item)
             {
                 self.unread_call(Location { module: tree.module(item), span: mac.path.span() }, item);
             }
@@ -179,50 +164,48 @@ impl<'a> Reader<'a> {
     fn by_itself(&mut self, id: FunctionId) {
         let function = self.types.index.get(id).clone();
         if function.block.is_some() && self.tree.is_own(function.module) {
-            let mut signature = self.types.signature(id, None, false);
-            let receiver = signature.scope.itself.clone();
-            let arguments = std::mem::take(&mut signature.parameters);
-            self.run(signature, receiver, &arguments);
+            let signature = self.types.signature(id, None, None);
+            self.run(signature);
         }
     }
 
     /// The result of a call. While its type arguments are not inferred, the run waits for the end of the caller.
-    pub(super) fn enter(&mut self, signature: Signature, receiver: Option<Ty>, arguments: Vec<Ty>) -> Ty {
-        let open = |ty: &Ty| self.types.inferred.resolve(ty).any(&|part| matches!(part, Ty::Infer(_)));
+    pub(super) fn enter(&mut self, signature: Signature) -> Ty {
+        let open = |ty: &Ty| self.resolve(ty).any(&|part| matches!(part, Ty::Infer(_)));
         if signature.scope.generics.values().any(open) {
-            let output = self.types.inferred.resolve(&signature.output);
-            self.later.push(Later { signature, receiver, arguments });
+            let output = self.resolve(&signature.output);
+            self.later.push(signature);
             return output;
         }
-        self.run(signature, receiver, &arguments)
+        self.run(signature)
     }
 
     /// Runs the calls that were deferred since `start`.
     fn run_later(&mut self, start: usize) {
         while self.later.len() > start {
-            let Later { signature, receiver, arguments } = self.later.remove(start);
-            self.run(signature, receiver, &arguments);
+            let signature = self.later.remove(start);
+            self.run(signature);
         }
     }
 
     /// What a call returns; the requests of the function are those of the call.
-    pub(super) fn run(&mut self, signature: Signature, receiver: Option<Ty>, arguments: &[Ty]) -> Ty {
-        let Signature { id, mut scope, output, .. } = signature;
+    fn run(&mut self, signature: Signature) -> Ty {
+        let Signature { id, mut scope, parameters, output } = signature;
         let function = self.types.index.get(id).clone();
         let closed = |reader: &Self, ty: &Ty| {
             let ty = reader.types.inferred.resolve(ty).map(&|part| matches!(part, Ty::Infer(_)).then_some(Ty::Unknown));
             if ty.is_huge() { Ty::Unknown } else { ty }
         };
-        let output = self.types.inferred.resolve(&output);
+        let output = self.resolve(&output);
         let Some(block) = function.block else { return output };
         for (name, ty) in &mut scope.generics {
-            if let open @ Ty::Infer(_) = self.types.inferred.resolve(ty) {
-                self.types.inferred.unify(&open, &Ty::Param(name.as_str().into()));
+            if let open @ Ty::Infer(_) = self.resolve(ty) {
+                self.unify(&open, &Ty::Param(name.as_str().into()));
             }
             *ty = closed(self, ty);
         }
-        scope.itself = receiver.or(scope.itself).map(|ty| closed(self, &ty));
-        let arguments: Vec<Ty> = arguments
+        scope.itself = scope.itself.map(|ty| closed(self, &ty));
+        let arguments: Vec<Ty> = parameters
             .iter()
             .map(|ty| match closed(self, ty) {
                 Ty::Text(_) => Ty::foreign(Foreign::Str),
@@ -242,7 +225,8 @@ impl<'a> Reader<'a> {
         if self.runs.count(id) >= RUNS || self.runs.depth() > DEPTH || recursive {
             if !recursive {
                 let location = Location { module: function.module, span: function.signature.ident.span() };
-                self.doubt(location, Cause::Runs(function.name()));
+                let message = format!("`{}` is called with more types than are distinguished", function.name());
+                self.doubt(location, Cause::Unread(message));
             }
             return output;
         }
@@ -262,16 +246,16 @@ impl<'a> Reader<'a> {
         let start = self.later.len();
         let value = self.block(&mut frame, block, &output);
         self.run_later(start);
-        self.types.inferred.unify(&output, &value);
-        self.types.inferred.unify(&output, &frame.returned);
-        let value = self.types.inferred.resolve(&value.join(&frame.returned));
+        self.unify(&output, &value);
+        self.unify(&output, &frame.returned);
+        let value = self.resolve(&value.join(&frame.returned));
         let result = output.refine(&value);
         self.runs.leave(value);
         result
     }
 
     pub(super) fn learn_field(&mut self, item: ItemRef, variant: Option<&str>, field: &str, value: &Ty) {
-        let value = self.types.inferred.resolve(value);
+        let value = self.resolve(value);
         let field = variant.map_or(field.to_owned(), |variant| format!("{variant}.{field}"));
         self.fields.learn(item, &field, &value, self.runs.current());
     }
@@ -282,7 +266,7 @@ impl<'a> Reader<'a> {
 
     /// Notes requests of an `Api`; of another type, the kind is not known.
     pub(super) fn request(&mut self, location: Location, api: &Ty, verbs: &[&str], sub: Option<&str>, call: &str) {
-        let api = self.types.inferred.resolve(api);
+        let api = self.resolve(api);
         self.findings.request(self.site(location), &api, verbs, sub, call, None);
     }
 

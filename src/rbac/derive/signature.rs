@@ -8,19 +8,19 @@ use super::types::{Generics, Ty};
 pub(super) struct Signature {
     pub(super) id: FunctionId,
     pub(super) scope: NameScope,
-    /// Without the receiver.
+    /// Without the receiver; what is given for them, as far as it is known.
     pub(super) parameters: Vec<Ty>,
     pub(super) output: Ty,
 }
 
 impl Lowering<'_> {
     /// Type parameters: to be inferred from a call, or as they are.
-    fn parameters(&mut self, scope: &NameScope, declared: &[&syn::Generics], called: bool) -> Generics {
+    fn parameters(&mut self, scope: &NameScope, declared: &[&syn::Generics], is_called: bool) -> Generics {
         let mut scope = scope.clone();
         for generics in declared {
             for parameter in generics.type_params() {
                 let name = parameter.ident.to_string();
-                let ty = if called { self.inferred.fresh() } else { Ty::Param(name.as_str().into()) };
+                let ty = if is_called { self.inferred.fresh() } else { Ty::Param(name.as_str().into()) };
                 scope.generics.insert(name, ty);
             }
         }
@@ -46,12 +46,12 @@ impl Lowering<'_> {
         scope.generics
     }
 
-    /// A function as it is called, or as it is by itself.
-    pub(super) fn signature(&mut self, id: FunctionId, itself: Option<Ty>, called: bool) -> Signature {
+    /// A function as it is called with the type arguments that are written, or as it is by itself.
+    pub(super) fn signature(&mut self, id: FunctionId, itself: Option<Ty>, explicit: Option<&[Ty]>) -> Signature {
         let function = self.index.get(id).clone();
         let mut scope = NameScope::new(function.module);
         let declared: Vec<_> = function.generics().collect();
-        scope.generics = self.parameters(&scope, &declared, called);
+        scope.generics = self.parameters(&scope, &declared, explicit.is_some());
         scope.itself.clone_from(&itself);
         match function.owner {
             Some(Owner::Impl(block, _)) => {
@@ -71,6 +71,11 @@ impl Lowering<'_> {
         });
         let parameters = typed.map(|ty| self.lower(&scope, ty)).collect();
         let output = self.lower_return(&scope, &function.signature.output);
+        for (parameter, ty) in function.signature.generics.type_params().zip(explicit.unwrap_or_default()) {
+            if let Some(open) = scope.generics.get(&parameter.ident.to_string()) {
+                self.inferred.unify(open, ty);
+            }
+        }
         Signature { id, scope, parameters, output }
     }
 }

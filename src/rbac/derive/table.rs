@@ -3,10 +3,11 @@
 //! Read from the sources of kube 5, whose paths each part names; the verbs are those that the API server derives from
 //! method and path: <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>.
 
+use super::calls::manager::ManagerType;
 use super::foreign::Kube;
-use super::manager::ManagerType;
+use crate::rbac::RequestScope;
 
-/// A call of a method of `kube::Api`.
+/// A call of a method of `kube::Api`, or of a function that is given one.
 #[derive(Debug)]
 pub(super) struct Method {
     pub(super) name: &'static str,
@@ -141,26 +142,16 @@ pub(super) fn takes_params(name: &str) -> bool {
 /// What feeds a watch: kube-runtime/src/watcher.rs. A streaming list is a `watch` alone.
 pub(super) const WATCH: &[&str] = &["list", "watch"];
 
-/// A function that is given an `Api`, and what it requests.
-#[derive(Debug)]
-pub(super) struct Function {
-    pub(super) name: &'static str,
-    /// The position of the `Api` among the arguments.
-    pub(super) api: usize,
-    /// How many arguments there are.
-    pub(super) arguments: usize,
-    pub(super) verbs: &'static [&'static str],
-}
-
 /// The functions of kube-runtime: watcher.rs, finalizer.rs (JSON patches), wait.rs.
-pub(super) const FUNCTIONS: &[Function] = &[
-    Function { name: "watcher", api: 0, arguments: 2, verbs: WATCH },
-    Function { name: "metadata_watcher", api: 0, arguments: 2, verbs: WATCH },
-    Function { name: "watch_object", api: 0, arguments: 2, verbs: WATCH },
-    Function { name: "watch_metadata", api: 0, arguments: 2, verbs: WATCH },
-    Function { name: "finalizer", api: 0, arguments: 4, verbs: &["patch"] },
-    Function { name: "await_condition", api: 0, arguments: 3, verbs: WATCH },
-    Function { name: "delete_and_finalize", api: 0, arguments: 3, verbs: &["delete", "list", "watch"] },
+/// Their first argument is the `Api`.
+pub(super) const FUNCTIONS: &[Method] = &[
+    method("watcher", 2, WATCH, Itself, Objects),
+    method("metadata_watcher", 2, WATCH, Itself, Objects),
+    method("watch_object", 2, WATCH, Itself, Objects),
+    method("watch_metadata", 2, WATCH, Itself, Other),
+    method("finalizer", 4, &["patch"], Itself, Other),
+    method("await_condition", 3, WATCH, Itself, Other),
+    method("delete_and_finalize", 3, &["delete", "list", "watch"], Itself, Other),
 ];
 
 /// A path names one of these.
@@ -168,18 +159,23 @@ pub(super) fn is_function(path: &[String]) -> bool {
     super::foreign::is_kube(path) && path.last().is_some_and(|last| FUNCTIONS.iter().any(|known| known.name == last))
 }
 
-/// What a method of a type of kube means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a method of a type of kube or of kubert means.
+#[derive(Debug)]
 pub(super) enum KubeCall {
     /// Watches what the `Api` in the first argument reaches, and returns the receiver.
     Watches,
     /// Runs a controller: its functions get objects of the kind.
     Runs,
-    /// Writes an event: these verbs.
-    Publishes(&'static [&'static str]),
+    /// Watches all objects of the type argument.
+    WatchesAll,
+    /// Requests objects of a type of k8s-openapi, with these verbs.
+    Requests(&'static str, RequestScope, &'static [&'static str]),
     OwnNamespace,
+    Client,
     /// Sends a request as it is.
     Sends,
+    /// Makes requests that are not read, in this crate.
+    Unread(&'static str),
     /// Gets an object of the type argument.
     Reads,
     /// Lists them.
@@ -200,8 +196,8 @@ pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<Kub
         | (Kube::Controller, "watches_with", 4) => KubeCall::Watches,
         (Kube::Controller, "run", _) => KubeCall::Runs,
         // kube-runtime/src/events.rs: the second time the same happens, the event is patched. The older form only creates.
-        (Kube::Recorder, "publish", 1) => KubeCall::Publishes(&["create"]),
-        (Kube::Recorder, "publish", _) => KubeCall::Publishes(&["create", "patch"]),
+        (Kube::Recorder, "publish", 1) => KubeCall::Requests(EVENT, RequestScope::Namespaced, &["create"]),
+        (Kube::Recorder, "publish", _) => KubeCall::Requests(EVENT, RequestScope::Namespaced, &["create", "patch"]),
         // kube-client/src/client/mod.rs
         (Kube::Client, "default_namespace", _) => KubeCall::OwnNamespace,
         (
@@ -217,6 +213,14 @@ pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<Kub
         // kube-runtime/src/reflector/store.rs
         (Kube::Store, "state", _) => KubeCall::Objects,
         (Kube::Store, "get" | "find", _) => KubeCall::Object,
+        // kubert/src/runtime.rs; its builder is not told apart.
+        (Kube::Runtime, "client", _) => KubeCall::Client,
+        (Kube::Runtime, "watch_all", _) => KubeCall::WatchesAll,
+        // kubert/src/lease.rs: the Lease has to exist.
+        (Kube::Runtime, "spawn_lease", _) => KubeCall::Requests(LEASE, RequestScope::Own, &["get", "patch"]),
+        (Kube::Runtime, name, _) if name.starts_with("cache") || name.starts_with("watch") => {
+            KubeCall::Unread("kubert")
+        }
         _ => return None,
     })
 }
@@ -299,14 +303,16 @@ const fn authority(of: &'static [&'static str]) -> ManagerRequest {
     (Requested::All { of, role: Some("webhook-ca-role") }, &["get", "list", "patch", "watch"], None)
 }
 
+const MUTATING: ManagerRequest = authority(&["api::admissionregistration::v1::MutatingWebhookConfiguration"]);
+const VALIDATING: ManagerRequest = authority(&["api::admissionregistration::v1::ValidatingWebhookConfiguration"]);
+const CONVERTING: ManagerRequest = authority(&[DEFINITION]);
+
 /// What a method of the manager returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ManagerReturns {
     Receiver,
-    Objects,
-    Controller,
-    Index,
-    Webhooks,
+    /// Another type of the manager, of the kind.
+    Type(ManagerType),
     Client,
     Recorder,
     /// An `Api` of the kind.
@@ -328,39 +334,28 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
     Some(match (of, name) {
         // A cache is fed by a list and a watch; what is no valid object of its kind is reported to its owner.
         (Manager, "objects" | "objects_with") => {
-            (&[(Kind, WATCH, None), (EVENTS, &["create", "patch"], None)], Returns::Objects)
+            (&[(Kind, WATCH, None), (EVENTS, &["create", "patch"], None)], Returns::Type(Objects))
         }
-        (Manager, "controller") => (&[], Returns::Controller),
+        (Manager, "controller") => (&[], Returns::Type(Controller)),
         (Manager, "client") => (&[], Returns::Client),
         (Manager, "recorder") => (&[], Returns::Recorder),
         (Manager, "leader_election_id") => (&[(LEASES, &["create", "get", "update"], None)], Returns::Receiver),
         (Manager, "run" | "run_until") => (&[(REVIEWS, &["create"], None)], Returns::Nothing),
         // All objects are written again, and the CRD forgets the other versions.
-        (Manager, "migrate_storage") => {
-            const REQUESTS: &[ManagerRequest] = &[
+        (Manager, "migrate_storage") => (
+            &[
                 (Kind, &["get", "list", "update"], None),
                 (DEFINITIONS, &["get"], None),
                 (DEFINITIONS, &["patch"], Some("status")),
-            ];
-            (REQUESTS, Returns::Nothing)
-        }
+            ],
+            Returns::Nothing,
+        ),
         (Manager, "webhooks") => {
-            (&[(CERTIFICATES, &["create", "get", "list", "update", "watch"], None)], Returns::Webhooks)
+            (&[(CERTIFICATES, &["create", "get", "list", "update", "watch"], None)], Returns::Type(Webhooks))
         }
-        (Webhooks, "defaulting") => {
-            const REQUESTS: &[ManagerRequest] =
-                &[authority(&["api::admissionregistration::v1::MutatingWebhookConfiguration"])];
-            (REQUESTS, Returns::Receiver)
-        }
-        (Webhooks, "validating") => {
-            const REQUESTS: &[ManagerRequest] =
-                &[authority(&["api::admissionregistration::v1::ValidatingWebhookConfiguration"])];
-            (REQUESTS, Returns::Receiver)
-        }
-        (Webhooks, "conversion") => {
-            const REQUESTS: &[ManagerRequest] = &[authority(&[DEFINITION])];
-            (REQUESTS, Returns::Receiver)
-        }
+        (Webhooks, "defaulting") => (&[MUTATING], Returns::Receiver),
+        (Webhooks, "validating") => (&[VALIDATING], Returns::Receiver),
+        (Webhooks, "conversion") => (&[CONVERTING], Returns::Receiver),
         (Manager, "in_namespaces" | "namespaced" | "with")
         | (
             Controller,
@@ -380,7 +375,7 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
         // Reads come from the cache.
         (Objects, "api") => (&[], Returns::Api),
         (Objects, "get") => (&[], Returns::Object),
-        (Objects, "index") => (&[], Returns::Index),
+        (Objects, "index") => (&[], Returns::Type(Index)),
         (Objects, "list" | "list_matching") | (Index, "list") => (&[], Returns::List),
         (Manager, "health_check" | "metrics" | "ready_check" | "task")
         | (Controller, "run")

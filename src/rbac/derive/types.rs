@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::foreign::{Foreign, Kube};
+use super::kinds::Resource;
 use crate::rbac::RequestScope;
 use crate::source::ItemRef;
 
@@ -43,7 +44,7 @@ pub(super) enum Ty {
     /// A `Client` of another cluster, or what one is made from.
     Elsewhere(Kube),
     /// A `GroupVersionKind` or `ApiResource` of literals.
-    Dynamic(BTreeSet<Gvk>),
+    Dynamic(BTreeSet<Resource>),
     /// A `kube::api::Patch`: of server-side apply, or another one.
     Patch {
         apply: bool,
@@ -59,15 +60,6 @@ pub(super) enum Ty {
 pub(super) enum Reach {
     Here(RequestScope),
     Elsewhere,
-}
-
-/// The literals of a `GroupVersionKind` or `ApiResource`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Gvk {
-    pub(super) group: Rc<str>,
-    pub(super) kind: Rc<str>,
-    /// Absent: as kube computes it.
-    pub(super) plural: Option<Rc<str>>,
 }
 
 impl Ty {
@@ -133,16 +125,61 @@ impl Ty {
         matches!(self, Self::Text(_) | Self::OwnNamespace | Self::ObjectNamespace)
     }
 
+    /// The types that it is made of.
+    pub(super) fn parts(&self) -> &[Self] {
+        match self {
+            Self::Item(_, parts) | Self::Foreign(_, parts) | Self::Tuple(parts) => parts,
+            Self::Api(part, _) | Self::Many(part) | Self::Map(part) | Self::Function(part) => {
+                std::slice::from_ref(part)
+            }
+            _ => &[],
+        }
+    }
+
+    /// The same type of other parts.
+    fn with_parts(&self, mut parts: impl Iterator<Item = Self>) -> Self {
+        let mut one = || Rc::new(parts.next().unwrap_or(Self::Unknown));
+        match self {
+            Self::Api(_, reach) => Self::Api(one(), reach.clone()),
+            Self::Many(_) => Self::Many(one()),
+            Self::Map(_) => Self::Map(one()),
+            Self::Function(_) => Self::Function(one()),
+            Self::Item(item, _) => Self::Item(*item, parts.collect()),
+            Self::Foreign(path, _) => Self::Foreign(path.clone(), parts.collect()),
+            Self::Tuple(_) => Self::Tuple(parts.collect()),
+            other => other.clone(),
+        }
+    }
+
+    /// The parts of two types that differ in nothing else.
+    pub(super) fn paired<'t>(&'t self, other: &'t Self) -> Option<impl Iterator<Item = (&'t Self, &'t Self)>> {
+        let same = match (self, other) {
+            (Self::Item(one, _), Self::Item(other, _)) => one == other,
+            (Self::Foreign(one, _), Self::Foreign(other, _)) => one == other,
+            (Self::Api(..), Self::Api(..))
+            | (Self::Many(_), Self::Many(_))
+            | (Self::Map(_), Self::Map(_))
+            | (Self::Function(_), Self::Function(_))
+            | (Self::Tuple(_), Self::Tuple(_)) => true,
+            _ => false,
+        };
+        same.then(|| self.parts().iter().zip(other.parts()))
+    }
+
+    /// The type with each part joined or refined by that of another one.
+    fn merged(&self, other: &Self, merge: fn(&Self, &Self) -> Self) -> Self {
+        let Some(pairs) = self.paired(other).filter(|_| self.parts().len() == other.parts().len()) else {
+            return self.clone();
+        };
+        match (self.with_parts(pairs.map(|(one, other)| merge(one, other))), other) {
+            (Self::Api(kind, reach), Self::Api(_, more)) => Self::Api(kind, reach.union(more).cloned().collect()),
+            (merged, _) => merged,
+        }
+    }
+
     /// Whether `test` holds for the type or a part of it.
     pub(super) fn any(&self, test: &impl Fn(&Self) -> bool) -> bool {
-        test(self)
-            || match self {
-                Self::Item(_, parts) | Self::Foreign(_, parts) | Self::Tuple(parts) => {
-                    parts.iter().any(|part| part.any(test))
-                }
-                Self::Api(part, _) | Self::Many(part) | Self::Map(part) | Self::Function(part) => part.any(test),
-                _ => false,
-            }
+        test(self) || self.parts().iter().any(|part| part.any(test))
     }
 
     /// Whether it has more parts than a written type: each call of a function may double it.
@@ -156,54 +193,19 @@ impl Ty {
 
     /// Replaces each part for which `change` returns another type.
     pub(super) fn map(&self, change: &impl Fn(&Self) -> Option<Self>) -> Self {
-        if let Some(new) = change(self) {
-            return new;
-        }
-        let all = |parts: &[Self]| parts.iter().map(|part| part.map(change)).collect();
-        let one = |part: &Rc<Self>| Rc::new(part.map(change));
-        match self {
-            Self::Item(item, parts) => Self::Item(*item, all(parts)),
-            Self::Foreign(path, parts) => Self::Foreign(path.clone(), all(parts)),
-            Self::Tuple(parts) => Self::Tuple(all(parts)),
-            Self::Api(kind, reach) => Self::Api(one(kind), reach.clone()),
-            Self::Many(part) => Self::Many(one(part)),
-            Self::Map(part) => Self::Map(one(part)),
-            Self::Function(part) => Self::Function(one(part)),
-            other => other.clone(),
-        }
+        change(self).unwrap_or_else(|| self.with_parts(self.parts().iter().map(|part| part.map(change))))
     }
 
     /// A declared type with what is known of the value that has it.
     pub(super) fn refine(&self, value: &Self) -> Self {
-        let each = |declared: &[Self], values: &[Self]| {
-            declared.iter().zip(values).map(|(declared, value)| declared.refine(value)).collect()
-        };
         match (self, value) {
             (_, Self::Unknown | Self::Never) => self.clone(),
             (Self::Unknown | Self::Never | Self::Infer(_), _) => value.clone(),
             (declared, value) if value.is_value() && !matches!(declared, Self::Item(..) | Self::Api(..)) => {
                 value.clone()
             }
-            (Self::Api(kind, declared), Self::Api(found, reach)) => {
-                Self::Api(Rc::new(kind.refine(found)), declared.union(reach).cloned().collect())
-            }
-            (Self::Item(item, declared), Self::Item(same, values))
-                if item == same && declared.len() == values.len() =>
-            {
-                Self::Item(*item, each(declared, values))
-            }
-            (Self::Foreign(path, declared), Self::Foreign(same, values))
-                if path == same && declared.len() == values.len() =>
-            {
-                Self::Foreign(path.clone(), each(declared, values))
-            }
             (Self::Foreign(Foreign::Kube(Kube::DynamicObject), _), Self::Dynamic(_)) => value.clone(),
-            (Self::Tuple(declared), Self::Tuple(values)) if declared.len() == values.len() => {
-                Self::Tuple(each(declared, values))
-            }
-            (Self::Many(declared), Self::Many(value)) => Self::many(declared.refine(value)),
-            (Self::Map(declared), Self::Map(value)) => Self::Map(Rc::new(declared.refine(value))),
-            _ => self.clone(),
+            _ => self.merged(value, Self::refine),
         }
     }
 
@@ -239,20 +241,8 @@ impl Ty {
             }
             (Self::Dynamic(_) | Self::Patch { apply: false }, other) | (other, Self::Dynamic(_)) => other.clone(),
             (one, other) if one.is_known_text() => other.clone(),
-            (Self::Api(one, reach), Self::Api(other, more)) => {
-                Self::Api(Rc::new(one.join(other)), reach.union(more).cloned().collect())
-            }
-            (Self::Many(one), Self::Many(other)) => Self::many(one.join(other)),
-            (Self::Map(one), Self::Map(other)) => Self::Map(Rc::new(one.join(other))),
-            (Self::Function(one), Self::Function(other)) => Self::Function(Rc::new(one.join(other))),
-            (Self::Tuple(one), Self::Tuple(other)) if one.len() == other.len() => {
-                Self::Tuple(one.iter().zip(other).map(|(one, other)| one.join(other)).collect())
-            }
-            (Self::Item(item, one), Self::Item(same, other)) if item == same && one.len() == other.len() => {
-                Self::Item(*item, one.iter().zip(other).map(|(one, other)| one.join(other)).collect())
-            }
             // A known string and another one; or types that only differ in what is not told apart.
-            (one, _) => one.clone(),
+            (one, other) => one.merged(other, Self::join),
         }
     }
 }
@@ -287,6 +277,13 @@ impl Inferred {
         self.resolve(declared).refine(&self.resolve(value))
     }
 
+    /// The same of each parameter that something is given for.
+    pub(super) fn accept_each(&mut self, parameters: &mut [Ty], given: &[Ty]) {
+        for (parameter, given) in parameters.iter_mut().zip(given) {
+            *parameter = self.accept(parameter, given);
+        }
+    }
+
     /// Makes two types equal; where they can't be, nothing is bound.
     pub(super) fn unify(&mut self, one: &Ty, other: &Ty) {
         let (one, other) = (self.resolve(one), self.resolve(other));
@@ -305,22 +302,7 @@ impl Inferred {
                     *slot = Some(known);
                 }
             }
-            (Ty::Item(a, one), Ty::Item(b, other)) if a == b => self.learn_each(one, other),
-            (Ty::Foreign(a, one), Ty::Foreign(b, other)) if a == b => self.learn_each(one, other),
-            (Ty::Tuple(one), Ty::Tuple(other)) => self.learn_each(one, other),
-            (Ty::Api(one, _), Ty::Api(other, _))
-            | (Ty::Many(one), Ty::Many(other))
-            | (Ty::Map(one), Ty::Map(other))
-            | (Ty::Function(one), Ty::Function(other)) => {
-                self.unify(one, other);
-            }
-            _ => {}
-        }
-    }
-
-    fn learn_each(&mut self, one: &[Ty], other: &[Ty]) {
-        for (one, other) in one.iter().zip(other) {
-            self.unify(one, other);
+            _ => one.paired(other).into_iter().flatten().for_each(|(one, other)| self.unify(one, other)),
         }
     }
 }

@@ -432,3 +432,48 @@ impl Random {
         text
     }
 }
+
+fn rule_of(groups: &str, resources: &str, names: &str, urls: &str, verbs: &str) -> PolicyRule {
+    let list = |text: &str| match text {
+        "" => Vec::new(),
+        text => text.split(',').map(|item| item.replace("core", "")).collect(),
+    };
+    PolicyRule {
+        groups: list(groups),
+        resources: list(resources),
+        names: list(names),
+        urls: list(urls),
+        verbs: list(verbs),
+    }
+}
+
+#[test]
+fn a_rule_allows_what_the_authorizer_allows() {
+    let deployment = |resource: &str, name: Option<&str>| Target::Resource {
+        group: "apps".to_owned(),
+        resource: resource.to_owned(),
+        name: name.map(str::to_owned),
+    };
+    let all = deployment("deployments", None);
+    for (rule, target, verb, expected) in [
+        (rule_of("apps", "deployments", "", "", "get,list"), &all, "list", true),
+        (rule_of("apps", "deployments", "", "", "get,list"), &all, "watch", false),
+        (rule_of("core", "deployments", "", "", "*"), &all, "get", false),
+        (rule_of("*", "*", "", "", "*"), &deployment("deployments/scale", None), "patch", true),
+        (rule_of("apps", "deployments", "", "", "*"), &deployment("deployments/scale", None), "patch", false),
+        (rule_of("apps", "*/scale", "", "", "*"), &deployment("deployments/scale", None), "patch", true),
+        (rule_of("apps", "*/scale", "", "", "*"), &all, "patch", false),
+        (rule_of("apps", "deployments/*", "", "", "*"), &deployment("deployments/scale", None), "patch", false),
+        (rule_of("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("one")), "get", true),
+        (rule_of("apps", "deployments", "one", "", "get"), &deployment("deployments", Some("two")), "get", false),
+        (rule_of("apps", "deployments", "one", "", "list"), &all, "list", false),
+        (rule_of("", "", "", "/metrics", "get"), &Target::Url("/metrics".to_owned()), "get", true),
+        (rule_of("", "", "", "/metrics", "get"), &Target::Url("/metrics/x".to_owned()), "get", false),
+        (rule_of("", "", "", "/healthz/*", "get"), &Target::Url("/healthz/etcd".to_owned()), "get", true),
+        (rule_of("", "", "", "*", "get"), &Target::Url("/version".to_owned()), "get", true),
+        (rule_of("*", "*", "", "", "get"), &Target::Url("/version".to_owned()), "get", false),
+    ] {
+        let permission = Permission::new(target.clone(), verb);
+        assert_eq!(rule.grants(&permission), expected, "{rule:?} {permission:?}");
+    }
+}

@@ -51,17 +51,14 @@ impl Reader<'_> {
         expected: &Ty,
     ) -> Ty {
         let explicit = self.types.turbofish(&frame.scope, &path.path);
-        let mut signature = self.types.signature(id, itself, true);
-        self.explicit(&mut signature.scope, id, &explicit);
-        if let Ty::Function(wanted) = self.types.inferred.resolve(expected) {
-            self.types.inferred.unify(&signature.output, &wanted);
+        let signature = self.types.signature(id, itself, Some(&explicit));
+        if let Ty::Function(wanted) = self.resolve(expected) {
+            self.unify(&signature.output, &wanted);
         }
         if explicit.is_empty() && !signature.scope.generics.is_empty() {
-            return Ty::Function(Rc::new(self.types.inferred.resolve(&signature.output)));
+            return Ty::Function(Rc::new(self.resolve(&signature.output)));
         }
-        let types = signature.parameters.clone();
-        let receiver = signature.scope.itself.clone();
-        Ty::Function(Rc::new(self.enter(signature, receiver, types)))
+        Ty::Function(Rc::new(self.enter(signature)))
     }
 
     pub(super) fn const_value(&mut self, item: ItemRef, ty: &syn::Type, value: &Expr) -> Ty {
@@ -74,14 +71,14 @@ impl Reader<'_> {
         let mut frame = Frame::of(scope);
         let found = self.expr(&mut frame, value, &declared);
         self.types.depth -= 1;
-        declared.refine(&self.types.inferred.resolve(&found))
+        declared.refine(&self.resolve(&found))
     }
 
     pub(super) fn callee(&mut self, frame: &Frame, path: &ExprPath) -> Callee {
         let scope = &frame.scope;
         if let Some(itself) = &path.qself {
             let ty = self.types.lower(scope, &itself.ty);
-            let ty = self.types.inferred.resolve(&ty);
+            let ty = self.resolve(&ty);
             let name = path.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
             return Callee::Associated(ty, name);
         }

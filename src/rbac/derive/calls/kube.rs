@@ -8,10 +8,11 @@ use quote::ToTokens as _;
 use super::super::doubt::Cause;
 use super::super::foreign::{Foreign, Kube, is_kube};
 use super::super::frame::Frame;
-use super::super::location::Location;
+use super::super::frame::Location;
+use super::super::kinds::Resource;
 use super::super::read::Reader;
 use super::super::table::{self, Answer, KubeCall, Sub};
-use super::super::types::{Gvk, Reach, Ty};
+use super::super::types::{Reach, Ty};
 use super::Call;
 use crate::rbac::RequestScope;
 use crate::source::macros::words;
@@ -37,10 +38,10 @@ impl Reader<'_> {
 
     /// The kind of a type, which may be that of a value beside it.
     pub(super) fn with_dynamic(&mut self, kind: &Ty, dynamic: &Ty) -> Ty {
-        let spelled @ Ty::Dynamic(_) = self.types.inferred.resolve(dynamic) else {
+        let spelled @ Ty::Dynamic(_) = self.resolve(dynamic) else {
             return kind.clone();
         };
-        match self.types.inferred.resolve(kind) {
+        match self.resolve(kind) {
             // Types whose kind is a value.
             Ty::Foreign(Foreign::Kube(Kube::DynamicObject | Kube::Object), _) => spelled,
             Ty::Foreign(Foreign::Kube(Kube::DeserializeGuard | Kube::PartialObjectMeta), parts)
@@ -49,7 +50,7 @@ impl Reader<'_> {
                 self.with_dynamic(&parts[0], dynamic)
             }
             Ty::Infer(_) | Ty::Unknown => {
-                self.types.inferred.unify(kind, &Ty::kube(Kube::DynamicObject));
+                self.unify(kind, &Ty::kube(Kube::DynamicObject));
                 spelled
             }
             other => other,
@@ -65,13 +66,12 @@ impl Reader<'_> {
             (Kube::Patch, "Apply") => Some(Ty::Patch { apply: true }),
             (Kube::Patch, "Merge" | "Json" | "Strategic") => Some(Ty::Patch { apply: false }),
             (Kube::GroupVersionKind, "gvk") => {
-                let kind = Gvk { group: text(0)?, kind: text(2)?, plural: None };
-                Some(Ty::Dynamic(BTreeSet::from([kind])))
+                Some(Ty::Dynamic(BTreeSet::from([Resource::spelled(&text(0)?, &text(2)?, None)])))
             }
             (Kube::ApiResource, "from_gvk") => Some(call.get(0)),
             (Kube::ApiResource, "from_gvk_with_plural") => match (call.get(0), text(1)) {
                 (Ty::Dynamic(kinds), Some(plural)) => {
-                    let with = |kind: Gvk| Gvk { plural: Some(plural.clone()), ..kind };
+                    let with = |kind: Resource| Resource { plural: plural.to_string(), ..kind };
                     Some(Ty::Dynamic(kinds.into_iter().map(with).collect()))
                 }
                 _ => Some(Ty::Unknown),
@@ -92,9 +92,9 @@ impl Reader<'_> {
             (_, _) if call.types.iter().any(|ty| matches!(ty, Ty::Elsewhere(_))) => Some(Ty::Elsewhere(of.clone())),
             (Kube::Config, "infer" | "incluster" | "incluster_dns" | "incluster_env") => Some(Ty::kube(Kube::Config)),
             (Kube::Namespace, "from") => Some(Ty::Foreign(Foreign::Kube(Kube::Namespace), vec![call.get(0)])),
-            (_, "default" | "new") => {
+            (_, "builder" | "default" | "new") => {
                 let made = Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec());
-                self.types.inferred.unify(&made, &call.expected);
+                self.unify(&made, &call.expected);
                 Some(made)
             }
             _ => None,
@@ -104,12 +104,15 @@ impl Reader<'_> {
     /// The kind of an `Api` is spelled as the type argument of the function that it is given to: `watcher::<Pod>(Api::all(client))`.
     fn spelled(&mut self, api: &Ty, kind: Option<&Ty>) {
         if let (Ty::Api(unknown, _), Some(kind)) = (api, kind) {
-            self.types.inferred.unify(unknown, kind);
+            self.unify(unknown, kind);
         }
     }
 
     /// A function of another crate.
     pub(super) fn foreign_call(&mut self, frame: &mut Frame, path: &[String], call: &mut Call<'_>) -> Ty {
+        if let Some(last) = path.last() {
+            call.name = last.as_str().into();
+        }
         let known = table::foreign(path);
         if let (table::Foreign::Wraps, Some(inner)) = (known, call.arguments.first().copied()) {
             return self.expr(frame, inner, &call.expected);
@@ -134,7 +137,7 @@ impl Reader<'_> {
                 _ => Ty::Unknown,
             },
             table::Foreign::Parsed => {
-                match call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.resolve(&call.expected)) {
+                match call.explicit.first().cloned().unwrap_or_else(|| self.resolve(&call.expected)) {
                     made if made.is_kube(&Kube::Kubeconfig) => Ty::Elsewhere(Kube::Kubeconfig),
                     Ty::Unknown => self.types.inferred.fresh(),
                     made => made,
@@ -164,7 +167,7 @@ impl Reader<'_> {
                     if let (Ty::Foreign(_, kinds), Ty::Many(element)) = (call.get(0), call.get(1))
                         && let Some(kind) = kinds.first()
                     {
-                        self.types.inferred.unify(kind, &element);
+                        self.unify(kind, &element);
                     }
                     call.get(1)
                 }
@@ -184,14 +187,14 @@ impl Reader<'_> {
                 _ => Ty::Unknown,
             };
             let ty = self.argument(frame, expr, &Ty::Unknown, &[kind]);
-            call.types.push(self.types.inferred.resolve(&ty));
+            call.types.push(self.resolve(&ty));
         }
-        let api = call.get(known.api);
+        let api = call.get(0);
         self.spelled(&api, call.explicit.first());
         let verbs = if known.verbs == table::WATCH { watched(call) } else { known.verbs };
         self.request(call.location, &api, verbs, None, &format!("{name}::<K>"));
-        match (&*name, self.types.inferred.resolve(&api)) {
-            ("watcher" | "metadata_watcher" | "watch_object", Ty::Api(kind, _)) => Ty::Many(kind),
+        match (known.answer, self.resolve(&api)) {
+            (Answer::Objects, Ty::Api(kind, _)) => Ty::Many(kind),
             _ => Ty::Unknown,
         }
     }
@@ -204,7 +207,7 @@ impl Reader<'_> {
         }
         let asks = |ty: &Ty| matches!(ty, Ty::Api(..)) || self.is_client(ty);
         if call.types.iter().any(|ty| ty.any(&asks)) {
-            self.doubt(call.location, Cause::Crate { function: call.name.to_string(), krate: krate.to_owned() });
+            self.doubt(call.location, Cause::of_crate(&call.name, krate));
         }
     }
 
@@ -241,7 +244,7 @@ impl Reader<'_> {
     pub(super) fn elsewhere_method(&mut self, frame: &mut Frame, of: &Kube, call: &mut Call<'_>) -> Ty {
         self.arguments_of(frame, call);
         let (location, name) = (call.location, call.name.clone());
-        if let Some(KubeCall::Sends | KubeCall::Reads | KubeCall::Lists | KubeCall::Publishes(_)) =
+        if let Some(KubeCall::Sends | KubeCall::Reads | KubeCall::Lists | KubeCall::Requests(..)) =
             table::kube_method(of, &name, call.len())
         {
             self.doubt(location, Cause::Cluster(format!("{}::{name}", of.name())));
@@ -258,13 +261,13 @@ impl Reader<'_> {
         let Ty::Api(kind, _) = receiver else { return None };
         if matches!(&*name, "create" | "replace") {
             let data = call.get(call.len() - 1);
-            self.types.inferred.unify(kind, &data);
+            self.unify(kind, &data);
         }
         let sub = match method.sub {
             Sub::None => None,
             Sub::Named(sub) => Some(sub.to_owned()),
             Sub::First => {
-                if let Ty::Text(sub) = self.types.inferred.resolve(&call.get(0)) {
+                if let Ty::Text(sub) = self.resolve(&call.get(0)) {
                     self.clear(location);
                     Some(sub.to_string())
                 } else {
@@ -299,6 +302,7 @@ impl Reader<'_> {
         let (location, name) = (call.location, call.name.clone());
         let kind = || parts.first().cloned().unwrap_or(Ty::Unknown);
         let means = table::kube_method(of, &name, call.len())?;
+        let shown = format!("{}::{name}", of.name());
         match means {
             KubeCall::OwnNamespace | KubeCall::Commits | KubeCall::Objects => {}
             KubeCall::Runs | KubeCall::Object => self.arguments_with(frame, call, &[kind()]),
@@ -307,20 +311,30 @@ impl Reader<'_> {
         match means {
             KubeCall::Watches => {
                 self.spelled(&call.get(0), call.explicit.first());
-                let shown = format!("Controller::{name}::<K>");
-                self.request(location, &call.get(0), watched(call), None, &shown);
+                self.request(location, &call.get(0), watched(call), None, &format!("{shown}::<K>"));
                 Some(Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec()))
             }
             KubeCall::Runs => Some(Ty::many(Ty::Unknown)),
-            KubeCall::Publishes(verbs) => {
-                let events = Ty::reaching(Ty::k8s(table::EVENT), RequestScope::Namespaced);
-                self.request(location, &events, verbs, None, "Recorder::publish");
-                Some(Ty::Tuple(Vec::new()))
+            KubeCall::WatchesAll => {
+                let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
+                let api = Ty::reaching(kind.clone(), RequestScope::Cluster);
+                self.request(location, &api, watched(call), None, &format!("{shown}::<K>"));
+                Some(Ty::many(kind))
+            }
+            KubeCall::Requests(of, scope, verbs) => {
+                self.request(location, &Ty::reaching(Ty::k8s(of), scope), verbs, None, &shown);
+                Some(Ty::Unknown)
             }
             KubeCall::OwnNamespace => Some(Ty::OwnNamespace),
+            KubeCall::Client => Some(Ty::kube(Kube::Client)),
             KubeCall::Sends => {
-                self.doubt(location, Cause::Client(name.to_string()));
+                let message = format!("`{shown}`: requests by their paths are not read");
+                self.doubt(location, Cause::Unread(message));
                 Some(call.explicit.first().cloned().unwrap_or(Ty::Unknown))
+            }
+            KubeCall::Unread(krate) => {
+                self.doubt(location, Cause::of_crate(&shown, krate));
+                Some(Ty::Unknown)
             }
             KubeCall::Reads => Some(self.client_request(call, "get", |kind| kind)),
             KubeCall::Lists => Some(self.client_request(call, "list", Ty::many)),
@@ -339,7 +353,7 @@ impl Reader<'_> {
     fn client_request(&mut self, call: &Call<'_>, verb: &str, answer: fn(Ty) -> Ty) -> Ty {
         let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
         let answer = answer(kind.clone());
-        self.types.inferred.unify(&answer, &call.expected);
+        self.unify(&answer, &call.expected);
         let scope = match call.get(1) {
             Ty::Foreign(Foreign::Kube(Kube::Cluster), _) => RequestScope::Cluster,
             Ty::Foreign(Foreign::Kube(Kube::Namespace), name) => {
@@ -354,7 +368,7 @@ impl Reader<'_> {
 
     /// What a patch needs besides `patch`: a server-side apply creates what does not exist.
     pub(super) fn creates(&mut self, location: Location, patch: &Ty, method: String) -> Option<&'static str> {
-        if let Ty::Patch { apply } = self.types.inferred.resolve(patch) {
+        if let Ty::Patch { apply } = self.resolve(patch) {
             self.clear(location);
             return apply.then_some("create");
         }
@@ -400,7 +414,7 @@ fn scope_of(namespace: &Ty) -> RequestScope {
 }
 
 /// What a watch that is set up here requests.
-pub(super) fn watched(call: &Call<'_>) -> &'static [&'static str] {
+fn watched(call: &Call<'_>) -> &'static [&'static str] {
     let streaming =
         call.arguments.iter().any(|expr| words(expr.to_token_stream()).iter().any(|word| word == "streaming_lists"));
     if streaming { &["watch"] } else { table::WATCH }

@@ -1,6 +1,9 @@
 //! Calls of macros: what a `macro_rules!` of the packages writes is run where it is called, and so are the arguments of others
 //! that are expressions.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
 use syn::punctuated::Punctuated;
@@ -8,17 +11,69 @@ use syn::spanned::Spanned as _;
 use syn::{Block, Expr, Ident, Item, Pat, Token};
 
 use super::super::doubt::Cause;
-use super::super::foreign::Foreign;
-use super::super::frame::Frame;
-use super::super::location::Location;
-use super::super::macros::speaks_of_api;
+use super::super::foreign::{Foreign, Kube};
+use super::super::frame::{Frame, Location};
 use super::super::read::Reader;
+use super::super::table;
 use super::super::types::Ty;
-use crate::source::{ItemRef, ModuleId, macros};
+use super::manager;
+use crate::source::macros::{self, words};
+use crate::source::{ItemRef, ModuleId, SourceTree};
 
 /// How deep macros call each other, and how many calls are expanded: they may double with each level.
 const DEPTH: usize = 8;
 const CALLS: usize = 20_000;
+
+/// The macros of the tree, and what became of their calls.
+#[derive(Debug, Default)]
+pub(in crate::rbac::derive) struct Macros {
+    rules: BTreeMap<String, Vec<ItemRef>>,
+    /// Those that something calls: what they write is told there.
+    pub(in crate::rbac::derive) called: BTreeSet<ItemRef>,
+    depth: usize,
+    calls: usize,
+}
+
+impl Macros {
+    pub(in crate::rbac::derive) fn new(tree: &SourceTree) -> Self {
+        let mut rules: BTreeMap<String, Vec<ItemRef>> = BTreeMap::new();
+        for item in tree.all_items() {
+            let module = tree.module(item);
+            if let Item::Macro(found) = tree.item(item)
+                && let Some(name) = found.ident.as_ref().filter(|_| found.mac.path.is_ident("macro_rules"))
+                && !tree.is_fetched(module)
+                && !manager::is_inside(tree, module)
+            {
+                rules.entry(name.to_string()).or_default().push(item);
+            }
+        }
+        Self { rules, ..Self::default() }
+    }
+
+    pub(in crate::rbac::derive) fn start(&mut self) {
+        self.called.clear();
+        self.calls = 0;
+    }
+
+    /// The macro that a call in a module means.
+    pub(in crate::rbac::derive) fn named(
+        &self,
+        tree: &SourceTree,
+        module: ModuleId,
+        path: &syn::Path,
+    ) -> Option<ItemRef> {
+        let krate = |module: ModuleId| tree.module_path(module).swap_remove(0);
+        let candidates = self.rules.get(&path.segments.last()?.ident.to_string())?;
+        let first = path.segments.first().filter(|_| path.segments.len() > 1).map(|first| first.ident.to_string());
+        let wanted = match first.as_deref() {
+            None | Some("crate" | "self" | "super") => krate(module),
+            Some(other) => other.to_owned(),
+        };
+        let in_crate = candidates.iter().find(|item| krate(tree.module(**item)) == wanted);
+        let imported = || candidates.first().filter(|_| first.is_none() && candidates.len() == 1);
+        in_crate.or_else(imported).copied()
+    }
+}
 
 /// `pattern = future[, if condition] => handler` of a `select!`.
 struct Arm {
@@ -78,7 +133,10 @@ impl Reader<'_> {
             return Ty::Unknown;
         }
         if let Some(block) = self.expand(frame, call) {
-            return self.expanded_block(frame, &block);
+            self.macros.depth += 1;
+            let value = self.block(frame, &block, &Ty::Unknown);
+            self.macros.depth -= 1;
+            return value;
         }
         if let Ok(parts) = call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
             let types: Vec<Ty> = parts.iter().map(|part| self.expr(frame, part, &Ty::Unknown)).collect();
@@ -95,7 +153,7 @@ impl Reader<'_> {
     /// What a well-known macro makes of its arguments.
     fn expanded(&self, name: &str, types: Vec<Ty>) -> Ty {
         match (name, types.as_slice()) {
-            ("vec", _) => Ty::many(types.iter().fold(Ty::Never, |all, ty| all.join(&self.types.inferred.resolve(ty)))),
+            ("vec", _) => Ty::many(types.iter().fold(Ty::Never, |all, ty| all.join(&self.resolve(ty)))),
             ("join" | "try_join", _) => Ty::Tuple(types),
             ("pin" | "dbg", [one]) => one.clone(),
             ("format", [one @ Ty::Text(text)]) if !text.contains('{') => one.clone(),
@@ -118,11 +176,22 @@ impl Reader<'_> {
         }
     }
 
-    /// Says that a macro may make requests, if it speaks of them.
+    /// Says that a macro may make requests, if what a call gives it speaks of them.
     pub(in crate::rbac::derive) fn unread_macro(&mut self, module: ModuleId, call: &syn::Macro) {
-        if speaks_of_api(call.tokens.clone()) {
-            let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
-            self.doubt(Location { module, span: call.path.span() }, Cause::Macro(name));
+        let name = call.path.segments.last().map(|last| &last.ident);
+        self.unread(Location { module, span: call.path.span() }, name, &call.tokens);
+    }
+
+    /// The same if its rules speak of them.
+    pub(in crate::rbac::derive) fn unread_call(&mut self, location: Location, item: ItemRef) {
+        if let Item::Macro(rules) = self.tree.item(item) {
+            self.unread(location, rules.ident.as_ref(), &rules.mac.tokens);
+        }
+    }
+
+    fn unread(&mut self, location: Location, name: Option<&Ident>, tokens: &TokenStream) {
+        if let Some(name) = name.filter(|_| speaks_of_api(tokens.clone())) {
+            self.doubt(location, Cause::of_macro(&name.to_string()));
         }
     }
 
@@ -130,22 +199,12 @@ impl Reader<'_> {
     fn expand(&mut self, frame: &Frame, call: &syn::Macro) -> Option<Block> {
         let tree = self.tree;
         let item = self.macros.named(tree, frame.scope.module, &call.path)?;
-        self.macros.call(item);
+        self.macros.called.insert(item);
         let block = self.expansion(frame.scope.module, item, call);
         if block.is_none() {
             self.unread_call(frame.location(call.path.span()), item);
         }
         block
-    }
-
-    /// Says that what a call of a macro writes is not read.
-    pub(in crate::rbac::derive) fn unread_call(&mut self, location: Location, item: ItemRef) {
-        if let Item::Macro(rules) = self.tree.item(item)
-            && speaks_of_api(rules.mac.tokens.clone())
-        {
-            let name = rules.ident.as_ref().map(ToString::to_string).unwrap_or_default();
-            self.doubt(location, Cause::Macro(name));
-        }
     }
 
     fn expansion(&mut self, module: ModuleId, item: ItemRef, call: &syn::Macro) -> Option<Block> {
@@ -162,11 +221,44 @@ impl Reader<'_> {
         let stmts = Block::parse_within.parse2(tokens).ok()?;
         Some(Block { brace_token: syn::token::Brace::default(), stmts })
     }
+}
 
-    fn expanded_block(&mut self, frame: &mut Frame, block: &Block) -> Ty {
-        self.macros.depth += 1;
-        let value = self.block(frame, block, &Ty::Unknown);
-        self.macros.depth -= 1;
-        value
+/// The calls of macros that stand for items.
+pub(in crate::rbac::derive) fn calls(item: &Item) -> Vec<&syn::Macro> {
+    match item {
+        Item::Macro(call) if call.ident.is_none() => vec![&call.mac],
+        Item::Impl(block) => {
+            let calls = block.items.iter().filter_map(|item| match item {
+                syn::ImplItem::Macro(call) => Some(&call.mac),
+                _ => None,
+            });
+            calls.collect()
+        }
+        _ => Vec::new(),
     }
+}
+
+/// Tokens that may be calls of an `Api`: `Api::…`, a method that only an `Api` has, or a plain one with its parameters.
+fn speaks_of_api(tokens: TokenStream) -> bool {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_punct = |token: Option<&TokenTree>, wanted: char| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted);
+    tokens.iter().enumerate().any(|(at, token)| match token {
+        TokenTree::Group(group) => speaks_of_api(group.stream()),
+        TokenTree::Ident(ident) => {
+            let name = ident.to_string();
+            let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+            let after = tokens.get(at + 1);
+            if !is_punct(before, '.') {
+                return name == "Api" && is_punct(after, ':') && is_punct(tokens.get(at + 2), ':');
+            }
+            let given = || matches!(after, Some(TokenTree::Group(group)) if names_params(group.stream()));
+            table::is_telling(&name) || (table::takes_params(&name) && given())
+        }
+        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+    })
+}
+
+/// Tokens that name a type which only requests take.
+fn names_params(tokens: TokenStream) -> bool {
+    words(tokens).iter().any(|word| word == "EventType" || Kube::named(&word.to_string()).is_params())
 }

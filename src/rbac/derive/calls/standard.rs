@@ -15,10 +15,10 @@ impl Reader<'_> {
                 | "unwrap_or_clone" | "try_unwrap" | "into_inner" | "make_mut" | "get_mut",
                 Some(inner),
             ) => {
-                self.types.inferred.unify(ty, inner);
+                self.unify(ty, inner);
                 ty.refine(inner)
             }
-            _ => self.types.inferred.resolve(ty),
+            _ => self.resolve(ty),
         }
     }
 
@@ -27,7 +27,7 @@ impl Reader<'_> {
         let makes = ["new", "default", "from", "try_from", "try_default", "try_new", "build"];
         let known =
             makes.contains(&name) || ["with_", "from_", "new_", "try_"].iter().any(|start| name.starts_with(start));
-        if known { self.types.inferred.resolve(ty) } else { Ty::Unknown }
+        if known { self.resolve(ty) } else { Ty::Unknown }
     }
 }
 
