@@ -1,6 +1,6 @@
 //! Attribute lists as schemars reads them: `#[schemars(…)]` overrides `#[serde(…)]` key by key, `!key` unsets one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -121,24 +121,39 @@ fn merge(errors: &Ctxt, attributes: &mut Vec<Attribute>) {
         return;
     }
     let mut merged = Vec::new();
-    let (mut set, mut unset) = (BTreeSet::new(), BTreeSet::new());
+    let mut set = BTreeSet::new();
+    let mut unset = BTreeMap::new();
     for entry in entries(attributes, "schemars", errors) {
         let Some(key) = entry.key() else { continue };
         if let Entry::Not(..) = entry {
-            unset.insert(key);
+            if unset.insert(key.clone(), entry.clone()).is_some() {
+                errors.error_spanned_by(entry, format_args!("duplicate schemars attribute item `!{key}`"));
+            }
         } else if is_shared(&key) {
             set.insert(key);
             merged.push(entry);
         }
     }
+    for (key, entry) in &unset {
+        if set.contains(key) {
+            errors.error_spanned_by(entry, format_args!("schemars attribute has both `{key}` and `!{key}`"));
+        }
+    }
     if set.contains("skip") {
         set.extend(["skip_serializing".to_owned(), "skip_deserializing".to_owned()]);
     }
+    let mut present = BTreeSet::new();
     for entry in entries(attributes, "serde", errors) {
         let Some(key) = entry.key() else { continue };
         let understood = is_shared(&key) || SERDE_ONLY.contains(&key.as_str());
-        if understood && key != "bound" && !set.contains(&key) && !unset.contains(&key) {
+        if understood && key != "bound" && !set.contains(&key) && !unset.contains_key(&key) {
             merged.push(entry);
+        }
+        present.insert(key);
+    }
+    for (key, entry) in &unset {
+        if !present.contains(key) {
+            errors.error_spanned_by(entry, format_args!("useless `!{key}`: no serde attribute has `{key}`"));
         }
     }
     attributes.retain(|attribute| !attribute.path().is_ident("serde"));
@@ -164,22 +179,37 @@ pub(super) fn literal(expr: &Expr) -> Option<&LitStr> {
 mod tests {
     use super::*;
 
+    fn check(input: &str, expected: &str) {
+        let input: DeriveInput = syn::parse_str(input).unwrap();
+        let actual = match effective(input) {
+            Ok(input) => input.to_token_stream().to_string(),
+            Err(error) => format!("error: {error}"),
+        };
+        let expected = syn::parse_str::<DeriveInput>(expected)
+            .map_or_else(|_| expected.to_owned(), |input| input.to_token_stream().to_string());
+        assert_eq!(actual, expected);
+    }
+
     #[test]
     fn schemars_overrides_serde_key_by_key() {
-        for (input, expected) in [
-            ("#[serde(alias = \"b\")] struct S;", "struct S;"),
-            (
-                "#[serde(rename = \"a\", default)] #[schemars(rename = \"b\")] struct S;",
-                "#[schemars(rename = \"b\")] #[serde(rename = \"b\", default)] struct S;",
-            ),
-            ("#[serde(default)] #[schemars(!default)] struct S;", "#[schemars(!default)] struct S;"),
-            (
-                "struct S { #[serde(skip_serializing)] #[schemars(skip)] a: u8 }",
-                "struct S { #[schemars(skip)] #[serde(skip)] a: u8 }",
-            ),
-        ] {
-            let [input, expected] = [input, expected].map(|text| syn::parse_str::<DeriveInput>(text).unwrap());
-            assert_eq!(effective(input).unwrap().to_token_stream().to_string(), expected.to_token_stream().to_string());
-        }
+        check("#[serde(alias = \"b\")] struct S;", "struct S;");
+        check(
+            "#[serde(rename = \"a\", default)] #[schemars(rename = \"b\")] struct S;",
+            "#[schemars(rename = \"b\")] #[serde(rename = \"b\", default)] struct S;",
+        );
+        check("#[serde(default)] #[schemars(!default)] struct S;", "#[schemars(!default)] struct S;");
+        check(
+            "struct S { #[serde(skip_serializing)] #[schemars(skip)] a: u8 }",
+            "struct S { #[schemars(skip)] #[serde(skip)] a: u8 }",
+        );
+    }
+
+    #[test]
+    fn contradictions_are_errors() {
+        check("#[schemars(!default)] struct S;", "error: useless `!default`: no serde attribute has `default`");
+        check(
+            "#[serde(default)] #[schemars(default, !default)] struct S;",
+            "error: schemars attribute has both `default` and `!default`",
+        );
     }
 }

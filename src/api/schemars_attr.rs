@@ -110,22 +110,42 @@ impl SchemarsAttrs {
             }
             return;
         };
+        let once = |taken: bool| {
+            if taken {
+                errors.error_spanned_by(meta, format_args!("duplicate schemars attribute item `{key}`"));
+            }
+        };
         match key.as_str() {
-            "title" => self.title = value(meta, errors),
-            "description" => self.description = value(meta, errors),
+            "title" => {
+                once(self.title.is_some());
+                self.title = value(meta, errors);
+            }
+            "description" => {
+                once(self.description.is_some());
+                self.description = value(meta, errors);
+            }
             "example" => self.examples.extend(value(meta, errors)),
             "transform" => self.transforms.extend(value(meta, errors)),
             "extend" => {
                 let Some(list) = list(meta, errors) else { return };
                 match list.parse_args_with(Punctuated::<Extension, Token![,]>::parse_terminated) {
-                    Ok(extensions) => self.extensions.extend(extensions),
+                    Ok(extensions) => {
+                        for extension in extensions {
+                            if self.extensions.iter().any(|other| other.key.value() == extension.key.value()) {
+                                errors.error_spanned_by(&extension.key, "duplicate key of `extend`");
+                            }
+                            self.extensions.push(extension);
+                        }
+                    }
                     Err(error) => errors.syn_error(error),
                 }
             }
             "with" => {
+                once(self.with.is_some());
                 self.with = text(meta, errors).and_then(|text| parse(&text, errors)).map(With::Type);
             }
             "schema_with" => {
+                once(self.with.is_some());
                 self.with = text(meta, errors).and_then(|text| parse(&text, errors)).map(With::Function);
             }
             "crate" if on == Owner::Container => {}
@@ -147,38 +167,60 @@ impl ConstraintAttrs {
     fn entry(&mut self, meta: &Meta, owner: &str, errors: &Ctxt) -> bool {
         let Some(key) = meta.path().get_ident().map(ToString::to_string) else { return false };
         let own = owner == "schemars";
-        // Of several the first one counts.
-        let unmatched = self.pattern.is_none() && self.contains.is_none();
+        let once = |taken: bool| {
+            if taken && own {
+                errors.error_spanned_by(meta, format_args!("duplicate schemars attribute item `{key}`"));
+            }
+            !taken
+        };
         match key.as_str() {
-            "length" => drop(self.length.get_or_insert_with(|| bounds(meta, own, errors))),
-            "range" => drop(self.range.get_or_insert_with(|| bounds(meta, own, errors))),
+            "length" => {
+                if once(self.length.is_some()) {
+                    self.length = Some(bounds(meta, own, errors));
+                }
+            }
+            "range" => {
+                if once(self.range.is_some()) {
+                    self.range = Some(bounds(meta, own, errors));
+                }
+            }
             "required" => {
+                once(self.required);
                 if !matches!(meta, Meta::Path(_)) {
                     errors.error_spanned_by(meta, "`required` takes no value");
                 }
                 self.required = true;
             }
             "email" | "url" | "ip" | "ipv4" | "ipv6" => {
-                self.format.get_or_insert(match key.as_str() {
-                    "email" => "email",
-                    "url" => "uri",
-                    "ip" => "ip",
-                    "ipv4" => "ipv4",
-                    _ => "ipv6",
-                });
+                if once(self.format.is_some()) {
+                    if own && !matches!(meta, Meta::Path(_)) {
+                        errors.error_spanned_by(meta, format_args!("`{key}` takes no value"));
+                    }
+                    self.format = match key.as_str() {
+                        "email" => Some("email"),
+                        "url" => Some("uri"),
+                        "ip" => Some("ip"),
+                        "ipv4" => Some("ipv4"),
+                        _ => Some("ipv6"),
+                    };
+                }
             }
             "pattern" if owner != "validate" => {
-                if unmatched && let Some(list) = list(meta, errors) {
+                if once(self.pattern.is_some() || self.contains.is_some())
+                    && let Some(list) = list(meta, errors)
+                {
                     self.pattern = list.parse_args().map_err(|error| errors.syn_error(error)).ok();
                 }
             }
             "regex" if owner != "garde" => {
-                if unmatched {
+                if once(self.pattern.is_some() || self.contains.is_some()) {
                     self.pattern = named(meta, if own { "pattern" } else { "path" }, own, errors);
                 }
             }
             "contains" => {
-                if unmatched && let Some(list) = list(meta, errors) {
+                if once(self.pattern.is_some() || self.contains.is_some())
+                    && let Some(list) = list(meta, errors)
+                {
                     let bare = owner == "garde" || (own && list.parse_args::<Named>().is_err());
                     self.contains = if bare {
                         list.parse_args().map_err(|error| errors.syn_error(error)).ok()

@@ -17,7 +17,7 @@ use super::super::read::Reader;
 use super::super::table;
 use super::super::types::Ty;
 use super::manager;
-use crate::source::macros::{self, words};
+use crate::source::macros::{self, is_punct, words};
 use crate::source::{ItemRef, ModuleId, SourceTree};
 
 /// How deep macros call each other, and how many calls are expanded: they may double with each level.
@@ -240,21 +240,14 @@ pub(in crate::rbac::derive) fn calls(item: &Item) -> Vec<&syn::Macro> {
 
 /// Tokens that may be calls of an `Api`: `Api::…`, a method that only an `Api` has, or a plain one with its parameters.
 fn speaks_of_api(tokens: TokenStream) -> bool {
-    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let is_punct = |token: Option<&TokenTree>, wanted: char| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted);
-    tokens.iter().enumerate().any(|(at, token)| match token {
-        TokenTree::Group(group) => speaks_of_api(group.stream()),
-        TokenTree::Ident(ident) => {
-            let name = ident.to_string();
-            let before = at.checked_sub(1).and_then(|at| tokens.get(at));
-            let after = tokens.get(at + 1);
-            if !is_punct(before, '.') {
-                return name == "Api" && is_punct(after, ':') && is_punct(tokens.get(at + 2), ':');
-            }
-            let given = || matches!(after, Some(TokenTree::Group(group)) if names_params(group.stream()));
-            table::is_telling(&name) || (table::takes_params(&name) && given())
+    macros::any(tokens, &|before, from| {
+        let [TokenTree::Ident(ident), after @ ..] = from else { return false };
+        let name = ident.to_string();
+        if !before.last().is_some_and(|token| is_punct(token, '.')) {
+            return name == "Api" && matches!(after, [a, b, ..] if is_punct(a, ':') && is_punct(b, ':'));
         }
-        TokenTree::Punct(_) | TokenTree::Literal(_) => false,
+        let given = || matches!(after.first(), Some(TokenTree::Group(group)) if names_params(group.stream()));
+        table::is_telling(&name) || (table::takes_params(&name) && given())
     })
 }
 
