@@ -7,6 +7,7 @@
 mod calls;
 mod doubt;
 mod eval;
+mod field_types;
 mod fields;
 mod findings;
 mod foreign;
@@ -14,40 +15,24 @@ mod frame;
 mod index;
 mod kinds;
 mod lower;
+mod macros;
+mod manager;
 mod methods;
 mod pattern;
 pub mod propose;
+mod question;
 mod read;
+mod resource;
 mod runs;
 mod signature;
 mod table;
 mod types;
 
-use self::calls::manager;
 pub use self::doubt::Doubt;
+pub use self::question::Question;
 use self::read::Reader;
 use super::Usage;
-use super::environment::Environment;
-use crate::source::{ModuleId, SourceTree};
-
-/// What is asked about the code.
-#[derive(Debug, Clone, Default)]
-pub struct Question {
-    /// The crate name of the one binary of the package that is asked about. What nothing calls in the library counts for each.
-    pub program: Option<String>,
-    /// What is known of environment variables.
-    pub environment: Environment,
-}
-
-impl Question {
-    /// Whether code of a module may be part of what is asked about.
-    pub(crate) fn is_about(&self, tree: &SourceTree, module: ModuleId) -> bool {
-        let is_other = |program: &String| {
-            tree.is_own(module) && !tree.is_lib(module) && tree.module_path(module).first() != Some(program)
-        };
-        !self.program.as_ref().is_some_and(is_other)
-    }
-}
+use crate::source::SourceTree;
 
 /// Every request that the package's own code may make, in the order of the source, and what could not be followed.
 ///

@@ -1,4 +1,4 @@
-//! The names of items.
+//! Names of items and crates.
 
 use syn::Item;
 
@@ -30,4 +30,9 @@ pub(super) fn ident(ident: &syn::Ident) -> String {
 
 pub(super) fn segments(path: &syn::Path) -> Vec<String> {
     path.segments.iter().map(|segment| ident(&segment.ident)).collect()
+}
+
+/// The name of a package or dependency in Rust code.
+pub fn crate_name(name: &str) -> String {
+    name.replace('-', "_")
 }

@@ -6,7 +6,7 @@ use semver::{Version, VersionReq};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::manifest::crate_name;
+use super::ident::crate_name;
 
 /// The packages of a lock file.
 #[derive(Debug, Clone, Default, Deserialize)]

@@ -10,6 +10,7 @@ use toml_edit::{Document, Item, TableLike};
 
 use super::file::clean;
 use super::files::Pending;
+use super::ident::crate_name;
 use super::lock::Lock;
 use crate::diagnostic::Origin;
 
@@ -141,11 +142,6 @@ pub(super) fn strings(item: Option<&Item>) -> Vec<String> {
 
 fn inherits(item: &Item) -> bool {
     get(item, &["workspace"]).and_then(Item::as_bool) == Some(true)
-}
-
-/// The name of a package or dependency in Rust code.
-pub fn crate_name(name: &str) -> String {
-    name.replace('-', "_")
 }
 
 impl CargoManifest {

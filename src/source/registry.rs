@@ -8,7 +8,8 @@ use toml_edit::Item;
 
 use super::cfg::CfgSet;
 use super::files::Pending;
-use super::manifest::{CargoManifest, FeatureSelection, crate_name, get, parse};
+use super::ident::crate_name;
+use super::manifest::{CargoManifest, FeatureSelection, get, parse};
 use super::sources::Sources;
 
 /// The folder with the sources of one version of a package; `workspace` is where cargo looks for its configuration.

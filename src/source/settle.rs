@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::files::Pending;
+use super::ident::crate_name;
 use super::loader::Loader;
-use super::manifest::crate_name;
 use super::outline::has_word;
 use super::package::{Package, PackageId};
 use super::registry;

@@ -2,8 +2,8 @@
 
 mod callee;
 mod kube;
-pub(super) mod macros;
-pub(super) mod manager;
+mod macros;
+mod manager;
 mod standard;
 
 use std::rc::Rc;
@@ -19,12 +19,12 @@ use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
 use super::frame::Location;
 use super::index::{FunctionId, Owner};
+use super::manager::ManagerType;
 use super::read::{DEREFS, Reader};
 use super::signature::Signature;
 use super::table::{self, Returns, returns};
 use super::types::{Reach, Ty};
 
-use self::manager::ManagerType;
 use self::standard::standard;
 
 /// A call as it stands: what is called is found out apart.

@@ -10,9 +10,9 @@ use crate::source::{Namespace, Resolution};
 
 use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
-use super::kinds::Resource;
 use super::pattern::member;
 use super::read::Reader;
+use super::resource::Resource;
 use super::types::Ty;
 
 impl Reader<'_> {

@@ -8,25 +8,8 @@ use crate::rbac::REVIEWS;
 use crate::source::{ItemRef, SourceTree};
 
 use super::foreign::{Foreign, Kube};
+use super::resource::Resource;
 use super::types::Ty;
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Resource {
-    pub(super) group: String,
-    pub(super) plural: String,
-    /// `None`: only the API server knows.
-    pub(super) namespaced: Option<bool>,
-    /// What it is called in the code.
-    pub(super) name: String,
-}
-
-impl Resource {
-    /// What literals say; an absent plural is as kube computes it.
-    pub(super) fn spelled(group: &str, kind: &str, plural: Option<&str>) -> Self {
-        let plural = plural.map_or_else(|| crate::api::plural(&kind.to_lowercase()), str::to_owned);
-        Self { group: group.to_owned(), plural, namespaced: None, name: kind.to_owned() }
-    }
-}
 
 /// What is known of resources.
 #[derive(Debug)]

@@ -9,10 +9,10 @@ use syn::{GenericArgument, GenericParam, Generics as Declared, Item, PathArgumen
 use crate::k8s;
 use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 
-use super::calls::manager;
 use super::foreign::{Foreign, Kube, is_k8s, is_kube};
 use super::index::{ImplId, Index};
 use super::kinds::Kinds;
+use super::manager;
 use super::table;
 use super::types::{Generics, Inferred, Ty};
 

@@ -3,8 +3,8 @@
 //! Read from the sources of kube 5, whose paths each part names; the verbs are those that the API server derives from
 //! method and path: <https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb>.
 
-use super::calls::manager::ManagerType;
 use super::foreign::Kube;
+use super::manager::ManagerType;
 use crate::rbac::RequestScope;
 
 /// A call of a method of `kube::Api`, or of a function that is given one.

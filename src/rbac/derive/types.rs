@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::foreign::{Foreign, Kube};
-use super::kinds::Resource;
+use super::resource::Resource;
 use crate::rbac::RequestScope;
 use crate::source::ItemRef;
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use syn::Item;
 
-use super::super::manifest::crate_name;
+use super::super::ident::crate_name;
 use super::super::namespace::Namespace;
 use super::super::package::CrateId;
 use super::super::sources::{ItemRef, ModuleId, Sources};

@@ -1,8 +1,6 @@
 //! Calls of macros: what a `macro_rules!` of the packages writes is run where it is called, and so are the arguments of others
 //! that are expressions.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use proc_macro2::{TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream, Parser as _};
@@ -16,64 +14,12 @@ use super::super::frame::{Frame, Location};
 use super::super::read::Reader;
 use super::super::table;
 use super::super::types::Ty;
-use super::manager;
 use crate::source::macros::{self, is_punct, words};
-use crate::source::{ItemRef, ModuleId, SourceTree};
+use crate::source::{ItemRef, ModuleId};
 
 /// How deep macros call each other, and how many calls are expanded: they may double with each level.
 const DEPTH: usize = 8;
 const CALLS: usize = 20_000;
-
-/// The macros of the tree, and what became of their calls.
-#[derive(Debug, Default)]
-pub(in crate::rbac::derive) struct Macros {
-    rules: BTreeMap<String, Vec<ItemRef>>,
-    /// Those that something calls: what they write is told there.
-    pub(in crate::rbac::derive) called: BTreeSet<ItemRef>,
-    depth: usize,
-    calls: usize,
-}
-
-impl Macros {
-    pub(in crate::rbac::derive) fn new(tree: &SourceTree) -> Self {
-        let mut rules: BTreeMap<String, Vec<ItemRef>> = BTreeMap::new();
-        for item in tree.all_items() {
-            let module = tree.module(item);
-            if let Item::Macro(found) = tree.item(item)
-                && let Some(name) = found.ident.as_ref().filter(|_| found.mac.path.is_ident("macro_rules"))
-                && !tree.is_fetched(module)
-                && !manager::is_inside(tree, module)
-            {
-                rules.entry(name.to_string()).or_default().push(item);
-            }
-        }
-        Self { rules, ..Self::default() }
-    }
-
-    pub(in crate::rbac::derive) fn start(&mut self) {
-        self.called.clear();
-        self.calls = 0;
-    }
-
-    /// The macro that a call in a module means.
-    pub(in crate::rbac::derive) fn named(
-        &self,
-        tree: &SourceTree,
-        module: ModuleId,
-        path: &syn::Path,
-    ) -> Option<ItemRef> {
-        let krate = |module: ModuleId| tree.module_path(module).swap_remove(0);
-        let candidates = self.rules.get(&path.segments.last()?.ident.to_string())?;
-        let first = path.segments.first().filter(|_| path.segments.len() > 1).map(|first| first.ident.to_string());
-        let wanted = match first.as_deref() {
-            None | Some("crate" | "self" | "super") => krate(module),
-            Some(other) => other.to_owned(),
-        };
-        let in_crate = candidates.iter().find(|item| krate(tree.module(**item)) == wanted);
-        let imported = || candidates.first().filter(|_| first.is_none() && candidates.len() == 1);
-        in_crate.or_else(imported).copied()
-    }
-}
 
 /// `pattern = future[, if condition] => handler` of a `select!`.
 struct Arm {
@@ -220,21 +166,6 @@ impl Reader<'_> {
         let tokens = macros::expand(rules.mac.tokens.clone(), &call.tokens, &krate, call.path.span())?;
         let stmts = Block::parse_within.parse2(tokens).ok()?;
         Some(Block { brace_token: syn::token::Brace::default(), stmts })
-    }
-}
-
-/// The calls of macros that stand for items.
-pub(in crate::rbac::derive) fn calls(item: &Item) -> Vec<&syn::Macro> {
-    match item {
-        Item::Macro(call) if call.ident.is_none() => vec![&call.mac],
-        Item::Impl(block) => {
-            let calls = block.items.iter().filter_map(|item| match item {
-                syn::ImplItem::Macro(call) => Some(&call.mac),
-                _ => None,
-            });
-            calls.collect()
-        }
-        _ => Vec::new(),
     }
 }
 
