@@ -12,7 +12,6 @@ use self::template::Rendered;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml::{self, Dependency, Section};
 use crate::edit::{container, kustomization, scaffold_marker};
-use crate::parallel;
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::project::Project;
 use crate::project::parts::{LeaderElection, Switch};
@@ -272,21 +271,21 @@ fn overlay(lower: Vec<Rendered>, upper: Vec<Rendered>) -> Vec<Rendered> {
 }
 
 fn put(draft: &mut Draft, files: Vec<Rendered>, if_exists: IfExists) -> Result<Diagnostics> {
-    let formats = !draft.is_imagined();
-    let formatted = parallel::map(files, |file| {
-        let formatted = (template::is_rust(&file.path) && formats).then(|| rustfmt::format(&file.text));
-        (file, formatted)
-    });
+    let is_imagined = draft.is_imagined();
+    let is_formatted = |file: &Rendered| template::is_rust(&file.path) && !is_imagined;
+    let mut formatted =
+        rustfmt::format_all(files.iter().filter(|file| is_formatted(file)).map(|file| &*file.text)).into_iter();
     let mut unformatted = Vec::new();
-    for (Rendered { path, text }, formatted) in formatted {
-        let path = RelPath::new(path)?;
+    for file in files {
+        let formatted = if is_formatted(&file) { formatted.next() } else { None };
+        let path = RelPath::new(file.path)?;
         let text = match formatted {
             Some(Formatted::Yes(text)) => text,
             Some(Formatted::No) => {
                 unformatted.push(format!("`{path}`"));
-                text
+                file.text
             }
-            None => text,
+            None => file.text,
         };
         draft.scaffold(path, text, if_exists);
     }

@@ -1,7 +1,7 @@
 //! New Rust files go through `rustfmt`, because its line breaks depend on the length of names.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// What became of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,10 +14,16 @@ pub(crate) enum Formatted {
 
 /// Formats a whole Rust file with the standard style, whatever `rustfmt.toml` lies around.
 pub(crate) fn format(text: &str) -> Formatted {
-    run(text).map_or(Formatted::No, Formatted::Yes)
+    finish(start(text))
 }
 
-fn run(text: &str) -> Option<String> {
+/// The same with several files, which are formatted at the same time.
+pub(crate) fn format_all<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Formatted> {
+    let started: Vec<Option<Child>> = texts.map(start).collect();
+    started.into_iter().map(finish).collect()
+}
+
+fn start(text: &str) -> Option<Child> {
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024", "--emit", "stdout", "--quiet", "--config-path"])
         // A folder without rustfmt.toml would send rustfmt to its parents; the null device is an empty configuration.
@@ -27,7 +33,12 @@ fn run(text: &str) -> Option<String> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    let written = child.stdin.take()?.write_all(text.as_bytes());
-    let output = child.wait_with_output().ok()?;
-    (written.is_ok() && output.status.success()).then(|| String::from_utf8(output.stdout).ok()).flatten()
+    // It reads all before it writes.
+    child.stdin.take()?.write_all(text.as_bytes()).ok()?;
+    Some(child)
+}
+
+fn finish(child: Option<Child>) -> Formatted {
+    let output = child.and_then(|child| child.wait_with_output().ok()).filter(|output| output.status.success());
+    output.and_then(|output| String::from_utf8(output.stdout).ok()).map_or(Formatted::No, Formatted::Yes)
 }

@@ -21,7 +21,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("schema", &["diagnostic"]),
     ("source", &["diagnostic", "parallel"]),
     ("k8s", &["diagnostic", "schema", "source"]),
-    ("scaffold", &["diagnostic", "edit", "parallel", "plan", "project"]),
+    ("scaffold", &["diagnostic", "edit", "plan", "project"]),
     ("api", &["diagnostic", "k8s", "schema", "source"]),
     ("crd", &["api", "diagnostic", "k8s", "parallel", "project", "schema", "source"]),
     ("rbac", &["api", "diagnostic", "edit", "k8s", "project", "source", "yaml"]),
