@@ -73,3 +73,25 @@ fn first_names(tokens: TokenStream, names: &mut Vec<Ident>) {
         colons = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_function_come_first() {
+        for (input, expected) in [
+            ("struct A { a: Vec<Reason> }", Some("Reason")),
+            ("struct A { a: Vec<self::Reason>, #[serde(rename = \"Rule\")] b: kube::Rule }", None),
+            ("struct A { #[serde(default = \"Reason::first\")] a: B }", Some("Reason")),
+            ("struct A { #[schemars(extend(\"x\" = [Message::NAME]))] a: B }", Some("Message")),
+            ("struct A { a: Box<AValidated> }", Some("AValidated")),
+            ("struct A { a: Validated }", None),
+            ("struct A { #[x_kube(validation = \"a\")] b: B, a: Validated }", None),
+            ("struct A { #[x_kube(validation = \"a\")] a: Validated }", Some("Validated")),
+        ] {
+            let found = hidden_name(&syn::parse_str(input).unwrap()).map(|name| name.to_string());
+            assert_eq!(found.as_deref(), expected, "{input}");
+        }
+    }
+}

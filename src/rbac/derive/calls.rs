@@ -16,8 +16,7 @@ use crate::source::ItemRef;
 
 use super::doubt::Cause;
 use super::foreign::{Foreign, Kube};
-use super::frame::Frame;
-use super::frame::Location;
+use super::frame::{Frame, Location};
 use super::index::{FunctionId, Owner};
 use super::manager::ManagerType;
 use super::read::{DEREFS, Reader};

@@ -61,7 +61,11 @@ fn value(kind: ArgumentType, scanner: &mut Scanner<'_>) -> Result<Value, ScanErr
                 scanner.scan()?;
             }
             scanner.expect(&Token::Int, "integer")?;
-            let text = format!("{sign}{}", scanner.token_text());
+            let digits = scanner.token_text();
+            if let Some(digit) = digits.chars().find(|digit| digits.starts_with('0') && "89".contains(*digit)) {
+                return Err(scanner.wrong(Wrong::OctalDigit(digit)));
+            }
+            let text = format!("{sign}{digits}");
             text.parse().map(Value::Int).map_err(|_| scanner.unexpected("integer"))
         }
     }

@@ -30,6 +30,9 @@ pub(super) enum Wrong {
     MissingArgument(&'static str),
     #[error("{0}")]
     Literal(&'static str),
+    /// A number that begins with 0 is octal.
+    #[error("invalid digit {0:?} in octal literal")]
+    OctalDigit(char),
 }
 
 pub(super) struct Scanner<'a> {

@@ -94,7 +94,10 @@ fn controller_gen_reads_the_same_arguments() {
             Some(_) => refused += 1,
             None => read += usize::from(!their.is_null()),
         }
-        assert_eq!(our, their, "{text}");
+        // Where a number is out of place both refuse it, and only the words differ: the peer reads all sorts of numbers.
+        let numbers = ["0x1g", "1.5e", "08"].iter().any(|number| text.contains(number));
+        let refuses = |answer: &Value| answer.get("error").is_some();
+        assert!(our == their || (numbers && refuses(&our) && refuses(&their)), "{text}: {our} and {their}");
     }
     assert!(read >= 3_000 && refused >= 3_000, "{read} read, {refused} refused");
 }
@@ -361,7 +364,7 @@ impl Random {
         (0..count).map(|_| marker()).collect()
     }
 
-    /// Something near a marker. Numbers are left out: no argument takes one; and blanks before a delimiter are left out: there the peer cuts words off.
+    /// Something near a marker. Blanks before a delimiter are left out: there the peer cuts words off.
     fn marker_text(&mut self) -> String {
         let pieces = [
             "verbs=",
@@ -397,7 +400,10 @@ impl Random {
             ":",
             ".",
             "-",
-            "v1",
+            "1",
+            "0x1g",
+            "1.5e",
+            "08",
             "é",
             "'",
             "\\",

@@ -154,7 +154,7 @@ const ARGUMENTS: [(&str, u64, &[&str], &[&str]); 18] = [
     ("url", 0, &[r#""https://example.com:8443/x?y=z""#, "https://e/y"], &[r#""""#]),
     ("matchPolicy", 30, &["Exact", "equivalent", "EXACT"], &[r#""""#, "other"]),
     ("reinvocationPolicy", 30, &["Never", "ifNeeded", "NEVER"], &[r#""""#, "other"]),
-    ("timeoutSeconds", 30, &["1", "30", "07"], &["0", "31", "-1", r#""3""#, "5s"]),
+    ("timeoutSeconds", 30, &["1", "30", "07"], &["0", "31", "-1", "08", "1_0", "0x1f", r#""3""#, "5s"]),
     ("serviceName", 30, &["a", r#""b c""#, "webhook-service"], &[r#""""#, ""]),
     ("serviceNamespace", 30, &["a", "system", "`b`"], &[r#""""#]),
     ("servicePort", 30, &["443", "8443"], &["0", "-1", "1.5"]),

@@ -7,8 +7,7 @@ use quote::ToTokens as _;
 
 use super::super::doubt::Cause;
 use super::super::foreign::{Foreign, Kube, is_kube};
-use super::super::frame::Frame;
-use super::super::frame::Location;
+use super::super::frame::{Frame, Location};
 use super::super::read::Reader;
 use super::super::resource::Resource;
 use super::super::table::{self, Answer, KubeCall, Sub};
