@@ -119,3 +119,38 @@ fn deploy_takes_back_what_others_changed() {
     let error = make(project.root(), &plane.admin, &["deploy", "YES=1", "REPLICAS=4"]).unwrap_err();
     assert!(error.contains("REPLICAS must be `keep` or empty"), "{error}");
 }
+
+/// Without the operator nothing converts, which `install` says, and only then.
+#[test]
+fn install_says_that_nothing_converts_yet() {
+    let plane = ControlPlane::start();
+    let project = Sandbox::project("");
+    let make = |args: &[&str]| make(project.root(), &plane.admin, &[args, &["YES=1", "TIMEOUT=1s"]].concat());
+    project.lock();
+    project.run("create api --group cache --version v1 --kind Memcached").success();
+    let note = "The operator is not deployed, and only it converts objects between their versions";
+    let said = make(&["install"]).unwrap();
+    assert!(!said.contains(note), "{said}");
+
+    project.run("create api --group cache --version v1alpha1 --kind Memcached --controller=false").success();
+    project.run("create webhook --group cache --version v1 --kind Memcached --conversion --spoke v1alpha1").success();
+    let said = make(&["install"]).unwrap();
+    assert!(said.contains(note) && said.contains("make run ENABLE_WEBHOOKS=true"), "{said}");
+    let object = |version: &str| {
+        let object = json!({
+            "apiVersion": format!("cache.example.com/{version}"),
+            "kind": "Memcached",
+            "metadata": { "name": version, "namespace": "default" },
+            "spec": {},
+        });
+        plane.admin.attempt(&["create", "-f", "-"], &object.to_string())
+    };
+    object("v1").unwrap();
+    let error = object("v1alpha1").unwrap_err();
+    assert!(error.contains("conversion webhook"), "{error}");
+
+    let error = make(&["deploy"]).unwrap_err();
+    assert!(error.contains("timed out waiting for the condition"), "{error}");
+    let said = make(&["install"]).unwrap();
+    assert!(!said.contains(note), "{said}");
+}
