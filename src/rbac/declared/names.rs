@@ -88,9 +88,9 @@ impl Names {
     }
 
     /// A rule of a role of this kind, as kustomize renders it.
-    pub(super) fn render(&self, role: &str, rule: &PolicyRule) -> PolicyRule {
+    pub(super) fn render(&self, role_kind: &str, rule: &PolicyRule) -> PolicyRule {
         let names = rule.names.iter().flat_map(|name| {
-            let rendered = self.rendered.get(&(role.to_owned(), name.clone()));
+            let rendered = self.rendered.get(&(role_kind.to_owned(), name.clone()));
             rendered.map_or_else(|| vec![name.clone()], |names| names.iter().cloned().collect())
         });
         PolicyRule { names: names.collect(), ..rule.clone() }

@@ -9,6 +9,9 @@ use crate::sandbox::Sandbox;
 
 const USER: &str = "system:serviceaccount:demo-system:demo-controller-manager";
 
+/// A file, and what is replaced there by what.
+type Edit = (&'static str, &'static str, &'static str);
+
 /// Webhooks of all three kinds with certificates of the operator's own, metrics, leader election.
 fn project() -> Sandbox {
     let project = Sandbox::project("--prometheus --network-policy");
@@ -84,7 +87,7 @@ fn log(objects: &[Value]) -> String {
 fn rules_name_objects_as_kustomize_renders_them() {
     let default = "config/default/kustomization.yaml";
     let webhook = "config/webhook/kustomization.yaml";
-    let edits: [(&str, &[(&str, &str, &str)], &str); 5] = [
+    let cases: [(&str, &[Edit], &str); 5] = [
         ("as scaffolded", &[], "demo-mutating-webhook-configuration"),
         ("no prefix", &[(default, "namePrefix: demo-", "#namePrefix: demo-")], "mutating-webhook-configuration"),
         (
@@ -106,7 +109,7 @@ fn rules_name_objects_as_kustomize_renders_them() {
             "demo-webhook-server-cert",
         ),
     ];
-    for (case, edits, name) in edits {
+    for (case, edits, name) in cases {
         let project = project();
         project.file(
             "config/webhook/secret.yaml",
