@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use self::holes::{Holes, nested};
+use self::holes::Holes;
 use self::names::Names;
 use self::part::{Part, Switch, when};
 use crate::diagnostic::Problem;
@@ -82,7 +82,8 @@ pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
             }
             _ => {}
         }
-        let text = when(part.switches(), &holes.text(&object));
+        let guard = if part == Part::Crd { converted(&object) } else { String::new() };
+        let text = when(part.switches(), &(guard + &holes.text(&object)));
         if templates.insert(path.clone(), HEADER.to_owned() + &text).is_some() {
             return Err(Problem::new(format!("two objects of one kind would be `templates/{path}`"))
                 .help("give them names that differ in more than punctuation"));
@@ -116,16 +117,22 @@ fn labels(object: &mut Value, names: &Names, holes: &mut Holes) {
     labels["helm.sh/chart"] = holes.inline(format!("{{{{ include \"{}.chart\" . }}}}", names.chart())).into();
 }
 
-/// A CRD outlives its release, or nobody's objects would; without webhooks nothing converts.
+/// A CRD outlives its release, or nobody's objects would.
 fn definition(object: &mut Value, holes: &mut Holes) {
     let keep = holes.lines("{{- if .Values.crd.keep }}\nhelm.sh/resource-policy: keep\n{{- end }}\n");
     object["metadata"]["annotations"][keep] = Value::Null;
-    if let Some(spec) = object["spec"].as_object_mut()
-        && spec.get("conversion").is_some_and(|conversion| conversion["strategy"] == "Webhook")
-        && let Some(conversion) = spec.remove("conversion")
-    {
-        let text = nested(&json!({ "conversion": conversion }));
-        let text = when(&[Switch::Webhook], &text);
-        spec.insert(format!("conversion{}", holes.lines(text)), Value::Null);
+}
+
+/// Fails for a CRD whose versions the operator converts, when its webhooks are off: without conversion the API server would
+/// store the fields of one version as those of another, and drop what does not fit.
+fn converted(object: &Value) -> String {
+    if object["spec"]["conversion"]["strategy"] != "Webhook" {
+        return String::new();
     }
+    let text = format!(
+        "webhook.enabled must be true: the operator converts {} between its versions. To release without webhooks, set \
+         crd.enabled=false, and apply a CRD that serves one version",
+        name(object)
+    );
+    format!("{{{{- if not .Values.{} }}}}\n{{{{- fail \"{text}\" }}}}\n{{{{- end }}}}\n", Switch::Webhook.path())
 }

@@ -16,7 +16,10 @@ const SECTIONS: [(&str, &str); 11] = [
         "The CRDs. With `keep` they stay, and with them all objects of their kinds, when the release is uninstalled.",
     ),
     ("metrics", "The metrics endpoint, with its Service and roles."),
-    ("webhook", "The webhooks; without them nothing is defaulted, validated or converted."),
+    (
+        "webhook",
+        "The webhooks; without them nothing is defaulted or validated. CRDs that the operator converts need them.",
+    ),
     ("certManager", "Certificates by cert-manager, which has to be there."),
     ("prometheus", "A ServiceMonitor, for which a Prometheus operator has to be there."),
     ("networkPolicy", "Who may connect to the manager."),

@@ -1,6 +1,7 @@
 //! What is declared: the rules that are bound to the operator's `ServiceAccount`, each with the place that gives it.
 
 mod account;
+mod names;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use self::account::Account;
+use self::names::Names;
 use super::{Permission, PolicyRule, RequestScope, Target, Usage, check, quoted};
 use crate::diagnostic::{Origin, Problem};
 use crate::rbac::marker::RbacMarker;
@@ -131,6 +133,8 @@ pub struct Manifests {
     texts: Vec<String>,
     /// Kind and name of what a patch takes away.
     removed: BTreeSet<(String, String)>,
+    /// What kustomize makes of names.
+    names: Names,
 }
 
 #[derive(Debug)]
@@ -206,6 +210,7 @@ impl Manifests {
         let shown_path = shown(root, &folder.join("kustomization.yaml"));
         let value: Value = serde_yaml::from_str(&text).map_err(|error| invalid(&shown_path, &error, 0))?;
         let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
+        let start = self.names.count();
         for entry in list("resources").iter().chain(&list("components")).filter_map(Value::as_str) {
             let path = crate::source::clean(&folder.join(entry));
             if path.is_dir() {
@@ -224,6 +229,7 @@ impl Manifests {
             self.removed.extend(removed.map(|value| (string(&value["kind"]), string(&value["metadata"]["name"]))));
             self.texts.push(text);
         }
+        self.names.transform(start, &value, folder);
         Ok(())
     }
 
@@ -255,6 +261,7 @@ impl Manifests {
     fn object(&mut self, object: &Value, places: &[Range<usize>], origin: &Origin) {
         let (kind, metadata) = (string(&object["kind"]), &object["metadata"]);
         let (name, namespace) = (string(&metadata["name"]), string(&metadata["namespace"]));
+        self.names.add(object);
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         match kind.as_str() {
             "Role" | "ClusterRole" => {
@@ -342,7 +349,7 @@ impl Manifests {
             for scope in scopes {
                 for (rule, origin) in &role.rules {
                     grants.push(Grant {
-                        rule: rule.clone(),
+                        rule: self.names.render(&role.kind, rule),
                         scope: scope.clone(),
                         origin: origin.clone(),
                         role: Some(role.name.clone()),
@@ -389,8 +396,12 @@ impl Manifests {
             };
             // Nothing binds the ClusterRole of an operator that is confined.
             let unbound = if home.confined.is_empty() { vec![GrantScope::Everywhere] } else { Vec::new() };
+            let kind = if marker.namespace.is_empty() { "ClusterRole" } else { "Role" };
             for scope in scopes.unwrap_or(unbound) {
                 for rule in marker.rules() {
+                    // Roles in other namespaces are rendered as they are.
+                    let is_outside = matches!(scope, GrantScope::Namespace(_));
+                    let rule = if is_outside { rule } else { self.names.render(kind, &rule) };
                     let (scope, origin) = (scope.clone(), marker.origin.clone());
                     grants.push(Grant { rule, scope, origin, role: None, is_builtin: false });
                 }

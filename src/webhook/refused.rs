@@ -1,4 +1,5 @@
-//! What the API server refuses of a webhook that controller-gen writes, or never asks it about.
+//! What the API server refuses of a webhook that controller-gen writes, or never asks it about, and what keeps the operator
+//! from starting.
 //!
 //! Refused is what `ValidateMutatingWebhookConfiguration` of Kubernetes refuses.
 
@@ -20,7 +21,59 @@ pub(super) fn check(webhook: &Webhook) -> Vec<Diagnostic> {
         self::rule(rule, &mut warn);
     }
     client_config(&webhook.value["clientConfig"], &mut warn);
+    found.extend(deadlock(webhook));
     found
+}
+
+/// Group and plural of what has to be created or updated before an operator that is down serves its webhooks again.
+const NEEDED: [(&str, &str); 8] = [
+    ("", "configmaps"),
+    ("", "pods"),
+    ("", "secrets"),
+    ("", "serviceaccounts"),
+    ("apps", "deployments"),
+    ("apps", "replicasets"),
+    ("coordination.k8s.io", "leases"),
+    ("discovery.k8s.io", "endpointslices"),
+];
+
+/// The webhook keeps its own operator from starting.
+fn deadlock(webhook: &Webhook) -> Option<Diagnostic> {
+    let value = &webhook.value;
+    let selects = |key: &str| {
+        let selector = &value[key];
+        selector.as_object().is_some_and(|fields| !fields.is_empty())
+            || selector.as_array().is_some_and(|conditions| !conditions.is_empty())
+    };
+    if value["failurePolicy"] == "Ignore"
+        || ["matchConditions", "namespaceSelector", "objectSelector"].into_iter().any(selects)
+    {
+        return None;
+    }
+    let is_about = |rule: &Value, (group, resource): (&str, &str)| {
+        let has = |key: &str, wanted: &[&str]| texts(&rule[key]).any(|text| wanted.contains(&text));
+        has("apiGroups", &[group, "*"])
+            && has("resources", &[resource, "*", "*/*"])
+            && has("operations", &["CREATE", "UPDATE", "*"])
+    };
+    let rules = value["rules"].as_array()?;
+    let needed: Vec<&str> = NEEDED
+        .into_iter()
+        .filter(|needed| rules.iter().any(|rule| is_about(rule, *needed)))
+        .map(|(_, resource)| resource)
+        .collect();
+    if needed.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "the webhook `{}` is asked about {} of its own operator, which can't start again when it is down",
+        webhook.name(),
+        needed.join(", ")
+    );
+    let help = "write `failurePolicy=ignore`, or leave the operator's namespace out:\n\
+                patch=`{\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\
+                \"operator\":\"NotIn\",\"values\":[\"NAMESPACE\"]}]}}`";
+    Some(Diagnostic::new(Code::WebhookDeadlock, message).help(help).at(webhook.origin.clone()))
 }
 
 fn name(name: &str, warn: &mut dyn FnMut(String, &str)) {

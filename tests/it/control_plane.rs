@@ -35,6 +35,7 @@ mod renderings;
 mod score;
 mod storage;
 mod tool;
+mod verify;
 mod walkthroughs;
 mod webhook;
 mod workflows;

@@ -72,3 +72,85 @@ fn targets_ask_wait_and_tell() {
     plane.admin.wait_gone(&["namespace", "demo-system"]);
     make(&["uninstall", "YES=1", "ignore-not-found=true"]).unwrap();
 }
+
+/// Conflicts are won, what an older `make deploy` applied is removed, and the replicas of an autoscaler stay on request.
+#[test]
+fn deploy_takes_back_what_others_changed() {
+    let plane = ControlPlane::start();
+    let project = Sandbox::new();
+    project.run(&format!("init --domain example.com --project-name demo {OFFLINE}")).success();
+    project.lock().run("generate").success();
+    let deployment = ["deployment", "demo-controller-manager", "-n", "demo-system"];
+    // There is no node for its pod, so the rollout of a replica never ends.
+    let deploy = |args: &[&str]| {
+        let said = make(project.root(), &plane.admin, &[&["deploy", "YES=1", "TIMEOUT=1s"], args].concat());
+        let said = said.unwrap_or_else(|error| error);
+        assert!(said.contains("timed out waiting for the condition"), "{said}");
+        plane.admin.get(&deployment).unwrap()
+    };
+    let scale = |replicas: &str| {
+        plane.admin.run(&[&["scale"], &deployment[..], &["--replicas", replicas]].concat());
+    };
+
+    let rendered = plane.admin.run(&["kustomize", &project.path("config/default").display().to_string()]);
+    let older = rendered.replacen("  replicas: 1\n", "  replicas: 1\n  minReadySeconds: 7\n", 1);
+    assert_ne!(older, rendered);
+    plane.admin.send(&["apply", "--server-side", "-f", "-"], &older);
+    let first = deploy(&[]);
+    assert_eq!((&first["spec"]["replicas"], &first["spec"]["minReadySeconds"]), (&json!(1), &json!(null)));
+
+    scale("3");
+    assert_eq!(deploy(&["REPLICAS=keep"])["spec"]["replicas"], 3);
+    assert_eq!(deploy(&["REPLICAS=keep", "IMG=example.com/demo:v1"])["spec"]["replicas"], 3);
+    assert_eq!(
+        plane.admin.get(&deployment).unwrap()["spec"]["template"]["spec"]["containers"][0]["image"],
+        "example.com/demo:v1"
+    );
+    scale("2");
+    assert_eq!(deploy(&[])["spec"]["replicas"], 1);
+
+    // Nobody else has ever set them.
+    project.replace("config/manager/manager.yaml", "replicas: 1", "replicas: 2");
+    assert_eq!(deploy(&[])["spec"]["replicas"], 2);
+    assert_eq!(deploy(&["REPLICAS=keep"])["spec"]["replicas"], 2);
+    plane.admin.run(&[&["delete"], &deployment[..]].concat());
+    assert_eq!(deploy(&["REPLICAS=keep"])["spec"]["replicas"], 2);
+
+    let error = make(project.root(), &plane.admin, &["deploy", "YES=1", "REPLICAS=4"]).unwrap_err();
+    assert!(error.contains("REPLICAS must be `keep` or empty"), "{error}");
+}
+
+/// Without the operator nothing converts, which `install` says, and only then.
+#[test]
+fn install_says_that_nothing_converts_yet() {
+    let plane = ControlPlane::start();
+    let project = Sandbox::project("");
+    let make = |args: &[&str]| make(project.root(), &plane.admin, &[args, &["YES=1", "TIMEOUT=1s"]].concat());
+    project.lock();
+    project.run("create api --group cache --version v1 --kind Memcached").success();
+    let note = "The operator is not deployed, and only it converts objects between their versions";
+    let said = make(&["install"]).unwrap();
+    assert!(!said.contains(note), "{said}");
+
+    project.run("create api --group cache --version v1alpha1 --kind Memcached --controller=false").success();
+    project.run("create webhook --group cache --version v1 --kind Memcached --conversion --spoke v1alpha1").success();
+    let said = make(&["install"]).unwrap();
+    assert!(said.contains(note) && said.contains("make run ENABLE_WEBHOOKS=true"), "{said}");
+    let object = |version: &str| {
+        let object = json!({
+            "apiVersion": format!("cache.example.com/{version}"),
+            "kind": "Memcached",
+            "metadata": { "name": version, "namespace": "default" },
+            "spec": {},
+        });
+        plane.admin.attempt(&["create", "-f", "-"], &object.to_string())
+    };
+    object("v1").unwrap();
+    let error = object("v1alpha1").unwrap_err();
+    assert!(error.contains("conversion webhook"), "{error}");
+
+    let error = make(&["deploy"]).unwrap_err();
+    assert!(error.contains("timed out waiting for the condition"), "{error}");
+    let said = make(&["install"]).unwrap();
+    assert!(!said.contains(note), "{said}");
+}
