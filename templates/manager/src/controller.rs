@@ -150,10 +150,15 @@ pub(crate) struct Controllers {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) shutdown: Shutdown,
     pub(crate) running: Vec<BoxFuture<'static, ()>>,
+    /// For each controller that works for the leader, which reconcile goes on beyond its time limit.
+    pub(crate) hung: Vec<Hung>,
     pub(crate) names: BTreeSet<String>,
     /// A name that two of them have.
     pub(crate) twice: Option<String>,
 }
+
+/// Says that a controller hangs, for people; `None` while it does not.
+pub(crate) type Hung = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 type Filter<K> = Box<dyn Fn(&Seen<'_, K>) -> bool + Send + Sync>;
 
@@ -387,6 +392,12 @@ impl<'manager, K: Object> Controller<'manager, K> {
         let queue = self.queue.clone();
         let metrics = controllers.metrics.controller(&self.name, workers);
         controllers.metrics.ask(&self.name, move || queue.load());
+        let (queue, limit) = (self.queue.clone(), self.timeout);
+        let hung = format!("controller `{}`, time limit {limit:?}", self.name);
+        let is_hung = move || queue.load().longest > limit;
+        controllers
+            .hung
+            .push(Arc::new(move || is_hung().then(|| hung.clone())));
         let work = Work {
             name: self.name,
             objects: self.objects,
@@ -439,6 +450,7 @@ where
             _ = join_all(synced) => {}
             () = shutdown.requested() => return,
         }
+        let filled = tokio::time::Instant::now();
         let work = Arc::new(self);
         let free = Arc::new(Semaphore::new(work.workers));
         let mut running = JoinSet::new();
@@ -450,7 +462,8 @@ where
         loop {
             let next = async {
                 let worker = free.clone().acquire_owned().await;
-                work.leadership.held().await;
+                let leading = work.leadership.held().await;
+                work.queue.opened(leading.max(filled));
                 (worker, work.queue.next().await)
             };
             tokio::select! {

@@ -26,8 +26,10 @@ use crate::client::objects::Objects;
 use crate::client::{self, identity};
 use crate::controller::{Controller, Controllers, Failure};
 use crate::election::Candidate;
+use crate::election::ability::{self, Ability};
 use crate::election::gate::Gate;
 use crate::election::leadership::Leadership;
+use crate::election::watchdog::Watchdog;
 use crate::error::Error;
 use crate::http::probes::Probes;
 use crate::http::server::{self, Requests};
@@ -165,6 +167,7 @@ impl Manager {
                 metrics,
                 shutdown: Shutdown::default(),
                 running: Vec::new(),
+                hung: Vec::new(),
                 names: BTreeSet::new(),
                 twice: None,
             },
@@ -483,7 +486,15 @@ impl Manager {
     /// ```
     pub async fn run(self) -> Result<(), Error> {
         let signal = signal::first().map_err(Error::Signal)?;
-        self.run_until(signal).await
+        let watchdog = match self.options.leader_election.leader_elect {
+            true => Some(Watchdog::start(self.ability()).map_err(Error::Signal)?),
+            false => None,
+        };
+        let ended = self.run_until(signal).await;
+        if let (Err(Error::Stuck | Error::Hung(_)), Some(watchdog)) = (&ended, watchdog) {
+            watchdog.end();
+        }
+        ended
     }
 
     /// As [`Manager::run`], with another reason to stop than a signal.
@@ -517,10 +528,7 @@ impl Manager {
             return Err(Error::Name(name));
         }
         let candidate = self.candidate()?;
-        let watches = self.unsynced;
-        let unsynced = Arc::new(move || -> BTreeSet<String> {
-            watches.iter().flat_map(|unsynced| unsynced()).collect()
-        });
+        let unsynced = self.ability().unsynced;
 
         let mut background = self.feeds;
         #[cfg(feature = "webhook")]
@@ -589,7 +597,7 @@ impl Manager {
         };
         let elected = async {
             match candidate {
-                Some(candidate) => candidate.during(work, || unsynced().is_empty()).await,
+                Some(candidate) => candidate.during(work).await,
                 None => {
                     work.await;
                     Ok(())
@@ -616,6 +624,15 @@ impl Manager {
         tasks.shutdown().await;
         tracing::info!("stopped");
         outcome.and(ended)
+    }
+
+    /// What the watches and the controllers that are registered so far say of their work.
+    fn ability(&self) -> Ability {
+        let (watches, controllers) = (self.unsynced.clone(), self.controllers.hung.clone());
+        Ability {
+            unsynced: Arc::new(move || watches.iter().flat_map(|unsynced| unsynced()).collect()),
+            hung: Arc::new(move || controllers.iter().filter_map(|hung| hung()).collect()),
+        }
     }
 
     /// This process in the election, if it takes part in one.
@@ -647,6 +664,10 @@ impl Manager {
             gate: self.gate.clone(),
             leadership: self.controllers.leadership.clone(),
             on_change: Box::new(move |leading| metrics.set_leader(&id, leading)),
+            ability: self.ability(),
+            patience: ability::LIMIT,
+            grace: self.options.graceful_shutdown_timeout,
+            shutdown: self.controllers.shutdown.clone(),
         }))
     }
 }
