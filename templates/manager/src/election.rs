@@ -17,6 +17,7 @@ pub(crate) mod lease;
 pub(crate) mod life;
 #[cfg(feature = "leader-for-life")]
 mod lock;
+mod patience;
 mod server;
 pub(crate) mod watchdog;
 

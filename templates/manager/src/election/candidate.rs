@@ -10,13 +10,14 @@ use std::time::Duration;
 use futures::FutureExt;
 use kube::{Api, Client};
 
-use super::ability::{Ability, POLL, Patience};
+use super::ability::{Ability, POLL};
 use super::clock;
 use super::contest::{Contest, Turn};
 use super::flags::Rules;
 use super::gate::Gate;
 use super::leadership::Leadership;
 use super::lease::{Elector, Timing};
+use super::patience::Patience;
 use super::server::Server;
 #[cfg(feature = "leader-for-life")]
 use super::{life, lock};

@@ -6,8 +6,9 @@
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use super::ability::{Ability, LIMIT, POLL, Patience};
+use super::ability::{Ability, LIMIT, POLL};
 use super::clock;
+use super::patience::Patience;
 
 /// How long the process has to end by itself once it should.
 const ENDING: Duration = Duration::from_secs(5);
