@@ -4,6 +4,7 @@
 
 mod failure;
 mod finalizer;
+mod gone;
 mod queue;
 mod sources;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use self::gone::Terminating;
 use self::queue::{Priority, Queue};
 use crate::cache::Seen;
 use crate::caught;
@@ -409,6 +411,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
             grace: controllers.grace,
             leadership: self.leadership,
             count: AtomicU64::new(0),
+            terminating: Terminating::default(),
         };
         let shutdown = controllers.shutdown.clone();
         let (running, sources) = (work.until(shutdown, self.synced), self.sources);
@@ -435,6 +438,7 @@ struct Work<K: Object, Reconcile> {
     grace: Duration,
     leadership: Leadership,
     count: AtomicU64,
+    terminating: Terminating,
 }
 
 impl<K, Reconcile, Running, Error> Work<K, Reconcile>
@@ -535,7 +539,7 @@ where
         tracing::debug!(resource_version = object.resource_version(), "reconciling");
         let (queue, again) = (self.queue.clone(), key.clone());
         let again = move |after| queue.add_after(again.clone(), after);
-        let seen = object.clone();
+        let (seen, uid) = (object.clone(), object.uid());
         let reconcile = visit::during(&self.objects.cache.kind, &*seen, again, async {
             (self.reconcile)(object).await
         });
@@ -552,6 +556,7 @@ where
         match ended {
             Ok(Ok(Action::Done)) => {
                 self.queue.succeeded(key);
+                self.terminating.forget(key);
                 Outcome::Success
             }
             Ok(Ok(Action::RequeueAfter(delay))) if delay >= queue::FIRST_DELAY => {
@@ -567,6 +572,17 @@ where
                 // All that is the author's comes first: it may panic.
                 let (reason, permanent) = (error.reason(), error.is_permanent());
                 let error = error.to_string();
+                let now = self.objects.cache.get(key);
+                if now.is_none_or(|now| now.uid() != uid) {
+                    // A successor of its name is in the queue, where its coming put it.
+                    tracing::debug!(reason, error, "reconcile failed, and its object is gone");
+                    self.queue.succeeded(key);
+                    return Outcome::Success;
+                }
+                if self.terminating.explains(reason, key) {
+                    self.queue.succeeded(key);
+                    return Outcome::Success;
+                }
                 if permanent {
                     tracing::error!(reason, error, "reconcile failed, waiting for a change");
                     self.queue.succeeded(key);
