@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[cfg(feature = "webhook")]
 use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt, ready as ready_future};
 use hyper::Request;
@@ -621,7 +622,8 @@ impl Manager {
         // The requests that have come are answered.
         #[cfg(feature = "webhook")]
         let _ = tokio::time::timeout(self.options.graceful_shutdown_timeout, answered).await;
-        tasks.shutdown().await;
+        // A task that waits for a thread which a reconcile blocks does not end.
+        let _ = tokio::time::timeout(Duration::from_secs(1), tasks.shutdown()).await;
         tracing::info!("stopped");
         outcome.and(ended)
     }
