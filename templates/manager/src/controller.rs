@@ -4,6 +4,7 @@
 
 mod failure;
 mod finalizer;
+mod gone;
 mod queue;
 mod sources;
 #[cfg(test)]
@@ -23,6 +24,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use self::gone::Terminating;
 use self::queue::{Priority, Queue};
 use crate::cache::Seen;
 use crate::caught;
@@ -150,10 +152,15 @@ pub(crate) struct Controllers {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) shutdown: Shutdown,
     pub(crate) running: Vec<BoxFuture<'static, ()>>,
+    /// For each controller that works for the leader, which reconcile goes on beyond its time limit.
+    pub(crate) hung: Vec<Hung>,
     pub(crate) names: BTreeSet<String>,
     /// A name that two of them have.
     pub(crate) twice: Option<String>,
 }
+
+/// Says that a controller hangs, for people; `None` while it does not.
+pub(crate) type Hung = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 type Filter<K> = Box<dyn Fn(&Seen<'_, K>) -> bool + Send + Sync>;
 
@@ -387,6 +394,12 @@ impl<'manager, K: Object> Controller<'manager, K> {
         let queue = self.queue.clone();
         let metrics = controllers.metrics.controller(&self.name, workers);
         controllers.metrics.ask(&self.name, move || queue.load());
+        let (queue, limit) = (self.queue.clone(), self.timeout);
+        let hung = format!("controller `{}`, time limit {limit:?}", self.name);
+        let is_hung = move || queue.load().longest > limit;
+        controllers
+            .hung
+            .push(Arc::new(move || is_hung().then(|| hung.clone())));
         let work = Work {
             name: self.name,
             objects: self.objects,
@@ -398,6 +411,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
             grace: controllers.grace,
             leadership: self.leadership,
             count: AtomicU64::new(0),
+            terminating: Terminating::default(),
         };
         let shutdown = controllers.shutdown.clone();
         let (running, sources) = (work.until(shutdown, self.synced), self.sources);
@@ -424,6 +438,7 @@ struct Work<K: Object, Reconcile> {
     grace: Duration,
     leadership: Leadership,
     count: AtomicU64,
+    terminating: Terminating,
 }
 
 impl<K, Reconcile, Running, Error> Work<K, Reconcile>
@@ -439,6 +454,7 @@ where
             _ = join_all(synced) => {}
             () = shutdown.requested() => return,
         }
+        let filled = tokio::time::Instant::now();
         let work = Arc::new(self);
         let free = Arc::new(Semaphore::new(work.workers));
         let mut running = JoinSet::new();
@@ -450,7 +466,8 @@ where
         loop {
             let next = async {
                 let worker = free.clone().acquire_owned().await;
-                work.leadership.held().await;
+                let leading = work.leadership.held().await;
+                work.queue.opened(leading.max(filled));
                 (worker, work.queue.next().await)
             };
             tokio::select! {
@@ -522,7 +539,7 @@ where
         tracing::debug!(resource_version = object.resource_version(), "reconciling");
         let (queue, again) = (self.queue.clone(), key.clone());
         let again = move |after| queue.add_after(again.clone(), after);
-        let seen = object.clone();
+        let (seen, uid) = (object.clone(), object.uid());
         let reconcile = visit::during(&self.objects.cache.kind, &*seen, again, async {
             (self.reconcile)(object).await
         });
@@ -539,6 +556,7 @@ where
         match ended {
             Ok(Ok(Action::Done)) => {
                 self.queue.succeeded(key);
+                self.terminating.forget(key);
                 Outcome::Success
             }
             Ok(Ok(Action::RequeueAfter(delay))) if delay >= queue::FIRST_DELAY => {
@@ -554,6 +572,17 @@ where
                 // All that is the author's comes first: it may panic.
                 let (reason, permanent) = (error.reason(), error.is_permanent());
                 let error = error.to_string();
+                let now = self.objects.cache.get(key);
+                if now.is_none_or(|now| now.uid() != uid) {
+                    // A successor of its name is in the queue, where its coming put it.
+                    tracing::debug!(reason, error, "reconcile failed, and its object is gone");
+                    self.queue.succeeded(key);
+                    return Outcome::Success;
+                }
+                if self.terminating.explains(reason, key) {
+                    self.queue.succeeded(key);
+                    return Outcome::Success;
+                }
                 if permanent {
                     tracing::error!(reason, error, "reconcile failed, waiting for a change");
                     self.queue.succeeded(key);

@@ -5,6 +5,7 @@
 //! [`lease`] and `life` decide, [`gate`] keeps writes from leaving too late; [`candidate`] connects them to the API
 //! server.
 
+pub(crate) mod ability;
 mod candidate;
 pub(crate) mod clock;
 mod contest;
@@ -16,7 +17,9 @@ pub(crate) mod lease;
 pub(crate) mod life;
 #[cfg(feature = "leader-for-life")]
 mod lock;
+mod patience;
 mod server;
+pub(crate) mod watchdog;
 
 pub(crate) use self::candidate::Candidate;
 pub use self::flags::{ElectionMode, LeaderElection};

@@ -53,4 +53,12 @@ pub enum Error {
     /// The reconciles go on although the leadership is lost.
     #[error("the leadership is lost, and the running reconciles did not end")]
     Stuck,
+    /// The leader could not read what it works on, so that another replica has to lead.
+    #[error("the caches were not complete for two minutes: {0}")]
+    Caches(String),
+    /// A reconcile of the leader blocks, so that another replica has to lead.
+    #[error(
+        "a reconcile did not end two minutes after its time limit, does it block its thread? {0}"
+    )]
+    Hung(String),
 }

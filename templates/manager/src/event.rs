@@ -5,6 +5,8 @@
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::{Event, EventType, Recorder};
 
+use crate::controller::Failure;
+
 /// The longest note that an event may have, in bytes.
 const LONGEST_NOTE: usize = 1024;
 
@@ -24,6 +26,11 @@ pub(crate) async fn warn(
         secondary: None,
     };
     if let Err(error) = recorder.publish(&event, about).await {
+        if error.is_permanent() {
+            // The namespace is being deleted, and the object with it.
+            tracing::debug!(reason, %error, "can't publish an event");
+            return;
+        }
         tracing::warn!(reason, %error, "can't publish an event");
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[cfg(feature = "webhook")]
 use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::{self, BoxFuture, FutureExt};
 use hyper::Request;
@@ -27,8 +28,10 @@ use crate::client::objects::Objects;
 use crate::client::{self, identity};
 use crate::controller::{Controller, Controllers, Failure};
 use crate::election::Candidate;
+use crate::election::ability::{self, Ability};
 use crate::election::gate::Gate;
 use crate::election::leadership::Leadership;
+use crate::election::watchdog::Watchdog;
 use crate::error::Error;
 use crate::http::probes::Probes;
 use crate::http::server::{self, Requests};
@@ -167,6 +170,7 @@ impl Manager {
                 metrics,
                 shutdown: Shutdown::default(),
                 running: Vec::new(),
+                hung: Vec::new(),
                 names: BTreeSet::new(),
                 twice: None,
             },
@@ -487,7 +491,15 @@ impl Manager {
     /// ```
     pub async fn run(self) -> Result<(), Error> {
         let signal = signal::first().map_err(Error::Signal)?;
-        self.run_until(signal).await
+        let watchdog = match self.options.leader_election.leader_elect {
+            true => Some(Watchdog::start(self.ability()).map_err(Error::Signal)?),
+            false => None,
+        };
+        let ended = self.run_until(signal).await;
+        if let (Err(Error::Stuck | Error::Hung(_)), Some(watchdog)) = (&ended, watchdog) {
+            watchdog.end();
+        }
+        ended
     }
 
     /// As [`Manager::run`], with another reason to stop than a signal.
@@ -520,7 +532,7 @@ impl Manager {
         if let Some(name) = self.controllers.twice {
             return Err(Error::Name(name));
         }
-        let candidate = self.candidate()?;
+        let mut candidate = self.candidate()?;
         let watches = self.unsynced;
         let unsynced = Arc::new(move || -> Vec<Unsynced> {
             watches.iter().flat_map(|watch| watch()).collect()
@@ -591,6 +603,14 @@ impl Manager {
             ..
         } = self.controllers;
         let mut routed = reachable.subscribe();
+        if let Some(candidate) = &mut candidate {
+            let routed = routed.clone();
+            candidate.ability.also(move || {
+                let missing =
+                    "no probe has found this replica ready, so its webhooks are not reached";
+                (!*routed.borrow()).then(|| missing.to_owned())
+            });
+        }
         // The election sets it later; without one, nothing else does.
         leadership.set(candidate.is_none() && *routed.borrow());
         let work = async {
@@ -605,10 +625,7 @@ impl Manager {
         };
         let elected = async {
             match candidate {
-                Some(candidate) => {
-                    let ready = || *routed.borrow() && unsynced().is_empty();
-                    candidate.during(work, ready).await
-                }
+                Some(candidate) => candidate.during(work).await,
                 None => {
                     let lead = async {
                         if routed.wait_for(|routed| *routed).await.is_ok() {
@@ -640,9 +657,22 @@ impl Manager {
         // The requests that have come are answered.
         #[cfg(feature = "webhook")]
         let _ = tokio::time::timeout(self.options.graceful_shutdown_timeout, answered).await;
-        tasks.shutdown().await;
+        // A task that waits for a thread which a reconcile blocks does not end.
+        let _ = tokio::time::timeout(Duration::from_secs(1), tasks.shutdown()).await;
         tracing::info!("stopped");
         outcome.and(ended)
+    }
+
+    /// What the watches and the controllers that are registered so far say of their work.
+    fn ability(&self) -> Ability {
+        let (watches, controllers) = (self.unsynced.clone(), self.controllers.hung.clone());
+        Ability {
+            unsynced: Arc::new(move || {
+                let unsynced = watches.iter().flat_map(|watch| watch());
+                unsynced.map(|watch| watch.why).collect()
+            }),
+            hung: Arc::new(move || controllers.iter().filter_map(|hung| hung()).collect()),
+        }
     }
 
     /// This process in the election, if it takes part in one.
@@ -674,6 +704,10 @@ impl Manager {
             gate: self.gate.clone(),
             leadership: self.controllers.leadership.clone(),
             on_change: Box::new(move |leading| metrics.set_leader(&id, leading)),
+            ability: self.ability(),
+            patience: ability::LIMIT,
+            grace: self.options.graceful_shutdown_timeout,
+            shutdown: self.controllers.shutdown.clone(),
         }))
     }
 }

@@ -122,6 +122,39 @@ async fn one_works_and_the_other_follows_when_it_stops_or_loses_the_lease() {
         .expect("a clean end");
 }
 
+/// A replica that can't work would keep the others from leading.
+async fn contends_when_its_caches_are_full(server: &Server, flags: &[&str], lock: &str) {
+    const LIST: &str = "LIST api/v1/configmaps";
+    server.put(
+        "api/v1/namespaces/other/configmaps/a",
+        json!({ "data": { "v": "1" } }),
+    );
+    server.refuse(LIST, 403);
+    let mut replica = replica(server, flags);
+    // The pauses between them are 1, 2 and 4 seconds, the lease duration is 3.
+    soon(async {
+        while server.count(LIST) < 4 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    let about = || Vec::from_iter(server.requests().into_iter().filter(|it| it.contains(lock)));
+    assert_eq!(about(), [""; 0]);
+    server.refuse(LIST, 200);
+    soon(replica.looks.recv()).await.expect("it leads");
+    assert_ne!(about(), [""; 0]);
+    drop(replica.stop);
+    soon(replica.task)
+        .await
+        .expect("no panic")
+        .expect("a clean end");
+}
+
+#[tokio::test]
+async fn a_replica_contends_only_when_its_caches_are_full() {
+    contends_when_its_caches_are_full(&Server::default(), &[], "/leases").await;
+}
+
 #[cfg(not(feature = "leader-for-life"))]
 #[tokio::test]
 async fn without_its_feature_a_leader_for_life_is_refused() {
@@ -341,6 +374,14 @@ mod life {
             a.looks.try_recv().is_err(),
             "a process without a pod must not reconcile"
         );
+    }
+
+    #[tokio::test]
+    async fn a_replica_contends_only_when_its_caches_are_full() {
+        let server = Server::default();
+        server.put(&pod_path("a"), json!({ "status": { "phase": "Running" } }));
+        let flags = ["--leader-election-mode=life", "--leader-election-pod=a"];
+        contends_when_its_caches_are_full(&server, &flags, "/namespaces/default/").await;
     }
 
     #[tokio::test]

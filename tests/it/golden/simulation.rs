@@ -12,6 +12,10 @@ mod gate;
 #[path = "../../../templates/manager/src/election/lease.rs"]
 #[allow(dead_code)]
 mod lease;
+#[rustfmt::skip]
+#[path = "../../../templates/manager/src/election/patience.rs"]
+#[allow(dead_code)]
+mod patience;
 mod server;
 mod world;
 
@@ -48,6 +52,7 @@ fn never_two_leaders_past_the_gate() {
         late += report.late;
         assert!(report.released > 5, "seed {seed}: {report:?}");
         assert!(report.deleted > 5, "seed {seed}: {report:?}");
+        assert!(report.unable > 0, "seed {seed}: {report:?}");
         excused += report.excused;
     }
     println!("{late} writes arrived late; {excused} events between a deletion and the end of the term before it");
@@ -62,9 +67,14 @@ fn every_seed_replays() {
 /// A bug that the simulation does not find is a simulation that proves nothing.
 #[track_caller]
 fn finds(bug: Bug) {
+    finds_as(bug, "two leaders");
+}
+
+#[track_caller]
+fn finds_as(bug: Bug, expected: &str) {
     let found = SEEDS.filter_map(|seed| run(seed, Some(bug)).err()).next();
     let found = found.unwrap_or_else(|| panic!("{bug:?} is not found by the seeds {SEEDS:?}"));
-    assert!(found.contains("two leaders"), "{bug:?}: {found}");
+    assert!(found.contains(expected), "{bug:?}: {found}");
     println!("{bug:?}: {found}");
 }
 
@@ -91,6 +101,16 @@ fn finds_a_clock_that_stops_in_a_pause() {
 #[test]
 fn finds_a_release_by_a_process_that_is_not_the_holder() {
     finds(Bug::ReleaseByNonHolder);
+}
+
+#[test]
+fn finds_a_replica_that_contends_without_its_caches() {
+    finds_as(Bug::ContendsUnable, "leads without its caches");
+}
+
+#[test]
+fn finds_a_leader_that_keeps_the_lease_although_it_cannot_work() {
+    finds_as(Bug::KeepsUnable, "cannot work");
 }
 
 mod elector {

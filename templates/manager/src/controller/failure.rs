@@ -6,6 +6,9 @@ use kube::core::Status;
 
 use super::Failure;
 
+/// The reason of a failure in a namespace that is being deleted.
+pub(super) const TERMINATING: &str = "NamespaceTerminating";
+
 /// The reason tells what the server said: `Forbidden`, `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`,
 /// `NamespaceTerminating`, `ServerError`; or `ServerUnreachable`. Nothing can be created in a namespace that is being deleted,
 /// and nothing needs to be: that alone is permanent.
@@ -16,7 +19,7 @@ impl Failure for kube::Error {
             _ => return "ServerUnreachable",
         };
         match status.code {
-            _ if is_terminating(status) => "NamespaceTerminating",
+            _ if is_terminating(status) => TERMINATING,
             403 => "Forbidden",
             404 => "NotFound",
             // An object of this name is there already, and is somebody else's.
@@ -35,7 +38,7 @@ impl Failure for kube::Error {
 fn is_terminating(status: &Status) -> bool {
     let details = status.details.as_ref();
     let mut causes = details.into_iter().flat_map(|details| &details.causes);
-    causes.any(|cause| cause.reason == "NamespaceTerminating")
+    causes.any(|cause| cause.reason == TERMINATING)
 }
 
 /// What the first [`kube::Error`] among its causes is; else the reason is `Failed`.

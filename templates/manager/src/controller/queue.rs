@@ -44,6 +44,8 @@ struct State {
     schedule: BTreeSet<(Instant, ObjectKey)>,
     failures: BTreeMap<ObjectKey, u32>,
     metrics: QueueMetrics,
+    /// Since when this replica may work: what waits for that does not wait for a worker.
+    open: Option<Instant>,
 }
 
 #[derive(Clone, Copy)]
@@ -99,6 +101,11 @@ impl Queue {
             state.failures.remove(key);
             state.unplan(key);
         });
+    }
+
+    /// This replica may work since `open`: the waiting time counts from there.
+    pub(crate) fn opened(&self, open: Instant) {
+        self.lock().open = Some(open);
     }
 
     /// The next object to work on; [`Queue::done`] must follow. For one consumer at a time.
@@ -207,7 +214,10 @@ impl State {
         let key = self.normal.pop_front().or_else(|| self.next_low());
         if let Some(key) = &key {
             if let Some(waiting) = self.waiting.remove(key) {
-                let waited = now.duration_since(waiting.since);
+                let since = self
+                    .open
+                    .map_or(waiting.since, |open| open.max(waiting.since));
+                let waited = now.duration_since(since);
                 self.metrics.waited.observe(waited.as_secs_f64());
             }
             self.working.insert(key.clone(), now);
@@ -251,7 +261,10 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use prometheus_client::registry::Registry;
+
     use super::*;
+    use crate::metrics::{self, Metrics};
 
     fn key(name: impl ToString) -> ObjectKey {
         ObjectKey {
@@ -290,6 +303,30 @@ mod tests {
             state.planned.is_empty() && state.schedule.is_empty() && state.failures.is_empty()
         };
         assert!(queue.change(empty));
+    }
+
+    /// A standby does not make its workers look slow.
+    #[tokio::test(start_paused = true)]
+    async fn the_waiting_time_counts_from_when_this_replica_may_work() {
+        let mut registry = Registry::default();
+        let queue = Queue::new(Metrics::new(&mut registry).queue("test"));
+        queue.add(key("a"), Priority::Normal);
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        queue.opened(Instant::now());
+        tokio::time::advance(Duration::from_secs(2)).await;
+        queue.add(key("b"), Priority::Normal);
+        tokio::time::advance(Duration::from_secs(3)).await;
+        for name in ["a", "b"] {
+            assert_eq!(queue.next().await, key(name));
+        }
+        let page = metrics::page(&registry);
+        let sum = page
+            .lines()
+            .find(|line| line.starts_with("workqueue_queue_duration_seconds_sum"));
+        assert_eq!(
+            sum,
+            Some("workqueue_queue_duration_seconds_sum{controller=\"test\",name=\"test\"} 8.0")
+        );
     }
 
     #[test]

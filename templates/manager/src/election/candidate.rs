@@ -10,19 +10,25 @@ use std::time::Duration;
 use futures::FutureExt;
 use kube::{Api, Client};
 
+use super::ability::{Ability, POLL};
 use super::clock;
 use super::contest::{Contest, Turn};
 use super::flags::Rules;
 use super::gate::Gate;
 use super::leadership::Leadership;
 use super::lease::{Elector, Timing};
+use super::patience::Patience;
 use super::server::Server;
 #[cfg(feature = "leader-for-life")]
 use super::{life, lock};
 use crate::error::Error;
+use crate::signal::Shutdown;
 
 /// How long a replica that does not lead may take to leave the election.
 const LEAVE: Duration = Duration::from_millis(500);
+
+/// How long it takes until a log says again that a replica does not contend.
+const RARELY: Duration = Duration::from_secs(600);
 
 /// This process as a contender for a Lease, or for the ConfigMap of a leader for life.
 pub(crate) struct Candidate {
@@ -35,40 +41,47 @@ pub(crate) struct Candidate {
     pub(crate) gate: Arc<Gate>,
     pub(crate) leadership: Leadership,
     pub(crate) on_change: Box<dyn Fn(bool) + Send + Sync>,
+    pub(crate) ability: Ability,
+    /// How long a leader may be unable to work.
+    pub(crate) patience: Duration,
+    /// How long running reconciles may take to end.
+    pub(crate) grace: Duration,
+    pub(crate) shutdown: Shutdown,
 }
 
 impl Candidate {
     /// Takes part in the election while `work` goes on, at whose end all reconciles have ended.
-    pub(crate) async fn during(
-        self,
-        work: impl Future<Output = ()> + Send,
-        ready: impl Fn() -> bool + Send,
-    ) -> Result<(), Error> {
-        let (timing, gate) = (self.timing, self.gate.clone());
+    pub(crate) async fn during(self, work: impl Future<Output = ()> + Send) -> Result<(), Error> {
+        let (timing, gate, grace) = (self.timing, self.gate.clone(), self.grace);
+        let (ability, shutdown) = (self.ability.clone(), self.shutdown.clone());
+        let unable = unable(ability, gate.clone(), self.patience);
         let (done, ended) = tokio::sync::oneshot::channel::<()>();
-        let mut election = pin!(async {
-            let mut ended = pin!(ended.map(drop));
-            // Who leads should know what there is; a kind that never comes keeps nobody from leading the others.
-            let filled = async {
-                while !ready() {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
-            };
-            tokio::select! {
-                _ = tokio::time::timeout(timing.lease_duration, filled) => {}
-                () = &mut ended => return Ok(()),
-            }
-            self.run(ended).await
-        });
-        tokio::select! {
+        let mut election = pin!(self.run(ended.map(drop)));
+        let mut work = pin!(work);
+        let failed = tokio::select! {
             outcome = &mut election => return outcome,
-            () = work => drop(done),
-        }
+            () = &mut work => None,
+            error = unable => {
+                tracing::error!(%error, "letting go of the leadership");
+                shutdown.request();
+                let work = tokio::time::timeout(grace + LEAVE, &mut work);
+                tokio::select! {
+                    outcome = &mut election => return outcome.and(Err(error)),
+                    // While a reconcile runs the Lease is kept, until it is over by itself.
+                    ended = work => if ended.is_err() {
+                        gate.close();
+                        return Err(error);
+                    }
+                }
+                Some(error)
+            }
+        };
+        drop(done);
         // Without an answer the others wait until the lease is over, which does no harm.
         let leads = gate.lets_pass(clock::boot());
         let limit = if leads { timing.renew_deadline } else { LEAVE };
-        let released = tokio::time::timeout(limit, election);
-        released.await.unwrap_or(Ok(()))
+        let released = tokio::time::timeout(limit, election).await;
+        failed.map_or(Ok(()), Err).and(released.unwrap_or(Ok(())))
     }
 
     /// Contends, leads and contends again until `stop`, then gives the Lease back. No reconcile may run at `stop`.
@@ -78,13 +91,30 @@ impl Candidate {
         let (mut leading, mut lost, mut stopping) = (false, false, false);
         let mut holder = String::new();
         (self.on_change)(false);
-        tracing::info!(
-            election = self.name,
-            namespace = self.namespace,
-            identity = self.identity,
-            "contending"
-        );
+        let mut contends = false;
         loop {
+            let leads = self.gate.lets_pass(clock::boot());
+            if !leading && !leads && !stopping && self.ability.unsynced().is_some() {
+                tokio::select! {
+                    ended = self.able(&mut contest) => ended?,
+                    () = &mut stop => {
+                        if !contends {
+                            return Ok(());
+                        }
+                        stopping = true;
+                        contest.release();
+                    }
+                }
+            }
+            if !contends && !stopping {
+                contends = true;
+                tracing::info!(
+                    election = self.name,
+                    namespace = self.namespace,
+                    identity = self.identity,
+                    "contending"
+                );
+            }
             if contest.holder() != holder {
                 contest.holder().clone_into(&mut holder);
                 if !holder.is_empty() && holder != self.identity {
@@ -125,10 +155,43 @@ impl Candidate {
                         contest.release();
                     }
                 },
-                Turn::Over => return Ok(()),
+                Turn::Over => {
+                    if stopping && self.ability.unsynced().is_some() {
+                        contest.resign().await;
+                    }
+                    return Ok(());
+                }
                 Turn::Homeless => return Err(self.homeless()),
             }
         }
+    }
+
+    /// Returns when the caches are full. Until then this replica does not contend: who leads must be able to work.
+    async fn able(&self, contest: &mut Contest<'_>) -> Result<(), Error> {
+        let mut patience = Patience::new(self.patience, POLL);
+        let (mut looked, mut told) = (Duration::ZERO, self.timing.lease_duration);
+        let start = clock::boot();
+        while let Some(unsynced) = self.ability.unsynced() {
+            let waited = clock::boot().saturating_sub(start);
+            if waited >= told {
+                told = waited + RARELY;
+                tracing::warn!(
+                    election = self.name,
+                    identity = self.identity,
+                    unsynced,
+                    "not contending for the leadership: a replica whose caches are not full can't work"
+                );
+            }
+            // A lock that an earlier process of this Pod has left keeps the others from leading.
+            if waited >= looked + POLL {
+                looked = waited;
+                if patience.ends(clock::boot(), false) && contest.resign().await {
+                    return Err(Error::Caches(unsynced));
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Ok(())
     }
 
     fn contest(&self) -> Contest<'_> {
@@ -176,5 +239,117 @@ impl Candidate {
         }
         (self.on_change)(leading);
         self.leadership.set(leading);
+    }
+}
+
+/// Returns when this replica has led without being able to work for longer than the limit: why.
+async fn unable(ability: Ability, gate: Arc<Gate>, limit: Duration) -> Error {
+    let poll = POLL.min(limit / 4);
+    let mut patience = Patience::new(limit, poll);
+    loop {
+        tokio::time::sleep(poll).await;
+        let now = clock::boot();
+        let error = ability.error().filter(|_| gate.lets_pass(now));
+        let ends = patience.ends(now, error.is_none());
+        if let Some(error) = error.filter(|_| ends) {
+            return error;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::convert::Infallible;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use hyper::{Request, Response};
+    use kube::client::Body;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A Lease that everybody may write.
+    fn client(lease: &Arc<Mutex<Value>>) -> Client {
+        let lease = lease.clone();
+        let answer = move |request: Request<Body>| {
+            let lease = lease.clone();
+            async move {
+                let body = request.into_body().collect_bytes().await;
+                let body = body.unwrap_or_default();
+                let mut lease = lease.lock().unwrap();
+                if let Ok(mut written) = serde_json::from_slice::<Value>(&body) {
+                    written["metadata"]["resourceVersion"] = json!("1");
+                    *lease = written;
+                }
+                Ok::<_, Infallible>(Response::new(Body::from(lease.to_string().into_bytes())))
+            }
+        };
+        Client::new(tower::service_fn(answer), "default")
+    }
+
+    fn switch(name: &str) -> (Arc<AtomicBool>, Reasons) {
+        let (on, name) = (Arc::<AtomicBool>::default(), name.to_owned());
+        let read = on.clone();
+        let reasons = move || {
+            let reason = read.load(Ordering::SeqCst).then(|| name.clone());
+            BTreeSet::from_iter(reason)
+        };
+        (on, Arc::new(reasons))
+    }
+
+    type Reasons = Arc<dyn Fn() -> BTreeSet<String> + Send + Sync>;
+
+    /// A leader that becomes unable: how it ends, and whether it has given the Lease back.
+    async fn ends(caches: bool, drains: bool) -> (String, bool) {
+        let (unsynced, hung) = (switch("Secret (v1) is forbidden"), switch("controller `a`"));
+        let lease = Arc::new(Mutex::new(json!({ "metadata": { "name": "a" } })));
+        let shutdown = Shutdown::default();
+        let candidate = Candidate {
+            client: client(&lease),
+            namespace: "default".to_owned(),
+            name: "a".to_owned(),
+            identity: "me".to_owned(),
+            timing: Timing {
+                lease_duration: Duration::from_secs(30),
+                renew_deadline: Duration::from_secs(20),
+                retry_period: Duration::from_millis(50),
+            },
+            life: None,
+            gate: Arc::new(Gate::shut()),
+            leadership: Leadership::new(false),
+            on_change: Box::new(|_| {}),
+            ability: Ability {
+                unsynced: unsynced.1,
+                hung: hung.1,
+            },
+            patience: Duration::from_millis(200),
+            grace: Duration::from_millis(200),
+            shutdown: shutdown.clone(),
+        };
+        let leadership = candidate.leadership.clone();
+        let work = async {
+            leadership.held().await;
+            if caches { unsynced.0 } else { hung.0 }.store(true, Ordering::SeqCst);
+            shutdown.requested().await;
+            if !drains {
+                std::future::pending::<()>().await;
+            }
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(60), candidate.during(work)).await;
+        let error = ended.expect("in time").expect_err("it is unable");
+        let lease = lease.lock().unwrap();
+        (error.to_string(), lease["spec"]["holderIdentity"] == "")
+    }
+
+    #[tokio::test]
+    async fn a_leader_that_becomes_unable_lets_go_and_ends() {
+        let caches = "the caches were not complete for two minutes: Secret (v1) is forbidden";
+        let hung = "a reconcile did not end two minutes after its time limit, does it block its thread? controller `a`";
+        assert_eq!(ends(true, true).await, (caches.to_owned(), true));
+        assert_eq!(ends(false, true).await, (hung.to_owned(), true));
+        // Whatever still runs must not run beside the next leader.
+        assert_eq!(ends(false, false).await, (hung.to_owned(), false));
     }
 }

@@ -80,4 +80,14 @@ impl Contest<'_> {
             Self::Life(elector, _) => elector.release(),
         }
     }
+
+    /// Makes the Pod of this process go if it owns the lock of a leader for life: nothing else lets another one lead. A
+    /// Lease needs nothing.
+    pub(super) async fn resign(&mut self) -> bool {
+        match self {
+            Self::Lease(..) => false,
+            #[cfg(feature = "leader-for-life")]
+            Self::Life(elector, server) => server.resign(elector.pod()).await,
+        }
+    }
 }

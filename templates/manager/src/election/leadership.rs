@@ -5,11 +5,13 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// Whether this process leads; and how many reconciles run because it does.
 #[derive(Clone)]
 pub(crate) struct Leadership {
-    leading: Arc<watch::Sender<bool>>,
+    /// Since when, if it does.
+    leading: Arc<watch::Sender<Option<Instant>>>,
     running: Arc<watch::Sender<usize>>,
 }
 
@@ -22,21 +24,26 @@ impl Leadership {
     /// `leading` is what holds until the election says otherwise; without an election it is true for good.
     pub(crate) fn new(leading: bool) -> Self {
         Self {
-            leading: Arc::new(watch::Sender::new(leading)),
+            leading: Arc::new(watch::Sender::new(leading.then(Instant::now))),
             running: Arc::default(),
         }
     }
 
-    /// Returns when this process leads.
-    pub(crate) async fn held(&self) {
+    /// Returns when this process leads: since when it does.
+    pub(crate) async fn held(&self) -> Instant {
+        let mut leading = self.leading.subscribe();
         // The sender lives as long as `self`, so that waiting can't fail.
-        let _ = self.leading.subscribe().wait_for(|leading| *leading).await;
+        let since = leading.wait_for(Option::is_some).await;
+        since
+            .ok()
+            .and_then(|since| *since)
+            .unwrap_or_else(Instant::now)
     }
 
     /// Returns when this process does not lead any more. Whoever takes the leadership away leaves it so until nothing runs
     /// any more, so that this can't be missed.
     pub(crate) async fn lost(&self) {
-        let _ = self.leading.subscribe().wait_for(|leading| !*leading).await;
+        let _ = self.leading.subscribe().wait_for(Option::is_none).await;
     }
 
     /// The permission to begin a reconcile.
@@ -46,11 +53,11 @@ impl Leadership {
             running: self.running.clone(),
         };
         // Counted before asked: who takes the leadership away waits for everybody who was counted.
-        self.leading.borrow().then_some(term)
+        self.leading.borrow().map(|_| term)
     }
 
     pub(crate) fn set(&self, leading: bool) {
-        self.leading.send_replace(leading);
+        self.leading.send_replace(leading.then(Instant::now));
     }
 
     /// Returns when no reconcile runs any more.

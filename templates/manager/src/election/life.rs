@@ -202,6 +202,11 @@ impl Elector {
         &self.holder
     }
 
+    /// The name of the own Pod.
+    pub(crate) fn pod(&self) -> &str {
+        &self.rules.pod
+    }
+
     /// Why this process waits, if it does.
     pub(crate) fn reason(&self) -> Option<Reason> {
         self.reason.as_ref().map(|(reason, _)| *reason)

@@ -66,6 +66,19 @@ impl<'name> Server<'name> {
         }
     }
 
+    /// Deletes the Pod of this name if it owns the lock. False if it does not, or if that is unknown.
+    pub(super) async fn resign(&self, name: &str) -> bool {
+        let Answer::Pod(Some(pod)) = self.ask(Step::ReadPod(name.to_owned())).await else {
+            return false;
+        };
+        match self.ask(Step::ReadLock).await {
+            Answer::Lock(Lock::Owned(owner)) if owner.uid == pod.uid => {
+                self.ask(Step::Delete(owner)).await == Answer::Done
+            }
+            _ => false,
+        }
+    }
+
     async fn request(&self, step: &Step) -> kube::Result<Answer> {
         Ok(match step {
             Step::ReadLock => {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::gate::Gate;
 use super::lease::{Answer, Elector, Now, Record, Step, Timing};
+use super::patience::Patience;
 use super::server::Server;
 use crate::random::Random;
 
@@ -15,6 +16,10 @@ const TIMING: Timing = Timing {
     retry_period: Duration::from_secs(2),
 };
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a leader may be unable to work, shorter than in the shipped manager: other troubles end terms early here.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it looks.
+const POLL: Duration = Duration::from_secs(1);
 const PROCESSES: usize = 3;
 /// Longer than pauses and cut-offs in a row keep a process from noticing.
 const BETWEEN_DELETIONS: Duration = Duration::from_secs(240);
@@ -32,6 +37,10 @@ pub(super) enum Bug {
     NoStopAfterPause,
     /// On shutdown the record is released, whoever holds it.
     ReleaseByNonHolder,
+    /// A replica whose caches do not fill contends when a lease duration is over.
+    ContendsUnable,
+    /// A leader that cannot work keeps the Lease.
+    KeepsUnable,
 }
 
 /// What happened.
@@ -49,6 +58,8 @@ pub(super) struct Report {
     pub(super) conflicts: u64,
     /// Clean shutdowns.
     pub(super) released: u64,
+    /// Leaders that could not work and let go.
+    pub(super) unable: u64,
     /// Times that somebody deleted the Lease.
     pub(super) deleted: u64,
     /// Events at which two could write, because one had started after a deletion and could not know of the other.
@@ -82,6 +93,7 @@ enum Found {
 }
 
 struct Process {
+    index: usize,
     identity: String,
     elector: Elector,
     gate: Arc<Gate>,
@@ -98,6 +110,10 @@ struct Process {
     /// How long it was paused so far.
     lost: Duration,
     clock: Clock,
+    started: Duration,
+    /// A reconcile blocks for as long as it runs.
+    hung: bool,
+    patience: Patience,
 }
 
 /// Clocks are set wrong, and one second of theirs isn't one of ours.
@@ -116,9 +132,13 @@ pub(super) struct World {
     events: BTreeMap<(Duration, u64), Event>,
     server: Server,
     processes: Vec<Process>,
+    /// For each process, since when its caches do not fill; its successor has the same permissions.
+    unfilled: [Option<Duration>; PROCESSES],
     transitions: i32,
     /// When the Lease was deleted last.
     deleted: Option<Duration>,
+    /// Who has begun to lead without its caches.
+    blind: Option<String>,
     /// The network works.
     calm: bool,
     report: Report,
@@ -127,7 +147,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(seed: u64, bug: Option<Bug>) -> Self {
         let mut random = Random(seed);
-        let processes = (0..PROCESSES).map(|index| Process::start(index, 0, &mut random)).collect();
+        let processes = (0..PROCESSES).map(|index| Process::start(index, 0, Duration::ZERO, &mut random)).collect();
         let mut world = Self {
             random,
             bug,
@@ -136,8 +156,10 @@ impl World {
             events: BTreeMap::new(),
             server: Server::new(bug == Some(Bug::BlindPatch)),
             processes,
+            unfilled: [None; PROCESSES],
             transitions: 0,
             deleted: None,
+            blind: None,
             calm: false,
             report: Report::default(),
         };
@@ -164,11 +186,14 @@ impl World {
         Ok(self.report)
     }
 
-    /// When nothing bad happens any more, somebody leads before long.
+    /// When nothing bad happens any more and one is able to work, somebody able leads before long.
     fn calm(&mut self) -> Result<(), String> {
         self.calm = true;
+        let able = self.random.below(PROCESSES as u64) as usize;
+        self.unfilled[able] = None;
+        self.processes[able].hung = false;
         let healed = self.processes.iter().map(|process| process.paused.max(process.cut_off)).max();
-        let end = self.now.max(healed.unwrap_or_default()) + Duration::from_secs(120);
+        let end = self.now.max(healed.unwrap_or_default()) + PATIENCE * 2 + Duration::from_secs(120);
         while let Some(((at, _), event)) = self.events.pop_first() {
             if at > end {
                 break;
@@ -179,9 +204,11 @@ impl World {
                 self.check()?;
             }
         }
-        match self.leaders().len() {
-            1 => Ok(()),
-            leaders => Err(format!("{leaders} leaders, two minutes after the last trouble")),
+        let unable = |leader: &&&Process| leader.hung || self.unfilled[leader.index].is_some();
+        match self.leaders()[..] {
+            [leader] if unable(&&leader) => Err(format!("the leader {} cannot work", leader.identity)),
+            [_] => Ok(()),
+            ref leaders => Err(format!("{} leaders, minutes after the last trouble", leaders.len())),
         }
     }
 
@@ -200,6 +227,9 @@ impl World {
                 return Err(format!("two leaders past the gate: {identities:?}"));
             }
             self.report.excused += 1;
+        }
+        if let Some(identity) = &self.blind {
+            return Err(format!("{identity} leads without its caches"));
         }
         let transitions = self.server.transitions();
         if self.bug.is_none() && transitions < self.transitions {
@@ -237,7 +267,7 @@ impl World {
         match event {
             Event::Wake { process, epoch } if epoch == self.processes[process].epoch => {
                 if self.processes[process].dead {
-                    self.processes[process] = Process::start(process, epoch + 1, &mut self.random);
+                    self.processes[process] = Process::start(process, epoch + 1, self.now, &mut self.random);
                 }
                 self.drive(process);
             }
@@ -284,7 +314,25 @@ impl World {
             return;
         }
         let now = self.clock(&self.processes[index]);
+        let leads = self.passes(&self.processes[index]);
+        let unfilled = self.unfilled[index].is_some();
         let process = &mut self.processes[index];
+        if !process.stopping && !leads && unfilled {
+            let waits = self.bug != Some(Bug::ContendsUnable) || self.now < process.started + TIMING.lease_duration;
+            if waits {
+                return self.wake(index, POLL);
+            }
+        }
+        let able = !leads || !(unfilled || process.hung);
+        if process.patience.ends(now.boot, able) && self.bug != Some(Bug::KeepsUnable) && !process.stopping {
+            self.report.unable += 1;
+            if process.hung {
+                // Its reconcile goes on until the process has ended: the Lease is not given back.
+                return self.end(index);
+            }
+            process.stopping = true;
+            process.elector.release();
+        }
         if process.stopping && self.bug == Some(Bug::ReleaseByNonHolder) {
             return self.send(index, Step::Read);
         }
@@ -326,9 +374,15 @@ impl World {
             (Found::Unasked, Answer::Absent) => Found::Nothing,
             (found, _) => found,
         };
+        // Who is late with a renewal may open its gate again: it has not taken the Lease from anybody.
+        let takes = matches!(&answer, Answer::Record(_, record) if record.acquired == record.renewed);
         process.elector.answer(now, answer);
         let after = self.passes(&self.processes[index]);
-        self.report.terms += u64::from(after && !before);
+        let begins = after && !before;
+        if begins && takes && self.unfilled[index].is_some_and(|since| self.now > since + Duration::from_secs(20)) {
+            self.blind = Some(self.processes[index].identity.clone());
+        }
+        self.report.terms += u64::from(begins);
         self.drive(index);
     }
 
@@ -352,8 +406,9 @@ impl World {
         let index = self.random.below(PROCESSES as u64) as usize;
         let pause = self.random.milliseconds(500, 40_000);
         let now = self.now;
+        let leads = self.passes(&self.processes[index]);
         let process = &mut self.processes[index];
-        match self.random.below(6) {
+        match self.random.below(8) {
             // SIGSTOP, or the machine is suspended.
             0 if process.paused <= now => {
                 process.paused = now + pause;
@@ -374,6 +429,12 @@ impl World {
                 self.deleted = Some(now);
                 self.transitions = 0;
             }
+            // A permission is taken away, or given back.
+            6 => {
+                let broken = self.unfilled[index];
+                self.unfilled[index] = if broken.is_some() { None } else { Some(now) };
+            }
+            7 if leads => process.hung = true,
             _ => {}
         }
     }
@@ -411,11 +472,12 @@ impl World {
 }
 
 impl Process {
-    fn start(index: usize, epoch: u64, random: &mut Random) -> Self {
+    fn start(index: usize, epoch: u64, now: Duration, random: &mut Random) -> Self {
         let identity = format!("{index}-{epoch}");
         let gate = Arc::new(Gate::shut());
         Self {
             elector: Elector::new(identity.clone(), TIMING, gate.clone(), random.next()),
+            index,
             identity,
             gate,
             waiting: None,
@@ -431,6 +493,9 @@ impl Process {
                 wall: Duration::from_secs(1_800_000_000) + random.milliseconds(0, 120_000),
                 percent: 98 + u32::try_from(random.below(5)).unwrap(),
             },
+            started: now,
+            hung: false,
+            patience: Patience::new(PATIENCE, POLL),
         }
     }
 }
