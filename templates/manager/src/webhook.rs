@@ -40,6 +40,7 @@ mod denied;
 mod field;
 mod flags;
 mod keeper;
+mod lenient;
 mod lens;
 mod local;
 mod merge;

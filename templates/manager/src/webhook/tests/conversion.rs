@@ -252,7 +252,7 @@ async fn batches_have_whole_answers() {
         (
             "example.com/v1",
             vec![object("v1alpha1", json!({}))],
-            "can't convert Thing a/x of example.com/v1alpha1 to example.com/v1: missing field `size`",
+            "can't convert Thing a/x of example.com/v1alpha1 to example.com/v1: spec.size: the required field is missing",
         ),
     ];
     for (version, objects, message) in cases {
@@ -275,6 +275,39 @@ async fn batches_have_whole_answers() {
 
     let answer = serving.answer(post("/convert", "{}")).await;
     assert_eq!(answer.status.as_u16(), 400, "{}", answer.text);
+}
+
+/// A required field is newer than the stored object: it can be read in each version, and so can all others of its list.
+#[tokio::test]
+async fn stored_objects_without_required_fields_are_converted() {
+    let serving = serving();
+    let good = object("v1", json!({ "replicas": 1 }));
+    let old = object("v1", json!({ "mode": "fast", "ports": [{}] }));
+    let list = [good, old.clone()];
+    let (_, response) = convert(&serving, "example.com/v1alpha1", &list).await;
+    let specs = ["/convertedObjects/0/spec", "/convertedObjects/1/spec"];
+    let expected = [
+        json!({ "size": "1", "ports": [] }),
+        json!({ "size": "0", "ports": [0] }),
+    ];
+    assert_eq!(
+        specs.map(|spec| response.pointer(spec).cloned().unwrap_or_default()),
+        expected,
+        "{response}"
+    );
+    // What is written by way of the other version is complete, and has what that version can't hold.
+    let mut spoke = response["convertedObjects"][1].clone();
+    let stored = json!({ "mode": "fast", "replicas": 0, "ports": [{ "number": 0 }] });
+    assert_eq!(one(&serving, "v1", &spoke).await["spec"], stored);
+    spoke["spec"]["size"] = json!("4");
+    let stored = json!({ "mode": "fast", "replicas": 4, "ports": [{ "number": 0 }] });
+    assert_eq!(one(&serving, "v1", &spoke).await["spec"], stored);
+
+    let wrong = object("v1", json!({ "replicas": 1, "ports": [{ "number": "a" }] }));
+    let (_, response) = convert(&serving, "example.com/v1alpha1", &[old, wrong]).await;
+    let message = "can't convert Thing a/x of example.com/v1 to example.com/v1alpha1: spec.ports[0].number: invalid type: \
+                   string \"a\", expected u16";
+    assert_eq!(response["result"]["message"], message);
 }
 
 /// Nothing is lost on any way, and what is changed on the way arrives.
