@@ -48,6 +48,7 @@ mod metrics;
 mod pair;
 mod publish;
 mod review;
+mod schema;
 mod secret;
 mod serving;
 #[cfg(test)]

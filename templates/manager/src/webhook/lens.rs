@@ -5,17 +5,23 @@
 //! Of what the target can't hold, the source is put into an annotation. When such a target comes back, what has changed in it is
 //! changed in the source that was saved.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::version::Spoke;
-use super::{lenient, merge};
+use super::{lenient, merge, schema};
 use crate::object::Object;
+
+/// Limit of the values that are removed from saved data; beyond it, the data is dropped as a whole.
+const REMOVED: usize = 32;
 
 type Convert = fn(&Value) -> Result<Value, String>;
 type Fill = fn(&Value) -> Option<Value>;
 
 /// From a version to another one and back; objects are without the parts that conversions don't decide.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Sides {
     there: Convert,
     back: Convert,
@@ -25,6 +31,8 @@ pub(super) struct Sides {
     /// The object with zero values for the required fields of the type that it lacks; `None` if it does not decode even then.
     fill_source: Fill,
     fill_target: Fill,
+    source_schema: Arc<Value>,
+    target_schema: Arc<Value>,
 }
 
 impl Sides {
@@ -43,6 +51,8 @@ impl Sides {
             target: |hub| encode(&decode::<S::Hub>(hub)?),
             fill_source: filled::<S>,
             fill_target: filled::<S::Hub>,
+            source_schema: Arc::new(schema::of::<S>()),
+            target_schema: Arc::new(schema::of::<S::Hub>()),
         }
     }
 
@@ -54,6 +64,8 @@ impl Sides {
             target: self.source,
             fill_source: self.fill_target,
             fill_target: self.fill_source,
+            source_schema: self.target_schema,
+            target_schema: self.source_schema,
         }
     }
 }
@@ -80,11 +92,16 @@ pub(super) fn convert(
         back.is_ok_and(|back| kept(&object, &back, sides))
     };
     let target = saved.remove(to).filter(Value::is_object);
+    let unchanged = |target: Option<&Value>| {
+        let mut target = target?.clone();
+        bound(&mut target, &BTreeSet::new(), sides).ok()?;
+        becomes_this(&target).then_some(target)
+    };
     let converted = match (sides.there)(&object) {
         Ok(converted) => Ok(converted),
-        Err(error) => match target.as_ref().filter(|target| becomes_this(target)) {
+        Err(error) => match unchanged(target.as_ref()) {
             // Nothing has changed, so there is nothing to convert.
-            Some(target) => Err(target.clone()),
+            Some(target) => Err(target),
             None => {
                 let filled = (sides.fill_source)(&object);
                 let converted = filled.and_then(|filled| (sides.there)(&filled).ok());
@@ -140,11 +157,30 @@ fn restored(
     };
     let before = round(&target)?;
     merge::carry(&mut target, &before, converted);
+    bound(&mut target, &refused(converted, sides), sides)?;
     (sides.target)(&with(&target, metadata))?;
     if round(&target)? != *converted {
         return Err("it contradicts the object".to_owned());
     }
     Ok(target)
+}
+
+/// Removes what the schema of the target refuses, except the values of the object itself. An error if that is not enough.
+fn bound(target: &mut Value, own: &BTreeSet<String>, sides: &Sides) -> Result<(), String> {
+    for _ in 0..REMOVED {
+        let refused = refused(target, sides);
+        let Some(place) = refused.difference(own).last() else {
+            return Ok(());
+        };
+        tracing::warn!(place, "Dropped a saved value: the schema refuses it");
+        schema::remove(target, place);
+    }
+    Err("the schema refuses it".to_owned())
+}
+
+/// The places that the schema of the target refuses.
+fn refused(target: &Value, sides: &Sides) -> BTreeSet<String> {
+    schema::violations(&sides.target_schema, target)
 }
 
 /// Whether all of the object is there again, in the words of its type.

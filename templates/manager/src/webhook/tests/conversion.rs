@@ -401,3 +401,75 @@ fn hub_spec(random: &mut Random) -> Value {
     spec["ports"] = (0..random.below(4)).map(|_| port(random)).collect();
     spec
 }
+
+/// What the schema of the hub refuses does not get into the storage by the annotation; what fits stays.
+#[tokio::test]
+async fn crafted_annotations_do_not_pass_the_schema() {
+    let serving = serving();
+    let long = "x".repeat(11);
+    let plain = json!({ "replicas": 1, "ports": [{ "number": 1 }] });
+    let fast = json!({ "replicas": 1, "mode": "fast", "ports": [{ "number": 1 }] });
+    let named = json!({ "replicas": 1, "mode": "fast", "ports": [{ "number": 1, "name": "a" }] });
+    // The saved spec, and what is stored of an object with size 1 and port 1.
+    let cases = [
+        (named.clone(), &named),
+        (
+            json!({ "replicas": 1, "mode": long, "ports": [{ "number": 1 }] }),
+            &plain,
+        ),
+        (
+            json!({ "replicas": 1, "mode": "", "ports": [{ "number": 1 }] }),
+            &plain,
+        ),
+        (
+            json!({ "replicas": 1, "mode": 1, "ports": [{ "number": 1 }] }),
+            &plain,
+        ),
+        (
+            json!({ "replicas": 1, "mode": "fast", "ports": [{ "number": 1, "name": "A" }] }),
+            &fast,
+        ),
+        (
+            json!({ "replicas": 7, "mode": "fast", "ports": [{ "number": 9 }] }),
+            &fast,
+        ),
+        (json!({ "mode": "fast" }), &fast),
+    ];
+    for (saved, expected) in cases {
+        let mut spoke = object("v1alpha1", json!({ "size": "1", "ports": [1] }));
+        let data = json!({ "v1": { "spec": saved } }).to_string();
+        spoke["metadata"]["annotations"] = json!({ "example.com/conversion-data": data });
+        let stored = one(&serving, "v1", &spoke).await;
+        assert_eq!(stored["spec"], *expected, "{data}");
+    }
+}
+
+/// Whatever the annotation says: what is stored decodes, has no value that the schema refuses, and becomes the object again.
+#[tokio::test]
+async fn random_annotations_do_not_change_the_object() {
+    let seed = seed();
+    let (serving, mut random) = (serving(), Random(seed | 1));
+    let schema = crate::webhook::schema::of::<Thing>();
+    for number in 0..1_000 {
+        let size = random.below(9).to_string();
+        let mut spoke = object("v1alpha1", json!({ "size": size, "ports": [1, 2] }));
+        let mut saved = json!({ "v1": { "spec": hub_spec(&mut random) } });
+        for _ in 0..random.below(3) {
+            mutate(&mut saved, &mut random);
+        }
+        let long = "x".repeat(random.below(20));
+        if let Some(mode) = saved.pointer_mut("/v1/spec/mode") {
+            *mode = json!(long);
+        }
+        spoke["metadata"]["annotations"] =
+            json!({ "example.com/conversion-data": saved.to_string() });
+        let context = format!("WEBHOOK_SEED={seed}, number {number}: {saved}");
+        let mut stored = one(&serving, "v1", &spoke).await;
+        let typed: Result<Thing, _> = serde_json::from_value(stored.clone());
+        assert!(typed.is_ok(), "{context}: {stored}");
+        let refused = crate::webhook::schema::violations(&schema, &stored);
+        assert!(refused.is_empty(), "{context}: {refused:?} of {stored}");
+        let again = one(&serving, "v1alpha1", &stored.take()).await;
+        assert_eq!(again["spec"], spoke["spec"], "{context}");
+    }
+}
