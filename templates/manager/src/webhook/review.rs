@@ -92,7 +92,17 @@ where
             if !K::EVERY_UPDATE && passes(review, &before)? {
                 return Ok(Warnings::new());
             }
-            let new = new::<K>(review)?;
+            let new = match new::<K>(review) {
+                // Here only the status can change, and the schema bounds that.
+                Err(_) if review.sub_resource.as_deref() == Some("status") => {
+                    let mut object = some(review.object.as_ref())?;
+                    match lenient::decode_filled::<K>(&mut object) {
+                        Ok(new) => new,
+                        Err(error) => return Ok(vec![unchecked(review, "status", &error)]),
+                    }
+                }
+                new => new?,
+            };
             match lenient::decode_filled(&mut before) {
                 Ok(old) => new.validate_update(&old, request).await,
                 // There is nothing to compare it with.
@@ -101,7 +111,7 @@ where
         }
         Operation::Delete => match lenient::decode_filled::<K>(&mut old(review)?) {
             Ok(old) => old.validate_delete(request).await,
-            Err(error) => Ok(vec![unchecked(review, &error)]),
+            Err(error) => Ok(vec![unchecked(review, "deletion", &error)]),
         },
         Operation::Connect => Ok(Warnings::new()),
     }
@@ -146,11 +156,11 @@ fn is_deleted(review: &AdmissionRequest<DynamicObject>) -> bool {
     old.is_some_and(|old| old.metadata.deletion_timestamp.is_some())
 }
 
-/// A warning for the user who deletes an object that does not decode.
-fn unchecked(review: &AdmissionRequest<DynamicObject>, error: &Undecodable) -> String {
+/// A warning about a stored object that does not decode.
+fn unchecked(review: &AdmissionRequest<DynamicObject>, what: &str, error: &Undecodable) -> String {
     let kind = &review.kind.kind;
     format!(
-        "the stored {kind} is not of the webhook's type, so its deletion was not validated: {error}"
+        "the stored {kind} is not of the webhook's type, so its {what} was not validated: {error}"
     )
 }
 

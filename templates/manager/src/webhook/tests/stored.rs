@@ -339,6 +339,26 @@ async fn stored_objects_can_be_repaired_and_deleted() {
             "",
             "allowed: the stored Thing is not of the webhook's type, so its deletion was not validated: spec.ports[0].number: invalid type: string \"a\", expected u16",
         ),
+        (
+            "/validate",
+            update,
+            no_metadata(),
+            json!({ "status": true }),
+            &none,
+            &none,
+            "status",
+            "allowed: update of (0, Some(Object {}))",
+        ),
+        (
+            "/validate",
+            update,
+            no_metadata(),
+            json!({ "status": true }),
+            &typed,
+            &typed,
+            "status",
+            "allowed: the stored Thing is not of the webhook's type, so its status was not validated: spec.ports[0].number: invalid type: string \"a\", expected u16",
+        ),
     ];
     let mut wrong = String::new();
     for (path, operation, both, mut change, old, new, subresource, expected) in cases {
