@@ -34,6 +34,7 @@ mod rbac_server;
 mod renderings;
 mod score;
 mod storage;
+mod stored;
 mod tool;
 mod verify;
 mod walkthroughs;

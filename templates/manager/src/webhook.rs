@@ -40,6 +40,7 @@ mod denied;
 mod field;
 mod flags;
 mod keeper;
+mod lenient;
 mod lens;
 mod local;
 mod merge;
@@ -47,6 +48,7 @@ mod metrics;
 mod pair;
 mod publish;
 mod review;
+mod schema;
 mod secret;
 mod serving;
 #[cfg(test)]

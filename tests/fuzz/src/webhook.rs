@@ -4,9 +4,11 @@ mod admission;
 mod conversion;
 mod denied;
 mod field;
+mod lenient;
 mod lens;
 mod merge;
 mod review;
+mod schema;
 mod tests {
     pub(super) mod kinds;
     pub(crate) mod reviews;

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionRequest;
 pub use kube::core::admission::Operation;
+use serde_json::Value;
 
 use super::denied::{Denied, Warnings};
 use crate::object::Object;
@@ -40,6 +41,9 @@ use crate::object::Object;
 /// ```
 pub trait Defaulting<C>: Object {
     /// Changes the object that is created or updated. What the type does not know of the object stays as it is.
+    ///
+    /// An object that does not decode passes unchanged, so that the API server names all of its errors. So does an object that is
+    /// being deleted.
     ///
     /// # Examples
     ///
@@ -80,6 +84,35 @@ pub trait Defaulting<C>: Object {
 /// # });
 /// ```
 pub trait Validating<C>: Object {
+    /// Set this to true to validate every update, also those that pass by default: updates that change nothing except the metadata
+    /// and the status, and updates of an object that is being deleted.
+    ///
+    /// With true, a rule that has become stricter keeps stored objects from losing their finalizers, so that their deletion never
+    /// ends. Let [`validate_update`](Self::validate_update) look at the metadata only.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::ResourceExt;
+    /// use manager::webhook::{Denied, FieldErrors, Request, Validating, Warnings};
+    ///
+    /// struct Context;
+    ///
+    /// impl Validating<Context> for ConfigMap {
+    ///     const EVERY_UPDATE: bool = true;
+    ///
+    ///     async fn validate_update(&self, old: &Self, _: &Request<Context>) -> Result<Warnings, Denied> {
+    ///         let mut errors = FieldErrors::new();
+    ///         if self.labels().get("team") != old.labels().get("team") {
+    ///             errors.forbidden("metadata.labels[team]", "is immutable");
+    ///         }
+    ///         errors.into_result(vec![])
+    ///     }
+    /// }
+    /// ```
+    const EVERY_UPDATE: bool = false;
+
     /// `self` is to be created.
     ///
     /// # Examples
@@ -100,6 +133,10 @@ pub trait Validating<C>: Object {
 
     /// `self` is to replace `old`.
     ///
+    /// In an `old` that lacks required fields of the type, these have zero values: an empty object, list or string, 0, false, the
+    /// first variant. If it does not decode even then, [`validate_create`](Self::validate_create) validates `self`.
+    /// [`Request::old`] is the object as it is stored.
+    ///
     /// # Examples
     ///
     /// ```
@@ -118,6 +155,8 @@ pub trait Validating<C>: Object {
     }
 
     /// `self` is to be deleted.
+    ///
+    /// Required fields that it lacks have zero values. If it does not decode even then, the deletion is allowed with a warning.
     ///
     /// # Examples
     ///
@@ -168,6 +207,8 @@ pub struct Request<C> {
     pub sub_resource: Option<String>,
     /// The `CreateOptions`, `UpdateOptions` or `DeleteOptions`.
     pub options: Option<RawExtension>,
+    /// The stored object of an update or a deletion, whether it fits the type or not.
+    pub old: Option<Value>,
 }
 
 impl<C> Request<C> {
@@ -190,6 +231,7 @@ impl<C> Request<C> {
             uid: String::new(),
             sub_resource: None,
             options: None,
+            old: None,
         }
     }
 
@@ -204,6 +246,10 @@ impl<C> Request<C> {
             uid: request.uid.clone(),
             sub_resource: request.sub_resource.clone().filter(|name| !name.is_empty()),
             options: request.options.clone(),
+            old: request
+                .old_object
+                .as_ref()
+                .and_then(|old| serde_json::to_value(old).ok()),
         }
     }
 }

@@ -120,7 +120,7 @@ impl Conversions {
             object = lens::convert(object, [from, &kind.hub], group, spoke(from)?)?;
         }
         if to != kind.hub {
-            object = lens::convert(object, [&kind.hub, to], group, &spoke(to)?.turned())?;
+            object = lens::convert(object, [&kind.hub, to], group, &spoke(to)?.clone().turned())?;
         }
         Ok(object)
     }

@@ -8,6 +8,7 @@ mod certificates;
 mod conversion;
 mod kinds;
 mod reviews;
+mod stored;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -206,11 +207,23 @@ async fn reviews_get_whole_answers() {
         (
             "/mutate",
             json!({ "object": { "data": 1 } }),
+            allowed.clone(),
+        ),
+        (
+            "/validate",
+            json!({ "object": { "data": 1 } }),
             json!({
                 "uid": "u-1", "allowed": false,
                 "status": {
-                    "status": "Failure", "code": 400, "reason": "BadRequest",
-                    "message": "the object is not of the webhook's type: invalid type: integer `1`, expected a map",
+                    "status": "Failure", "code": 422, "reason": "Invalid",
+                    "message": "ConfigMap \"x\" is invalid: data: Invalid value: 1: invalid type: integer `1`, expected a map",
+                    "details": {
+                        "name": "x", "kind": "ConfigMap",
+                        "causes": [{
+                            "reason": "FieldValueInvalid", "field": "data",
+                            "message": "Invalid value: 1: invalid type: integer `1`, expected a map",
+                        }],
+                    },
                 },
             }),
         ),

@@ -4,6 +4,8 @@
 
 use std::fmt::Display;
 
+use kube::core::CustomResourceExt;
+
 use crate::object::Object;
 
 /// The version of a kind that is stored, and that all others are converted from and to.
@@ -22,12 +24,16 @@ use crate::object::Object;
 ///
 /// impl manager::webhook::Hub for Thing {}
 /// ```
-pub trait Hub: Object<DynamicType = ()> {}
+pub trait Hub: Object<DynamicType = ()> + CustomResourceExt {}
 
 /// A version of a kind that is served, too.
 ///
 /// The metadata needs no conversion. What this version can't hold is kept in the annotation `GROUP/conversion-data`, so that it
-/// is there again when the object is stored; the same goes for what the hub can't hold.
+/// is there again when the object is stored; the same goes for what the hub can't hold. What somebody writes into the annotation
+/// counts only where the schema of the version accepts it, and where it does not contradict the object.
+///
+/// Required fields that a stored object lacks have zero values, so that one such object does not fail the lists of the other
+/// versions: an empty object, list or string, 0, false, the first variant.
 ///
 /// # Examples
 ///
@@ -66,7 +72,7 @@ pub trait Hub: Object<DynamicType = ()> {}
 ///     }
 /// }
 /// ```
-pub trait Spoke: Object<DynamicType = ()> {
+pub trait Spoke: Object<DynamicType = ()> + CustomResourceExt {
     /// The version that is stored.
     type Hub: Hub;
     /// Why an object can't be converted; `Infallible` if each can.

@@ -252,7 +252,7 @@ async fn batches_have_whole_answers() {
         (
             "example.com/v1",
             vec![object("v1alpha1", json!({}))],
-            "can't convert Thing a/x of example.com/v1alpha1 to example.com/v1: missing field `size`",
+            "can't convert Thing a/x of example.com/v1alpha1 to example.com/v1: spec.size: the required field is missing",
         ),
     ];
     for (version, objects, message) in cases {
@@ -275,6 +275,39 @@ async fn batches_have_whole_answers() {
 
     let answer = serving.answer(post("/convert", "{}")).await;
     assert_eq!(answer.status.as_u16(), 400, "{}", answer.text);
+}
+
+/// A required field is newer than the stored object: it can be read in each version, and so can all others of its list.
+#[tokio::test]
+async fn stored_objects_without_required_fields_are_converted() {
+    let serving = serving();
+    let good = object("v1", json!({ "replicas": 1 }));
+    let old = object("v1", json!({ "mode": "fast", "ports": [{}] }));
+    let list = [good, old.clone()];
+    let (_, response) = convert(&serving, "example.com/v1alpha1", &list).await;
+    let specs = ["/convertedObjects/0/spec", "/convertedObjects/1/spec"];
+    let expected = [
+        json!({ "size": "1", "ports": [] }),
+        json!({ "size": "0", "ports": [0] }),
+    ];
+    assert_eq!(
+        specs.map(|spec| response.pointer(spec).cloned().unwrap_or_default()),
+        expected,
+        "{response}"
+    );
+    // What is written by way of the other version is complete, and has what that version can't hold.
+    let mut spoke = response["convertedObjects"][1].clone();
+    let stored = json!({ "mode": "fast", "replicas": 0, "ports": [{ "number": 0 }] });
+    assert_eq!(one(&serving, "v1", &spoke).await["spec"], stored);
+    spoke["spec"]["size"] = json!("4");
+    let stored = json!({ "mode": "fast", "replicas": 4, "ports": [{ "number": 0 }] });
+    assert_eq!(one(&serving, "v1", &spoke).await["spec"], stored);
+
+    let wrong = object("v1", json!({ "replicas": 1, "ports": [{ "number": "a" }] }));
+    let (_, response) = convert(&serving, "example.com/v1alpha1", &[old, wrong]).await;
+    let message = "can't convert Thing a/x of example.com/v1 to example.com/v1alpha1: spec.ports[0].number: invalid type: \
+                   string \"a\", expected u16";
+    assert_eq!(response["result"]["message"], message);
 }
 
 /// Nothing is lost on any way, and what is changed on the way arrives.
@@ -367,4 +400,76 @@ fn hub_spec(random: &mut Random) -> Value {
     };
     spec["ports"] = (0..random.below(4)).map(|_| port(random)).collect();
     spec
+}
+
+/// What the schema of the hub refuses does not get into the storage by the annotation; what fits stays.
+#[tokio::test]
+async fn crafted_annotations_do_not_pass_the_schema() {
+    let serving = serving();
+    let long = "x".repeat(11);
+    let plain = json!({ "replicas": 1, "ports": [{ "number": 1 }] });
+    let fast = json!({ "replicas": 1, "mode": "fast", "ports": [{ "number": 1 }] });
+    let named = json!({ "replicas": 1, "mode": "fast", "ports": [{ "number": 1, "name": "a" }] });
+    // The saved spec, and what is stored of an object with size 1 and port 1.
+    let cases = [
+        (named.clone(), &named),
+        (
+            json!({ "replicas": 1, "mode": long, "ports": [{ "number": 1 }] }),
+            &plain,
+        ),
+        (
+            json!({ "replicas": 1, "mode": "", "ports": [{ "number": 1 }] }),
+            &plain,
+        ),
+        (
+            json!({ "replicas": 1, "mode": 1, "ports": [{ "number": 1 }] }),
+            &plain,
+        ),
+        (
+            json!({ "replicas": 1, "mode": "fast", "ports": [{ "number": 1, "name": "A" }] }),
+            &fast,
+        ),
+        (
+            json!({ "replicas": 7, "mode": "fast", "ports": [{ "number": 9 }] }),
+            &fast,
+        ),
+        (json!({ "mode": "fast" }), &fast),
+    ];
+    for (saved, expected) in cases {
+        let mut spoke = object("v1alpha1", json!({ "size": "1", "ports": [1] }));
+        let data = json!({ "v1": { "spec": saved } }).to_string();
+        spoke["metadata"]["annotations"] = json!({ "example.com/conversion-data": data });
+        let stored = one(&serving, "v1", &spoke).await;
+        assert_eq!(stored["spec"], *expected, "{data}");
+    }
+}
+
+/// Whatever the annotation says: what is stored decodes, has no value that the schema refuses, and becomes the object again.
+#[tokio::test]
+async fn random_annotations_do_not_change_the_object() {
+    let seed = seed();
+    let (serving, mut random) = (serving(), Random(seed | 1));
+    let schema = crate::webhook::schema::of::<Thing>();
+    for number in 0..1_000 {
+        let size = random.below(9).to_string();
+        let mut spoke = object("v1alpha1", json!({ "size": size, "ports": [1, 2] }));
+        let mut saved = json!({ "v1": { "spec": hub_spec(&mut random) } });
+        for _ in 0..random.below(3) {
+            mutate(&mut saved, &mut random);
+        }
+        let long = "x".repeat(random.below(20));
+        if let Some(mode) = saved.pointer_mut("/v1/spec/mode") {
+            *mode = json!(long);
+        }
+        spoke["metadata"]["annotations"] =
+            json!({ "example.com/conversion-data": saved.to_string() });
+        let context = format!("WEBHOOK_SEED={seed}, number {number}: {saved}");
+        let mut stored = one(&serving, "v1", &spoke).await;
+        let typed: Result<Thing, _> = serde_json::from_value(stored.clone());
+        assert!(typed.is_ok(), "{context}: {stored}");
+        let refused = crate::webhook::schema::violations(&schema, &stored);
+        assert!(refused.is_empty(), "{context}: {refused:?} of {stored}");
+        let again = one(&serving, "v1alpha1", &stored.take()).await;
+        assert_eq!(again["spec"], spoke["spec"], "{context}");
+    }
 }

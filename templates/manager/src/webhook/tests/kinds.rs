@@ -18,6 +18,7 @@ use crate::webhook::{Hub, Spoke};
 )]
 pub(crate) struct ThingSpec {
     pub(crate) replicas: i32,
+    #[schemars(length(min = 1, max = 10))]
     pub(crate) mode: Option<String>,
     #[serde(default)]
     pub(crate) ports: Vec<Port>,
@@ -26,6 +27,7 @@ pub(crate) struct ThingSpec {
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 pub(crate) struct Port {
     pub(crate) number: u16,
+    #[schemars(regex(pattern = "^[a-z]+$"))]
     name: Option<String>,
 }
 
