@@ -426,6 +426,96 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_time_out_ends_all_connections_also_those_of_others() {
+        let watch = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        let fine = "HTTP/1.1 200 OK\r\ncontent-length: 43\r\n\r\n{\"kind\":\"PodList\",\"metadata\":{},\"items\":[]}";
+        let (config, asked) = server([watch, "", fine]).await;
+        let connections = free();
+        let metrics = measured().0;
+        let attempt = AttemptLayer::new(host(&config), &metrics, connections.clone());
+        let own = client::plain(config.clone(), &connections.ungated()).unwrap();
+        let own = client::single(own, &attempt, "test");
+        let impatient = attempt.within(Duration::from_millis(50));
+        let other = client::plain(config, &connections).unwrap();
+        let other = client::single(other, &impatient, "test");
+        let watched = Api::<Pod>::all(own);
+        let parameters = WatchParams::default();
+        let mut events = std::pin::pin!(watched.watch(&parameters, "0").await.unwrap());
+        let silent = Api::<Pod>::all(other).list(&ListParams::default()).await;
+        assert!(silent.is_err());
+        // The watch is over, without an event.
+        let event = futures::StreamExt::next(&mut events).await;
+        assert!(!matches!(event, Some(Ok(_))), "{event:?}");
+        watched.list(&ListParams::default()).await.unwrap();
+        assert_eq!(asked.lock().unwrap().len(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_the_server_does_not_end_is_on_a_dead_connection() {
+        let headers = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        let (config, _) = server([headers]).await;
+        let client = within(60_000, config, &measured().0);
+        let parameters = WatchParams::default().timeout(20);
+        let api = Api::<Pod>::all(client);
+        let mut events = std::pin::pin!(api.watch(&parameters, "0").await.unwrap());
+        tokio::time::pause();
+        let began = tokio::time::Instant::now();
+        let event = futures::StreamExt::next(&mut events).await;
+        let said = format!("{event:?}");
+        assert!(said.contains("its connection is dead"), "{said}");
+        let took = began.elapsed();
+        assert!((24..26).contains(&took.as_secs()), "{took:?}");
+    }
+
+    /// The replica is paused while connections are opened for its writes, and another one leads when it goes on.
+    #[test]
+    fn no_write_reaches_a_connection_after_the_gate_is_shut() {
+        // One thread, which the test blocks as a signal would: what was due in the meantime is done in one go.
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.set_nonblocking(true).unwrap();
+            let address = listener.local_addr().unwrap();
+            for pause_after in 0..12 {
+                let config = Config::new(format!("http://{address}").parse().unwrap());
+                let gate = Arc::new(Gate::shut());
+                let connections = Connections::behind(gate.clone());
+                let attempt = AttemptLayer::new(host(&config), &measured().0, connections.clone());
+                let client = client::plain(config, &connections).unwrap();
+                let client = client::retrying(client, &attempt, "test", gate.clone());
+                gate.renew(clock::boot() + Duration::from_secs(600));
+                let pods = Api::<Pod>::namespaced(client, "default");
+                let write = async move {
+                    let parameters = kube::api::PostParams::default();
+                    pods.create(&parameters, &Pod::default()).await
+                };
+                let write = tokio::spawn(write);
+                for _ in 0..pause_after {
+                    tokio::task::yield_now().await;
+                }
+                let mut stream = listener.accept().ok().map(|(stream, _)| stream);
+                // Bytes that have left before are those of a leader.
+                if stream.as_ref().is_some_and(|stream| received(stream) > 0) {
+                    write.abort();
+                    continue;
+                }
+                gate.close();
+                let ended = tokio::time::timeout(Duration::from_secs(60), write).await;
+                let error = format!("{:?}", ended.unwrap().unwrap().err());
+                stream = stream.or_else(|| listener.accept().ok().map(|(stream, _)| stream));
+                let sent = stream.as_ref().map_or(0, received);
+                assert_eq!(sent, 0, "sent after {pause_after} polls: {error}");
+            }
+        });
+    }
+
+    fn received(stream: &std::net::TcpStream) -> usize {
+        stream.set_nonblocking(true).unwrap();
+        stream.peek(&mut [0; 1]).unwrap_or_default()
+    }
+
+    #[tokio::test]
     async fn attempts_are_counted_one_by_one_and_introduce_themselves() {
         let busy = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 0\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         let fine = "HTTP/1.1 200 OK\r\ncontent-length: 26\r\n\r\n{\"kind\":\"PodList\"}        ";
