@@ -33,6 +33,7 @@ mod program;
 mod rbac_server;
 mod renderings;
 mod score;
+mod stall;
 mod storage;
 mod stored;
 mod tool;

@@ -15,6 +15,7 @@ mod selector;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use kube::core::ObjectMeta;
 use kube::{Resource, ResourceExt};
@@ -222,6 +223,30 @@ impl<K: Object> Cache<K> {
             feeds
                 .filter(|(_, feed)| !self.is_filled(feed.progress))
                 .filter_map(unsynced)
+                .collect()
+        })
+    }
+
+    /// How long the watch that was silent for longest has been; zero for a kind that the server lacks.
+    pub(crate) fn silence(&self) -> Duration {
+        let served = |feed: &&Feed<K>| feed.progress != Progress::Missing;
+        self.read(|state| {
+            let feeds = state.feeds.values().filter(served);
+            let silences = feeds.map(|feed| feed.heard.silence());
+            silences.max().unwrap_or_default()
+        })
+    }
+
+    /// Which watches have been silent for longer than `limit`, for people.
+    pub(crate) fn silent(&self, limit: Duration) -> Vec<String> {
+        self.read(|state| {
+            let feeds = state.feeds.iter();
+            feeds
+                .filter(|(_, feed)| feed.progress == Progress::Synced)
+                .filter_map(|(namespace, feed)| {
+                    let silence = feed.heard.silence();
+                    (silence > limit).then(|| feed::silent(&self.kind, namespace, silence))
+                })
                 .collect()
         })
     }

@@ -4,10 +4,13 @@
 
 pub(crate) mod apply;
 pub(crate) mod attempt;
+pub(crate) mod connections;
 mod fence;
+pub(crate) mod heard;
 mod live;
 pub(crate) mod objects;
 mod takeover;
+mod token;
 pub(crate) mod visit;
 
 use std::hash::{BuildHasher, RandomState};
@@ -22,12 +25,22 @@ use tower::retry::RetryLayer;
 use tower::{BoxError, Service, service_fn};
 
 use self::attempt::AttemptLayer;
+use self::connections::Connections;
+use self::token::TokenFile;
 use crate::election::gate::Gate;
 
-/// A client without kube's retries, which are too deep inside for us.
-pub(crate) fn plain(mut config: Config) -> kube::Result<Client> {
+/// A client with connections of its own, without kube's retries, which are too deep inside for us.
+pub(crate) fn plain(mut config: Config, connections: &Connections) -> kube::Result<Client> {
     config.default_retry = false;
-    Client::try_from(config)
+    let token = TokenFile::take(&mut config)?;
+    let builder = ClientBuilder::try_from((config, connections.clone()))?;
+    Ok(match token {
+        Some(token) => {
+            let authorize = move |request| token.authorize(request);
+            builder.with_layer(&FilterLayer::new(authorize)).build()
+        }
+        None => builder.build(),
+    })
 }
 
 /// A client that tries again when the server is too busy to answer; each attempt passes the gate.

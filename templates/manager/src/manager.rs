@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use crate::cache::invalid::Reporter;
 use crate::cache::{Unsynced, feed};
 use crate::client::attempt::{self, AttemptLayer};
+use crate::client::connections::Connections;
 use crate::client::objects::Objects;
 use crate::client::{self, identity};
 use crate::controller::{Controller, Controllers, Failure};
@@ -42,6 +43,9 @@ use crate::ready;
 use crate::runs::Runs;
 use crate::signal::{self, Shutdown};
 use crate::task;
+
+/// How long a watch may bring nothing on a replica that is ready: twice as long as it takes to replace a dead connection.
+const SILENT: Duration = Duration::from_secs(60);
 
 /// Owns what the controllers of one process share, and runs them.
 ///
@@ -68,6 +72,9 @@ pub struct Manager {
     client: Client,
     options: Options,
     identity: String,
+    /// What asks on every replica, whoever leads.
+    asking: Client,
+    /// What contends for the leadership, by connections of its own.
     electing: Client,
     lease: Option<String>,
     gate: Arc<Gate>,
@@ -80,6 +87,8 @@ pub struct Manager {
     feeds: Vec<BoxFuture<'static, ()>>,
     /// For each watch, what it has not delivered yet.
     unsynced: Vec<Arc<dyn Fn() -> Vec<Unsynced> + Send + Sync>>,
+    /// For each watch, whether it has brought nothing for longer than a limit.
+    silent: Vec<Arc<dyn Fn(Duration) -> Vec<String> + Send + Sync>>,
     controllers: Controllers,
     #[cfg(feature = "webhook")]
     pub(crate) webhooks: crate::webhook::Registered,
@@ -105,8 +114,19 @@ impl Manager {
     pub async fn new(name: &str, version: &str, options: Options) -> Result<Self, Error> {
         let config = options.config().await?;
         let host = attempt::host(&config);
-        let client = client::plain(config).map_err(|error| Error::Client(Box::new(error)))?;
-        Ok(Self::around(name, version, options, client, host))
+        let connections = Connections::electing(options.leader_election.leader_elect);
+        let client = client::plain(config.clone(), &connections);
+        let electing = client::plain(config, &connections.ungated());
+        let clients = client.and_then(|client| Ok([client, electing?]));
+        let clients = clients.map_err(|error| Error::Client(Box::new(error)))?;
+        Ok(Self::around(
+            name,
+            version,
+            options,
+            clients,
+            host,
+            connections,
+        ))
     }
 
     /// Talks to the server through this client; a client on a mock service makes tests without a cluster.
@@ -134,25 +154,39 @@ impl Manager {
     /// # });
     /// ```
     pub fn with_client(name: &str, version: &str, options: Options, client: Client) -> Self {
-        Self::around(name, version, options, client, String::new())
+        let connections = Connections::electing(options.leader_election.leader_elect);
+        let clients = [client.clone(), client];
+        Self::around(name, version, options, clients, String::new(), connections)
     }
 
-    /// `host` is what the metrics call the server.
-    fn around(name: &str, version: &str, options: Options, client: Client, host: String) -> Self {
+    /// `host` is what the metrics call the server, the second client is for the election.
+    fn around(
+        name: &str,
+        version: &str,
+        options: Options,
+        [client, electing]: [Client; 2],
+        host: String,
+        connections: Connections,
+    ) -> Self {
         let elect = options.leader_election.leader_elect;
-        let gate = Arc::new(if elect { Gate::shut() } else { Gate::open() });
+        let gate = connections.gate.clone();
         let mut registry = Registry::default();
         let (identity, metrics) = (identity(), Metrics::new(&mut registry));
         let agent = client::agent(name, version, &identity);
         #[cfg(feature = "webhook")]
         let webhooks = crate::webhook::Registered::of(name, &host);
-        let attempt = AttemptLayer::new(host, &metrics);
-        let electing = client::single(client.clone(), &attempt, &agent);
+        let attempt = AttemptLayer::new(host, &metrics, connections);
+        let asking = client::single(client.clone(), &attempt, &agent);
+        // The election gives up after half of the renew deadline: by then its connections have been replaced.
+        let patience = options.leader_election.leader_election_renew_deadline * 9 / 20;
+        let impatient = attempt.clone().within(patience);
+        let electing = client::single(electing, &impatient, &agent);
         let client = client::retrying(client, &attempt, &agent, gate.clone());
         Self {
             name: name.to_owned(),
             recorder: Recorder::new(client.clone(), name.into()),
             identity,
+            asking,
             electing,
             client,
             lease: None,
@@ -163,6 +197,7 @@ impl Manager {
             watches: BTreeMap::new(),
             feeds: Vec::new(),
             unsynced: Vec::new(),
+            silent: Vec::new(),
             controllers: Controllers {
                 workers: options.max_concurrent_reconciles,
                 grace: options.graceful_shutdown_timeout,
@@ -404,6 +439,10 @@ impl Manager {
             );
             self.feeds.push(feed.boxed());
         }
+        let (cache, metrics) = (objects.cache.clone(), &self.controllers.metrics);
+        metrics.listen(&objects.cache.kind.name(), move || cache.silence());
+        let cache = objects.cache.clone();
+        self.silent.push(Arc::new(move |limit| cache.silent(limit)));
         let cache = objects.cache.clone();
         self.unsynced.push(Arc::new(move || cache.unsynced()));
         self.watches.insert(watch, Box::new(objects.clone()));
@@ -548,7 +587,7 @@ impl Manager {
             let (options, shutdown) = (&self.options.webhook, self.controllers.shutdown.clone());
             let (ready, registry) = (&mut self.probes.ready, &mut self.registry);
             // Certificates are kept on every replica, so that the gate must not be in the way.
-            let client = self.electing.clone();
+            let client = self.asking.clone();
             let bound = self
                 .webhooks
                 .bind(options, ready, registry, client, shutdown);
@@ -562,13 +601,18 @@ impl Manager {
         let reachable = Arc::new(watch::Sender::new(true));
         let probes = self.options.health_probe_bind_address.listen().await;
         // Reviews do not wait for the leadership: a standby is scraped, too.
-        let reviewing = self.electing.clone();
+        let reviewing = self.asking.clone();
         let endpoint = self.options.metrics_endpoint();
         let metrics = endpoint.bind(self.registry, reviewing).await;
         if let Some(listener) = probes.map_err(|source| Error::Bind {
             what: "probes",
             source,
         })? {
+            let silent = self.silent;
+            self.probes.ready.add_open("watches", move || {
+                let silent = silent.iter().flat_map(|silent| silent(SILENT));
+                ready::watches(silent.collect(), behind_service)
+            });
             let unsynced = unsynced.clone();
             let caches = move || ready::caches(&unsynced(), behind_service);
             self.probes.ready.add_open("caches", caches);

@@ -54,6 +54,7 @@ pub(crate) struct Metrics {
     waited: Histograms<2>,
     worked: Histograms<2>,
     loads: Loads,
+    silences: Silences,
     leaders: Family<Labels<1>, Gauge>,
     requests: Family<Labels<3>, Counter>,
 }
@@ -127,6 +128,7 @@ impl Metrics {
             waited: Family::new_with_constructor(queue_seconds),
             worked: Family::new_with_constructor(queue_seconds),
             loads: Loads::default(),
+            silences: Silences::default(),
             leaders: Family::default(),
             requests: Family::default(),
         };
@@ -192,6 +194,7 @@ impl Metrics {
             self.worked.clone(),
         );
         registry.register_collector(Box::new(self.loads.clone()));
+        registry.register_collector(Box::new(self.silences.clone()));
         registry.register(
             "leader_election_master_status",
             "Whether this replica leads: 1 if it does, 0 if it stands by",
@@ -239,6 +242,18 @@ impl Metrics {
     pub(crate) fn ask(&self, controller: &str, load: impl Fn() -> Load + Send + Sync + 'static) {
         let mut loads = self.loads.0.lock().unwrap_or_else(PoisonError::into_inner);
         loads.insert(controller.to_owned(), Box::new(load));
+    }
+
+    /// Whom to ask how long a watch of this kind has been silent.
+    pub(crate) fn listen(
+        &self,
+        kind: &str,
+        silence: impl Fn() -> Duration + Send + Sync + 'static,
+    ) {
+        let silences = self.silences.0.lock();
+        let mut silences = silences.unwrap_or_else(PoisonError::into_inner);
+        let of_kind = silences.entry(kind.to_owned()).or_default();
+        of_kind.push(Box::new(silence));
     }
 
     /// An answer from the API server; `code` is `<error>` when there was none.
@@ -325,6 +340,37 @@ impl Collector for Loads {
             "For how long the work that is going on has been going on, all of it added up.",
             |load| load.unfinished,
         )
+    }
+}
+
+type ReadSilence = Box<dyn Fn() -> Duration + Send + Sync>;
+
+/// What only the caches know, by the kinds of their objects.
+#[derive(Clone, Default)]
+struct Silences(Arc<Mutex<BTreeMap<String, Vec<ReadSilence>>>>);
+
+impl fmt::Debug for Silences {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Silences")
+    }
+}
+
+impl Collector for Silences {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let silences = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut family = encoder.encode_descriptor(
+            "watch_longest_silence_seconds",
+            "For how long the quietest watch of a kind has brought nothing.",
+            None,
+            MetricType::Gauge,
+        )?;
+        for (kind, silences) in silences.iter() {
+            let longest = silences.iter().map(|silence| silence()).max();
+            let labels = [("kind", kind.as_str())];
+            let mut gauge = family.encode_family(&labels)?;
+            gauge.encode_gauge(&longest.unwrap_or_default().as_secs_f64())?;
+        }
+        Ok(())
     }
 }
 

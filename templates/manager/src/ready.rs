@@ -34,6 +34,22 @@ pub(crate) fn caches(unsynced: &[Unsynced], serves_webhooks: bool) -> Outcome {
     Outcome::Failed(reasons)
 }
 
+/// The result of the check `watches`, whose `silent` ones are named for people.
+///
+/// With webhooks it does not count: a watch of what these convert is silent, too, when the API server can't reach them, and
+/// an unready replica is not reached.
+pub(crate) fn watches(silent: BTreeSet<String>, serves_webhooks: bool) -> Outcome {
+    if silent.is_empty() {
+        return Outcome::Passed;
+    }
+    let silent = Vec::from_iter(silent).join("; ");
+    if serves_webhooks {
+        Outcome::Pending(silent)
+    } else {
+        Outcome::Failed(silent)
+    }
+}
+
 /// Sets `reachable` when the API server can reach the webhooks of this replica, as far as the probes tell. Until then a write
 /// of an object that these webhooks admit would fail.
 pub(crate) async fn route(mut ready: watch::Receiver<bool>, reachable: Arc<watch::Sender<bool>>) {

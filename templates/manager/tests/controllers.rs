@@ -489,15 +489,16 @@ async fn who_asks_why_it_is_not_ready_hears_of_the_kind_that_is_missing() {
         }
         panic!("not {expected:?}, but {answer:?}");
     };
-    let unready =
-        |why: &str| format!("500 [-]caches failed: Secret (v1) is {why}\nreadyz check failed\n");
+    let unready = |why: &str| {
+        format!("500 [-]caches failed: Secret (v1) is {why}\n[+]watches ok\nreadyz check failed\n")
+    };
     let forbidden = "forbidden: does a role of the operator allow to list and watch it?";
     wait(&unready("not served by the cluster: is its CRD installed?")).await;
     server.refuse("LIST api/v1/secrets", 403);
     server.serve("api/v1/secrets", true);
     wait(&unready(forbidden)).await;
     server.refuse("LIST api/v1/secrets", 200);
-    wait("200 [+]caches ok\nreadyz check passed\n").await;
+    wait("200 [+]caches ok\n[+]watches ok\nreadyz check passed\n").await;
     running.stop().await;
 }
 

@@ -473,7 +473,7 @@ async fn what_the_author_registers_is_served_and_asked() {
         ("/healthz?verbose", "[+]threads ok\nhealthz check passed\n"),
         (
             "/readyz",
-            "[+]caches ok\n[-]database failed: reason withheld\nreadyz check failed\n",
+            "[+]caches ok\n[-]database failed: reason withheld\n[+]watches ok\nreadyz check failed\n",
         ),
     ] {
         let answer = ask(probes, path).await;

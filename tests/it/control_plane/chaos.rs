@@ -26,7 +26,7 @@ mod api;
 mod evidence;
 mod fault;
 mod judge;
-mod proxy;
+pub(super) mod proxy;
 mod replica;
 mod results;
 mod workload;

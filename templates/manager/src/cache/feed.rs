@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::future::join;
 use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
+use kube::runtime::watcher::{self, Event, InitialListStrategy, watcher};
 use kube::{Api, Client, Resource};
 use tokio::sync::Notify;
 
@@ -22,6 +22,7 @@ use super::invalid::{self, Reporter};
 use super::selector::Selects;
 use super::{Arrived, Cache, State};
 use crate::caught;
+use crate::client::heard::Heard;
 use crate::object::{self, Kind, Object, ObjectKey};
 
 /// How long a watch that was stopped waits; doubles up to the longest.
@@ -30,6 +31,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(16);
 /// How many objects a listing gets at a time: a page is read as a whole, with all that the cache does not keep, and the
 /// memory for it is not given back.
 const PAGE: u32 = 50;
+/// After how many seconds the API server ends a watch, which then goes on where it was. A watch that it does not end in
+/// time is on a dead connection: HTTP/1.1 has no other sign of that while nothing changes.
+const WATCH: u32 = 20;
 
 /// What a cache knows of one of its watches.
 pub(crate) struct Feed<K> {
@@ -41,6 +45,7 @@ pub(crate) struct Feed<K> {
     /// The newest resource version that the watch has delivered.
     pub(crate) newest: u64,
     pub(crate) selects: Selects,
+    pub(crate) heard: Heard,
     listing: BTreeMap<ObjectKey, Arrived<K>>,
     unreadable: Unreadable,
 }
@@ -99,6 +104,7 @@ impl<K: Object> Feed<K> {
             epoch: 0,
             newest: 0,
             selects,
+            heard: Heard::new(),
             listing: BTreeMap::new(),
             unreadable: Unreadable::default(),
         }
@@ -269,6 +275,8 @@ pub(crate) fn run<K: Object>(
 ) -> impl Future<Output = ()> + Send {
     let name = namespace.clone().unwrap_or_default();
     let feed = Feed::new(Selects::of(&config));
+    let client = feed.heard.by(client);
+    let config = limited(config);
     cache.write(|state| state.feeds.insert(name.clone(), feed));
     cache.set_progress(&name, Progress::Listing);
     async move {
@@ -297,6 +305,26 @@ pub(crate) fn run<K: Object>(
         };
         join(following, cache.report(&name, &reporter, &news)).await;
     }
+}
+
+/// What is wrong with a watch that nothing comes from, for people.
+pub(super) fn silent<K: Object>(kind: &Kind<K>, namespace: &str, silence: Duration) -> String {
+    let (kind, version, seconds) = (kind.name(), kind.api_version(), silence.as_secs());
+    let place = match namespace {
+        "" => String::new(),
+        namespace => format!(" in {namespace}"),
+    };
+    format!(
+        "the watch of {kind} ({version}){place} has been silent for {seconds} s: is the API server reachable?"
+    )
+}
+
+/// The watch with a time limit, unless it has one or lists within its time.
+fn limited(mut config: watcher::Config) -> watcher::Config {
+    if config.initial_list_strategy == InitialListStrategy::ListWatch {
+        config.timeout.get_or_insert(WATCH);
+    }
+    config
 }
 
 /// What an answer says that will not be another one soon.

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Result, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
 /// What becomes of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Network {
+pub(in crate::control_plane) enum Network {
     Open,
     /// They are cut, and new ones are.
     Refused,
@@ -17,7 +18,7 @@ pub(super) enum Network {
 }
 
 /// Carries bytes between its clients and a server as long as it lives.
-pub(super) struct Proxy {
+pub(in crate::control_plane) struct Proxy {
     address: SocketAddr,
     state: Arc<State>,
     acceptor: Option<JoinHandle<()>>,
@@ -26,18 +27,23 @@ pub(super) struct Proxy {
 struct State {
     network: Mutex<Network>,
     changed: Condvar,
+    /// Connections that were made before this one are stalled for good.
+    oldest: AtomicUsize,
+    made: AtomicUsize,
     /// Both ends of each, by the address of the client.
     connections: Mutex<BTreeMap<SocketAddr, [TcpStream; 2]>>,
     ended: Mutex<bool>,
 }
 
 impl Proxy {
-    pub(super) fn start(server: SocketAddr) -> Self {
+    pub(in crate::control_plane) fn start(server: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
             network: Mutex::new(Network::Open),
             changed: Condvar::new(),
+            oldest: AtomicUsize::new(0),
+            made: AtomicUsize::new(0),
             connections: Mutex::default(),
             ended: Mutex::new(false),
         });
@@ -54,16 +60,21 @@ impl Proxy {
         Self { address, state, acceptor: Some(acceptor) }
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    pub(in crate::control_plane) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(super) fn set(&self, network: Network) {
+    pub(in crate::control_plane) fn set(&self, network: Network) {
         *self.state.network.lock().unwrap() = network;
         if network == Network::Refused {
             self.state.cut();
         }
         self.state.changed.notify_all();
+    }
+
+    /// From now on the connections that exist carry nothing, and do not end, as behind a load balancer that failed over.
+    pub(in crate::control_plane) fn stall_old(&self) {
+        self.state.oldest.store(self.state.made.load(Ordering::SeqCst), Ordering::SeqCst);
     }
 }
 
@@ -80,10 +91,14 @@ impl Drop for Proxy {
 }
 
 impl State {
-    /// Waits while the network is stalled: whether it carries.
-    fn carries(&self) -> bool {
+    /// Waits while the network, or the connection of this number, is stalled: whether it carries.
+    fn carries(&self, number: usize) -> bool {
+        let stalled = |network: Network| {
+            let old = number < self.oldest.load(Ordering::SeqCst);
+            network == Network::Stalled || (old && network != Network::Refused)
+        };
         let network = self.network.lock().unwrap();
-        let network = self.changed.wait_while(network, |network| *network == Network::Stalled).unwrap();
+        let network = self.changed.wait_while(network, |network| stalled(*network)).unwrap();
         *network == Network::Open
     }
 
@@ -94,7 +109,8 @@ impl State {
     }
 
     fn carry(&self, client: TcpStream, server: SocketAddr) -> Result<()> {
-        if !self.carries() {
+        let number = self.made.fetch_add(1, Ordering::SeqCst);
+        if !self.carries(number) {
             return Ok(());
         }
         let server = TcpStream::connect(server)?;
@@ -103,23 +119,23 @@ impl State {
         let (from_server, to_client) = (server.try_clone()?, client.try_clone()?);
         self.connections.lock().unwrap().insert(address, ends);
         std::thread::scope(|scope| {
-            scope.spawn(|| self.pump(from_server, to_client));
-            self.pump(client, server);
+            scope.spawn(|| self.pump(number, from_server, to_client));
+            self.pump(number, client, server);
         });
         self.connections.lock().unwrap().remove(&address);
         Ok(())
     }
 
     /// Carries what one end says to the other, and its end.
-    fn pump(&self, mut from: TcpStream, mut to: TcpStream) {
+    fn pump(&self, number: usize, mut from: TcpStream, mut to: TcpStream) {
         let mut buffer = vec![0; 16 * 1024];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
-            if !self.carries() || to.write_all(&buffer[..length]).is_err() {
+            if !self.carries(number) || to.write_all(&buffer[..length]).is_err() {
                 let _ = from.shutdown(Shutdown::Both);
                 break;
             }
         }
-        let _ = self.carries();
+        let _ = self.carries(number);
         let _ = to.shutdown(Shutdown::Write);
     }
 }
@@ -166,6 +182,15 @@ mod tests {
         assert_eq!(answer(&mut stream, never), None);
         proxy.set(Network::Open);
         assert_eq!(answer(&mut stream, soon).as_deref(), Some(&b"b"[..]), "what was held back arrives");
+
+        proxy.stall_old();
+        let mut old = stream;
+        let mut stream = connect();
+        for stream in [&mut old, &mut stream] {
+            stream.write_all(b"d").unwrap();
+        }
+        assert_eq!(answer(&mut old, never), None);
+        assert_eq!(answer(&mut stream, soon).as_deref(), Some(&b"d"[..]), "made later");
 
         proxy.set(Network::Refused);
         assert_eq!(answer(&mut stream, soon).as_deref(), Some(&b""[..]), "cut");
