@@ -35,6 +35,7 @@ mod renderings;
 mod score;
 mod storage;
 mod tool;
+mod upgrade;
 mod walkthroughs;
 mod webhook;
 mod workflows;
