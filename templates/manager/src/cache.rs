@@ -34,6 +34,19 @@ pub(crate) struct Seen<'a, K> {
     pub(crate) known: bool,
 }
 
+/// A watch that has not listed everything.
+pub(crate) struct Unsynced {
+    /// The kind, the namespace and the reason, for people.
+    pub(crate) why: String,
+    /// True if a replica that serves webhooks waits for it before it is ready.
+    ///
+    /// A custom resource may be listed through a conversion webhook of this operator, which the API server reaches only when
+    /// a replica is ready. So a listing of such a kind delays nothing; an answer that refuses it does, because it needs no
+    /// webhook, and so does a listing of a built-in kind. A cache that was filled before delays nothing either: all
+    /// replicas would become unready together.
+    pub(crate) delays_webhooks: bool,
+}
+
 type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
 
 pub(crate) struct Cache<K: Resource> {
@@ -193,13 +206,22 @@ impl<K: Object> Cache<K> {
         });
     }
 
-    /// What has not been listed yet, for people; nothing once everything has been.
-    pub(crate) fn unsynced(&self) -> Vec<String> {
+    /// The watches that have not listed everything.
+    pub(crate) fn unsynced(&self) -> Vec<Unsynced> {
+        let built_in = self.kind.is_built_in();
+        let unsynced = |(namespace, feed): (&String, &Feed<K>)| {
+            let why = feed.progress.missing(&self.kind, namespace)?;
+            let answered = built_in || feed.progress != Progress::Listing;
+            Some(Unsynced {
+                why,
+                delays_webhooks: answered && !feed.was_filled,
+            })
+        };
         self.read(|state| {
             let feeds = state.feeds.iter();
             feeds
                 .filter(|(_, feed)| !self.is_filled(feed.progress))
-                .filter_map(|(namespace, feed)| feed.progress.missing(&self.kind, namespace))
+                .filter_map(unsynced)
                 .collect()
         })
     }
@@ -238,6 +260,7 @@ impl<K: Object> Cache<K> {
         let all = self.write(|state| {
             if let Some(feed) = state.feeds.get_mut(namespace) {
                 feed.progress = progress;
+                feed.was_filled |= self.is_filled(progress);
             }
             let mut feeds = state.feeds.values();
             feeds.all(|feed| self.is_filled(feed.progress))

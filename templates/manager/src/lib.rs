@@ -68,6 +68,7 @@ mod manager;
 mod metrics;
 mod object;
 mod options;
+mod ready;
 mod runs;
 mod signal;
 mod storage;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::sync::Arc;
 
-use futures::future::{BoxFuture, FutureExt, ready as ready_future};
+use futures::future::{self, BoxFuture, FutureExt};
 use hyper::Request;
 use hyper::body::Incoming;
 use kube::Client;
@@ -17,10 +17,11 @@ use kube::discovery::Scope;
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher;
 use prometheus_client::registry::Registry;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::cache::feed;
 use crate::cache::invalid::Reporter;
+use crate::cache::{Unsynced, feed};
 use crate::client::attempt::{self, AttemptLayer};
 use crate::client::objects::Objects;
 use crate::client::{self, identity};
@@ -34,6 +35,7 @@ use crate::http::server::{self, Requests};
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object};
 use crate::options::{self, Options};
+use crate::ready;
 use crate::runs::Runs;
 use crate::signal::{self, Shutdown};
 use crate::task;
@@ -74,7 +76,7 @@ pub struct Manager {
     watches: BTreeMap<(TypeId, String), Box<dyn Any + Send>>,
     feeds: Vec<BoxFuture<'static, ()>>,
     /// For each watch, what it has not delivered yet.
-    unsynced: Vec<Arc<dyn Fn() -> Vec<String> + Send + Sync>>,
+    unsynced: Vec<Arc<dyn Fn() -> Vec<Unsynced> + Send + Sync>>,
     controllers: Controllers,
     #[cfg(feature = "webhook")]
     pub(crate) webhooks: crate::webhook::Registered,
@@ -260,6 +262,9 @@ impl Manager {
 
     /// Makes `/readyz` depend on a check, besides the one called `caches` that every operator has.
     ///
+    /// An operator that serves webhooks must not wait here for anything that the API server does through these webhooks: it
+    /// reaches ready replicas alone.
+    ///
     /// # Examples
     ///
     /// ```
@@ -433,8 +438,7 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    /// use std::time::Duration;
-    ///
+    ///     ///
     /// use k8s_openapi::api::core::v1::Pod;
     /// use manager::{Manager, Objects, Runs};
     ///
@@ -518,9 +522,13 @@ impl Manager {
         }
         let candidate = self.candidate()?;
         let watches = self.unsynced;
-        let unsynced = Arc::new(move || -> BTreeSet<String> {
-            watches.iter().flat_map(|unsynced| unsynced()).collect()
+        let unsynced = Arc::new(move || -> Vec<Unsynced> {
+            watches.iter().flat_map(|watch| watch()).collect()
         });
+        #[cfg(feature = "webhook")]
+        let behind_service = self.webhooks.are_behind_service(&self.options.webhook);
+        #[cfg(not(feature = "webhook"))]
+        let behind_service = false;
 
         let mut background = self.feeds;
         #[cfg(feature = "webhook")]
@@ -538,6 +546,8 @@ impl Manager {
             }
             answered
         };
+        // Without probes nobody tells the API server that this replica is ready.
+        let reachable = Arc::new(watch::Sender::new(true));
         let probes = self.options.health_probe_bind_address.listen().await;
         // Reviews do not wait for the leadership: a standby is scraped, too.
         let reviewing = self.electing.clone();
@@ -548,17 +558,17 @@ impl Manager {
             source,
         })? {
             let unsynced = unsynced.clone();
-            self.probes.ready.add_open("caches", move || {
-                let unsynced = Vec::from_iter(unsynced());
-                if unsynced.is_empty() {
-                    return Ok(());
-                }
-                Err(unsynced.join("; "))
-            });
+            let caches = move || ready::caches(&unsynced(), behind_service);
+            self.probes.ready.add_open("caches", caches);
             let probes = self.probes;
+            if behind_service {
+                reachable.send_replace(false);
+                let ready = probes.seen_ready.subscribe();
+                background.push(ready::route(ready, reachable.clone()).boxed());
+            }
             let answer = move |request: Request<Incoming>| {
                 let uri = request.uri();
-                ready_future(probes.answer(uri.path(), uri.query().unwrap_or_default()))
+                future::ready(probes.answer(uri.path(), uri.query().unwrap_or_default()))
             };
             let never = Shutdown::default();
             let serve = server::serve(listener, None, Requests::One, never, answer);
@@ -575,8 +585,14 @@ impl Manager {
             tasks.spawn(task);
         }
         let Controllers {
-            running, shutdown, ..
+            running,
+            shutdown,
+            leadership,
+            ..
         } = self.controllers;
+        let mut routed = reachable.subscribe();
+        // The election sets it later; without one, nothing else does.
+        leadership.set(candidate.is_none() && *routed.borrow());
         let work = async {
             // Caches fill from the start, workers begin here; each controller waits for its own caches.
             let mut controllers = JoinSet::new();
@@ -589,10 +605,21 @@ impl Manager {
         };
         let elected = async {
             match candidate {
-                Some(candidate) => candidate.during(work, || unsynced().is_empty()).await,
+                Some(candidate) => {
+                    let ready = || *routed.borrow() && unsynced().is_empty();
+                    candidate.during(work, ready).await
+                }
                 None => {
-                    work.await;
-                    Ok(())
+                    let lead = async {
+                        if routed.wait_for(|routed| *routed).await.is_ok() {
+                            leadership.set(true);
+                        }
+                        std::future::pending().await
+                    };
+                    tokio::select! {
+                        () = work => Ok(()),
+                        never = lead => never,
+                    }
                 }
             }
         };

@@ -17,6 +17,34 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// The API groups of kube-apiserver: <https://kubernetes.io/docs/reference/kubernetes-api/>. CRDs may use other groups
+/// below `k8s.io`.
+const BUILT_IN_GROUPS: [&str; 23] = [
+    "",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+    "storagemigration.k8s.io",
+];
+
 /// Every kind: custom resources, the types of `k8s_openapi`, `DynamicObject`, and `PartialObjectMeta` of these.
 ///
 /// # Examples
@@ -171,6 +199,11 @@ impl<K: Object> Kind<K> {
 
     pub(crate) fn api(&self, client: &Client, namespace: Option<&str>) -> Api<K> {
         api(client, namespace, &self.dynamic)
+    }
+
+    /// Returns true if Kubernetes itself defines the kind, so that no webhook converts it.
+    pub(crate) fn is_built_in(&self) -> bool {
+        BUILT_IN_GROUPS.contains(&&*K::group(&self.dynamic))
     }
 
     /// Tells a watch of this kind from those of others.

@@ -274,6 +274,12 @@ impl Registered {
         self.twice.clone().or(convert)
     }
 
+    /// Returns true if the API server reaches this replica through a Service, and so only while it is ready.
+    pub(crate) fn are_behind_service(&self, options: &WebhookOptions) -> bool {
+        let any = !self.handlers.is_empty() || !self.conversions.is_empty();
+        any && flags::enabled() && options.webhook_local.is_none()
+    }
+
     fn handlers(self) -> BTreeMap<String, Handler> {
         let (mut handlers, conversions) = (self.handlers, self.conversions);
         if !conversions.is_empty() {

@@ -34,6 +34,8 @@ const PAGE: u32 = 50;
 /// What a cache knows of one of its watches.
 pub(crate) struct Feed<K> {
     pub(crate) progress: Progress,
+    /// True once everything was listed.
+    pub(crate) was_filled: bool,
     /// Counts the beginnings and ends of listings: between an end and a beginning the watch misses nothing.
     pub(crate) epoch: u64,
     /// The newest resource version that the watch has delivered.
@@ -93,6 +95,7 @@ impl<K: Object> Feed<K> {
     fn new(selects: Selects) -> Self {
         Self {
             progress: Progress::Listing,
+            was_filled: false,
             epoch: 0,
             newest: 0,
             selects,
@@ -482,6 +485,38 @@ mod tests {
         assert_eq!(known(), ["b"]);
         tell(&cache, [Event::Delete(invalid("b", "4"))]);
         assert_eq!(known(), [""; 0]);
+    }
+
+    #[test]
+    fn webhooks_wait_for_built_in_kinds_and_refusals_until_the_cache_was_filled_once() {
+        use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+        use kube::discovery::Scope;
+
+        let delays = |group: &str, steps: &[Progress]| {
+            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", "Thing"));
+            let cache = Cache::<DynamicObject>::new(Kind::new(&resource, &Scope::Namespaced));
+            let feed = Feed::new(Selects::of(&watcher::Config::default()));
+            cache.write(|state| state.feeds.insert(String::new(), feed));
+            steps.iter().for_each(|step| cache.set_progress("", *step));
+            let unsynced = cache.unsynced().into_iter();
+            Vec::from_iter(unsynced.map(|watch| watch.delays_webhooks))
+        };
+        use Progress::{Forbidden, Listing, Missing, Synced};
+        for (steps, built_in, custom) in [
+            (&[Listing][..], &[true][..], &[false][..]),
+            (&[Forbidden], &[true], &[true]),
+            (&[Missing], &[true], &[true]),
+            (&[Synced], &[], &[]),
+            (&[Synced, Forbidden], &[false], &[false]),
+        ] {
+            assert_eq!(delays("apps", steps), built_in, "{steps:?}");
+            assert_eq!(delays("example.com", steps), custom, "{steps:?}");
+            assert_eq!(
+                delays("gateway.networking.k8s.io", steps),
+                custom,
+                "{steps:?}"
+            );
+        }
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Leadership {
         self.leading.borrow().then_some(term)
     }
 
-    pub(super) fn set(&self, leading: bool) {
+    pub(crate) fn set(&self, leading: bool) {
         self.leading.send_replace(leading);
     }
 

@@ -3,15 +3,35 @@
 //! Named checks behind `/healthz` and `/readyz`.
 //!
 //! A path alone runs all checks of its kind, `/readyz/caches` runs one; `?verbose` lists them, and `?exclude=caches`
-//! leaves one out. Why a check failed is in the log alone, because anybody may ask; unless it is open.
+//! leaves one out. Why a check failed is in the log alone, because anybody may ask; unless it is open. A pending check fails
+//! when it is asked alone; beside the others it is listed and does not count.
 
 use std::collections::BTreeMap;
 
 use hyper::StatusCode;
+use tokio::sync::watch;
 
 use super::server::Answer;
 
-type Run = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+/// The result of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Passed,
+    /// Not done yet, for this reason; the process can do without.
+    Pending(String),
+    Failed(String),
+}
+
+impl From<Result<(), String>> for Outcome {
+    fn from(result: Result<(), String>) -> Self {
+        match result {
+            Ok(()) => Self::Passed,
+            Err(error) => Self::Failed(error),
+        }
+    }
+}
+
+type Run = Box<dyn Fn() -> Outcome + Send + Sync>;
 
 struct Check {
     run: Run,
@@ -31,16 +51,16 @@ impl Checks {
         name: &str,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) {
-        self.insert(name, false, Box::new(check));
+        self.insert(name, false, Box::new(move || check().into()));
     }
 
     /// A check whose errors hold no secrets.
-    pub(crate) fn add_open(
+    pub(crate) fn add_open<Checked: Into<Outcome>>(
         &mut self,
         name: &str,
-        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+        check: impl Fn() -> Checked + Send + Sync + 'static,
     ) {
-        self.insert(name, true, Box::new(check));
+        self.insert(name, true, Box::new(move || check().into()));
     }
 
     fn insert(&mut self, name: &str, open: bool, run: Run) {
@@ -70,8 +90,11 @@ impl Checks {
         let mut passed = true;
         for (check, Check { run, open }) in selected {
             match run() {
-                Ok(()) => lines += &format!("[+]{check} ok\n"),
-                Err(error) => {
+                Outcome::Passed => lines += &format!("[+]{check} ok\n"),
+                Outcome::Pending(reason) if name.is_none() => {
+                    lines += &format!("[ ]{check} pending: {reason}\n");
+                }
+                Outcome::Failed(error) | Outcome::Pending(error) => {
                     tracing::debug!(kind, check, error, "check failed");
                     passed = false;
                     let reason = if *open { &error } else { "reason withheld" };
@@ -95,6 +118,8 @@ impl Checks {
 pub(crate) struct Probes {
     pub(crate) health: Checks,
     pub(crate) ready: Checks,
+    /// Becomes true with the first `/readyz` that passes.
+    pub(crate) seen_ready: watch::Sender<bool>,
 }
 
 impl Probes {
@@ -105,7 +130,13 @@ impl Probes {
         };
         match kind {
             "healthz" => self.health.answer(kind, name, query),
-            "readyz" => self.ready.answer(kind, name, query),
+            "readyz" => {
+                let answer = self.ready.answer(kind, name, query);
+                if name.is_none() && answer.status == StatusCode::OK {
+                    self.seen_ready.send_replace(true);
+                }
+                answer
+            }
             _ => Answer::not_found(),
         }
     }
@@ -114,6 +145,34 @@ impl Probes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pending_check_counts_only_when_it_is_asked_alone() {
+        let mut probes = Probes::default();
+        let pending = || Outcome::Pending("Thing is not listed yet".to_owned());
+        probes.ready.add_open("caches", pending);
+        for (path, query, status, text) in [
+            (
+                "/readyz/caches",
+                "",
+                500,
+                "[-]caches failed: Thing is not listed yet\nreadyz check failed\n",
+            ),
+            ("/readyz", "", 200, "ok"),
+            (
+                "/readyz",
+                "verbose",
+                200,
+                "[ ]caches pending: Thing is not listed yet\nreadyz check passed\n",
+            ),
+        ] {
+            assert!(!*probes.seen_ready.borrow() || status == 200, "{path}");
+            let answer = probes.answer(path, query);
+            let actual = (answer.status.as_u16(), answer.text.as_str());
+            assert_eq!(actual, (status, text), "{path}?{query}");
+        }
+        assert!(*probes.seen_ready.borrow());
+    }
 
     #[test]
     fn checks_have_names_and_every_one_counts() {
