@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
-use kube::runtime::watcher;
 use kube::core::object::HasStatus;
+use kube::runtime::watcher;
 use kube::{CustomResource, ResourceExt};
 use manager::webhook::{Defaulting, Denied, FieldErrors, Hub, Request, Spoke, Validating, Warnings};
 use manager::{Action, Manager, Object, Options};

@@ -17,8 +17,10 @@ mod service;
 
 /// Ten times what a step takes on two busy cores.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How often the longest start of a replica fits into an outage: a busy machine starts one faster than the other.
+/// How often the longest start of a process fits into an outage: a busy machine starts one faster than the other.
 const FACTOR: u32 = 5;
+/// The `initialDelaySeconds` of the readiness probe in `config/manager`: no pod starts faster. Processes here have no such delay.
+const DELAY: Duration = Duration::from_secs(5);
 const OBJECTS: usize = 4;
 
 /// What a release of the operator does.
@@ -103,7 +105,8 @@ impl World {
         let binary = program().build();
         let plane = ControlPlane::start();
         let spec = json!({ "type": "ExternalName", "externalName": "localhost" });
-        let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "webhook-service" }, "spec": spec });
+        let service =
+            json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "webhook-service" }, "spec": spec });
         plane.admin.send(&["create", "-f", "-"], &service.to_string());
         Self { plane, binary, service: Service::start(), replicas: Vec::new(), started: 0, slowest: Duration::ZERO }
     }
@@ -188,9 +191,7 @@ impl World {
 
 /// The CRD and the configurations of a release.
 fn manifests(release: &Release, port: u16) -> Vec<Value> {
-    let client = |path: &str| {
-        json!({ "service": { "name": "webhook-service", "namespace": "default", "path": path, "port": port } })
-    };
+    let client = |path: &str| json!({ "service": { "name": "webhook-service", "namespace": "default", "path": path, "port": port } });
     let version = |(index, name): (usize, &&str)| {
         let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
         let field = if *name == "v1" { "size" } else { "replicas" };
@@ -255,20 +256,31 @@ fn run(case: &Case, replicas: usize) {
     (0..replicas).for_each(|_| world.start(first));
     for number in 0..OBJECTS {
         let document = object(number, first);
-        world.plane.admin.wait("an object to be created", LIMIT, || {
-            world.plane.admin.attempt(&["create", "-f", "-"], &document)
-        });
+        world
+            .plane
+            .admin
+            .wait("an object to be created", LIMIT, || world.plane.admin.attempt(&["create", "-f", "-"], &document));
     }
     world.reconciled(first);
+    let mut before = first;
     for release in next {
         let versions: Vec<&'static str> = release.versions.to_vec();
         let (_proxy, address) = world.plane.without_tls();
+        let api = || http::send(address, LIMIT, "GET", "/readyz", "");
+        world.plane.admin.wait("the proxy", LIMIT, api);
         let load = Load::start(address, &versions);
         world.roll(release, case.way);
         let outages = load.end();
-        let allowed = world.slowest * FACTOR;
-        eprintln!("{}, {replicas} replicas, to `{}`: a start took {:?}; {outages}", case.what, release.name, world.slowest);
+        let allowed = DELAY + world.slowest * FACTOR;
+        eprintln!(
+            "{}, {replicas} replicas, to `{}`: a start took {:?}; {outages}",
+            case.what, release.name, world.slowest
+        );
         assert!(outages.longest() < allowed, "{}: nothing worked for longer than {allowed:?}: {outages}", case.what);
+        if before.convert && case.way == Way::Roll {
+            assert_eq!(outages.failed(), 0, "{}, from a release that converts: {outages}", case.what);
+        }
+        before = release;
     }
 }
 

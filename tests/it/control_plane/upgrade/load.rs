@@ -107,6 +107,8 @@ fn work(
                 outage.longest = outage.longest.max(success.elapsed());
                 success = Instant::now();
             }
+            // The API server puts lists off for a moment after a change of the CRD; clients try again.
+            Err(error) if error.contains("\"retryAfterSeconds\"") && !error.contains("conversion webhook") => {}
             Err(error) => {
                 outage.failed += 1;
                 outage.error = error;

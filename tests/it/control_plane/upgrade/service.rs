@@ -100,7 +100,8 @@ fn probe(endpoints: &Mutex<Vec<Endpoint>>) {
 
 fn chosen(endpoints: &Mutex<Vec<Endpoint>>, turn: usize) -> Option<u16> {
     let endpoints = endpoints.lock().unwrap();
-    let ready: Vec<u16> = endpoints.iter().filter(|endpoint| endpoint.ready).map(|endpoint| endpoint.webhooks).collect();
+    let ready: Vec<u16> =
+        endpoints.iter().filter(|endpoint| endpoint.ready).map(|endpoint| endpoint.webhooks).collect();
     ready.get(turn % ready.len().max(1)).copied()
 }
 
