@@ -24,6 +24,10 @@ use crate::term::Term;
 const OWN: [&str; 9] =
     ["Deployment", "Event", "Lease", "Namespace", "Pod", "ReplicaSet", "Secret", "Service", "ServiceAccount"];
 
+/// The order of releases that a conversion needs.
+const CONVERSION_FIRST: &str =
+    "\nShip the conversion one release before you change the stored version: see docs/releasing.md of memcached-sdk.";
+
 pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
@@ -39,6 +43,9 @@ pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> 
     } else {
         "\nNext, run `memcached-sdk generate`: it writes config/webhook/manifests.yaml.".to_owned()
     };
+    if args.conversion {
+        report.next.push_str(CONVERSION_FIRST);
+    }
     report.show(&args.write, term)
 }
 

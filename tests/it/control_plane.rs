@@ -37,6 +37,7 @@ mod stall;
 mod storage;
 mod stored;
 mod tool;
+mod upgrade;
 mod verify;
 mod walkthroughs;
 mod webhook;

@@ -168,6 +168,14 @@ fn what_articles_teach_runs() {
     assert_eq!(needs("cluster: ") + 4, not_run.len(), "{not_run:?}");
 }
 
+/// `control_plane/upgrade.rs` rolls from release to release on a cluster.
+#[test]
+fn the_steps_of_a_release_run() {
+    let home = tempfile::tempdir().unwrap();
+    let not_run = runs("docs/releasing.md", home.path(), &[]);
+    assert!(not_run.len() == 8 && not_run.iter().all(|command| command.starts_with("cluster: ")), "{not_run:?}");
+}
+
 /// Replays a page and compares its outputs; what is not run.
 pub(crate) fn runs(page: &str, dir: &Path, run: &[&str]) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();

@@ -1,0 +1,138 @@
+//! Users of the operator's kind: a hundred requests a second, and the longest time without a success.
+
+use std::fmt::{self, Display};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::OBJECTS;
+use crate::http;
+
+/// Longer than the API server waits for a webhook.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// With one worker for each pair of a version and an operation: at most a hundred requests a second.
+const RATE: u32 = 100;
+
+const OPERATIONS: [&str; 3] = ["get", "list", "update"];
+
+pub(super) struct Load {
+    ended: Arc<AtomicBool>,
+    workers: Vec<JoinHandle<Outage>>,
+}
+
+/// What one sort of request met.
+struct Outage {
+    what: String,
+    requests: usize,
+    failed: usize,
+    /// The longest time without a success.
+    longest: Duration,
+    /// The last failure.
+    error: String,
+}
+
+pub(super) struct Outages(Vec<Outage>);
+
+impl Load {
+    /// Starts to use these versions, by way of `kubectl proxy`.
+    pub(super) fn start(address: SocketAddr, versions: &[&'static str]) -> Self {
+        let ended = Arc::new(AtomicBool::new(false));
+        let kinds: Vec<_> =
+            versions.iter().flat_map(|version| OPERATIONS.map(|operation| (*version, operation))).collect();
+        let pause = Duration::from_secs(1) * u32::try_from(kinds.len()).unwrap() / RATE;
+        let change = Arc::new(AtomicUsize::new(0));
+        let worker = |(version, operation)| {
+            let (ended, change) = (ended.clone(), change.clone());
+            std::thread::spawn(move || work(address, version, operation, pause, &ended, &change))
+        };
+        let workers = kinds.into_iter().map(worker).collect();
+        Self { ended, workers }
+    }
+
+    pub(super) fn end(self) -> Outages {
+        self.ended.store(true, Ordering::SeqCst);
+        Outages(self.workers.into_iter().map(|worker| worker.join().unwrap()).collect())
+    }
+}
+
+impl Outages {
+    pub(super) fn longest(&self) -> Duration {
+        self.0.iter().map(|outage| outage.longest).max().unwrap_or_default()
+    }
+
+    pub(super) fn requests(&self) -> usize {
+        self.0.iter().map(|outage| outage.requests).sum()
+    }
+
+    pub(super) fn failed(&self) -> usize {
+        self.0.iter().map(|outage| outage.failed).sum()
+    }
+}
+
+impl Display for Outages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let requests = self.requests();
+        write!(f, "{} of {requests} requests failed", self.failed())?;
+        for Outage { what, requests, failed, longest, error } in &self.0 {
+            write!(f, "\n  {what}: {failed} of {requests} failed, {longest:?} without a success")?;
+            if *failed > 0 {
+                write!(f, ", the last: {}", error.lines().last().unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn work(
+    address: SocketAddr,
+    version: &str,
+    operation: &str,
+    pause: Duration,
+    ended: &AtomicBool,
+    change: &AtomicUsize,
+) -> Outage {
+    let mut outage = Outage {
+        what: format!("{operation} {version}"),
+        requests: 0,
+        failed: 0,
+        longest: Duration::ZERO,
+        error: String::new(),
+    };
+    let mut success = Instant::now();
+    while !ended.load(Ordering::SeqCst) {
+        let started = Instant::now();
+        outage.requests += 1;
+        match request(address, version, operation, change.fetch_add(1, Ordering::SeqCst)) {
+            Ok(()) => {
+                outage.longest = outage.longest.max(success.elapsed());
+                success = Instant::now();
+            }
+            // The API server puts lists off for a moment after a change of the CRD; clients try again.
+            Err(error) if error.contains("\"retryAfterSeconds\"") && !error.contains("conversion webhook") => {}
+            Err(error) => {
+                outage.failed += 1;
+                outage.error = error;
+            }
+        }
+        std::thread::sleep(pause.saturating_sub(started.elapsed()));
+    }
+    outage.longest = outage.longest.max(success.elapsed());
+    outage
+}
+
+fn request(address: SocketAddr, version: &str, operation: &str, number: usize) -> Result<(), String> {
+    let all = format!("/apis/example.com/{version}/namespaces/default/things");
+    let one = format!("{all}/thing-{}", number % OBJECTS);
+    let patch = json!({ "metadata": { "annotations": { "change": number.to_string() } } }).to_string();
+    let (method, path, document) = match operation {
+        "get" => ("GET", &one, ""),
+        "list" => ("GET", &all, ""),
+        _ => ("PATCH", &one, patch.as_str()),
+    };
+    let (head, body) = http::send(address, TIMEOUT, method, path, document)?;
+    if http::code(&head).starts_with('2') { Ok(()) } else { Err(format!("{head}\n{body}")) }
+}

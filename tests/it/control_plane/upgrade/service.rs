@@ -1,0 +1,120 @@
+//! The Service of the webhooks: a port on this host that leads to the replicas whose `/readyz` answers 200, in turn. What the
+//! kubelet, the endpoint controller and kube-proxy do, in one thread.
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::{http, wait};
+
+/// The `periodSeconds` of the readiness probe, for a test.
+const PERIOD: Duration = Duration::from_millis(200);
+
+struct Endpoint {
+    probes: u16,
+    webhooks: u16,
+    ready: bool,
+}
+
+pub(super) struct Service {
+    endpoints: Arc<Mutex<Vec<Endpoint>>>,
+    rounds: Arc<AtomicUsize>,
+    ended: Arc<AtomicBool>,
+    port: u16,
+}
+
+impl Service {
+    pub(super) fn start() -> Self {
+        let endpoints = Arc::new(Mutex::new(Vec::<Endpoint>::new()));
+        let (rounds, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn({
+            let (endpoints, rounds, ended) = (endpoints.clone(), rounds.clone(), ended.clone());
+            move || {
+                while !ended.load(Ordering::SeqCst) {
+                    probe(&endpoints);
+                    rounds.fetch_add(1, Ordering::SeqCst);
+                    std::thread::sleep(PERIOD);
+                }
+            }
+        });
+        std::thread::spawn({
+            let (endpoints, ended) = (endpoints.clone(), ended.clone());
+            move || {
+                for (turn, client) in listener.incoming().enumerate() {
+                    if ended.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    if let (Ok(client), Some(port)) = (client, chosen(&endpoints, turn)) {
+                        std::thread::spawn(move || forward(client, port));
+                    }
+                }
+            }
+        });
+        Self { endpoints, rounds, ended, port }
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A pod that the Service selects.
+    pub(super) fn add(&self, probes: u16, webhooks: u16) {
+        self.endpoints.lock().unwrap().push(Endpoint { probes, webhooks, ready: false });
+    }
+
+    /// A pod that is told to end: no new connection leads there.
+    pub(super) fn remove(&self, webhooks: u16) {
+        self.endpoints.lock().unwrap().retain(|endpoint| endpoint.webhooks != webhooks);
+    }
+
+    /// Waits until all replicas were probed once more.
+    pub(super) fn synced(&self) {
+        let before = self.rounds.load(Ordering::SeqCst);
+        let done = || self.rounds.load(Ordering::SeqCst) > before + 1;
+        wait::until(Duration::from_secs(60), || if done() { Ok(()) } else { Err("no probe".to_owned()) }).unwrap();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::SeqCst);
+        // So that it ends to listen.
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
+    }
+}
+
+fn probe(endpoints: &Mutex<Vec<Endpoint>>) {
+    let all: Vec<u16> = endpoints.lock().unwrap().iter().map(|endpoint| endpoint.probes).collect();
+    for probes in all {
+        let ready = http::get(probes, "/readyz").is_ok();
+        let mut endpoints = endpoints.lock().unwrap();
+        if let Some(endpoint) = endpoints.iter_mut().find(|endpoint| endpoint.probes == probes) {
+            endpoint.ready = ready;
+        }
+    }
+}
+
+fn chosen(endpoints: &Mutex<Vec<Endpoint>>, turn: usize) -> Option<u16> {
+    let endpoints = endpoints.lock().unwrap();
+    let ready: Vec<u16> =
+        endpoints.iter().filter(|endpoint| endpoint.ready).map(|endpoint| endpoint.webhooks).collect();
+    ready.get(turn % ready.len().max(1)).copied()
+}
+
+fn forward(client: TcpStream, port: u16) {
+    let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return };
+    let copies = [(&client, &server), (&server, &client)].map(|(from, to)| (from.try_clone(), to.try_clone()));
+    for (from, to) in copies {
+        let (Ok(mut from), Ok(mut to)) = (from, to) else { return };
+        std::thread::spawn(move || {
+            // An end or an error of one side is the end of the other.
+            let _ = std::io::copy(&mut from, &mut to);
+            let _ = to.flush();
+            let _ = to.shutdown(Shutdown::Write);
+        });
+    }
+}
