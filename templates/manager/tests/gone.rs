@@ -21,7 +21,7 @@ fn log() -> &'static Mutex<Vec<u8>> {
         struct Writer;
         impl Write for Writer {
             fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-                log().lock().expect("the log").extend(text);
+                log().lock().expect("a log").extend(text);
                 Ok(text.len())
             }
             fn flush(&mut self) -> std::io::Result<()> {
@@ -39,7 +39,7 @@ fn log() -> &'static Mutex<Vec<u8>> {
 
 /// The lines of this level that say something about a reconcile.
 fn lines(level: &str) -> Vec<String> {
-    let log = String::from_utf8(log().lock().expect("the log").clone()).expect("text");
+    let log = String::from_utf8(log().lock().expect("a log").clone()).expect("UTF-8");
     let lines = log.lines().filter(|line| line.contains(" reconcile{"));
     let lines = lines.filter_map(|line| line.split_once(&format!(" {level} ")));
     let lines = lines.filter_map(|(_, line)| line.split_once("}: "));
