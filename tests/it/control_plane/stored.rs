@@ -167,7 +167,7 @@ fn stored_objects_can_be_repaired_and_deleted() {
         for (state, spec) in states() {
             let name = format!("{state}-{operation}");
             let answer = attempt(admin, operation, &name, &spec);
-            let answer = answer.map_or_else(|error| error, |text| text);
+            let answer = answer.unwrap_or_else(|error| error);
             writeln!(table, "{operation} {state}: {}", answer.trim().replace('\n', " | ")).unwrap();
         }
     }
