@@ -9,7 +9,7 @@ fn what_is_said() {
     let sandbox = Sandbox::new();
     let init = format!("init --project-name demo {OFFLINE}");
     sandbox.run(&init).success().stderr(str![[r#"
-136 created
+148 created
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
