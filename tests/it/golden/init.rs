@@ -16,7 +16,7 @@ Next, define an API:
 
 "#]]);
     sandbox.run(&init).success().stdout(str![]).stderr(str![[r#"
-136 unchanged
+148 unchanged
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
