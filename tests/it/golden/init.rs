@@ -33,7 +33,7 @@ update    Makefile
 
 "#]])
         .stderr(str![[r#"
-1 updated, 135 unchanged: run the command without `--check` to write them
+1 updated, 147 unchanged: run the command without `--check` to write them
 
 "#]]);
     sandbox.run(&init).code(1).stdout(str![]).stderr(str![[r#"
