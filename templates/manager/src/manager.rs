@@ -481,7 +481,8 @@ impl Manager {
     /// # Examples
     ///
     /// ```
-    ///     ///
+    /// use std::time::Duration;
+    ///
     /// use k8s_openapi::api::core::v1::Pod;
     /// use manager::{Manager, Objects, Runs};
     ///
