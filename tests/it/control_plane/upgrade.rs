@@ -12,7 +12,7 @@ use crate::http;
 use load::Load;
 use service::Service;
 
-mod load;
+pub(crate) mod load;
 mod service;
 
 /// Ten times what a step takes on two busy cores.
