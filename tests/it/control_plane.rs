@@ -37,7 +37,7 @@ mod stall;
 mod storage;
 mod stored;
 mod tool;
-mod upgrade;
+pub(crate) mod upgrade;
 mod verify;
 mod walkthroughs;
 mod webhook;

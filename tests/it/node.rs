@@ -1,6 +1,7 @@
 //! The Memcached operator as a pod of a real node: `make test-e2e`, on the cluster of `KUBECONFIG`.
 
 mod image;
+mod upgrade;
 mod workflows;
 
 use std::io::{Read, Write};
@@ -192,10 +193,15 @@ fn operator_image(project: &Project) -> String {
         return image;
     }
     let image = "localhost/memcached-operator:e2e";
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/node/image");
-    let output = Command::new(script).arg(project.path("")).arg(project.binary()).arg(image).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    load_image(&project.path(""), project.binary(), image);
     image.to_owned()
+}
+
+/// Brings an image of this program to the node; where there is Docker, it is that of the folder's Dockerfile, if it has one.
+fn load_image(folder: &Path, program: &Path, image: &str) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/node/image");
+    let output = Command::new(script).arg(folder).arg(program).arg(image).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

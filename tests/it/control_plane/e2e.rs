@@ -16,6 +16,7 @@ use crate::{http, wait};
 
 mod confined;
 mod life;
+mod switched_on;
 
 /// Where the Memcacheds of these tests are.
 const NAMESPACE: &str = "e2e";

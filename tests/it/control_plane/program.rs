@@ -8,7 +8,7 @@ use toml_edit::DocumentMut;
 use super::{ControlPlane, Process};
 use crate::{generated, wait};
 
-pub(super) struct Program {
+pub(crate) struct Program {
     pub(super) name: &'static str,
     /// What its manifest has beside the sample's.
     pub(super) change: fn(&mut DocumentMut),
@@ -20,7 +20,7 @@ pub(super) struct Program {
 
 impl Program {
     /// Builds it.
-    pub(super) fn build(&self) -> PathBuf {
+    pub(crate) fn build(&self) -> PathBuf {
         let name = self.name;
         let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{name}/main.rs"));

@@ -12,7 +12,7 @@ use crate::http;
 use load::Load;
 use service::Service;
 
-mod load;
+pub(crate) mod load;
 mod service;
 
 /// Ten times what a step takes on two busy cores.
@@ -21,14 +21,14 @@ const LIMIT: Duration = Duration::from_secs(120);
 const FACTOR: u32 = 5;
 /// The `initialDelaySeconds` of the readiness probe in `config/manager`: no pod starts faster. Processes here have no such delay.
 const DELAY: Duration = Duration::from_secs(5);
-const OBJECTS: usize = 4;
+pub(crate) const OBJECTS: usize = 4;
 
 /// What a release of the operator does.
 #[derive(Clone, Copy, Debug)]
-struct Release {
-    name: &'static str,
+pub(crate) struct Release {
+    pub(crate) name: &'static str,
     /// The versions that are served; the first one is stored.
-    versions: &'static [&'static str],
+    pub(crate) versions: &'static [&'static str],
     /// The version of its controller.
     reconcile: &'static str,
     convert: bool,
@@ -36,23 +36,38 @@ struct Release {
     admit: bool,
 }
 
-const FIRST: Release =
+pub(crate) const FIRST: Release =
     Release { name: "first", versions: &["v1alpha1"], reconcile: "v1alpha1", convert: false, admit: false };
 /// Converts, and still stores the old version.
 const BRIDGE: Release =
     Release { name: "bridge", versions: &["v1alpha1", "v1"], reconcile: "v1alpha1", convert: true, admit: true };
-const SECOND: Release =
+pub(crate) const SECOND: Release =
     Release { name: "second", versions: &["v1", "v1alpha1"], reconcile: "v1", convert: true, admit: true };
 /// Its controller stays on the old version.
 const SPOKE: Release = Release { name: "spoke", reconcile: "v1alpha1", ..SECOND };
 
 /// How the next release comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
+pub(crate) enum Way {
     /// One replica after the other, each ready before an old one ends.
     Roll,
     /// All old replicas have ended before.
     Cold,
+}
+
+impl Release {
+    /// The flags of this release.
+    pub(crate) fn args(&self) -> Vec<String> {
+        let mut args = vec![format!("--release={}", self.name), format!("--reconcile={}", self.reconcile)];
+        if self.convert {
+            args.push("--convert".to_owned());
+        }
+        if self.admit {
+            args.push("--admit".to_owned());
+            args.push("--webhook-configurations=mutating:things,validating:things".to_owned());
+        }
+        args
+    }
 }
 
 struct Case {
@@ -69,7 +84,7 @@ const CASES: [Case; 5] = [
     Case { what: "cold start", releases: &[FIRST, SECOND], way: Way::Cold },
 ];
 
-fn program() -> Program {
+pub(crate) fn program() -> Program {
     Program {
         name: "upgrade",
         change: |manifest| {
@@ -124,22 +139,14 @@ impl World {
         let dir = self.plane.dir().join(format!("replica-{}", self.started));
         std::fs::create_dir(&dir).unwrap();
         let [probes, webhooks] = free_ports();
-        let mut args = vec![
-            format!("--release={}", release.name),
-            format!("--reconcile={}", release.reconcile),
+        let flags = [
             format!("--health-probe-bind-address=127.0.0.1:{probes}"),
             "--metrics-bind-address=0".to_owned(),
             "--leader-elect".to_owned(),
             "--leader-election-namespace=default".to_owned(),
             format!("--webhook-port={webhooks}"),
         ];
-        if release.convert {
-            args.push("--convert".to_owned());
-        }
-        if release.admit {
-            args.push("--admit".to_owned());
-            args.push("--webhook-configurations=mutating:things,validating:things".to_owned());
-        }
+        let args = [release.args().as_slice(), &flags].concat();
         let env = [("KUBECONFIG".to_owned(), self.plane.admin.kubeconfig().display().to_string())];
         let started = Instant::now();
         let process = Process::start(&dir, &self.binary, &args, &env);
@@ -190,7 +197,7 @@ impl World {
 }
 
 /// The CRD and the configurations of a release.
-fn manifests(release: &Release, port: u16) -> Vec<Value> {
+pub(crate) fn manifests(release: &Release, port: u16) -> Vec<Value> {
     let client = |path: &str| json!({ "service": { "name": "webhook-service", "namespace": "default", "path": path, "port": port } });
     let version = |(index, name): (usize, &&str)| {
         let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
@@ -238,7 +245,7 @@ fn manifests(release: &Release, port: u16) -> Vec<Value> {
 }
 
 /// An object in the version that this release stores.
-fn object(number: usize, release: &Release) -> String {
+pub(crate) fn object(number: usize, release: &Release) -> String {
     let version = release.versions[0];
     let spec = if version == "v1" { json!({ "size": 1 }) } else { json!({ "replicas": 1 }) };
     json!({

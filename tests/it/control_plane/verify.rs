@@ -87,8 +87,7 @@ fn log(objects: &[Value]) -> String {
 fn rules_name_objects_as_kustomize_renders_them() {
     let default = "config/default/kustomization.yaml";
     let webhook = "config/webhook/kustomization.yaml";
-    let cases: [(&str, &[Edit], &str); 5] = [
-        ("as scaffolded", &[], "demo-mutating-webhook-configuration"),
+    let cases: [(&str, &[Edit], &str); 4] = [
         ("no prefix", &[(default, "namePrefix: demo-", "#namePrefix: demo-")], "mutating-webhook-configuration"),
         (
             "a suffix, and a prefix below",

@@ -19,7 +19,7 @@ const RATE: u32 = 100;
 
 const OPERATIONS: [&str; 3] = ["get", "list", "update"];
 
-pub(super) struct Load {
+pub(crate) struct Load {
     ended: Arc<AtomicBool>,
     workers: Vec<JoinHandle<Outage>>,
 }
@@ -35,11 +35,11 @@ struct Outage {
     error: String,
 }
 
-pub(super) struct Outages(Vec<Outage>);
+pub(crate) struct Outages(Vec<Outage>);
 
 impl Load {
     /// Starts to use these versions, by way of `kubectl proxy`.
-    pub(super) fn start(address: SocketAddr, versions: &[&'static str]) -> Self {
+    pub(crate) fn start(address: SocketAddr, versions: &[&'static str]) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let kinds: Vec<_> =
             versions.iter().flat_map(|version| OPERATIONS.map(|operation| (*version, operation))).collect();
@@ -53,14 +53,14 @@ impl Load {
         Self { ended, workers }
     }
 
-    pub(super) fn end(self) -> Outages {
+    pub(crate) fn end(self) -> Outages {
         self.ended.store(true, Ordering::SeqCst);
         Outages(self.workers.into_iter().map(|worker| worker.join().unwrap()).collect())
     }
 }
 
 impl Outages {
-    pub(super) fn longest(&self) -> Duration {
+    pub(crate) fn longest(&self) -> Duration {
         self.0.iter().map(|outage| outage.longest).max().unwrap_or_default()
     }
 
