@@ -60,14 +60,20 @@ struct Case {
     what: &'static str,
     releases: &'static [Release],
     way: Way,
+    /// How many replicas there are, run by run.
+    replicas: &'static [usize],
 }
 
-const CASES: [Case; 5] = [
-    Case { what: "upgrade", releases: &[FIRST, SECOND], way: Way::Roll },
-    Case { what: "upgrade by way of a release that converts", releases: &[FIRST, BRIDGE, SECOND], way: Way::Roll },
-    Case { what: "roll back", releases: &[SECOND, BRIDGE], way: Way::Roll },
-    Case { what: "a controller of a spoke", releases: &[FIRST, SPOKE], way: Way::Roll },
-    Case { what: "cold start", releases: &[FIRST, SECOND], way: Way::Cold },
+const CASES: [Case; 4] = [
+    Case { what: "upgrade", releases: &[FIRST, SECOND], way: Way::Roll, replicas: &[2] },
+    Case {
+        what: "upgrade by way of a release that converts, and back",
+        releases: &[FIRST, BRIDGE, SECOND, BRIDGE],
+        way: Way::Roll,
+        replicas: &[1, 2],
+    },
+    Case { what: "a controller of a spoke", releases: &[FIRST, SPOKE], way: Way::Roll, replicas: &[1] },
+    Case { what: "cold start", releases: &[FIRST, SECOND], way: Way::Cold, replicas: &[1] },
 ];
 
 fn program() -> Program {
@@ -305,8 +311,8 @@ fn run(case: &Case, replicas: usize) {
 #[test]
 fn a_release_rolls_out_while_objects_are_stored_in_the_old_version() {
     for case in &CASES {
-        for replicas in [1, 2] {
-            run(case, replicas);
+        for replicas in case.replicas {
+            run(case, *replicas);
         }
     }
 }

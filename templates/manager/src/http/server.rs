@@ -258,6 +258,8 @@ where
 
 #[cfg(all(test, feature = "webhook"))]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "helpers of tests panic, too")]
+
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;

@@ -80,7 +80,8 @@ pub(super) struct Progress {
 }
 
 impl Keeper {
-    /// The first certificate, as soon as there is one. The API server is told before, as far as it can be.
+    /// The first certificate, as soon as there is one. An API server that reaches the replicas by a Service is told before, as far
+    /// as it can be.
     pub(super) async fn first(&self, progress: &mut Progress) -> Arc<Certificate> {
         loop {
             let agreed = self.agree(progress).await;
@@ -90,7 +91,9 @@ impl Keeper {
             });
             match kept {
                 Ok((certificate, held)) => {
-                    self.publish(progress, &held).await;
+                    if self.local.is_none() {
+                        self.publish(progress, &held).await;
+                    }
                     progress.served = Some(held.current);
                     return Arc::new(certificate);
                 }

@@ -7,7 +7,7 @@ use super::{LIMIT, Replica, SECOND, World};
 const BUNDLE: &str = "jsonpath={.webhooks[0].clientConfig.caBundle}";
 const CERTIFICATE: &str = "jsonpath={.data.tls\\.crt}";
 /// A replica uses a new certificate after a twelfth of its life.
-const FLAGS: &[&str] = &["--webhook-cert-duration=2m"];
+const FLAGS: &[&str] = &["--webhook-cert-duration=1m"];
 /// What a replica logs then.
 const NEW: &str = "the certificate of the webhooks is a new one";
 const DELETIONS: usize = 5;
