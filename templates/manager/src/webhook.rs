@@ -351,9 +351,18 @@ impl Registered {
             metrics,
             budget: Arc::new(Semaphore::new(BUDGET)),
         });
+        let ending = shutdown.clone();
         let answer = move |request: hyper::Request<Incoming>| {
-            let serving = serving.clone();
-            async move { serving.answer(request).await }
+            let (serving, ending) = (serving.clone(), ending.clone());
+            async move {
+                let answer = serving.answer(request).await;
+                // The API server leaves the connection before it is closed, so that none of its requests meets the end of one.
+                if ending.is_requested() {
+                    answer.last()
+                } else {
+                    answer
+                }
+            }
         };
         let linger = options.linger();
         let closing = Shutdown::default();

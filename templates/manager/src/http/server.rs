@@ -5,10 +5,11 @@
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -50,6 +51,8 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) text: String,
     content_type: &'static str,
+    /// Ends its connection.
+    is_last: bool,
 }
 
 impl Answer {
@@ -58,6 +61,7 @@ impl Answer {
             status,
             text: text.into(),
             content_type: "text/plain; charset=utf-8",
+            is_last: false,
         }
     }
 
@@ -84,6 +88,15 @@ impl Answer {
         }
     }
 
+    /// Makes this the last answer of its connection: the client is told, and opens another one for its next request.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn last(self) -> Self {
+        Self {
+            is_last: true,
+            ..self
+        }
+    }
+
     fn into_response(self) -> Response<String> {
         let mut response = Response::new(self.text);
         *response.status_mut() = self.status;
@@ -93,11 +106,18 @@ impl Answer {
             let how = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(WWW_AUTHENTICATE, how);
         }
+        if self.is_last {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+        }
         response
     }
 }
 
 /// Answers requests until the shutdown, and ends what it is answering then; by TLS if there is a certificate.
+///
+/// Idle connections close at the shutdown, and a request that is sent at that moment fails. A server that clients use all the
+/// time first gives them [`Answer::last`] for a while.
 pub(crate) async fn serve<Answering>(
     listener: TcpListener,
     certificate: Option<Arc<Certificate>>,
@@ -207,7 +227,9 @@ async fn converse<Answering>(
 where
     Answering: Future<Output = Answer>,
 {
+    let has_begun = AtomicBool::new(false);
     let service = service_fn(|request| {
+        has_begun.store(true, Ordering::Relaxed);
         deadline.set(TIME_LIMIT);
         let answer = answer(request);
         async {
@@ -225,7 +247,76 @@ where
     let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         ended = &mut connection => return Ok(ended?),
-        () = shutdown.requested() => connection.as_mut().graceful_shutdown(),
+        () = shutdown.requested() => {}
+    }
+    // The first request of a new connection is on its way: a client does not send it again.
+    if requests == Requests::One || has_begun.load(Ordering::Relaxed) {
+        connection.as_mut().graceful_shutdown();
     }
     Ok(connection.await?)
+}
+
+#[cfg(all(test, feature = "webhook"))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "helpers of tests panic, too")]
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    /// Sends a request; the head of the answer in lower case.
+    async fn ask(client: &mut TcpStream) -> String {
+        client.write_all(REQUEST).await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\nok") {
+            head.push(client.read_u8().await.unwrap());
+        }
+        String::from_utf8(head).unwrap().to_lowercase()
+    }
+
+    async fn is_closed(client: &mut TcpStream) -> bool {
+        client.read(&mut [0]).await.unwrap() == 0
+    }
+
+    #[tokio::test]
+    async fn no_request_meets_the_end_of_a_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stopping, closing) = (Shutdown::default(), Shutdown::default());
+        let told = stopping.clone();
+        let answer = move |_: Request<Incoming>| {
+            let answer = Answer::ok("ok");
+            let answer = if told.is_requested() {
+                answer.last()
+            } else {
+                answer
+            };
+            std::future::ready(answer)
+        };
+        let serve = serve(listener, None, Requests::Many, closing.clone(), answer);
+        let server = tokio::spawn(serve);
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            clients.push(TcpStream::connect(address).await.unwrap());
+        }
+        let [mut busy, mut idle, mut new] = <[_; 3]>::try_from(clients).unwrap();
+        for client in [&mut busy, &mut idle] {
+            for _ in 0..2 {
+                assert!(!ask(client).await.contains("connection: close"));
+            }
+        }
+
+        stopping.request();
+        assert!(ask(&mut busy).await.contains("connection: close"));
+        assert!(is_closed(&mut busy).await);
+
+        // The first request of a connection may be on its way.
+        closing.request();
+        assert!(is_closed(&mut idle).await);
+        assert!(ask(&mut new).await.contains("connection: close"));
+        assert!(is_closed(&mut new).await);
+        server.await.unwrap();
+    }
 }

@@ -5,7 +5,11 @@
 //! Every replica does all of it, whether it leads or not, because each has to serve, and the one that leads may not come up
 //! before webhooks work. The replicas agree by the resource version of the Secret: of two that write at the same time one gets a
 //! conflict, and takes what the other wrote. What is published follows from the Secret alone, so it does not matter who does it.
+//!
+//! A replica serves the certificate of the Secret when its authority has been published for a while, and the one before until
+//! then. The authority of each certificate that is served stays in the Secret.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -23,8 +27,9 @@ use kube::{Api, Client};
 use tokio::time::Instant;
 
 use super::local::{Configuration, Local};
+use super::pair::{Pair, split};
 use super::publish::{Place, Target};
-use super::secret::{Data, Held, Rules};
+use super::secret::{Data, Held, Known, Rules};
 use crate::http::certificate::Certificate;
 use crate::object::{self, Object};
 use crate::signal::Shutdown;
@@ -68,23 +73,30 @@ enum Failed {
 #[derive(Default)]
 pub(super) struct Progress {
     held: Option<Held>,
+    /// The pair that clients get.
+    served: Option<Pair>,
     /// The authorities that the API server knows, and since when, as far as this replica has seen.
-    published: Option<(Instant, String)>,
+    published: BTreeMap<String, Instant>,
 }
 
 impl Keeper {
-    /// The first certificate, as soon as there is one.
+    /// The first certificate, as soon as there is one. An API server that reaches the replicas by a Service is told before, as far
+    /// as it can be.
     pub(super) async fn first(&self, progress: &mut Progress) -> Arc<Certificate> {
         loop {
             let agreed = self.agree(progress).await;
             let kept = agreed.and_then(|held| {
-                Ok(Certificate::kept(
-                    held.current.config()?,
-                    held.current.end(),
-                ))
+                let config = held.current.config()?;
+                Ok((Certificate::kept(config, held.current.end()), held))
             });
             match kept {
-                Ok(certificate) => return Arc::new(certificate),
+                Ok((certificate, held)) => {
+                    if self.local.is_none() {
+                        self.publish(progress, &held).await;
+                    }
+                    progress.served = Some(held.current);
+                    return Arc::new(certificate);
+                }
                 Err(error) => tracing::warn!(%error, "there is no certificate for webhooks yet"),
             }
             tokio::time::sleep(RETRY).await;
@@ -127,24 +139,44 @@ impl Keeper {
 
     /// Looks at everything once; whether something failed.
     pub(super) async fn round(&self, progress: &mut Progress, certificate: &Certificate) -> bool {
-        let before = progress.held.clone();
-        let agreed = self.agree(progress).await;
-        let held = match agreed.and_then(|held| Ok((held.current.config()?, held))) {
-            Ok((config, held)) => {
-                if before
-                    .as_ref()
-                    .is_none_or(|before| before.current != held.current)
-                {
-                    tracing::info!("the certificate of the webhooks is a new one");
-                    certificate.replace(config, held.current.end());
-                }
-                held
-            }
+        let held = match self.agree(progress).await {
+            Ok(held) => held,
             Err(error) => {
                 tracing::warn!(%error, "can't look after the certificate of the webhooks");
                 return true;
             }
         };
+        let failed = self.publish(progress, &held).await;
+        if let Err(error) = self.serve(progress, held.current, certificate) {
+            tracing::warn!(%error, "can't use the certificate of the webhooks");
+            return true;
+        }
+        failed
+    }
+
+    /// Serves this pair when all have had the time to see its authority, or when the one before can't be used.
+    fn serve(
+        &self,
+        progress: &mut Progress,
+        pair: Pair,
+        certificate: &Certificate,
+    ) -> std::io::Result<()> {
+        let now = (self.clock)();
+        let stays = |served: &Pair| {
+            *served == pair
+                || self.rules.is_usable(served, now) && !self.is_known(progress, &pair.authority())
+        };
+        if progress.served.as_ref().is_some_and(stays) {
+            return Ok(());
+        }
+        certificate.replace(pair.config()?, pair.end());
+        tracing::info!("the certificate of the webhooks is a new one");
+        progress.served = Some(pair);
+        Ok(())
+    }
+
+    /// Tells the API server which authorities to trust; whether something failed.
+    async fn publish(&self, progress: &mut Progress, held: &Held) -> bool {
         let mut failed = false;
         for target in &self.targets {
             let trusts = target.trust(&self.client, &self.place, &held.authorities);
@@ -165,26 +197,57 @@ impl Keeper {
                 }
             }
         }
-        let known = progress
-            .published
-            .take()
-            .filter(|(_, known)| !failed && *known == held.authorities);
-        progress.published =
-            known.or_else(|| (!failed).then(|| (Instant::now(), held.authorities)));
+        let before = std::mem::take(&mut progress.published);
+        if !failed {
+            let since = |authority: &String| before.get(authority).copied();
+            let all = split(&held.authorities);
+            let all =
+                all.map(|authority| (since(&authority).unwrap_or_else(Instant::now), authority));
+            progress.published = all.map(|(since, authority)| (authority, since)).collect();
+        }
         failed
+    }
+
+    /// Returns true if all have had the time to see that this authority is published.
+    fn is_known(&self, progress: &Progress, authority: &str) -> bool {
+        let since = progress.published.get(authority);
+        since.is_some_and(|since| since.elapsed() >= self.overlap())
+    }
+
+    /// The authorities that the API server trusts already, when the Secret is gone or is no good: other replicas may serve
+    /// certificates that this one has never seen.
+    async fn found(&self, data: &Data) -> kube::Result<String> {
+        let mut found = String::new();
+        if self.rules.is_empty(data, (self.clock)()) {
+            for target in &self.targets {
+                match target.trusted(&self.client, &self.place).await {
+                    Ok(bundle) => found.push_str(&bundle),
+                    Err(kube::Error::Api(status)) if status.is_forbidden() => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// What the Secret holds, after it was made what it should be.
     async fn agree(&self, progress: &mut Progress) -> Result<Held, Failed> {
-        let known = progress.published.as_ref();
-        let known = known.filter(|(since, _)| since.elapsed() >= self.overlap());
-        let published = known.map_or("", |(_, authorities)| authorities);
+        let published = progress.published.keys();
+        let published: String = published
+            .filter(|authority| self.is_known(progress, authority))
+            .map(String::as_str)
+            .collect();
         let Some(name) = &self.secret else {
             let before = progress.held.clone();
             let data = before
                 .map(|held| held.into_data(Data::new()))
                 .unwrap_or_default();
-            let held = self.rules.due(&data, None, published, (self.clock)())?;
+            let known = Known {
+                served: progress.served.as_ref(),
+                published: &published,
+                ..Known::default()
+            };
+            let held = self.rules.due(&data, &known, (self.clock)())?;
             progress.held = Some(held.clone());
             return Ok(held);
         };
@@ -195,8 +258,14 @@ impl Keeper {
                 .as_ref()
                 .and_then(|secret| secret.data.clone())
                 .unwrap_or_default();
-            let before = progress.held.as_ref();
-            let held = self.rules.due(&data, before, published, (self.clock)())?;
+            let found = self.found(&data).await?;
+            let known = Known {
+                before: progress.held.as_ref(),
+                served: progress.served.as_ref(),
+                published: &published,
+                found: &found,
+            };
+            let held = self.rules.due(&data, &known, (self.clock)())?;
             let wanted = held.clone().into_data(data.clone());
             let parameters = PostParams::default();
             let written = match existing {

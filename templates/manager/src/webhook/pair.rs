@@ -122,3 +122,13 @@ pub(super) fn split(bundle: &str) -> impl Iterator<Item = String> {
         .skip(1)
         .map(|text| format!("{BEGIN}{text}"))
 }
+
+/// Returns true for a certificate in PEM that has not ended. The API server refuses a bundle with anything else.
+pub(super) fn is_valid(certificate: &str, now: SystemTime) -> bool {
+    let mut roots = RootCertStore::empty();
+    let der = CertificateDer::from_pem_slice(certificate.as_bytes());
+    let since = now.duration_since(SystemTime::UNIX_EPOCH);
+    let now = i64::try_from(since.unwrap_or_default().as_secs()).unwrap_or(i64::MAX);
+    der.is_ok_and(|der| roots.add(der).is_ok())
+        && validity::end(certificate.as_bytes()).is_some_and(|end| now < end)
+}

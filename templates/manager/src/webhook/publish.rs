@@ -12,6 +12,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{ApiResource, Patch, PatchParams};
 use kube::core::DynamicObject;
 use kube::{Api, Client};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{CONVERT, local};
@@ -50,15 +51,8 @@ impl Target {
         }
     }
 
-    /// Makes the object trust these authorities; nothing is written if it does. Whoever changes it at the same time is not
-    /// overwritten: that is a conflict, for another try.
-    pub(super) async fn trust(
-        &self,
-        client: &Client,
-        place: &Place,
-        authorities: &str,
-    ) -> kube::Result<()> {
-        let (resource, name) = match self {
+    fn object(&self) -> (ApiResource, &str) {
+        match self {
             Self::Mutating(name) => (
                 ApiResource::erase::<MutatingWebhookConfiguration>(&()),
                 name,
@@ -68,7 +62,35 @@ impl Target {
                 name,
             ),
             Self::Definition(name) => (ApiResource::erase::<CustomResourceDefinition>(&()), name),
+        }
+    }
+
+    /// The authorities that the object trusts for this server; empty if there is no such object.
+    pub(super) async fn trusted(&self, client: &Client, place: &Place) -> kube::Result<String> {
+        let (resource, name) = self.object();
+        let api = Api::<DynamicObject>::all_with(client.clone(), &resource);
+        let Some(object) = api.get_opt(name).await? else {
+            return Ok(String::new());
         };
+        let mut configs = vec![&object.data["spec"]["conversion"]["webhook"]["clientConfig"]];
+        let webhooks = object.data["webhooks"].as_array();
+        let webhooks = webhooks.into_iter().flatten();
+        configs.extend(webhooks.map(|webhook| &webhook["clientConfig"]));
+        let ours = configs.into_iter().filter(|config| place.is_in(config));
+        let bundles = ours.filter_map(|config| ByteString::deserialize(&config["caBundle"]).ok());
+        let texts = bundles.filter_map(|bundle| String::from_utf8(bundle.0).ok());
+        Ok(texts.collect())
+    }
+
+    /// Makes the object trust these authorities; nothing is written if it does. Whoever changes it at the same time is not
+    /// overwritten: that is a conflict, for another try.
+    pub(super) async fn trust(
+        &self,
+        client: &Client,
+        place: &Place,
+        authorities: &str,
+    ) -> kube::Result<()> {
+        let (resource, name) = self.object();
         let api = Api::<DynamicObject>::all_with(client.clone(), &resource);
         let object = api.get(name).await?;
         let bundle = json!(ByteString(authorities.as_bytes().to_vec()));
@@ -101,12 +123,19 @@ impl Target {
 }
 
 impl Place {
+    /// Returns true if this `clientConfig` leads to the Service.
+    fn is_in(&self, config: &Value) -> bool {
+        match self {
+            Self::Service { name, namespace } => {
+                config["service"]["name"] == **name && config["service"]["namespace"] == **namespace
+            }
+            Self::Local { .. } => false,
+        }
+    }
+
     /// What leads to other servers stays.
     fn lead(&self, config: &mut Value, bundle: &Value) {
-        if let Self::Service { name, namespace } = self
-            && config["service"]["name"] == **name
-            && config["service"]["namespace"] == **namespace
-        {
+        if self.is_in(config) {
             config["caBundle"] = bundle.clone();
         }
     }

@@ -14,12 +14,12 @@ use std::time::{Duration, SystemTime};
 
 use k8s_openapi::ByteString;
 
-use super::pair::{Pair, split};
+use super::pair::{self, Pair, split};
 
 pub(super) type Data = BTreeMap<String, ByteString>;
 
-/// How many authorities are published at most: those in use, next and before, and one more.
-const AUTHORITIES: usize = 4;
+/// How many authorities are published at most: those in use, next and before, and some that other replicas still serve.
+const AUTHORITIES: usize = 8;
 
 const CURRENT: [&str; 2] = ["tls.crt", "tls.key"];
 const NEXT: [&str; 2] = ["next.crt", "next.key"];
@@ -40,6 +40,19 @@ pub(super) struct Held {
     pub(super) next: Option<Pair>,
     /// All authorities that are to be trusted, as one PEM.
     pub(super) authorities: String,
+}
+
+/// What a replica knows besides the Secret.
+#[derive(Default)]
+pub(super) struct Known<'a> {
+    /// What the Secret said before.
+    pub(super) before: Option<&'a Held>,
+    /// The pair that clients get.
+    pub(super) served: Option<&'a Pair>,
+    /// The authorities that all have had the time to see.
+    pub(super) published: &'a str,
+    /// The authorities in the `caBundle`s. Other replicas may serve certificates of them.
+    pub(super) found: &'a str,
 }
 
 impl Held {
@@ -64,55 +77,49 @@ impl Held {
 }
 
 impl Rules {
-    /// What the Secret should hold. `before` is what this process uses: it goes on with that, should the Secret be gone or be no
-    /// good. `published` is what all have had the time to see.
-    pub(super) fn due(
-        &self,
-        data: &Data,
-        before: Option<&Held>,
-        published: &str,
-        now: SystemTime,
-    ) -> Result<Held> {
+    /// What the Secret should hold. A replica goes on with what it knows, should the Secret be gone or be no good. Each authority
+    /// of a certificate that a replica serves stays.
+    pub(super) fn due(&self, data: &Data, known: &Known<'_>, now: SystemTime) -> Result<Held> {
         let make = || Pair::new(&self.names, now, self.life);
-        let known = self.read(data, CURRENT, now);
-        let is_replaced = known.is_none();
-        let trusted = match before {
-            Some(before) if is_replaced => Some(before.authorities.clone()),
-            _ => text(data, AUTHORITY),
-        };
-        let before = before.map(|held| held.current.clone());
-        let usable = |pair: &Pair| pair.is_trusted(&self.names, now);
-        let mut current = match known.or_else(|| before.filter(usable)) {
-            Some(pair) => pair,
-            None => {
-                let current = make()?;
-                let authorities = current.authority();
-                let next = None;
-                return Ok(Held {
-                    current,
-                    next,
-                    authorities,
-                });
-            }
-        };
+        let usable = |pair: &&Pair| pair.is_trusted(&self.names, now);
         let lasts = |pair: &Pair, time| pair.is_trusted(&self.names, now + time);
-        let mut next = self.read(data, NEXT, now).filter(|next| *next != current);
+        let secret = self.read(data, CURRENT, now);
+        let is_replaced = secret.is_none();
+        let mut trusted = vec![text(data, AUTHORITY).unwrap_or_default()];
+        let mut next = self.read(data, NEXT, now);
+        let mut current = secret;
+        if let Some(before) = known.before.filter(|_| is_replaced) {
+            trusted.insert(0, before.authorities.clone());
+            next = next.or_else(|| before.next.as_ref().filter(usable).cloned());
+            current = Some(&before.current).filter(usable).cloned();
+        }
+        trusted.push(known.found.to_owned());
+        let is_new = current.is_none();
+        let mut current = match current {
+            Some(pair) => pair,
+            None => make()?,
+        };
+        next = next.filter(|next| *next != current);
         // A life that was made shorter counts for the certificate in use, too.
         let has_changed = lasts(&current, self.life * 2);
-        if next.is_none() && (is_replaced || has_changed || !lasts(&current, self.life / 3)) {
+        let is_due = is_replaced && !is_new || has_changed || !lasts(&current, self.life / 3);
+        if next.is_none() && is_due {
             next = Some(make()?);
         }
         let mut authorities = vec![current.authority()];
         if let Some(pair) = next.take() {
             authorities.insert(0, pair.authority());
-            if published.contains(&*pair.authority()) && !is_replaced {
+            if known.published.contains(&*pair.authority()) && !is_replaced {
                 current = pair;
             } else {
                 next = Some(pair);
             }
         }
+        let served = known.served.filter(usable);
+        authorities.extend(served.map(Pair::authority));
         if lasts(&current, self.life * 2 / 3) || next.is_some() {
-            authorities.extend(trusted.iter().flat_map(|text| split(text)));
+            let trusted = trusted.iter().flat_map(|text| split(text));
+            authorities.extend(trusted.filter(|authority| pair::is_valid(authority, now)));
         }
         let mut unique = Vec::<String>::new();
         for authority in authorities {
@@ -125,6 +132,16 @@ impl Rules {
             next,
             authorities: unique.concat(),
         })
+    }
+
+    /// Returns true if the Secret has no pair that can be used.
+    pub(super) fn is_empty(&self, data: &Data, now: SystemTime) -> bool {
+        self.read(data, CURRENT, now).is_none()
+    }
+
+    /// Returns true if clients that know its authority trust the pair.
+    pub(super) fn is_usable(&self, pair: &Pair, now: SystemTime) -> bool {
+        pair.is_trusted(&self.names, now)
     }
 
     /// A pair that can be used.

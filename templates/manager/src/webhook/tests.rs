@@ -7,6 +7,7 @@
 mod certificates;
 mod conversion;
 mod kinds;
+mod replicas;
 mod reviews;
 mod stored;
 

@@ -64,10 +64,6 @@ impl Outages {
         self.0.iter().map(|outage| outage.longest).max().unwrap_or_default()
     }
 
-    pub(super) fn requests(&self) -> usize {
-        self.0.iter().map(|outage| outage.requests).sum()
-    }
-
     pub(super) fn failed(&self) -> usize {
         self.0.iter().map(|outage| outage.failed).sum()
     }
@@ -75,7 +71,7 @@ impl Outages {
 
 impl Display for Outages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let requests = self.requests();
+        let requests: usize = self.0.iter().map(|outage| outage.requests).sum();
         write!(f, "{} of {requests} requests failed", self.failed())?;
         for Outage { what, requests, failed, longest, error } in &self.0 {
             write!(f, "\n  {what}: {failed} of {requests} failed, {longest:?} without a success")?;

@@ -22,7 +22,7 @@ use crate::webhook::publish::{Place, Target};
 use crate::webhook::secret::{Data, Rules};
 
 const LIFE: Duration = Duration::from_secs(1200);
-const SECRET: &str = "/api/v1/namespaces/default/secrets/cert";
+pub(super) const SECRET: &str = "/api/v1/namespaces/default/secrets/cert";
 const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/m";
 const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/v";
 const DEFINITION: &str =
@@ -30,7 +30,7 @@ const DEFINITION: &str =
 
 /// Objects by path, with the conflicts of a real server.
 #[derive(Clone, Default)]
-struct Server(Arc<Mutex<State>>);
+pub(super) struct Server(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -103,6 +103,10 @@ impl Server {
         state.writes.clear();
     }
 
+    pub(super) fn delete(&self, path: &str) {
+        self.0.lock().unwrap().objects.remove(path);
+    }
+
     fn get(&self, path: &str) -> Value {
         self.0
             .lock()
@@ -130,20 +134,23 @@ impl Server {
             .unwrap_or_default()
     }
 
-    /// The authorities that the server knows, the same in all objects.
-    fn trusted(&self) -> Vec<String> {
+    /// What the objects trust.
+    pub(super) fn bundles(&self) -> [String; 3] {
         let bundles = [
             (MUTATING, "/webhooks/0/clientConfig/caBundle"),
             (VALIDATING, "/webhooks/0/clientConfig/caBundle"),
             (DEFINITION, "/spec/conversion/webhook/clientConfig/caBundle"),
         ];
-        let mut bundles = bundles.map(|(path, pointer)| {
+        bundles.map(|(path, pointer)| {
             let bundle = self.get(path).pointer(pointer).cloned().unwrap_or_default();
             let bundle: ByteString = serde_json::from_value(bundle).unwrap();
             String::from_utf8(bundle.0).unwrap()
-        });
-        bundles.sort();
-        let [first, second, third] = bundles;
+        })
+    }
+
+    /// The authorities that the server knows, the same in all objects.
+    fn trusted(&self) -> Vec<String> {
+        let [first, second, third] = self.bundles();
         assert_eq!((&first, &first), (&second, &third));
         split(&first).collect()
     }
@@ -170,7 +177,7 @@ fn configuration() -> Value {
     })
 }
 
-fn server() -> Server {
+pub(super) fn server() -> Server {
     let server = Server::default();
     server.put(MUTATING, configuration());
     server.put(VALIDATING, configuration());
@@ -184,14 +191,14 @@ fn server() -> Server {
 }
 
 /// A replica; its clock is that of tokio.
-struct Replica {
+pub(super) struct Replica {
     keeper: Keeper,
     progress: Progress,
-    certificate: Arc<Certificate>,
+    pub(super) certificate: Arc<Certificate>,
 }
 
 impl Replica {
-    async fn start(server: &Server) -> Self {
+    pub(super) async fn start(server: &Server) -> Self {
         let (begin, started) = (SystemTime::now(), Instant::now());
         let keeper = Keeper {
             client: server.client(),
@@ -222,7 +229,7 @@ impl Replica {
         replica
     }
 
-    async fn round(&mut self) -> bool {
+    pub(super) async fn round(&mut self) -> bool {
         self.keeper
             .round(&mut self.progress, &self.certificate)
             .await
@@ -236,7 +243,7 @@ fn rules() -> Rules {
     }
 }
 
-async fn advance(seconds: u64) {
+pub(super) async fn advance(seconds: u64) {
     tokio::time::advance(Duration::from_secs(seconds)).await;
 }
 
@@ -303,10 +310,10 @@ async fn a_certificate_follows_another_and_is_always_trusted() {
         !ends.is_trusted(&rules().names, SystemTime::now()),
         "it is the key of the second one"
     );
-    advance(330).await;
+    advance(320).await;
     assert!(!replica.round().await);
     assert_eq!(server.trusted().len(), 2);
-    advance(80).await;
+    advance(90).await;
     assert!(!replica.round().await);
     assert_eq!(server.trusted(), [authority(&second)]);
 }
