@@ -394,7 +394,7 @@ pub struct CreateWebhookArgs {
     /// Allow or deny that objects are created, updated or deleted
     #[arg(long)]
     pub programmatic_validation: bool,
-    /// Convert objects between versions by way of the hub, which is --version: the newest one, stored or not
+    /// Convert objects between versions by way of the hub, --version: take the newest one, stored or not
     #[arg(long)]
     pub conversion: bool,
     /// The versions that are converted to the hub and from it, separated by commas

@@ -8,7 +8,7 @@ use kube::core::CustomResourceExt;
 
 use crate::object::Object;
 
-/// The version of a kind that all others are converted from and to: the newest one, whichever is stored.
+/// The version of a kind that all others are converted from and to. Take the newest one, whichever is stored.
 ///
 /// # Examples
 ///
