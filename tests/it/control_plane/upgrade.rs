@@ -13,7 +13,7 @@ use load::Load;
 use service::Service;
 
 mod load;
-mod service;
+pub(super) mod service;
 
 /// Ten times what a step takes on two busy cores.
 const LIMIT: Duration = Duration::from_secs(120);
