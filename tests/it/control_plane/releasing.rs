@@ -247,7 +247,9 @@ fn the_releases_of_the_page_are_made() {
                     admin.run(&[&deployment[..], &["--replicas", replicas]].concat());
                 };
                 scale("0");
-                let old = || admin.attempt(&["get", "memcacheds.v1alpha1.cache.example.com"], "");
+                // A read may be answered from the cache of the API server.
+                let kind = "memcacheds.v1alpha1.cache.example.com";
+                let old = || admin.attempt(&["annotate", kind, "memcached-sample", "--overwrite", "by=zero"], "");
                 admin.wait("a failure", LIMIT, || old().err().ok_or_else(|| "converted".to_owned()));
                 releases.serves(&["v1"]);
                 scale("1");
