@@ -394,10 +394,10 @@ pub struct CreateWebhookArgs {
     /// Allow or deny that objects are created, updated or deleted
     #[arg(long)]
     pub programmatic_validation: bool,
-    /// Convert objects between versions; --version is the one that is stored
+    /// Convert objects between versions by way of the hub, --version: take the newest one, stored or not
     #[arg(long)]
     pub conversion: bool,
-    /// The versions that are converted to the stored one, separated by commas
+    /// The versions that are converted to the hub and from it, separated by commas
     #[arg(long, value_name = "VERSIONS", value_delimiter = ',')]
     pub spoke: Vec<String>,
     /// Where defaults are set [default: /mutate-GROUP-VERSION-KIND]

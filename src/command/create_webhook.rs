@@ -31,7 +31,6 @@ const CONVERSION_FIRST: &str =
 pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> {
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
-    refuse_other_storage(&draft, args)?;
     let mut found = plan(&mut draft, args)?;
     found.sort();
     let mut report = apply(draft, found, &args.write)?;
@@ -98,24 +97,6 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagno
         found.extend(manifests::manifests(draft, &project)?);
     }
     Ok(found)
-}
-
-/// The version that others are converted to is the one that is stored, as its author may have decided.
-fn refuse_other_storage(draft: &Draft, args: &CreateWebhookArgs) -> Result<()> {
-    let project = Project::recorded(draft)?;
-    let resource = wanted(&project, args)?;
-    if !args.conversion || resource.api.is_none() {
-        return Ok(());
-    }
-    let path = format!("src/{}.rs", resource.api_modules(project.multigroup).join("/"));
-    if draft.read(&RelPath::new(&path)?)?.is_some_and(|text| text.contains("storage = false")) {
-        let problem = Problem::new(format!("`{}` is not the version that is stored", resource.display()));
-        let help = format!(
-            "pass the stored one as `--version`, or take `storage = false` out of `{path}` and put it into the other"
-        );
-        return Err(problem.help(help).into());
-    }
-    Ok(())
 }
 
 /// A path has one handler.
@@ -211,16 +192,27 @@ fn requested(project: &Project, resource: &Resource, args: &CreateWebhookArgs) -
         }
         if args.spoke.is_empty() {
             return usage(
-                "`--conversion` needs `--spoke`: the versions that are not stored",
+                "`--conversion` needs `--spoke`: the versions that are converted to the hub",
                 "for example `--spoke v1alpha1`",
             );
+        }
+        for other in project.other_versions(resource) {
+            if Webhooks::of(other)?.conversion {
+                let problem = Problem::new(format!("`{}` is the hub of `{}` already", other.display(), resource.kind));
+                let help =
+                    format!("pass `--version {} --spoke {}`: a kind has one hub", other.version, resource.version);
+                return Err(problem.help(help).into());
+            }
         }
     }
     let mut spokes = Vec::new();
     for spoke in &args.spoke {
         let version = Version::parse(spoke).map_err(Usage)?;
         if version == resource.version {
-            return usage("a version is not a spoke of itself", "`--version` names the version that is stored");
+            return usage(
+                "a version is not a spoke of itself",
+                "`--version` names the hub, the newest version; `--spoke` the others",
+            );
         }
         let known = project.other_versions(resource).any(|other| other.version == version && other.api.is_some());
         if !known {

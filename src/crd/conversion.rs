@@ -52,7 +52,8 @@ pub fn check(crds: &[Crd], markers: &[Marker], converted: &Converted) -> Diagnos
         let what = if path == Path::default() { String::new() } else { format!(" in `{path}`") };
         let message =
             format!("`{}` serves `{one}` and `{other}`, which differ{what}, without a conversion", crd.kind());
-        let spokes: Vec<&str> = served(crd).map(|(name, _)| name).filter(|name| *name != stored).collect();
+        // The newest version comes first: it is the hub, stored or not.
+        let spokes: Vec<&str> = served(crd).map(|(name, _)| name).skip(1).collect();
         let marker = format!("`// +{CONVERSION}:none=…` before the type of `{stored}`");
         let create = format!("memcached-sdk create webhook --conversion --spoke {}", spokes.join(","));
         let convert = format!("convert them by `{create}`, or say why they need none: {marker}");

@@ -19,7 +19,7 @@ pub struct Webhooks {
     /// The path of defaulting, when it is not the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defaulting_path: Option<String>,
-    /// The versions that are not stored.
+    /// The versions that are converted to this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spoke: Vec<String>,
     /// Validates.

@@ -153,7 +153,7 @@ fn block(text: &str, name: &str, items: &str) -> Result<String, EditError> {
         .replace(&format!("}}\n    {marker}"), &format!("}}\n\n    {marker}")))
 }
 
-/// The conversions of a kind: `context` is of the version that is stored.
+/// The conversions of a kind: `context` is of the hub.
 pub(crate) fn conversion(
     draft: &mut Draft,
     context: &WebhookContext,

@@ -78,12 +78,26 @@ impl Validating<()> for Thing {
     }
 }
 
+/// Its rule is about labels as well.
+impl Validating<()> for OldThing {
+    const EVERY_UPDATE: bool = true;
+
+    async fn validate_create(&self, _: &Request<()>) -> Result<Warnings, Denied> {
+        let Ok(hub) = self.to_hub();
+        hub.check()
+    }
+
+    async fn validate_update(&self, _: &Self, request: &Request<()>) -> Result<Warnings, Denied> {
+        self.validate_create(request).await
+    }
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let Args { manager } = Args::parse();
     manager.init_logging();
     let mut manager = Manager::new("stored", "0.0.0", manager).await?;
     let webhooks = manager.webhooks(()).defaulting::<Thing>("/mutate").validating::<Thing>("/validate");
-    webhooks.conversion::<Thing>().spoke::<OldThing>();
+    webhooks.validating::<OldThing>("/validate-old").conversion::<Thing>().spoke::<OldThing>();
     Ok(manager.run().await?)
 }

@@ -193,7 +193,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
         })
     }
 
-    /// Converts a kind, of which this version is the one that is stored, at `/convert`.
+    /// Converts a kind, of which this version is the hub, at `/convert`.
     ///
     /// # Examples
     ///

@@ -162,6 +162,17 @@ pub fn mutate_review(data: &mut [u8], size: usize, max_size: usize, seed: u32) -
     store(&review.to_string(), data, max_size)
 }
 
+/// As [`mutate`], for a JSON value of any sort.
+pub fn mutate_json(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    let mut random = reviews::Random((u64::from(seed) << 8) | 1);
+    let value = serde_json::from_slice::<Value>(&data[..size]);
+    let Some(mut value) = value.ok().filter(|_| random.below(16) > 0) else {
+        return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
+    };
+    reviews::mutate(&mut value, &mut random);
+    store(&value.to_string(), data, max_size)
+}
+
 /// A place in a text.
 fn boundary(text: &str, random: &mut Random) -> usize {
     text.floor_char_boundary(random.below(text.len() + 1))

@@ -10,6 +10,7 @@ mod merge;
 mod review;
 mod schema;
 mod tests {
+    pub(crate) mod annotations;
     pub(super) mod kinds;
     pub(crate) mod reviews;
 }
@@ -25,6 +26,7 @@ use self::denied::{Denied, Warnings};
 use self::field::FieldErrors;
 use self::review::Answered;
 pub(crate) use self::tests::reviews;
+use self::tests::annotations::Kind;
 use self::tests::kinds::{Thing, v1alpha1, v1beta1, v2alpha1};
 pub use self::version::{Hub, Spoke};
 use crate::properties::Outcome;
@@ -82,6 +84,17 @@ pub fn bodies(text: &str) -> Outcome {
         outcome.refused |= answered && text.contains("\"Failure\"");
     }
     outcome
+}
+
+thread_local! {
+    static KIND: Kind = Kind::new();
+}
+
+/// The saved data of a conversion does not change the object that it is on, nor pass the schema.
+pub fn saved(text: &str) -> Outcome {
+    let restored = KIND.with(|kind| kind.check(text)).unwrap_or_else(|error| panic!("{error}"));
+    let parsed = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok();
+    Outcome { parsed, generated: restored > 0, refused: parsed && restored == 0 }
 }
 
 type Check = fn(&[u8], bool, &str) -> Result<(), String>;

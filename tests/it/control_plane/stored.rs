@@ -47,23 +47,26 @@ fn definition(release: u8) -> Value {
 }
 
 fn configurations() -> String {
-    let configuration = |kind: &str, path: &str| {
+    let configuration = |kind: &str, name: &str, version: &str, path: &str| {
         let rule = json!({
-            "apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["things", "things/status"],
+            "apiGroups": ["example.com"], "apiVersions": [version], "resources": ["things", "things/status"],
             "operations": ["CREATE", "UPDATE", "DELETE"],
         });
         let client = json!({ "service": { "name": "webhook-service", "namespace": "system", "path": path } });
         let manifest = json!({
             "apiVersion": "admissionregistration.k8s.io/v1", "kind": format!("{kind}WebhookConfiguration"),
-            "metadata": { "name": "all" },
+            "metadata": { "name": name },
             "webhooks": [{
                 "name": "things.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
-                "failurePolicy": "Fail", "clientConfig": client, "rules": [rule],
+                "failurePolicy": "Fail", "clientConfig": client, "rules": [rule], "matchPolicy": "Exact",
             }],
         });
         format!("---\n{}", serde_yaml::to_string(&manifest).unwrap())
     };
-    configuration("Mutating", "/mutate") + &configuration("Validating", "/validate")
+    configuration("Mutating", "all", "v1", "/mutate")
+        + &configuration("Validating", "all", "v1", "/validate")
+        // It asks about every update of v1alpha1.
+        + &configuration("Validating", "old", "v1alpha1", "/validate-old")
 }
 
 /// The specs that were stored.
@@ -76,8 +79,25 @@ fn states() -> [(&'static str, Value); 4] {
     ]
 }
 
-const OPERATIONS: [&str; 9] =
-    ["create", "repair", "change", "label", "status", "finalizer", "delete", "read-old", "label-old"];
+const OPERATIONS: [&str; 12] = [
+    "create",
+    "repair",
+    "change",
+    "label",
+    "status",
+    "finalizer",
+    "delete",
+    "read-old",
+    "label-old",
+    "deleting-change",
+    "deleting-delete",
+    "deleting-label-old",
+];
+
+/// Whether the object is being deleted when the operation comes.
+fn is_held(operation: &str) -> bool {
+    operation == "finalizer" || operation.starts_with("deleting-")
+}
 
 fn object(name: &str, spec: &Value, finalizer: bool) -> Value {
     let finalizers = if finalizer { json!(["example.com/hold"]) } else { json!([]) };
@@ -95,14 +115,14 @@ fn attempt(admin: &Cluster, operation: &str, name: &str, spec: &Value) -> Result
     };
     let (things, old) = ("things.v1.example.com", "things.v1alpha1.example.com");
     let label = json!({ "metadata": { "labels": { "a": "b" } } });
-    match operation {
+    match operation.trim_start_matches("deleting-") {
         "create" => admin.attempt(&["create", "-f", "-"], &object(name, spec, false).to_string()),
         "repair" => patch(things, &[], json!({ "spec": { "replicas": 2 } })),
         "change" => patch(things, &[], json!({ "spec": { "mode": "slow" } })),
         "label" => patch(things, &[], label),
         "status" => patch(things, &["--subresource=status"], json!({ "status": { "ready": true } })),
         "finalizer" => patch(things, &[], json!({ "metadata": { "finalizers": [] } })),
-        "delete" => admin.attempt(&["delete", things, name], ""),
+        "delete" => admin.attempt(&["delete", things, name, "--wait=false"], ""),
         "read-old" => admin.attempt(&["get", old, name, "-o", "jsonpath={.spec}"], ""),
         _ => patch(old, &[], label),
     }
@@ -128,13 +148,15 @@ fn stored_objects_can_be_repaired_and_deleted() {
     let mut items = Vec::new();
     for (state, spec) in states() {
         for operation in OPERATIONS.into_iter().filter(|operation| *operation != "create") {
-            items.push(object(&format!("{state}-{operation}"), &spec, operation == "finalizer"));
+            items.push(object(&format!("{state}-{operation}"), &spec, is_held(operation)));
         }
     }
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
     admin.send(&["create", "-f", "-"], &list.to_string());
     for (state, _) in states() {
-        admin.run(&["delete", "things.v1.example.com", &format!("{state}-finalizer"), "--wait=false"]);
+        for operation in OPERATIONS.into_iter().filter(|operation| is_held(operation)) {
+            admin.run(&["delete", "things.v1.example.com", &format!("{state}-{operation}"), "--wait=false"]);
+        }
     }
 
     admin.send(&["replace", "-f", "-"], &definition(2).to_string());
@@ -157,8 +179,14 @@ fn stored_objects_can_be_repaired_and_deleted() {
             admin.attempt(&["create", "--dry-run=server", "-f", "-"], &object("x", &probe, false).to_string());
         let old =
             admin.attempt(&["get", "things.v1alpha1.example.com", "valid-label", "-o", "jsonpath={.spec.size}"], "");
-        let works = refused.as_ref().is_err_and(|text| text.contains("above 5")) && old.as_deref() == Ok("1");
-        if works { Ok(()) } else { Err(format!("{refused:?} {old:?}")) }
+        let probe = json!({
+            "apiVersion": "example.com/v1alpha1", "kind": "Thing", "spec": { "size": 6 },
+            "metadata": { "name": "x", "namespace": "default" },
+        });
+        let strict = admin.attempt(&["create", "--dry-run=server", "-f", "-"], &probe.to_string());
+        let above = |answer: &Result<String, String>| answer.as_ref().is_err_and(|text| text.contains("above 5"));
+        let works = above(&refused) && above(&strict) && old.as_deref() == Ok("1");
+        if works { Ok(()) } else { Err(format!("{refused:?} {strict:?} {old:?}")) }
     })
     .unwrap();
 

@@ -14,7 +14,7 @@ use service::Service;
 
 mod certificates;
 pub(crate) mod load;
-mod service;
+pub(super) mod service;
 
 /// Ten times what a step takes on two busy cores.
 const LIMIT: Duration = Duration::from_secs(120);

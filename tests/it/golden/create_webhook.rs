@@ -208,11 +208,37 @@ fn what_is_refused() {
         .run("create webhook --group cache --version v1alpha1 --kind Memcached --conversion --spoke v1")
         .code(1)
         .err();
-    assert!(err.contains("`cache.example.com/v1alpha1 Memcached` is not the version that is stored"), "{err}");
+    assert!(err.contains("`cache.example.com/v1 Memcached` is the hub of `Memcached` already"), "{err}");
     // Nothing was written by any of them.
     assert_eq!(join(&sandbox.files()), join(&before));
     run(&sandbox, "--defaulting --force");
     assert_eq!(join(&sandbox.files()), join(&before));
+}
+
+/// The hub is the newest version also while the older one is stored.
+#[test]
+fn the_hub_need_not_be_stored() {
+    let sandbox = Sandbox::project("");
+    sandbox.run("create api --group cache --version v1alpha1 --kind Memcached").success();
+    sandbox.run("create api --group cache --version v1 --kind Memcached --controller=false").success();
+    let spec = "src/api/v1/memcached.rs";
+    assert!(sandbox.read(spec).contains("storage = false"));
+    sandbox.replace(spec, "pub struct MemcachedSpec {\n", "pub struct MemcachedSpec {\n    pub size: i32,\n");
+    let refused = sandbox.lock().run("generate").code(1).err();
+    assert!(refused.contains("create webhook --conversion --spoke v1alpha1`"), "{refused}");
+    run(&sandbox, "--conversion --spoke v1alpha1");
+    sandbox.run("generate").success();
+    let stored: Vec<(String, bool)> =
+        serde_yaml::from_str::<serde_json::Value>(&sandbox.read("config/crd/bases/cache.example.com_memcacheds.yaml"))
+            .unwrap()["spec"]["versions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|version| (version["name"].as_str().unwrap().to_owned(), version["storage"] == true))
+            .collect();
+    assert_eq!(stored, [("v1".to_owned(), false), ("v1alpha1".to_owned(), true)]);
+    assert!(sandbox.read("src/api/v1alpha1/memcached_conversion.rs").contains("impl Spoke for Memcached"));
+    assert!(sandbox.read("src/api/v1/memcached_conversion.rs").contains("impl Hub for Memcached"));
 }
 
 #[test]

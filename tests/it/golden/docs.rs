@@ -168,20 +168,43 @@ fn what_articles_teach_runs() {
     assert_eq!(needs("cluster: ") + 4, not_run.len(), "{not_run:?}");
 }
 
-/// `control_plane/upgrade.rs` rolls from release to release on a cluster.
+/// `walkthroughs.rs` runs the others on a cluster.
 #[test]
 fn the_steps_of_a_release_run() {
     let home = tempfile::tempdir().unwrap();
     let not_run = runs("docs/releasing.md", home.path(), &[]);
-    assert!(not_run.len() == 8 && not_run.iter().all(|command| command.starts_with("cluster: ")), "{not_run:?}");
+    assert!(not_run.len() == 13 && not_run.iter().all(|command| command.starts_with("cluster: ")), "{not_run:?}");
 }
 
 /// Replays a page and compares its outputs; what is not run.
 pub(crate) fn runs(page: &str, dir: &Path, run: &[&str]) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();
-    let replay = replay::replay(&text, dir, run);
+    let replay = replay::replay(&text, dir, run, &[]);
     in_sync(page, &replay.text);
     replay.not_run
+}
+
+/// Replays a page section by section, with these variables, whatever its blocks need. The first section with commands starts
+/// in `dir`, the others in its folder `project`; after each, `then` is given the heading.
+pub(crate) fn runs_by_section(
+    page: &str,
+    dir: &Path,
+    project: &str,
+    env: &[(&str, String)],
+    mut then: impl FnMut(&str),
+) {
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let (mut replayed, mut dir) = (String::new(), dir.to_owned());
+    for section in text.split_inclusive("\n## ") {
+        let done = replay::replay(section, &dir, &["build", "cluster"], env);
+        assert_eq!(done.not_run, [""; 0]);
+        replayed += &done.text;
+        if dir.join(project).exists() {
+            dir.push(project);
+        }
+        then(section.lines().next().unwrap());
+    }
+    in_sync(page, &replayed);
 }
 
 /// Each block below a comment `<!-- tests/recipes/… -->` is that file, and none is left out.

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests panic, too")]
 
+mod annotations;
 mod certificates;
 mod conversion;
 mod kinds;

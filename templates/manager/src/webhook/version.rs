@@ -8,7 +8,7 @@ use kube::core::CustomResourceExt;
 
 use crate::object::Object;
 
-/// The version of a kind that is stored, and that all others are converted from and to.
+/// The version of a kind that all others are converted from and to. Take the newest one, whichever is stored.
 ///
 /// # Examples
 ///
@@ -73,12 +73,12 @@ pub trait Hub: Object<DynamicType = ()> + CustomResourceExt {}
 /// }
 /// ```
 pub trait Spoke: Object<DynamicType = ()> + CustomResourceExt {
-    /// The version that is stored.
+    /// The version that this one is converted to.
     type Hub: Hub;
     /// Why an object can't be converted; `Infallible` if each can.
     type Error: Display;
 
-    /// This object in the version that is stored.
+    /// This object in the version of the hub.
     ///
     /// # Examples
     ///
@@ -91,7 +91,7 @@ pub trait Spoke: Object<DynamicType = ()> + CustomResourceExt {
     /// ```
     fn to_hub(&self) -> Result<Self::Hub, Self::Error>;
 
-    /// The stored object in this version.
+    /// The object of the hub in this version.
     ///
     /// # Examples
     ///

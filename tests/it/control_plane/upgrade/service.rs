@@ -18,7 +18,7 @@ struct Endpoint {
     ready: bool,
 }
 
-pub(super) struct Service {
+pub(in crate::control_plane) struct Service {
     endpoints: Arc<Mutex<Vec<Endpoint>>>,
     rounds: Arc<AtomicUsize>,
     ended: Arc<AtomicBool>,
@@ -26,7 +26,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) fn start() -> Self {
+    pub(in crate::control_plane) fn start() -> Self {
         let endpoints = Arc::new(Mutex::new(Vec::<Endpoint>::new()));
         let (rounds, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -57,22 +57,22 @@ impl Service {
         Self { endpoints, rounds, ended, port }
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(in crate::control_plane) fn port(&self) -> u16 {
         self.port
     }
 
     /// A pod that the Service selects.
-    pub(super) fn add(&self, probes: u16, webhooks: u16) {
+    pub(in crate::control_plane) fn add(&self, probes: u16, webhooks: u16) {
         self.endpoints.lock().unwrap().push(Endpoint { probes, webhooks, ready: false });
     }
 
     /// A pod that is told to end: no new connection leads there.
-    pub(super) fn remove(&self, webhooks: u16) {
+    pub(in crate::control_plane) fn remove(&self, webhooks: u16) {
         self.endpoints.lock().unwrap().retain(|endpoint| endpoint.webhooks != webhooks);
     }
 
     /// Waits until all replicas were probed once more.
-    pub(super) fn synced(&self) {
+    pub(in crate::control_plane) fn synced(&self) {
         let before = self.rounds.load(Ordering::SeqCst);
         let done = || self.rounds.load(Ordering::SeqCst) > before + 1;
         wait::until(Duration::from_secs(60), || if done() { Ok(()) } else { Err("no probe".to_owned()) }).unwrap();

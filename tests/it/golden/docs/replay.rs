@@ -29,9 +29,11 @@ pub(super) struct Replay {
     pub(super) not_run: Vec<String>,
 }
 
-/// Runs the page's commands one after the other, starting in `dir`. `run` are the reasons that are no reason here.
-pub(super) fn replay(page: &str, dir: &Path, run: &[&str]) -> Replay {
-    let mut shell = Shell { dir: dir.to_path_buf() };
+/// Runs the page's commands one after the other, starting in `dir`. `run` are the reasons that are no reason here, and
+/// `env` are variables of the commands.
+pub(super) fn replay(page: &str, dir: &Path, run: &[&str], env: &[(&str, String)]) -> Replay {
+    let env = env.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let mut shell = Shell { dir: dir.to_path_buf(), env };
     let mut result = Replay { text: String::new(), not_run: Vec::new() };
     let mut lines = page.split_inclusive('\n').peekable();
     let mut change = None;
@@ -139,6 +141,7 @@ impl<'a> Change<'a> {
 /// A shell whose `cd` lasts.
 struct Shell {
     dir: PathBuf,
+    env: Vec<(String, String)>,
 }
 
 impl Shell {
@@ -181,6 +184,7 @@ impl Shell {
             .env("CARGO_TARGET_DIR", generated::target())
             .env_remove("RUSTFLAGS")
             .env("PATH", path.unwrap())
+            .envs(self.env.iter().cloned())
             .output()
             .unwrap();
         self.dir = std::fs::read_to_string(pwd).map_or(self.dir.clone(), |dir| PathBuf::from(dir.trim_end()));
@@ -198,7 +202,7 @@ fn a_page_is_run_and_its_outputs_are_replaced() {
     let page = "# Page\n```console\n$ mkdir a\n$ cd a\n$ printf 'x\\ny\\n' | tee f\nwrong\n```\n\
         <!-- insert after \"x\" in f -->\n```text\nbetween\n```\n```console\n$ cat f\nx\n...\n```\n<!-- replace \"y\" in f -->\n```text\nz\n```\n```console\n$ tail -1 f\nz\n$ false\n...\n$ true\n...\n$ false\n[exit code 7]\n```\n\
         ```console cluster\n$ kubectl get pods\nNAME\n```\n";
-    let replay = replay(page, dir.path(), &[]);
+    let replay = replay(page, dir.path(), &[], &[]);
     assert_eq!(
         replay.text,
         page.replace("wrong\n", "x\ny\n")

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The Frigate of v1 to and from that of v1beta1, which is stored.
+//! The Frigate of v1 to and from that of v1beta1, the hub.
 
 use manager::webhook::Spoke;
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The_Authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! This version of the Frigate is stored; the others are converted to it and from it.
+//! This version of the Frigate is the hub: the others are converted to it and from it.
 
 use manager::webhook::Hub;
 
