@@ -65,7 +65,7 @@ error[file-conflict]: `Makefile` exists with other content
 diff --git a/Makefile b/Makefile
 --- a/Makefile
 +++ b/Makefile
-@@ -63,7 +63,7 @@
+@@ -77,7 +77,7 @@
  .PHONY: all
  all: build
  
