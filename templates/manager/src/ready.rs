@@ -23,15 +23,9 @@ const ROUTE_TIME: Duration = Duration::from_secs(2);
 ///
 /// A replica that serves webhooks must be ready before the API server can list what they convert, see [`Unsynced`].
 pub(crate) fn caches(unsynced: &[Unsynced], serves_webhooks: bool) -> Outcome {
-    if unsynced.is_empty() {
-        return Outcome::Passed;
-    }
-    let reasons: BTreeSet<_> = unsynced.iter().map(|watch| &*watch.why).collect();
-    let reasons = Vec::from_iter(reasons).join("; ");
-    if serves_webhooks && !unsynced.iter().any(|watch| watch.delays_webhooks) {
-        return Outcome::Pending(reasons);
-    }
-    Outcome::Failed(reasons)
+    let reasons = unsynced.iter().map(|watch| watch.why.clone()).collect();
+    let counts = !serves_webhooks || unsynced.iter().any(|watch| watch.delays_webhooks);
+    outcome(reasons, counts)
 }
 
 /// The result of the check `watches`, whose `silent` ones are named for people.
@@ -39,14 +33,15 @@ pub(crate) fn caches(unsynced: &[Unsynced], serves_webhooks: bool) -> Outcome {
 /// With webhooks it does not count: a watch of what these convert is silent, too, when the API server can't reach them, and
 /// an unready replica is not reached.
 pub(crate) fn watches(silent: BTreeSet<String>, serves_webhooks: bool) -> Outcome {
-    if silent.is_empty() {
-        return Outcome::Passed;
-    }
-    let silent = Vec::from_iter(silent).join("; ");
-    if serves_webhooks {
-        Outcome::Pending(silent)
-    } else {
-        Outcome::Failed(silent)
+    outcome(silent, !serves_webhooks)
+}
+
+fn outcome(reasons: BTreeSet<String>, counts: bool) -> Outcome {
+    let text = Vec::from_iter(reasons).join("; ");
+    match (&*text, counts) {
+        ("", _) => Outcome::Passed,
+        (_, true) => Outcome::Failed(text),
+        (_, false) => Outcome::Pending(text),
     }
 }
 
