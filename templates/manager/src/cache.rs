@@ -419,14 +419,22 @@ impl<K: Object> Cache<K> {
             entry.told = Some(object.clone());
             Some((told, ours))
         });
-        if let Some((before, ours)) = before {
-            let seen = Seen {
-                known: ours || listed && before.is_none(),
-                before: before.as_deref(),
-                after: Some(&*object),
-            };
-            self.tell(&key, &seen);
-        }
+        let Some((told, ours)) = before else { return };
+        // A successor of the same name: a listing shows it, and not that the one before was deleted.
+        let is_same = |told: &Arc<K>| told.meta().uid == object.meta().uid;
+        let succeeds = told.as_ref().is_some_and(|told| !is_same(told));
+        let before = if succeeds {
+            self.tell_gone(&key, told);
+            None
+        } else {
+            told
+        };
+        let seen = Seen {
+            known: ours || listed && before.is_none() && !succeeds,
+            before: before.as_deref(),
+            after: Some(&*object),
+        };
+        self.tell(&key, &seen);
     }
 
     /// The watch has seen the object go, in this state: it was deleted, or is not selected any more.
@@ -524,6 +532,11 @@ impl<K: Object> State<K> {
             digest,
             settled: Vec::new(),
         });
+        if entry.object.meta().uid != object.meta().uid {
+            // What was written to the one before says nothing of its successor.
+            entry.status = None;
+            entry.settled.clear();
+        }
         entry.digest = digest;
         entry.object = object;
         entry

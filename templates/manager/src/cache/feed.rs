@@ -429,6 +429,50 @@ mod tests {
         }
     }
 
+    /// A predicate that compares the states before and after must not take one for the other.
+    #[test]
+    fn a_successor_that_only_a_listing_shows_is_told_of_as_a_deletion_and_a_new_object() {
+        type Told = Vec<(Option<String>, Option<String>, bool)>;
+        let uid = |map: Option<&ConfigMap>| map.and_then(|map| map.metadata.uid.clone());
+        let one_then_two: Told = vec![
+            (None, Some("one".to_owned()), true),
+            (Some("one".to_owned()), None, false),
+            (None, Some("two".to_owned()), false),
+        ];
+        for (ours, shown) in [
+            (
+                None,
+                vec![
+                    Event::Init,
+                    Event::InitApply(valid("two", 8)),
+                    Event::InitDone,
+                ],
+            ),
+            (None, vec![Event::Apply(valid("two", 8))]),
+            // An answer to our own write was there first.
+            (Some(7), vec![Event::Apply(valid("two", 8))]),
+        ] {
+            let cache = cache("");
+            let told = Arc::<std::sync::Mutex<Told>>::default();
+            let log = told.clone();
+            cache.listen(move |_, seen| {
+                let told = (uid(seen.before), uid(seen.after), seen.known);
+                log.lock().unwrap().push(told);
+            });
+            let listing = [
+                Event::Init,
+                Event::InitApply(valid("one", 5)),
+                Event::InitDone,
+            ];
+            tell(&cache, listing);
+            if let Some(version) = ours {
+                wrote(&cache, map("two", version, &json!({})));
+            }
+            tell(&cache, shown);
+            assert_eq!(*told.lock().unwrap(), one_then_two);
+        }
+    }
+
     #[test]
     fn what_we_wrote_stays_only_where_the_watch_goes_on_to_tell_of_it() {
         let listed = |cache: &Cache<ConfigMap>| tell(cache, [Event::Init, Event::InitDone]);
