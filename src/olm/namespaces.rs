@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{items, kind, name, shown, text};
+use super::{CSV, items, kind, name, shown, text};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::objects::references::{self, Named};
 
@@ -142,7 +142,8 @@ fn is_fixed(word: &str) -> bool {
 
 /// Says whether an object beside the CSV names the namespace of the manifests.
 pub(super) fn object(object: &Value, own: &str) -> Option<Diagnostic> {
-    if kind(object).ends_with("Binding") {
+    // Bindings have messages of their own, and OLM says who converts a CRD.
+    if kind(object).ends_with("Binding") || [CSV, "CustomResourceDefinition"].contains(&kind(object)) {
         return None;
     }
     let mut object = object.clone();

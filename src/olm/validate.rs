@@ -356,7 +356,7 @@ fn objects(check: &mut Check) {
     for (path, object) in &check.contents.objects {
         let place = check.folder.place(path);
         let is_own = |subject: &Value| accounts.contains(text(&subject["name"]));
-        let named = own.filter(|_| kind(object) != CSV).and_then(|own| namespaces::object(object, own));
+        let named = own.and_then(|own| namespaces::object(object, own));
         for diagnostic in namespaces::subjects(object, is_own).into_iter().chain(named) {
             check.found.push(diagnostic.at(place.clone()));
         }
