@@ -1,6 +1,8 @@
 //! `generate bundle`, `generate kustomize manifests` and `bundle validate` on a small stream. What OLM's own validators say of the
 //! same is in `control_plane/olm.rs`.
 
+mod property;
+
 use memcached_sdk::diagnostic::{Code, Severity};
 
 use super::diagnostics::golden;
