@@ -89,7 +89,7 @@ impl Holes {
                         return;
                     }
                     quoted += &escaped(before);
-                    quoted += &format!("{{{{ {expression} }}}}");
+                    let _ = write!(quoted, "{{{{ {expression} }}}}");
                     rest = after;
                 }
                 if !quoted.is_empty() {

@@ -1,5 +1,6 @@
 //! The Deployment of the manager, nearly all of which a release may choose.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use serde_json::{Value, json};
@@ -266,10 +267,10 @@ fn fixed_env(entry: &Value, is_switch: bool, holes: &mut Holes) -> String {
     let unlisted = format!("(hasKey $listed {name})");
     if is_switch {
         let off = of_name("  value: \"false\"\n");
-        text += &format!("{{{{- else if not (or .Values.{} {unlisted}) }}}}\n{off}", Switch::Webhook.path());
+        let _ = write!(text, "{{{{- else if not (or .Values.{} {unlisted}) }}}}\n{off}", Switch::Webhook.path());
     }
     if entry.as_object().is_some_and(|entry| entry.len() > 1) || !is_switch {
-        text += &format!("{{{{- else if not {unlisted} }}}}\n{}", holes.nested(&json!([entry])));
+        let _ = write!(text, "{{{{- else if not {unlisted} }}}}\n{}", holes.nested(&json!([entry])));
     }
     text + "{{- end }}\n"
 }

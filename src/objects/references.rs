@@ -19,7 +19,7 @@ pub(crate) enum Named<'a> {
     Object {
         /// One of these.
         kinds: &'a [&'a str],
-        /// Unknown for the names in rules of ClusterRoles.
+        /// Unknown for the names in the rules of a `ClusterRole`.
         namespace: Option<&'a str>,
     },
 }

@@ -29,7 +29,7 @@ pub(super) fn hosts(text: &str, is_host: bool, home: Option<&str>, rename: &mut 
             (_, [name, namespace]) if is_address || has_port => {
                 let named = Named::Object { kinds: SERVICE, namespace: Some(namespace) };
                 match (rename(named, name), rename(Named::Namespace { of_host: true }, namespace)) {
-                    (Some(name), Some(namespace)) => renamed += &format!("{name}.{namespace}"),
+                    (Some(name), Some(namespace)) => renamed += &[name, namespace].join("."),
                     _ => renamed += run,
                 }
             }

@@ -106,14 +106,17 @@ pub(super) fn arguments(deployment: &str, pod: &Value, own: Option<&str>) -> Vec
         let mut named = named.into_iter();
         let lists = [("command", ""), ("args", ""), ("env", "value")];
         for (list, field) in lists {
+            let mut flag = "";
             for (before, after) in items(&container[list]).iter().zip(items(&marked[list])) {
                 let [before_text, after_text] =
                     [before, after].map(|one| text(if field.is_empty() { one } else { &one[field] }));
+                let before_flag = std::mem::replace(&mut flag, before_text);
                 // A value may name several.
                 let count = after_text.matches(' ').count().saturating_sub(before_text.matches(' ').count());
                 let Some(namespace) = (0..count).filter_map(|_| named.next()).last() else { continue };
                 let what = match field {
-                    "" => format!("the argument `{before_text}`"),
+                    "" if before_text.starts_with('-') => format!("the argument `{before_text}`"),
+                    "" => format!("the argument `{before_flag} {before_text}`"),
                     _ => format!("the variable `{}`", name_of(before)),
                 };
                 let message = format!(
@@ -170,7 +173,7 @@ pub(super) fn selects_names(selector: &Value) -> bool {
         && items(&selector["matchExpressions"]).iter().all(|one| one["key"] == LABEL && one["operator"] == "In")
 }
 
-/// Says which rules of a Role in the operator's namespace OLM makes a ClusterRole of, for an operator of all namespaces.
+/// Says which rules of a Role in the operator's namespace OLM makes a `ClusterRole` of, for an operator of all namespaces.
 pub(super) fn widened(role: &Value, binding: &Value) -> Option<Diagnostic> {
     let only = |field: &Value, known: &[&str]| items(field).iter().all(|one| known.contains(&text(one)));
     let is_election = |rule: &Value| {

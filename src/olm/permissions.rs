@@ -24,7 +24,7 @@ pub(super) struct Split {
 /// The accounts of the operator: namespace and name. Manifests may leave out the namespace.
 pub(super) type Accounts = BTreeSet<(String, String)>;
 
-/// Whether a subject of a binding, or a ServiceAccount, is the account of an operator.
+/// Whether a subject of a binding, or a `ServiceAccount`, is the account of an operator.
 pub(super) fn is_account(accounts: &Accounts, of: &str, name: &str) -> bool {
     accounts
         .iter()
@@ -47,7 +47,7 @@ fn role_of(binding: &Value) -> Key {
 
 /// What OLM makes of the permissions of a CSV is bound to its accounts alone. So a role is a permission where all of its bindings
 /// are, and a binding is one where all of its subjects are such accounts. A role in a namespace that is not the operator's is neither
-/// a permission, of which OLM may make a ClusterRole, nor an object, which OLM would put beside the operator.
+/// a permission, of which OLM may make a `ClusterRole`, nor an object, which OLM would put beside the operator.
 pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> Split {
     let is_own = |subject: &Value| {
         subject["kind"] == "ServiceAccount" && is_account(accounts, text(&subject["namespace"]), text(&subject["name"]))
