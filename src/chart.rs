@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use self::holes::Holes;
 use self::names::Names;
 use self::part::{Part, Switch, when};
-use crate::diagnostic::Problem;
+use crate::diagnostic::{Diagnostics, Problem};
 use crate::objects::{self, kind, name};
 
 /// What is on top of each template that is ours for good.
@@ -38,6 +38,8 @@ pub(crate) struct Chart {
     pub(crate) values: String,
     /// values.schema.json.
     pub(crate) schema: String,
+    /// What may name an object, and is left as it is.
+    pub(crate) found: Diagnostics,
 }
 
 /// Whether a file is one that [`Chart`] made.
@@ -59,6 +61,7 @@ pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
     let mut values = json!({});
     names.add_values(&mut values);
     let mut templates = BTreeMap::new();
+    let mut found = Diagnostics::default();
     let parts: Vec<_> = objects.iter().filter_map(|object| Some((object, Part::of(object, &names)?))).collect();
     for switch in parts.iter().flat_map(|(_, part)| part.switches()) {
         *values::at(&mut values, switch.path()) = true.into();
@@ -74,6 +77,7 @@ pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
         }
         let mut object = object.clone();
         names.put(&mut object, &mut holes);
+        found.extend(manager::unsure(&object, &names).into_iter().collect());
         labels(&mut object, &names, &mut holes);
         match part {
             Part::Manager => manager::put(&mut object, container, &mut holes, &mut values),
@@ -98,6 +102,7 @@ pub(crate) fn chart(objects: &[Value]) -> Result<Chart, Problem> {
         templates,
         values: values::text(&values),
         schema: values::schema(&values),
+        found,
     })
 }
 

@@ -6,8 +6,10 @@ use std::ops::Range;
 use serde_json::{Value, json};
 
 use super::holes::{Holes, NESTED};
+use super::names::Names;
 use super::part::{Switch, when};
 use super::values;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::objects::manager::Image;
 
 /// Fields of the pod and of the manager's container, with the names of their values, and what these are when the objects say
@@ -49,6 +51,34 @@ pub(super) fn put(deployment: &mut Value, container: usize, holes: &mut Holes, v
     put_policy(container, holes, manager);
     put_args(container, &switches, holes, manager);
     put_env(container, &switches, holes, manager);
+}
+
+/// Says which arguments and variables of a pod have the name of something that follows the release, and don't say that they name it.
+pub(super) fn unsure(object: &Value, names: &Names) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let containers = list(&object["spec"]["template"]["spec"], "containers");
+    for container in &containers {
+        let arguments = ["command", "args"].into_iter().flat_map(|field| list(container, field));
+        let arguments =
+            arguments.filter_map(|argument| argument.as_str().map(|text| (text.to_owned(), text.to_owned())));
+        let variables = list(container, "env").into_iter().filter_map(|variable| {
+            let value = variable["value"].as_str()?;
+            Some((format!("{}={value}", name_of(&variable)), value.to_owned()))
+        });
+        for (shown, text) in arguments.chain(variables) {
+            let value = text.rsplit_once('=').map_or(text.as_str(), |(_, value)| value);
+            let Some(like) = value.split(',').find_map(|word| names.like(word)) else { continue };
+            let message = format!(
+                "`{shown}` of the container `{}` may name {like}, and stays as it is in a release of another name or namespace",
+                name_of(container)
+            );
+            found.push(Diagnostic::new(Code::ChartName, message).help(
+                "call it after what it names, such as `--namespace` or `WEBHOOK_SERVICE`, or set it for each release in \
+                 `manager.args` or `manager.envOverrides`",
+            ));
+        }
+    }
+    found
 }
 
 /// The switch, one of `switches`, that a flag, port or volume is for.

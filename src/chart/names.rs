@@ -110,6 +110,18 @@ impl Names {
         }
     }
 
+    /// What a word may name that follows the release: the name of a namespace or of an object, if it is no word that may mean anything.
+    pub(super) fn like(&self, word: &str) -> Option<String> {
+        if !word.contains('-') {
+            return None;
+        }
+        if self.namespace() == Some(word) {
+            return Some(format!("the namespace `{word}`"));
+        }
+        let is_it = |(_, _, name): &&(String, Option<String>, String)| name == word && begins(name, &self.chart);
+        self.objects.iter().find(is_it).map(|(kind, _, name)| format!("{kind} `{name}`"))
+    }
+
     fn is_here(&self, object: &Value) -> bool {
         namespace(object) == self.namespace()
     }
