@@ -38,6 +38,9 @@ pub(crate) fn container(deployment: &Value) -> Result<usize, Problem> {
     let names: Vec<&str> = containers.iter().map(|container| container["name"].as_str().unwrap_or_default()).collect();
     let called = |wanted: &str| names.iter().position(|name| *name == wanted);
     let what = format!("Deployment `{}`", name(deployment));
+    if !containers.iter().all(Value::is_object) {
+        return Err(Problem::new(format!("a container of {what} is not an object")));
+    }
     if let Some(wanted) = pod["metadata"]["annotations"][DEFAULT_CONTAINER].as_str() {
         return called(wanted).ok_or_else(|| {
             Problem::new(format!("the annotation `{DEFAULT_CONTAINER}` of {what} names no container: `{wanted}`"))
