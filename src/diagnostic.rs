@@ -194,6 +194,7 @@ codes! {
     BundleStructure = "bundle-structure", Error, "The files of a bundle are not where OLM reads them, or can't be read";
     BundleWebhook = "bundle-webhook", Error, "A webhook in the CSV of a bundle that OLM can't make";
     BundleWebhookField = "bundle-webhook-field", Warning, "A field of a webhook that OLM does not have";
+    ChartName = "chart-name", Warning, "An argument or a variable of a chart may name an object of the release, and does not follow it";
     CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
     CompileFailed = "compile-failed", Error, "The compiler could not be asked for a CRD";
     ConversionNone = "conversion-none", Error, "Versions of a custom resource are served whose schemas differ, and nothing converts them";

@@ -18,6 +18,7 @@ pub mod crd;
 pub mod engine;
 pub mod installer;
 pub mod k8s;
+pub mod objects;
 pub mod olm;
 pub mod rbac;
 pub mod schema;

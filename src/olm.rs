@@ -8,6 +8,7 @@ pub(crate) mod bundle;
 pub(crate) mod catalog;
 pub(crate) mod folder;
 pub(crate) mod metadata;
+mod namespaces;
 mod owned;
 mod permissions;
 pub(crate) mod scorecard;

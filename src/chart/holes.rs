@@ -9,6 +9,9 @@ use crate::yaml;
 /// What in the text of [`Holes::lines`] is the indentation of what is nested in it, in columns.
 pub(super) const NESTED: &str = "@nested@";
 
+/// Two braces that begin no expression.
+const ESCAPED: &str = r#"{{ "{{" }}"#;
+
 /// What stands in the holes of the objects of a chart. In a value a hole is a word that no object has.
 pub(super) struct Holes {
     word: String,
@@ -16,8 +19,10 @@ pub(super) struct Holes {
 }
 
 enum Hole {
-    /// Inside of a line.
-    Inline(String),
+    /// An expression that is a string, or a part of one.
+    Expression(String),
+    /// Text of a line.
+    Raw(String),
     /// In place of an entry of a mapping or an item of a list.
     Lines(String),
 }
@@ -32,9 +37,14 @@ impl Holes {
         Self { word, all: Vec::new() }
     }
 
-    /// A string, or a part of one, that is `expression` in the template.
+    /// A string, or a part of one, that is `expression` in the template; in YAML it is quoted.
     pub(super) fn inline(&mut self, expression: impl Into<String>) -> String {
-        self.hole(Hole::Inline(expression.into()))
+        self.hole(Hole::Expression(expression.into()))
+    }
+
+    /// A value that is `text` in the template.
+    pub(super) fn raw(&mut self, text: impl Into<String>) -> String {
+        self.hole(Hole::Raw(text.into()))
     }
 
     /// An item of a list, or the end of a key of a mapping, in place of which there are these lines; the key begins with
@@ -54,8 +64,42 @@ impl Holes {
     }
 
     /// The template of an object.
-    pub(super) fn text(&self, value: &Value) -> String {
-        self.fill(&nested(value))
+    pub(super) fn text(&mut self, value: &Value) -> String {
+        let text = self.nested(value);
+        self.fill(&text)
+    }
+
+    /// A value as it is nested in the text of [`Holes::lines`].
+    pub(super) fn nested(&mut self, value: &Value) -> String {
+        let mut value = value.clone();
+        self.quote(&mut value);
+        // What is no expression of ours is none in the template.
+        yaml::document(&value).replace("{{", ESCAPED)
+    }
+
+    /// Puts quotes around the strings of one line that have expressions, whatever these will be: a number, a keyword of YAML.
+    fn quote(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) if !text.contains('\n') => {
+                let (mut quoted, mut rest) = (String::new(), text.as_str());
+                while let Some((word, Hole::Expression(expression))) = self.first(rest) {
+                    let Some((before, after)) = rest.split_once(&word) else { break };
+                    if before.is_empty() && after.is_empty() && quoted.is_empty() {
+                        *text = self.raw(format!("{{{{ {expression} | quote }}}}"));
+                        return;
+                    }
+                    quoted += &escaped(before);
+                    let _ = write!(quoted, "{{{{ {expression} }}}}");
+                    rest = after;
+                }
+                if !quoted.is_empty() {
+                    *text = self.raw(format!("\"{quoted}{}\"", escaped(rest)));
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.quote(item)),
+            Value::Object(map) => map.values_mut().for_each(|value| self.quote(value)),
+            _ => {}
+        }
     }
 
     /// Text with its holes filled.
@@ -65,7 +109,10 @@ impl Holes {
         while let Some(line) = left.pop() {
             match self.first(&line) {
                 None => _ = writeln!(filled, "{line}"),
-                Some((word, Hole::Inline(expression))) => left.push(line.replacen(&word, expression, 1)),
+                Some((word, Hole::Expression(expression))) => {
+                    left.push(line.replacen(&word, &format!("{{{{ {expression} }}}}"), 1));
+                }
+                Some((word, Hole::Raw(text))) => left.push(line.replacen(&word, text, 1)),
                 Some((_, Hole::Lines(text))) => {
                     let indent = line.len() - line.trim_start().len();
                     let text = text.replace(NESTED, &(indent + 2).to_string());
@@ -84,8 +131,8 @@ impl Holes {
     }
 }
 
-/// A value as it is nested in the text of [`Holes::lines`].
-pub(super) fn nested(value: &Value) -> String {
-    // What is no expression of ours is none in the template.
-    yaml::document(value).replace("{{", r#"{{ "{{" }}"#)
+/// A part of a string between quotes, in a template.
+fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].replace("{{", ESCAPED)
 }

@@ -1,11 +1,16 @@
 //! The Deployment of the manager, nearly all of which a release may choose.
 
+use std::fmt::Write as _;
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
-use super::holes::{Holes, NESTED, nested};
+use super::holes::{Holes, NESTED};
+use super::names::Names;
 use super::part::{Switch, when};
-use super::{kind, name, values};
-use crate::diagnostic::Problem;
+use super::values;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::objects::manager::Image;
 
 /// Fields of the pod and of the manager's container, with the names of their values, and what these are when the objects say
 /// nothing.
@@ -21,47 +26,59 @@ const POD: [(&str, &str, &str); 7] = [
 const CONTAINER: [(&str, &str, &str); 2] =
     [("resources", "resources", "{}"), ("securityContext", "securityContext", "{}")];
 
-/// The Deployment that the chart is about: the one with kubebuilder's label, or the only one.
-pub(super) fn find(objects: &[Value]) -> Result<&Value, Problem> {
-    let deployments = || objects.iter().filter(|object| kind(object) == "Deployment");
-    let labelled = deployments().find(|object| object["metadata"]["labels"]["control-plane"] == "controller-manager");
-    let names: Vec<&str> = deployments().map(name).collect();
-    let only = deployments().next().filter(|_| names.len() == 1);
-    labelled.or(only).ok_or_else(|| match &*names {
-        [] => Problem::new("there is no Deployment among the objects").help("name the manifests of the whole operator"),
-        names => Problem::new(format!("there are several Deployments: {}", names.join(", ")))
-            .help("give the manager's the label `control-plane: controller-manager`"),
-    })
-}
-
-/// Makes values of what a release may choose; `values` has the switches of all parts.
-pub(super) fn put(deployment: &mut Value, holes: &mut Holes, values: &mut Value) -> Result<(), Problem> {
+/// Makes values of what a release may choose of the Deployment, whose manager is the `container`; `values` has the switches of all parts.
+pub(super) fn put(deployment: &mut Value, container: usize, holes: &mut Holes, values: &mut Value) {
     let switches: Vec<Switch> =
         [Switch::Metrics, Switch::Webhook].into_iter().filter(|switch| values::has(values, switch.path())).collect();
     let manager = &mut values["manager"];
     let spec = &mut deployment["spec"];
     manager["replicas"] = spec.get("replicas").cloned().unwrap_or_else(|| 1.into());
-    spec["replicas"] = holes.inline("{{ .Values.manager.replicas }}").into();
+    spec["replicas"] = holes.raw("{{ .Values.manager.replicas }}").into();
     let pod = &mut spec["template"]["spec"];
     for field in POD {
         put_field(pod, field, holes, manager);
     }
     switch_items(pod, "volumes", &switches, holes);
-    let containers = pod["containers"].as_array_mut().map(Vec::as_mut_slice).unwrap_or_default();
-    let index = containers.iter().position(|container| container["name"] == "manager").unwrap_or_default();
-    let Some(container) = containers.get_mut(index) else {
-        return Err(Problem::new("the manager's Deployment has no container"));
-    };
+    let image = pod["containers"][container]["image"].clone();
+    put_image(pod, &image, holes, manager);
+    let container = &mut pod["containers"][container];
     for field in CONTAINER {
         put_field(container, field, holes, manager);
     }
     for field in ["ports", "volumeMounts"] {
         switch_items(container, field, &switches, holes);
     }
-    put_image(container, holes, manager);
+    put_policy(container, holes, manager);
     put_args(container, &switches, holes, manager);
     put_env(container, &switches, holes, manager);
-    Ok(())
+}
+
+/// Says which arguments and variables of a pod have the name of something that follows the release, and don't say that they name it.
+pub(super) fn unsure(object: &Value, names: &Names) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let containers = list(&object["spec"]["template"]["spec"], "containers");
+    for container in &containers {
+        let arguments = ["command", "args"].into_iter().flat_map(|field| list(container, field));
+        let arguments =
+            arguments.filter_map(|argument| argument.as_str().map(|text| (text.to_owned(), text.to_owned())));
+        let variables = list(container, "env").into_iter().filter_map(|variable| {
+            let value = variable["value"].as_str()?;
+            Some((format!("{}={value}", name_of(&variable)), value.to_owned()))
+        });
+        for (shown, text) in arguments.chain(variables) {
+            let value = text.rsplit_once('=').map_or(text.as_str(), |(_, value)| value);
+            let Some(like) = value.split(',').find_map(|word| names.like(word)) else { continue };
+            let message = format!(
+                "`{shown}` of the container `{}` may name {like}, and stays as it is in a release of another name or namespace",
+                name_of(container)
+            );
+            found.push(Diagnostic::new(Code::ChartName, message).help(
+                "call it after what it names, such as `--namespace` or `WEBHOOK_SERVICE`, or set it for each release in \
+                 `manager.args` or `manager.envOverrides`",
+            ));
+        }
+    }
+    found
 }
 
 /// The switch, one of `switches`, that a flag, port or volume is for.
@@ -95,7 +112,8 @@ fn put_field(parent: &mut Value, (field, value, default): (&str, &str, &str), ho
 fn switch_items(parent: &mut Value, field: &str, switches: &[Switch], holes: &mut Holes) {
     for item in parent.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten() {
         if let Some(switch) = switch_of(name_of(item), switches) {
-            let lines = when(&[switch], &nested(&json!([item])));
+            let text = holes.nested(&json!([item]));
+            let lines = when(&[switch], &text);
             *item = holes.lines(lines).into();
         }
     }
@@ -105,75 +123,202 @@ fn name_of(item: &Value) -> &str {
     item["name"].as_str().unwrap_or_default()
 }
 
-/// The image, of which kustomize knows a name and a tag or digest.
-fn put_image(container: &mut Value, holes: &mut Holes, values: &mut Value) {
-    let image = container["image"].as_str().unwrap_or_default().to_owned();
-    let (repository, tag) = match image.split_once('@') {
-        Some(split) => split,
-        // A port has a slash behind it.
-        None => image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')).unwrap_or((&image, "latest")),
-    };
-    let policy = container["imagePullPolicy"].as_str().unwrap_or_default();
-    values["image"] = json!({ "repository": repository, "tag": tag, "pullPolicy": policy });
-    let tag = r#"{{ with .Values.manager.image.tag | default .Chart.AppVersion }}{{ ternary "@" ":" (contains ":" .) }}{{ . }}{{ end }}"#;
-    container["image"] = holes.inline(format!("\"{{{{ .Values.manager.image.repository }}}}{tag}\"")).into();
-    let policy = "{{- with .Values.manager.image.pullPolicy }}\nimagePullPolicy: {{ . }}\n{{- end }}\n";
+/// The image of the manager, wherever it is in the pod.
+fn put_image(pod: &mut Value, image: &Value, holes: &mut Holes, values: &mut Value) {
+    let Some(image) = image.as_str() else { return };
+    let Image { repository, version } = Image::new(image);
+    values["image"]["repository"] = repository.into();
+    values["image"]["tag"] = if version.is_empty() { "latest" } else { version }.into();
+    // A digest alone has an `@` before it; a tag may have a digest behind it.
+    let tag = r#"{{ with .Values.manager.image.tag | default .Chart.AppVersion }}{{ ternary "@" ":" (and (contains ":" .) (not (contains "@" .))) }}{{ . }}{{ end }}"#;
+    let chosen = holes.raw(format!("\"{{{{ .Values.manager.image.repository }}}}{tag}\""));
+    for list in ["containers", "initContainers"] {
+        for container in pod.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            if container["image"] == image {
+                container["image"] = chosen.clone().into();
+            }
+        }
+    }
+}
+
+fn put_policy(container: &mut Value, holes: &mut Holes, values: &mut Value) {
+    values["image"]["pullPolicy"] = container["imagePullPolicy"].as_str().unwrap_or_default().into();
+    let policy = "{{- with .Values.manager.image.pullPolicy }}\nimagePullPolicy: {{ . | quote }}\n{{- end }}\n";
     if let Some(container) = container.as_object_mut() {
         container.remove("imagePullPolicy");
         container.insert(format!("imagePullPolicy{}", holes.lines(policy)), Value::Null);
     }
 }
 
-/// Arguments that are for a switch or name objects of the release stay; the others can be chosen.
+/// A value as text: a large number without an exponent.
+const ITEM: &str = "ternary . (toJson .) (kindIs \"string\" .)";
+const VALUE: &str = "ternary $value (toJson $value) (kindIs \"string\" $value)";
+
+/// The arguments in their order. Of those that are neither for a switch nor name objects of the release, the longest run can be
+/// chosen: the arguments of a release then stay together, wherever the others are.
 fn put_args(container: &mut Value, switches: &[Switch], holes: &mut Holes, values: &mut Value) {
-    let chosen_here = Value::from(holes.lines("{{- range .Values.manager.args }}\n- {{ . | quote }}\n{{- end }}\n"));
+    let arguments = list(container, "args");
+    let flags: Vec<(Vec<Value>, Option<Switch>)> = flags(arguments)
+        .into_iter()
+        .map(|words| {
+            let flag =
+                words.first().and_then(Value::as_str).and_then(|word| word.split('=').next()).unwrap_or_default();
+            let switch = switch_of(flag, switches);
+            (words, switch)
+        })
+        .collect();
+    let run = longest_run(&flags, |(words, switch)| switch.is_none() && !words.iter().any(|word| holes.are_in(word)));
     let (mut args, mut chosen) = (Vec::new(), Vec::new());
-    for arg in list(container, "args") {
-        let flag = arg.as_str().and_then(|arg| arg.split('=').next()).unwrap_or_default();
-        if let Some(switch) = switch_of(flag, switches) {
-            let lines = when(&[switch], &nested(&json!([arg])));
-            args.push(holes.lines(lines).into());
-        } else if holes.are_in(&arg) {
-            args.push(arg);
-        } else {
-            if chosen.is_empty() {
-                args.push(chosen_here.clone());
+    let here =
+        holes.lines(format!("{{{{- range .Values.manager.args }}}}\n- {{{{ {ITEM} | quote }}}}\n{{{{- end }}}}\n"));
+    for (index, (words, switch)) in flags.into_iter().enumerate() {
+        if run.contains(&index) {
+            if index == run.start {
+                args.push(here.clone().into());
             }
-            chosen.push(arg);
+            chosen.extend(words);
+        } else if let Some(switch) = switch {
+            let text = holes.nested(&words.into());
+            let lines = when(&[switch], &text);
+            args.push(holes.lines(lines).into());
+        } else {
+            args.extend(words);
         }
     }
-    if chosen.is_empty() {
-        args.push(chosen_here);
+    if run.is_empty() {
+        args.push(here.into());
     }
     container["args"] = args.into();
     values["args"] = chosen.into();
 }
 
-/// Variables whose value names objects of the release or comes from elsewhere stay; the others can be chosen.
-fn put_env(container: &mut Value, switches: &[Switch], holes: &mut Holes, values: &mut Value) {
-    let is_fixed = |entry: &Value| entry.get("value").is_none() || holes.are_in(entry);
-    let (mut env, chosen): (Vec<Value>, Vec<Value>) = list(container, "env").into_iter().partition(is_fixed);
-    if switches.contains(&Switch::Webhook) {
-        let switch = Switch::Webhook.path();
-        let off = format!(
-            "{{{{- if not .Values.{switch} }}}}\n- name: ENABLE_WEBHOOKS\n  value: \"false\"\n{{{{- end }}}}\n"
-        );
-        env.push(holes.lines(off).into());
+/// Arguments that belong together: a flag, and a value behind it.
+fn flags(arguments: Vec<Value>) -> Vec<Vec<Value>> {
+    let mut flags: Vec<Vec<Value>> = Vec::new();
+    let is_flag = |word: &Value| word.as_str().is_some_and(|word| word.starts_with('-') && word.len() > 1);
+    let waits = |words: &[Value]| match words {
+        [flag] => is_flag(flag) && flag.as_str().is_some_and(|flag| !flag.contains('=') && flag != "--"),
+        _ => false,
+    };
+    for word in arguments {
+        match flags.last_mut() {
+            Some(words) if !is_flag(&word) && waits(words) => words.push(word),
+            _ => flags.push(vec![word]),
+        }
     }
-    let text = format!(
+    flags
+}
+
+/// The longest run of items that fulfil something; the first one of several.
+fn longest_run<T>(items: &[T], fulfils: impl Fn(&T) -> bool) -> Range<usize> {
+    let mut longest = 0..0;
+    let mut start = 0;
+    for end in 1..=items.len() {
+        if !fulfils(&items[end - 1]) {
+            start = end;
+        } else if end - start > longest.len() {
+            longest = start..end;
+        }
+    }
+    longest
+}
+
+/// The variable by which a manager of kubebuilder serves no webhooks.
+const ENABLE_WEBHOOKS: &str = "ENABLE_WEBHOOKS";
+
+/// The variables in their order, each of them once. Of those whose value is here and names no object of the release, the longest run
+/// can be chosen; each can be overridden, where it is.
+fn put_env(container: &mut Value, switches: &[Switch], holes: &mut Holes, values: &mut Value) {
+    let has_webhooks = switches.contains(&Switch::Webhook);
+    let mut entries = list(container, "env");
+    let is_switch = |entry: &Value| has_webhooks && name_of(entry) == ENABLE_WEBHOOKS;
+    if has_webhooks && !entries.iter().any(is_switch) {
+        entries.push(json!({ "name": ENABLE_WEBHOOKS }));
+    }
+    let is_free = |entry: &Value| entry.get("valueFrom").is_none() && !holes.are_in(entry) && !is_switch(entry);
+    let run = longest_run(&entries, is_free);
+    let fixed: Vec<String> = entries
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| !run.contains(index))
+        .map(|(_, entry)| Value::from(name_of(entry)).to_string())
+        .collect();
+    let listed =
+        "{{- $listed := dict }}\n{{- range .Values.manager.env }}\n{{- $_ := set $listed .name true }}\n{{- end }}\n";
+    let mut env: Vec<Value> = vec![holes.lines(listed).into()];
+    let chosen = holes.lines(chosen_env(&fixed));
+    for (index, entry) in entries.iter().enumerate() {
+        if run.contains(&index) {
+            env.extend((index == run.start).then(|| chosen.clone().into()));
+        } else {
+            let lines = fixed_env(entry, is_switch(entry), holes);
+            env.push(holes.lines(lines).into());
+        }
+    }
+    env.extend(run.is_empty().then(|| chosen.into()));
+    env.push(holes.lines(more_env(&fixed)).into());
+    container["env"] = env.into();
+    values["env"] = entries[run].to_vec().into();
+    values["envOverrides"] = json!({});
+}
+
+/// The variables of the values; those called as one of `fixed` are overridden at its place.
+fn chosen_env(fixed: &[String]) -> String {
+    let overridden = match fixed {
+        [] => "{{- else }}".to_owned(),
+        names => format!("{{{{- else if not (has .name (list {})) }}}}", names.join(" ")),
+    };
+    let of_values = named_env(".name");
+    format!(
         "{{{{- range .Values.manager.env }}}}\n\
          {{{{- if not (hasKey $.Values.manager.envOverrides .name) }}}}\n\
          -\n  {{{{- toYaml . | nindent {NESTED} }}}}\n\
+         {overridden}\n\
+         {{{{- $value := index $.Values.manager.envOverrides .name }}}}\n\
+         {of_values}\n\
          {{{{- end }}}}\n\
-         {{{{- end }}}}\n\
-         {{{{- range $name, $value := .Values.manager.envOverrides }}}}\n\
-         - name: {{{{ $name }}}}\n  value: {{{{ $value | quote }}}}\n\
          {{{{- end }}}}\n"
-    );
-    env.push(holes.lines(text).into());
-    container["env"] = env.into();
-    values["env"] = chosen.into();
-    values["envOverrides"] = json!({});
+    )
+}
+
+/// A variable with the value `$value`.
+fn named_env(name: &str) -> String {
+    format!("-\n  {{{{- dict \"name\" {name} \"value\" ({VALUE}) | toYaml | nindent {NESTED} }}}}")
+}
+
+/// A variable of the template, unless the values have another of its name.
+fn fixed_env(entry: &Value, is_switch: bool, holes: &mut Holes) -> String {
+    let name = Value::from(name_of(entry)).to_string();
+    let value = format!("{{{{- $value := index .Values.manager.envOverrides {name} }}}}\n");
+    let first_line = holes.nested(&json!([{ "name": name_of(entry) }]));
+    let of_name = |rest: &str| format!("{first_line}{rest}");
+    let overridden = of_name(&format!("  value: {{{{ {VALUE} | quote }}}}\n"));
+    let mut text = format!("{{{{- if hasKey .Values.manager.envOverrides {name} }}}}\n{value}{overridden}");
+    let unlisted = format!("(hasKey $listed {name})");
+    if is_switch {
+        let off = of_name("  value: \"false\"\n");
+        let _ = write!(text, "{{{{- else if not (or .Values.{} {unlisted}) }}}}\n{off}", Switch::Webhook.path());
+    }
+    if entry.as_object().is_some_and(|entry| entry.len() > 1) || !is_switch {
+        let _ = write!(text, "{{{{- else if not {unlisted} }}}}\n{}", holes.nested(&json!([entry])));
+    }
+    text + "{{- end }}\n"
+}
+
+/// The overrides of variables that are nowhere else.
+fn more_env(fixed: &[String]) -> String {
+    let overrides = match fixed {
+        [] => ".Values.manager.envOverrides".to_owned(),
+        names => format!("omit .Values.manager.envOverrides {}", names.join(" ")),
+    };
+    let more = named_env("$name");
+    format!(
+        "{{{{- range $name, $value := {overrides} }}}}\n\
+         {{{{- if not (hasKey $listed $name) }}}}\n\
+         {more}\n\
+         {{{{- end }}}}\n\
+         {{{{- end }}}}\n"
+    )
 }
 
 fn list(parent: &Value, field: &str) -> Vec<Value> {

@@ -5,17 +5,15 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::holes::Holes;
-use super::{kind, name};
-
-/// What kubebuilder calls the Deployment, behind the prefix of the project.
-const MANAGER: &str = "-controller-manager";
+use crate::objects::references::{self, Named};
+use crate::objects::{kind, manager, name, namespace};
 
 /// The most characters of a name that is a label, and of one that is a subdomain.
 const LABEL: usize = 63;
 const SUBDOMAIN: usize = 253;
 
-/// The fields and labels whose value is a namespace.
-const NAMESPACE_KEYS: [&str; 3] = ["namespace", "namespaces", "kubernetes.io/metadata.name"];
+/// Kinds whose names say what they hold, so that no release can choose them.
+const FIXED: [&str; 3] = ["APIService", "CustomResourceDefinition", "Namespace"];
 
 /// The names in the objects of a stream.
 pub(super) struct Names {
@@ -23,25 +21,28 @@ pub(super) struct Names {
     namespace: Option<String>,
     manager: String,
     account: Option<String>,
-    /// Those that begin with the name of the chart.
-    prefixed: BTreeSet<String>,
+    /// The objects, by kind, namespace and name.
+    objects: BTreeSet<(String, Option<String>, String)>,
 }
 
 impl Names {
     /// The names of `objects`, which `deployment` is one of.
     pub(super) fn new(deployment: &Value, objects: &[Value]) -> Self {
-        let manager = name(deployment);
-        let chart = manager.strip_suffix(MANAGER).filter(|chart| !chart.is_empty()).unwrap_or(manager).to_owned();
-        let namespace = deployment["metadata"]["namespace"].as_str().map(str::to_owned);
-        let begins =
-            |name: &str| name.strip_prefix(&chart).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-        let names = objects.iter().map(name).filter(|name| begins(name) && namespace.as_deref() != Some(name));
-        let prefixed = names.map(str::to_owned).collect();
-        let account = deployment["spec"]["template"]["spec"]["serviceAccountName"].as_str();
-        let account = account.filter(|account| {
-            objects.iter().any(|object| kind(object) == "ServiceAccount" && name(object) == *account && begins(account))
+        let chart = manager::project(deployment).to_owned();
+        let of =
+            |object: &Value| (kind(object).to_owned(), namespace(object).map(str::to_owned), name(object).to_owned());
+        let movable = objects.iter().filter(|object| !FIXED.contains(&kind(object)));
+        let account = deployment["spec"]["template"]["spec"]["serviceAccountName"].as_str().filter(|account| {
+            let is_it = |object: &Value| kind(object) == "ServiceAccount" && name(object) == *account;
+            objects.iter().any(is_it) && begins(account, &chart)
         });
-        Self { manager: manager.to_owned(), account: account.map(str::to_owned), chart, namespace, prefixed }
+        Self {
+            manager: name(deployment).to_owned(),
+            account: account.map(str::to_owned),
+            namespace: namespace(deployment).map(str::to_owned),
+            objects: movable.map(of).collect(),
+            chart,
+        }
     }
 
     pub(super) fn chart(&self) -> &str {
@@ -59,7 +60,7 @@ impl Names {
 
     /// How many characters the release's name may have: that of a Service is a label, others are names with dots.
     pub(super) fn longest(&self, objects: &[Value]) -> usize {
-        let ours = objects.iter().filter(|object| self.prefixed.contains(name(object)));
+        let ours = objects.iter().filter(|object| !FIXED.contains(&kind(object)) && begins(name(object), &self.chart));
         let room = ours.map(|object| {
             let most: usize = if kind(object) == "Service" { LABEL } else { SUBDOMAIN };
             most.saturating_sub(self.suffix(name(object)).len())
@@ -93,83 +94,51 @@ impl Names {
         }
     }
 
-    /// Where the service account is meant, whose name may be that of the Deployment, too.
-    pub(super) fn service_account(&self, object: &mut Value, holes: &mut Holes) {
-        let Some(account) = self.account.as_deref() else { return };
-        let hole = holes.inline(format!("{{{{ include \"{}.serviceAccountName\" . }}}}", self.chart));
-        if kind(object) == "ServiceAccount" && name(object) == account {
-            object["metadata"]["name"] = hole.clone().into();
+    /// Puts expressions into an object: for its own name and namespace, and for what its values name.
+    pub(super) fn put(&self, object: &mut Value, holes: &mut Holes) {
+        let is_account = kind(object) == "ServiceAccount" && self.is_account(name(object)) && self.is_here(object);
+        references::rename(object, &mut |named, text| match named {
+            Named::Namespace { .. } => {
+                (self.namespace.as_deref() == Some(text)).then(|| holes.inline(".Release.Namespace"))
+            }
+            Named::Object { kinds, namespace } => self.renamed(kinds, namespace, text, holes),
+        });
+        if is_account {
             let annotations =
                 "{{- with .Values.serviceAccount.annotations }}\n{{- toYaml . | nindent 4 }}\n{{- end }}\n";
             object["metadata"]["annotations"][holes.lines(annotations)] = Value::Null;
         }
-        let namespace = self.namespace.as_deref();
-        for subject in object.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
-            let is_here = subject["namespace"].as_str() == namespace;
-            if subject["kind"] == "ServiceAccount" && subject["name"] == account && is_here {
-                subject["name"] = hole.clone().into();
-            }
-        }
-        if let Some(used) = object.pointer_mut("/spec/template/spec/serviceAccountName")
-            && *used == account
-        {
-            *used = hole.into();
-        }
     }
 
-    /// Puts a hole in the place of every name, be it a string or, between other characters, a part of one.
-    pub(super) fn put(&self, value: &mut Value, holes: &mut Holes) {
-        self.put_at("", value, holes);
+    /// What a word may name that follows the release: the name of a namespace or of an object, if it is no word that may mean anything.
+    pub(super) fn like(&self, word: &str) -> Option<String> {
+        if !word.contains('-') {
+            return None;
+        }
+        if self.namespace() == Some(word) {
+            return Some(format!("the namespace `{word}`"));
+        }
+        let is_it = |(_, _, name): &&(String, Option<String>, String)| name == word && begins(name, &self.chart);
+        self.objects.iter().find(is_it).map(|(kind, _, name)| format!("{kind} `{name}`"))
     }
 
-    fn put_at(&self, key: &str, value: &mut Value, holes: &mut Holes) {
-        match value {
-            Value::String(_) if key == "image" => {}
-            // Elsewhere, or alone, these words may mean anything: a group, a label, a container.
-            Value::String(text) if NAMESPACE_KEYS.contains(&key) && self.namespace.as_ref() == Some(text) => {
-                *text = holes.inline("{{ .Release.Namespace | quote }}");
-            }
-            Value::String(text) if key == "name" && *text == self.chart => {
-                *text = holes.inline(format!("{{{{ include \"{}.fullname\" . | quote }}}}", self.chart));
-            }
-            Value::String(text) => self.put_in(text, holes),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.put_at(key, item, holes)),
-            Value::Object(map) => {
-                let is_local = matches!(key, "containers" | "initContainers" | "volumes" | "ports" | "env");
-                for (field, value) in map {
-                    self.put_at(if is_local && field == "name" { "" } else { field }, value, holes);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
+    fn is_here(&self, object: &Value) -> bool {
+        namespace(object) == self.namespace()
     }
 
-    /// In the text the namespace is meant when it begins with the name of the chart, too, or stands beside such a name.
-    fn put_in(&self, text: &mut String, holes: &mut Holes) {
-        let of_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        let words = |text: &str| text.split(|c| !of_name(c)).map(str::to_owned).collect::<Vec<_>>();
-        let is_known = |word: &String| *word != self.chart && self.prefixed.contains(word);
-        let beside = words(text).iter().any(is_known);
-        let is_namespace =
-            |word: &str| self.namespace.as_deref() == Some(word) && (beside || begins(word, &self.chart));
-        let mut filled = String::new();
-        let mut rest = text.as_str();
-        while !rest.is_empty() {
-            let end = rest.find(|c| !of_name(c)).unwrap_or(rest.len());
-            let (word, after) = rest.split_at(end);
-            if is_namespace(word) {
-                filled += &holes.inline("{{ .Release.Namespace }}");
-            } else if is_known(&word.to_owned()) {
-                filled +=
-                    &holes.inline(format!("{{{{ include \"{}.fullname\" . }}}}{}", self.chart, self.suffix(word)));
-            } else {
-                filled += word;
-            }
-            let end = after.find(of_name).unwrap_or(after.len());
-            filled += &after[..end];
-            rest = &after[end..];
+    /// What an object is called in a release, if it is one of the manifests.
+    fn renamed(&self, kinds: &[&str], namespace: Option<&str>, name: &str, holes: &mut Holes) -> Option<String> {
+        let (kind, of, _) = self.objects.iter().find(|(kind, of, other)| {
+            let is_there = of.is_none() || namespace.is_none() || of.as_deref() == namespace;
+            name == other && kinds.contains(&kind.as_str()) && is_there
+        })?;
+        if !begins(name, &self.chart) {
+            return Some(name.to_owned());
         }
-        *text = filled;
+        if kind == "ServiceAccount" && self.is_account(name) && *of == self.namespace {
+            return Some(holes.inline(format!("include \"{}.serviceAccountName\" .", self.chart)));
+        }
+        Some(holes.inline(format!("include \"{}.fullname\" .", self.chart)) + self.suffix(name))
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::names::Names;
-use super::{kind, name};
+use crate::objects::{kind, name};
 
 /// What an object is for; the folders are those of kubebuilder's charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::outcome::{Outcome, apply};
 use super::stream;
 use crate::chart::{self, Chart};
 use crate::cli::GenerateHelmArgs;
-use crate::diagnostic::{Diagnostics, Problem};
+use crate::diagnostic::Problem;
 use crate::edit::merge::merge;
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::scaffold;
@@ -36,7 +36,7 @@ pub(super) fn run(args: &GenerateHelmArgs, term: &mut Term) -> Result<Outcome> {
         "move it to a folder of your own, such as templates/custom",
     )?;
     put_values(&mut draft, &chart, args.write.force)?;
-    let mut report = apply(draft, Diagnostics::default(), &args.write)?;
+    let mut report = apply(draft, chart.found, &args.write)?;
     let folder = args.output_dir.join(FOLDER);
     report.next = format!(
         "Install it with: helm install {} {} --namespace {} --create-namespace",

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::permissions::{self, Split};
+use super::namespaces::{self, Scope};
+use super::permissions::{self, Accounts, Split, is_account};
 use super::{
     CSV, GROUP, Options, SUPPORTED, base, containers, group, items, kind, metadata, name, namespace, owned, shown,
     text, version, webhooks,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::objects::manager;
 use crate::yaml;
 
 /// What is on top of each manifest that is ours for good.
@@ -134,8 +136,14 @@ pub(crate) fn bundle(
     let mut csv = template(&sorted.csvs, base, &options.package)?;
     history(&mut csv, before, options)?;
 
-    let (definitions, of_webhooks) =
-        webhooks::definitions(&sorted.configurations, &sorted.crds, &sorted.services, &sorted.deployments);
+    let scope = Scope::new(&sorted.deployments, &csv);
+    let (definitions, of_webhooks) = webhooks::definitions(
+        &sorted.configurations,
+        &sorted.crds,
+        &sorted.services,
+        &sorted.deployments,
+        scope.everywhere,
+    );
     found.extend(of_webhooks);
     let accounts = accounts(&sorted.deployments, &options.accounts);
     for deployment in &mut sorted.deployments {
@@ -147,6 +155,9 @@ pub(crate) fn bundle(
             }
         }
         watch_targets(deployment);
+        let own = Some(namespace(deployment)).filter(|own| !own.is_empty());
+        let pod = &deployment["spec"]["template"]["spec"];
+        found.extend(namespaces::arguments(name(deployment), pod, own).into_iter().collect());
     }
     // What signs nothing is of no use.
     if !sorted.certificates.is_empty() {
@@ -154,8 +165,15 @@ pub(crate) fn bundle(
         sorted.unsupported.append(&mut sorted.issuers);
     }
     found.extend(sorted.unsupported.iter().map(left_out).collect());
-    let Split { permissions, cluster, rest } = permissions::split(std::mem::take(&mut sorted.access), &accounts);
-    found.extend(rest.iter().filter_map(|binding| elsewhere(binding, &accounts)).collect());
+    let Split { permissions, cluster, rest, found: of_roles } =
+        permissions::split(std::mem::take(&mut sorted.access), &accounts, &scope);
+    found.extend(of_roles);
+    let is_own = |subject: &Value| is_account(&accounts, text(&subject["namespace"]), text(&subject["name"]));
+    found.extend(rest.iter().flat_map(|binding| namespaces::subjects(binding, is_own)).collect());
+    let beside = sorted.services.iter().chain(&sorted.others);
+    let named = |object| scope.own.iter().find_map(|own| namespaces::object(object, own));
+    found.extend(beside.clone().filter_map(named).collect());
+    found.extend(beside.filter(|object| !scope.is_own(namespace(object))).map(moved).collect());
 
     install(&mut csv, &sorted.deployments, permissions, cluster);
     let spec = &mut csv["spec"];
@@ -164,7 +182,7 @@ pub(crate) fn bundle(
     put(spec, "webhookdefinitions", definitions);
     let images = images(&sorted.deployments, items(&spec["relatedImages"]), &mut found);
     put(spec, "relatedImages", images);
-    annotate(&mut csv, &sorted, options);
+    annotate(&mut csv, &sorted, options, &mut found);
 
     let manifests = manifests(&csv, &sorted, rest, options)?;
     let annotations = metadata::annotations(options, &before.annotations, !sorted.tests.is_empty());
@@ -234,12 +252,13 @@ fn history(csv: &mut Value, before: &Before, options: &Options) -> Result<(), Pr
 }
 
 /// Whose permissions are those of the operator.
-fn accounts(deployments: &[Value], more: &BTreeSet<String>) -> BTreeSet<String> {
+fn accounts(deployments: &[Value], more: &BTreeSet<String>) -> Accounts {
     let of = |deployment: &Value| {
         let account = text(&deployment["spec"]["template"]["spec"]["serviceAccountName"]);
-        if account.is_empty() { "default".to_owned() } else { account.to_owned() }
+        let names = more.iter().map(String::as_str).chain([if account.is_empty() { "default" } else { account }]);
+        names.map(|name| (namespace(deployment).to_owned(), name.to_owned())).collect::<Vec<_>>()
     };
-    deployments.iter().map(of).chain(more.iter().cloned()).collect()
+    deployments.iter().flat_map(of).collect()
 }
 
 /// The roles by which a generated operator keeps certificates of its own.
@@ -269,19 +288,16 @@ fn left_out(object: &Value) -> Diagnostic {
     Diagnostic::new(Code::BundleLeftOut, message).help(help)
 }
 
-/// OLM chooses the namespace of the operator, and rewrites no subject of a binding.
-fn elsewhere(binding: &Value, accounts: &BTreeSet<String>) -> Option<Diagnostic> {
-    let of = |subject: &&Value| subject["kind"] == "ServiceAccount" && accounts.contains(text(&subject["name"]));
-    let subject = items(&binding["subjects"]).iter().find(of)?;
+/// OLM installs objects beside the operator.
+fn moved(object: &Value) -> Diagnostic {
     let message = format!(
-        "{} names the operator's account in the namespace `{}`, where OLM may not install it",
-        shown(binding),
-        text(&subject["namespace"])
+        "{} is of the namespace `{}`, and OLM installs it beside the operator",
+        shown(object),
+        namespace(object)
     );
-    let role = format!("{} `{}`", text(&binding["roleRef"]["kind"]), text(&binding["roleRef"]["name"]));
-    Some(Diagnostic::new(Code::BundleNamespace, message).help(format!(
-        "let the manifests have {role}, bound to this account alone: then it becomes a permission of the account"
-    )))
+    Diagnostic::new(Code::BundleNamespace, message).help(
+        "leave it out of config/manifests if it is of no use there, and tell who installs the operator to create it",
+    )
 }
 
 /// How OLM installs the operator.
@@ -351,19 +367,27 @@ fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec
     named.into_iter().map(|(name, image)| json!({ "name": name, "image": image })).collect()
 }
 
-fn annotate(csv: &mut Value, sorted: &Sorted, options: &Options) {
-    let is_manager = |deployment: &&Value| deployment["metadata"]["labels"]["control-plane"] == "controller-manager";
-    let manager = sorted.deployments.iter().find(is_manager).or(sorted.deployments.first());
-    let containers: Vec<&Value> = manager.into_iter().flat_map(containers).collect();
-    let container = containers.iter().find(|container| container["name"] == "manager").or(containers.first());
+fn annotate(csv: &mut Value, sorted: &Sorted, options: &Options, found: &mut Diagnostics) {
+    let image = manager::deployment(&sorted.deployments).and_then(|deployment| {
+        let container = manager::container(deployment)?;
+        Ok(deployment["spec"]["template"]["spec"]["containers"][container]["image"].clone())
+    });
     let examples = serde_json::to_string_pretty(&sorted.samples).unwrap_or_default();
     let annotations = &mut csv["metadata"]["annotations"];
     annotations[EXAMPLES] = examples.into();
-    if let Some(container) = container {
-        annotations[IMAGE] = container["image"].clone();
+    match image {
+        Ok(image) => annotations[IMAGE] = image,
+        Err(problem) if annotations[IMAGE].is_null() => {
+            let message = format!("`{IMAGE}` is missing: {problem}");
+            found.push(Diagnostic::new(Code::BundleCsvField, message).help(problem.help.unwrap_or_default()));
+        }
+        Err(_) => {}
     }
     annotations[BUILDER] = options.builder.as_str().into();
     annotations[LAYOUT] = options.layout.as_str().into();
+    if let Some(annotations) = annotations.as_object_mut() {
+        annotations.retain(|_, value| !value.is_null());
+    }
     if annotations["capabilities"].is_null() {
         annotations["capabilities"] = "Basic Install".into();
     }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::{items, kind, name, namespace, text};
+use super::namespaces::{Scope, widened};
+use super::{items, kind, name, namespace, shown, text};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
 /// Roles, bindings and service accounts, told apart.
 #[derive(Debug, Default)]
@@ -15,6 +17,18 @@ pub(super) struct Split {
     pub(super) cluster: Vec<Value>,
     /// What is nobody's, or somebody else's, too.
     pub(super) rest: Vec<Value>,
+    /// What holds elsewhere than in the manifests, or nowhere.
+    pub(super) found: Diagnostics,
+}
+
+/// The accounts of the operator: namespace and name. Manifests may leave out the namespace.
+pub(super) type Accounts = BTreeSet<(String, String)>;
+
+/// Whether a subject of a binding, or a `ServiceAccount`, is the account of an operator.
+pub(super) fn is_account(accounts: &Accounts, of: &str, name: &str) -> bool {
+    accounts
+        .iter()
+        .any(|(namespace, account)| account == name && (namespace.is_empty() || of.is_empty() || namespace == of))
 }
 
 /// Who is meant by a role: kind, namespace and name.
@@ -32,9 +46,19 @@ fn role_of(binding: &Value) -> Key {
 }
 
 /// What OLM makes of the permissions of a CSV is bound to its accounts alone. So a role is a permission where all of its bindings
-/// are, and a binding is one where all of its subjects are such accounts.
-pub(super) fn split(objects: Vec<Value>, accounts: &BTreeSet<String>) -> Split {
-    let is_own = |subject: &Value| subject["kind"] == "ServiceAccount" && accounts.contains(text(&subject["name"]));
+/// are, and a binding is one where all of its subjects are such accounts. A role in a namespace that is not the operator's is neither
+/// a permission, of which OLM may make a `ClusterRole`, nor an object, which OLM would put beside the operator.
+pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> Split {
+    let is_own = |subject: &Value| {
+        subject["kind"] == "ServiceAccount" && is_account(accounts, text(&subject["namespace"]), text(&subject["name"]))
+    };
+    let mut found = Diagnostics::default();
+    let (objects, elsewhere): (Vec<Value>, Vec<Value>) =
+        objects.into_iter().partition(|object| scope.is_granted(namespace(object)) || kind(object) == "ServiceAccount");
+    let bound: BTreeSet<Key> = elsewhere.iter().filter(|object| kind(object) == "RoleBinding").map(role_of).collect();
+    for object in elsewhere.iter().filter(|object| !bound.contains(&key(object))) {
+        found.push(left_out(object, is_own));
+    }
     // The rules of an aggregated role are none of its own.
     let roles: BTreeMap<Key, &Value> = objects
         .iter()
@@ -47,12 +71,15 @@ pub(super) fn split(objects: Vec<Value>, accounts: &BTreeSet<String>) -> Split {
         !subjects.is_empty() && subjects.iter().all(is_own) && roles.contains_key(&role_of(binding))
     };
     let (absorbed, kept): (Vec<&Value>, Vec<&Value>) = bindings().partition(|binding| is_absorbed(binding));
-    let elsewhere: BTreeSet<Key> = kept.into_iter().map(role_of).collect();
+    let kept: BTreeSet<Key> = kept.into_iter().map(role_of).collect();
     let (mut of_namespaces, mut of_cluster) = (BTreeMap::new(), BTreeMap::new());
     let mut gone = BTreeSet::new();
     for binding in absorbed {
         let role = role_of(binding);
         let target = if kind(binding) == "RoleBinding" { &mut of_namespaces } else { &mut of_cluster };
+        if kind(binding) == "RoleBinding" && scope.everywhere {
+            found.extend(widened(roles[&role], binding).into_iter().collect());
+        }
         for subject in items(&binding["subjects"]) {
             let granted: &mut Vec<Value> = target.entry(text(&subject["name"]).to_owned()).or_default();
             for rule in items(&roles[&role]["rules"]) {
@@ -61,13 +88,13 @@ pub(super) fn split(objects: Vec<Value>, accounts: &BTreeSet<String>) -> Split {
                 }
             }
         }
-        if !elsewhere.contains(&role) {
+        if !kept.contains(&role) {
             gone.insert(role);
         }
     }
     let is_gone = |object: &Value| match kind(object) {
         "Role" | "ClusterRole" => gone.contains(&key(object)),
-        "ServiceAccount" => accounts.contains(name(object)),
+        "ServiceAccount" => is_account(accounts, namespace(object), name(object)),
         _ => is_absorbed(object),
     };
     let gone: Vec<bool> = objects.iter().map(is_gone).collect();
@@ -76,5 +103,24 @@ pub(super) fn split(objects: Vec<Value>, accounts: &BTreeSet<String>) -> Split {
         said.map(|(account, rules)| json!({ "serviceAccountName": account, "rules": rules })).collect()
     };
     let rest = objects.into_iter().zip(gone).filter(|(_, gone)| !gone).map(|(object, _)| object).collect();
-    Split { permissions: list(of_namespaces), cluster: list(of_cluster), rest }
+    Split { permissions: list(of_namespaces), cluster: list(of_cluster), rest, found }
+}
+
+/// OLM grants what a CSV says in the namespaces of an `OperatorGroup`, or in all.
+fn left_out(object: &Value, is_own: impl Fn(&Value) -> bool) -> Diagnostic {
+    let role = &object["roleRef"];
+    let of_operator = if items(&object["subjects"]).iter().any(is_own) { " to the operator" } else { "" };
+    let grants = match text(&role["name"]) {
+        "" => String::new(),
+        name => format!(", and what {} `{name}` allows{of_operator} there", text(&role["kind"])),
+    };
+    let message = format!(
+        "{} of the namespace `{}` is left out{grants}: OLM grants nothing in a namespace that the bundle names",
+        shown(object),
+        namespace(object)
+    );
+    Diagnostic::new(Code::BundleLeftOut, message).help(
+        "tell who installs the operator to create it, or let the operator work in this namespace alone: in its `WATCH_NAMESPACE`, and \
+         without `AllNamespaces` in the base",
+    )
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub(crate) use self::optional::Optional;
 use super::folder::{Contents, Folder};
-use super::{CSV, SUPPORTED, group, items, kind, metadata, name, namespace, shown, text, version};
+use super::{CSV, SUPPORTED, group, items, kind, metadata, name, namespace, namespaces, shown, text, version};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
 /// Where the findings are of.
@@ -346,8 +346,20 @@ fn objects(check: &mut Check) {
         .iter()
         .map(|deployment| text(&deployment["spec"]["template"]["spec"]["serviceAccountName"]))
         .collect();
+    let own = check.csv["metadata"]["annotations"]["operatorframework.io/suggested-namespace"].as_str();
+    for deployment in deployments {
+        let pod = &deployment["spec"]["template"]["spec"];
+        for diagnostic in namespaces::arguments(text(&deployment["name"]), pod, own) {
+            check.found.push(diagnostic.at(check.folder.place(check.path)));
+        }
+    }
     for (path, object) in &check.contents.objects {
         let place = check.folder.place(path);
+        let is_own = |subject: &Value| accounts.contains(text(&subject["name"]));
+        let named = own.and_then(|own| namespaces::object(object, own));
+        for diagnostic in namespaces::subjects(object, is_own).into_iter().chain(named) {
+            check.found.push(diagnostic.at(place.clone()));
+        }
         if [CSV, "CustomResourceDefinition"].contains(&kind(object)) {
             continue;
         }

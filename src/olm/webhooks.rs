@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use super::namespaces::selects_names;
 use super::{CERTIFICATES, items, kind, name, shown, text};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 
@@ -28,6 +29,7 @@ pub(super) fn definitions(
     crds: &[Value],
     services: &[Value],
     deployments: &[Value],
+    everywhere: bool,
 ) -> (Vec<Value>, Diagnostics) {
     let mut found = Diagnostics::default();
     let mut definitions = Vec::new();
@@ -46,7 +48,10 @@ pub(super) fn definitions(
             for field in FIELDS.iter().filter(|field| !webhook[**field].is_null()) {
                 definition[*field] = webhook[*field].clone();
             }
-            for field in ["namespaceSelector", "matchConditions"] {
+            // For the namespaces of an `OperatorGroup`, OLM makes a selector itself.
+            let is_made = !everywhere && selects_names(&webhook["namespaceSelector"]);
+            let lost = ["namespaceSelector", "matchConditions"].into_iter().skip(usize::from(is_made));
+            for field in lost {
                 if webhook[field].as_object().is_some_and(|map| !map.is_empty()) || !items(&webhook[field]).is_empty() {
                     let message = format!("OLM has no `{field}`, so {what} will be asked about more objects");
                     found.push(

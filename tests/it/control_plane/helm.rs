@@ -1,5 +1,7 @@
 //! Charts, which helm judges: they render what kustomize does, and a release of them comes, changes and goes.
 
+mod property;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,8 @@
 //! `generate bundle`, `generate kustomize manifests` and `bundle validate` on a small stream. What OLM's own validators say of the
 //! same is in `control_plane/olm.rs`.
 
+mod property;
+
 use memcached_sdk::diagnostic::{Code, Severity};
 
 use super::diagnostics::golden;
@@ -292,6 +294,108 @@ fn every_code_about_bundles_has_its_message() {
     sandbox.file(other, old);
     let run = sandbox.run("bundle validate --select-optional name=alpha-deprecated-apis");
     golden(Code::BundleRemovedApiLater, &run.code(0).err());
+}
+
+/// OLM chooses the namespace: what names another one is said, by `generate bundle` and where it is still there by `bundle validate`.
+#[test]
+fn namespaces_are_said() {
+    let binding = |kind: &str, metadata: &str, subject: &str| {
+        format!(
+            "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata: {{{metadata}}}\n\
+             roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: shop}}\nsubjects: [{{{subject}}}]\n"
+        )
+    };
+    let add = |text: &str| (String::new(), text.to_owned());
+    let edit = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+    let arguments = "args: [--webhook-cert-path=/certs]";
+    let mut text = String::new();
+    for (what, (from, to)) in [
+        (
+            "another account",
+            add(&binding("ClusterRoleBinding", "name: b", "kind: ServiceAccount, name: scraper, namespace: apps")),
+        ),
+        (
+            "the account's name elsewhere",
+            add(&binding("ClusterRoleBinding", "name: b", "kind: ServiceAccount, name: shop, namespace: other")),
+        ),
+        (
+            "a user",
+            add(&binding(
+                "RoleBinding",
+                "name: b, namespace: apps",
+                "kind: User, name: 'system:serviceaccount:apps:scraper'",
+            )),
+        ),
+        (
+            "all accounts",
+            add(&binding(
+                "RoleBinding",
+                "name: b, namespace: apps",
+                "kind: Group, name: 'system:serviceaccounts:apps'",
+            )),
+        ),
+        ("everybody", add(&binding("ClusterRoleBinding", "name: b", "kind: Group, name: 'system:authenticated'"))),
+        (
+            "another namespace",
+            add(&binding(
+                "RoleBinding",
+                "name: b, namespace: users",
+                "kind: ServiceAccount, name: shop, namespace: apps",
+            )),
+        ),
+        (
+            "a Role without a binding",
+            add(
+                "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r, namespace: users}\nrules: []\n",
+            ),
+        ),
+        ("a Role that is made wider", edit("resources: [leases]", "resources: [secrets]")),
+        ("an argument", edit(arguments, "args: [--leader-election-namespace=apps, --kind=apps]")),
+        ("a flag and its value", edit(arguments, "args: [--watch-namespaces, 'a,b']")),
+        (
+            "a variable",
+            edit("env:\n", "env:\n        - {name: POD_NAMESPACE, value: apps}\n        - {name: KIND, value: apps}\n"),
+        ),
+        ("an address", edit("env:\n", "env:\n        - {name: URL, value: 'https://shop-webhook.apps.svc/apps'}\n")),
+        ("a namespace of the platform", edit(arguments, "args: [--dns-namespace=kube-system]")),
+        ("a variable as argument", edit(arguments, "args: [--namespace=$(POD)]")),
+        (
+            "a ConfigMap",
+            add(
+                "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: apps}\ndata: {config.yaml: 'namespace: apps'}\n",
+            ),
+        ),
+        (
+            "a ConfigMap elsewhere",
+            add("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: users}\ndata: {kind: apps}\n"),
+        ),
+        (
+            "two containers",
+            edit(
+                "      - name: manager\n        image: registry/shop:1\n",
+                "      - {name: a, image: 'r/a:1'}\n      - name: b\n        image: registry/b:1\n",
+            ),
+        ),
+        ("the namespaces of the group", edit("AllNamespaces, supported: true", "OwnNamespace, supported: true")),
+    ] {
+        let selector = "  sideEffects: None\n  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: apps}}\n";
+        let stream = match from.as_str() {
+            "" => format!("{STREAM}{to}"),
+            from => {
+                assert!(STREAM.contains(from), "{from}");
+                STREAM.replace(from, &to)
+            }
+        };
+        let stream = if what == "the namespaces of the group" {
+            stream.replace("  sideEffects: None\n", selector)
+        } else {
+            stream
+        };
+        let (sandbox, run) = generated(&stream, "--version 0.1.0 -q");
+        text += &format!("──── {what}\n{}", run.success().err());
+        text += &format!("─ validate\n{}", sandbox.run("bundle validate").err());
+    }
+    snapbox::assert_data_eq!(text, snapbox::file!["bundle/namespaces.txt"].raw());
 }
 
 #[test]

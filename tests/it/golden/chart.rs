@@ -1,5 +1,8 @@
 //! `generate helm` on small streams; whether helm renders what they say is a test of the control plane.
 
+use memcached_sdk::diagnostic::Code;
+
+use super::diagnostics::golden;
 use crate::sandbox::{Sandbox, join};
 
 const STREAM: &str = "\
@@ -64,6 +67,16 @@ fn any_stream_gives_a_chart() {
     assert_eq!(files.remove("chart/.values.yaml"), files.get("chart/values.yaml").cloned());
     snapbox::assert_data_eq!(join(&files), snapbox::file!["chart/any_stream.txt"].raw());
     sandbox.run("generate helm --manifests install.yaml --output-dir . --check").success();
+}
+
+/// A flag or variable that does not say what it names is left as it is, and said.
+#[test]
+fn names_that_may_be_meant_are_said() {
+    let arguments = "args: [--config=shop-config, --fast]";
+    let sandbox =
+        stream(&STREAM.replace(arguments, "args: [--with=shop-config, --web, shop-web, --app=apps, --kind=shop]"));
+    let run = sandbox.run("generate helm --manifests install.yaml --output-dir . -q");
+    golden(Code::ChartName, &run.success().err());
 }
 
 /// What is the author's stays: values, files, notes; what is ours follows the manifests.

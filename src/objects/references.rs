@@ -1,0 +1,329 @@
+//! Values that name namespaces and other objects, by what the object model says of their place. A word that only looks like such a
+//! name is left alone.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::text::{accounts, assignments, hosts, named};
+use super::words::{Target, target};
+use super::{kind, namespace};
+
+/// The thing that a word names.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Named<'a> {
+    Namespace {
+        /// The namespace is a part of a DNS name.
+        of_host: bool,
+    },
+    Object {
+        /// One of these.
+        kinds: &'a [&'a str],
+        /// Unknown for the names in the rules of a `ClusterRole`.
+        namespace: Option<&'a str>,
+    },
+}
+
+/// Returns the new text for a word, or `None` to keep it.
+pub(crate) type Rename<'a> = dyn FnMut(Named<'_>, &str) -> Option<String> + 'a;
+
+/// What is at a place.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Names(Target),
+    /// A DNS name.
+    Host,
+    /// Text with assignments, such as an expression.
+    Text,
+    /// Nothing of Kubernetes, though its name says so.
+    Nothing,
+}
+
+const NAMESPACE: Place = Place::Names(Target::Namespace);
+const SERVICE: Place = Place::Names(Target::Object(&["Service"]));
+const SECRET: Place = Place::Names(Target::Object(&["Secret"]));
+
+/// References whose fields don't say what they name; of all others the last words of the field do. The kind is that of the object,
+/// `*` for any, and the path is the end of that of the field; lists are passed through.
+const PLACES: &[(&str, &[&str], Place)] = &[
+    ("*", &["cert-manager.io/inject-ca-from"], Place::Names(Target::Object(&["Certificate"]))),
+    ("*", &["cert-manager.io/inject-ca-from-secret"], SECRET),
+    ("*", &["kubernetes.io/metadata.name"], NAMESPACE),
+    ("EndpointSlice", &["kubernetes.io/service-name"], SERVICE),
+    ("Certificate", &["spec", "dnsNames"], Place::Host),
+    ("Certificate", &["spec", "commonName"], Place::Host),
+    ("*", &["issuerRef", "name"], Place::Names(Target::Object(&["Issuer"]))),
+    ("*", &["tlsConfig", "serverName"], Place::Host),
+    ("*", &["basicAuth", "username", "name"], SECRET),
+    ("*", &["basicAuth", "password", "name"], SECRET),
+    ("*", &["authorization", "credentials", "name"], SECRET),
+    ("*", &["namespaceSelector", "matchNames"], NAMESPACE),
+    ("Service", &["spec", "externalName"], Place::Host),
+    ("*", &["spec", "subdomain"], SERVICE),
+    ("*", &["grpc", "service"], Place::Nothing),
+    ("*", &["expr"], Place::Text),
+    ("*", &["expression"], Place::Text),
+    ("*", &["image"], Place::Nothing),
+];
+
+/// Maps from strings to strings, whose keys are the user's; only those of [`PLACES`] say what their values name.
+const MAPS: [&str; 6] = ["annotations", "labels", "matchLabels", "nodeSelector", "parameters", "selector"];
+/// The label of each namespace that is its name.
+const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+
+/// The resources that rules of RBAC name objects of.
+const RESOURCES: &[(&str, &str)] = &[
+    ("certificates", "Certificate"),
+    ("clusterrolebindings", "ClusterRoleBinding"),
+    ("clusterroles", "ClusterRole"),
+    ("configmaps", "ConfigMap"),
+    ("daemonsets", "DaemonSet"),
+    ("deployments", "Deployment"),
+    ("issuers", "Issuer"),
+    ("leases", "Lease"),
+    ("mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
+    ("persistentvolumeclaims", "PersistentVolumeClaim"),
+    ("priorityclasses", "PriorityClass"),
+    ("rolebindings", "RoleBinding"),
+    ("roles", "Role"),
+    ("secrets", "Secret"),
+    ("serviceaccounts", "ServiceAccount"),
+    ("services", "Service"),
+    ("statefulsets", "StatefulSet"),
+    ("validatingwebhookconfigurations", "ValidatingWebhookConfiguration"),
+];
+
+/// Renames what the values of an object name, its own name and namespace among them.
+pub(crate) fn rename(object: &mut Value, rename: &mut Rename<'_>) {
+    let of = kind(object).to_owned();
+    let home = namespace(object).map(str::to_owned);
+    let mut walk = Walk { kind: &of, home: home.as_deref(), path: Vec::new(), rename };
+    if let Some(name) = object.pointer_mut("/metadata/name") {
+        walk.object(name, &[&of], walk.home);
+    }
+    if of == "CustomResourceDefinition" {
+        // Its schema is about other objects.
+        for (path, pointer) in [("metadata", "/metadata"), ("conversion", "/spec/conversion")] {
+            if let Some(value) = object.pointer_mut(pointer) {
+                walk.step(path, value);
+            }
+        }
+        return;
+    }
+    walk.value(object);
+}
+
+/// Renames what the arguments and variables of a container name; `home` is the namespace of its pod.
+pub(crate) fn rename_in_container(container: &mut Value, home: Option<&str>, rename: &mut Rename<'_>) {
+    let mut walk = Walk { kind: "Pod", home, path: vec!["containers".to_owned()], rename };
+    walk.value(container);
+}
+
+struct Walk<'a, 'b, 'c> {
+    kind: &'a str,
+    home: Option<&'a str>,
+    path: Vec<String>,
+    rename: &'b mut Rename<'c>,
+}
+
+impl Walk<'_, '_, '_> {
+    fn value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
+            Value::Object(map) => self.map(map),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn step(&mut self, field: &str, value: &mut Value) {
+        self.path.push(field.to_owned());
+        self.value(value);
+        self.path.pop();
+    }
+
+    fn map(&mut self, map: &mut Map<String, Value>) {
+        let field = self.path.last().map_or("", String::as_str);
+        let (is_data, is_container) = (
+            self.path.len() == 1 && ["data", "stringData"].contains(&field),
+            ["containers", "initContainers", "ephemeralContainers"].contains(&field),
+        );
+        if MAPS.contains(&field) && map.values().all(Value::is_string) {
+            for (key, value) in map {
+                if self.place(key).is_some() {
+                    self.step(key, value);
+                }
+            }
+            return;
+        }
+        if is_data {
+            for (key, value) in map {
+                self.assigned(key, value, None);
+            }
+            return;
+        }
+        if field == "matchExpressions" && map.get("key").is_some_and(|key| key == NAME_LABEL) {
+            if let Some(values) = map.get_mut("values") {
+                self.step(NAME_LABEL, values);
+            }
+            return;
+        }
+        let mut done = vec!["kind", "apiVersion", "apiGroup"];
+        if is_container {
+            self.container(map);
+            done.extend(["args", "command", "env", "name"]);
+        }
+        if self.reference(map) {
+            done.push("name");
+        }
+        if let Some(names) = self.rule(map) {
+            done.push(names);
+        }
+        for (key, value) in map.iter_mut().filter(|(key, _)| !done.contains(&key.as_str())) {
+            self.step(key, value);
+        }
+        // What refers to Secrets and fields.
+        if let (true, Some(env)) = (is_container, map.get_mut("env")) {
+            for variable in env.as_array_mut().into_iter().flatten() {
+                if let Some(source) = variable.get_mut("valueFrom") {
+                    self.step("valueFrom", source);
+                }
+            }
+        }
+    }
+
+    /// What the table says of a field of the value at the path.
+    fn place(&self, field: &str) -> Option<Place> {
+        let ends_with = |path: &[&str]| {
+            let mut here = std::iter::once(field).chain(self.path.iter().rev().map(String::as_str));
+            path.iter().rev().all(|step| here.next() == Some(step))
+        };
+        let of = PLACES.iter().find(|(kind, path, _)| ["*", self.kind].contains(kind) && ends_with(path));
+        of.map(|(_, _, place)| *place)
+    }
+
+    /// A string at the path.
+    fn text(&mut self, text: &str) -> String {
+        let field = self.path.pop().unwrap_or_default();
+        let parent = self.path.last().map_or("", String::as_str);
+        let of_words = || target(if field == "name" { parent } else { &field }).map(Place::Names);
+        let place = self.place(&field).or_else(of_words);
+        self.path.push(field);
+        let text = match place {
+            Some(Place::Names(target)) => named(text, target, self.home, self.rename),
+            Some(Place::Text) => assignments(text, self.home, self.rename),
+            Some(Place::Nothing) => return text.to_owned(),
+            Some(Place::Host) | None => text.to_owned(),
+        };
+        self.plain(&text, matches!(place, Some(Place::Host)))
+    }
+
+    /// Text with DNS names and accounts.
+    fn plain(&mut self, text: &str, is_host: bool) -> String {
+        let text = hosts(text, is_host, self.home, self.rename);
+        accounts(&text, self.rename)
+    }
+
+    /// A value of a map or variable whose key is the user's, and may say what it names.
+    fn assigned(&mut self, key: &str, value: &mut Value, known: Option<Target>) {
+        let Value::String(text) = value else { return };
+        let renamed = match known.or_else(|| target(key)) {
+            Some(target) if !text.contains(char::is_whitespace) => named(text, target, self.home, self.rename),
+            _ => assignments(text, self.home, self.rename),
+        };
+        *text = self.plain(&renamed, false);
+    }
+
+    fn object(&mut self, name: &mut Value, kinds: &[&str], namespace: Option<&str>) {
+        if let Value::String(name) = name
+            && let Some(other) = (self.rename)(Named::Object { kinds, namespace }, name)
+        {
+            *name = other;
+        }
+    }
+
+    /// The name in a reference: beside its kind, or in a field that says the kind. The namespace is beside it, or that of the object.
+    fn reference(&mut self, map: &mut Map<String, Value>) -> bool {
+        let kind = map.get("kind").and_then(Value::as_str).map(str::to_owned);
+        let namespace = map.get("namespace").and_then(Value::as_str).map(str::to_owned);
+        let Some(name) = map.get_mut("name") else { return false };
+        let field = self.path.last().map_or("", String::as_str);
+        let namespace = namespace.as_deref().or(self.home);
+        match (kind, self.place("name"), target(field)) {
+            (Some(kind), _, _) if ["User", "Group"].contains(&kind.as_str()) => return false,
+            (Some(kind), _, _) if kind == "Namespace" => {
+                let other = name.as_str().and_then(|name| (self.rename)(Named::Namespace { of_host: false }, name));
+                *name = other.map_or_else(|| name.take(), Value::from);
+            }
+            (Some(kind), _, _) => self.object(name, &[&kind], namespace),
+            (None, None, Some(Target::Object(kinds))) => self.object(name, kinds, namespace),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The names in a rule of RBAC, whose resources say their kinds.
+    fn rule(&mut self, map: &mut Map<String, Value>) -> Option<&'static str> {
+        const NAMES: &str = "resourceNames";
+        if self.path.last().is_none_or(|field| field != "rules") || !self.kind.ends_with("Role") {
+            return None;
+        }
+        let resources = map.get("resources").and_then(Value::as_array).cloned().unwrap_or_default();
+        let of = |resource: &str| {
+            resources.iter().any(|one| one.as_str().unwrap_or_default().split('/').next() == Some(resource))
+        };
+        let kinds: Vec<&str> = RESOURCES.iter().filter(|(resource, _)| of(resource)).map(|(_, kind)| *kind).collect();
+        for name in map.get_mut(NAMES).and_then(Value::as_array_mut).into_iter().flatten() {
+            let is_namespace = name.as_str().filter(|_| of("namespaces"));
+            match is_namespace.and_then(|name| (self.rename)(Named::Namespace { of_host: false }, name)) {
+                Some(other) => *name = other.into(),
+                None => self.object(name, &kinds, self.home),
+            }
+        }
+        Some(NAMES)
+    }
+
+    /// Arguments and variables. A variable names what the argument names that it is the value of.
+    fn container(&mut self, container: &mut Map<String, Value>) {
+        let mut variables = BTreeMap::new();
+        for list in ["command", "args"] {
+            if let Some(arguments) = container.get_mut(list).and_then(Value::as_array_mut) {
+                self.arguments(arguments, &mut variables);
+            }
+        }
+        for variable in container.get_mut("env").and_then(Value::as_array_mut).into_iter().flatten() {
+            let name = variable["name"].as_str().unwrap_or_default().to_owned();
+            if let Some(value) = variable.get_mut("value") {
+                self.assigned(&name, value, variables.get(&name).copied());
+            }
+        }
+    }
+
+    fn arguments(&mut self, arguments: &mut [Value], variables: &mut BTreeMap<String, Target>) {
+        let mut before = None;
+        for argument in arguments {
+            let Value::String(text) = argument else { continue };
+            let (flag, value) = match text.split_once('=') {
+                _ if text.contains(char::is_whitespace) => ("", text.as_str()),
+                Some((flag, value)) => (flag, value),
+                None if text.starts_with('-') => (text.as_str(), ""),
+                None => ("", text.as_str()),
+            };
+            let names = if flag.is_empty() { before.take() } else { target(flag) };
+            before = names.filter(|_| value.is_empty());
+            let renamed = match names {
+                Some(target) => {
+                    let used = value.split([',', '/', ':']).filter_map(|one| one.strip_prefix("$(")?.strip_suffix(')'));
+                    variables.extend(used.map(|variable| (variable.to_owned(), target)));
+                    text[..text.len() - value.len()].to_owned() + &named(value, target, self.home, self.rename)
+                }
+                None if text.contains(char::is_whitespace) => assignments(text, self.home, self.rename),
+                None => text.clone(),
+            };
+            *text = self.plain(&renamed, false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! References inside of text: DNS names, accounts, and what is assigned to a name.
+
+use super::references::{Named, Rename};
+use super::words::{Target, target};
+
+/// The kind of object that DNS names.
+const SERVICE: &[&str] = &["Service"];
+
+/// Renames what DNS says: `NAME.NAMESPACE.svc` anywhere, and the host of a URL or of an address with a port. With `is_host` the text
+/// itself is a host.
+pub(super) fn hosts(text: &str, is_host: bool, home: Option<&str>, rename: &mut Rename<'_>) -> String {
+    let mut renamed = String::new();
+    for (run, before, after) in runs(text, |c| c.is_ascii_alphanumeric() || ".-_".contains(c)) {
+        renamed += before;
+        let labels: Vec<&str> = run.split('.').collect();
+        let is_address = text[..offset(text, run)].ends_with("://") || is_host && run == text;
+        let has_port = after.strip_prefix(':').is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()));
+        match (labels.iter().position(|label| *label == "svc"), &*labels) {
+            (Some(at), _) if at >= 2 => {
+                let (name, namespace) = (labels[at - 2], labels[at - 1]);
+                let named = Named::Object { kinds: SERVICE, namespace: Some(namespace) };
+                let name = rename(named, name).unwrap_or_else(|| name.to_owned());
+                let other = rename(Named::Namespace { of_host: true }, namespace);
+                let other = other.unwrap_or_else(|| namespace.to_owned());
+                let mut parts: Vec<&str> = labels.clone();
+                (parts[at - 2], parts[at - 1]) = (&name, &other);
+                renamed += &parts.join(".");
+            }
+            (_, [name, namespace]) if is_address || has_port => {
+                let named = Named::Object { kinds: SERVICE, namespace: Some(namespace) };
+                match (rename(named, name), rename(Named::Namespace { of_host: true }, namespace)) {
+                    (Some(name), Some(namespace)) => renamed += &[name, namespace].join("."),
+                    _ => renamed += run,
+                }
+            }
+            (_, [name]) if is_address => {
+                let named = Named::Object { kinds: SERVICE, namespace: home };
+                renamed += &rename(named, name).unwrap_or_else(|| (*name).to_owned());
+            }
+            _ => renamed += run,
+        }
+    }
+    renamed
+}
+
+/// Renames accounts as the API server calls their users and groups.
+pub(super) fn accounts(text: &str, rename: &mut Rename<'_>) -> String {
+    const USER: &str = "system:serviceaccount";
+    let mut renamed = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(USER) {
+        let (before, after) = rest.split_at(at + USER.len());
+        renamed += before;
+        let is_group = after.starts_with("s:");
+        let colon = if is_group { "s:" } else { ":" };
+        let Some(after) = after.strip_prefix(colon) else {
+            rest = after;
+            continue;
+        };
+        renamed += colon;
+        let namespace = word(after);
+        renamed += &rename(Named::Namespace { of_host: false }, namespace).unwrap_or_else(|| namespace.to_owned());
+        rest = &after[namespace.len()..];
+        if let (false, Some(after)) = (is_group, rest.strip_prefix(':')) {
+            let name = word(after);
+            let named = Named::Object { kinds: &["ServiceAccount"], namespace: Some(namespace) };
+            renamed += ":";
+            renamed += &rename(named, name).unwrap_or_else(|| name.to_owned());
+            rest = &after[name.len()..];
+        }
+    }
+    renamed + rest
+}
+
+/// The name that a text begins with.
+fn word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(text.len());
+    &text[..end]
+}
+
+/// Renames the values of names that say what these name: `namespace: a`, `{service="b"}`, `POD_NAMESPACE=a`.
+pub(super) fn assignments(text: &str, home: Option<&str>, rename: &mut Rename<'_>) -> String {
+    let mut renamed = String::new();
+    let mut done = 0;
+    for (name, _, after) in runs(text, |c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+        let at = offset(text, name) + name.len();
+        let Some((skipped, value)) = assigned(after) else { continue };
+        let start = at + skipped;
+        if let (true, Some(target)) = (start >= done, target(name)) {
+            renamed += &text[done..start];
+            renamed += &named(value, target, home, rename);
+            done = start + value.len();
+        }
+    }
+    renamed + &text[done..]
+}
+
+/// The value that is assigned by the beginning of a text, and how much is before it.
+fn assigned(text: &str) -> Option<(usize, &str)> {
+    let quoted = text.strip_prefix(['"', '\'']).unwrap_or(text);
+    let operator = quoted.trim_start_matches(' ');
+    let value = ["==", "!=", "=~", "!~", "="].iter().find_map(|sign| operator.strip_prefix(sign)).or_else(|| {
+        let value = operator.strip_prefix(':')?;
+        (value.starts_with(' ') || quoted.len() < text.len()).then_some(value)
+    })?;
+    let value = value.trim_start_matches(' ');
+    let value = match value.chars().next()? {
+        quote @ ('"' | '\'') => value[1..].split(quote).next()?,
+        _ => value.split(|c: char| c.is_whitespace() || ",;)]}\"'".contains(c)).next()?,
+    };
+    Some((offset(text, value), value))
+}
+
+/// Renames the names in a value: one, several with commas between them, `NAMESPACE/NAME`, `WHAT:NAME`.
+pub(super) fn named(text: &str, target: Target, home: Option<&str>, rename: &mut Rename<'_>) -> String {
+    let mut each = |one: &str| {
+        let mut renamed = |named: Named<'_>, word: &str| rename(named, word).unwrap_or_else(|| word.to_owned());
+        let Target::Object(kinds) = target else { return renamed(Named::Namespace { of_host: false }, one) };
+        let (namespace, name) = one.split_once('/').map_or((None, one), |(namespace, name)| (Some(namespace), name));
+        let named = Named::Object { kinds, namespace: namespace.or(home) };
+        let name = name.split(':').map(|name| renamed(named, name)).collect::<Vec<_>>().join(":");
+        let namespace = namespace.map(|namespace| renamed(Named::Namespace { of_host: false }, namespace) + "/");
+        namespace.unwrap_or_default() + &name
+    };
+    text.split(',').map(&mut each).collect::<Vec<_>>().join(",")
+}
+
+/// The longest parts of a text that are of some characters, each with what is between it and the one before, and with what follows.
+/// The last one is empty.
+fn runs(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(&str, &str, &str)> {
+    let mut runs = Vec::new();
+    let mut rest = text;
+    loop {
+        let start = rest.find(&is_part).unwrap_or(rest.len());
+        let (before, from) = rest.split_at(start);
+        let end = from.find(|c| !is_part(c)).unwrap_or(from.len());
+        let (run, after) = from.split_at(end);
+        runs.push((run, before, after));
+        if after.is_empty() {
+            return runs;
+        }
+        rest = after;
+    }
+}
+
+/// Where a part of a text begins in it.
+fn offset(text: &str, part: &str) -> usize {
+    part.as_ptr() as usize - text.as_ptr() as usize
+}

@@ -1,0 +1,197 @@
+//! Namespaces that a bundle names, although OLM installs the operator into one that the user chooses, and rewrites nothing.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{CSV, items, kind, name, shown, text};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::objects::references::{self, Named};
+
+/// Where the operator is, and where it works.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// The namespaces of its Deployments.
+    pub(super) own: BTreeSet<String>,
+    /// The namespaces of its Deployments' `WATCH_NAMESPACE`.
+    pub(super) watched: BTreeSet<String>,
+    /// OLM may install it for all namespaces.
+    pub(super) everywhere: bool,
+}
+
+impl Scope {
+    /// The scope of Deployments, with the install modes of their CSV.
+    pub(super) fn new(deployments: &[Value], csv: &Value) -> Self {
+        let of = |deployment: &Value| deployment["metadata"]["namespace"].as_str().map(str::to_owned);
+        let variables = deployments.iter().flat_map(super::containers).flat_map(|container| items(&container["env"]));
+        let lists = variables.filter(|variable| variable["name"] == "WATCH_NAMESPACE").map(|one| text(&one["value"]));
+        Self {
+            own: deployments.iter().filter_map(of).collect(),
+            watched: lists.flat_map(|list| list.split(',')).map(str::trim).map(str::to_owned).collect(),
+            everywhere: is_everywhere(csv),
+        }
+    }
+
+    /// Whether a namespace is one of the operator's; manifests may leave it out.
+    pub(super) fn is_own(&self, namespace: &str) -> bool {
+        namespace.is_empty() || self.own.is_empty() || self.own.contains(namespace)
+    }
+
+    /// Whether OLM makes a Role in this namespace, and in no other that the manifests don't name.
+    pub(super) fn is_granted(&self, namespace: &str) -> bool {
+        self.is_own(namespace) || !self.everywhere && self.watched.contains(namespace)
+    }
+}
+
+/// Whether OLM may install an operator for all namespaces.
+pub(super) fn is_everywhere(csv: &Value) -> bool {
+    items(&csv["spec"]["installModes"]).iter().any(|mode| mode["type"] == "AllNamespaces" && mode["supported"] == true)
+}
+
+/// Says which accounts a binding names that are not permissions of the CSV; `is_own` tells those of the operator.
+pub(super) fn subjects(binding: &Value, is_own: impl Fn(&Value) -> bool) -> Vec<Diagnostic> {
+    let role = format!("{} `{}`", text(&binding["roleRef"]["kind"]), text(&binding["roleRef"]["name"]));
+    let mut found = Vec::new();
+    for subject in items(&binding["subjects"]) {
+        let (account, namespace) = match (text(&subject["kind"]), text(&subject["name"])) {
+            ("ServiceAccount", name) => (format!("the account `{name}`"), text(&subject["namespace"])),
+            ("User", user) => match user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':')) {
+                Some((namespace, name)) => (format!("the account `{name}`"), namespace),
+                None => continue,
+            },
+            (_, group) => match group.strip_prefix("system:serviceaccounts:") {
+                Some(namespace) => ("all accounts".to_owned(), namespace),
+                None => continue,
+            },
+        };
+        let (message, help) = if is_own(subject) {
+            (
+                format!(
+                    "{} names the operator's account in the namespace `{namespace}`, where OLM may not install it",
+                    shown(binding)
+                ),
+                format!(
+                    "let the manifests have {role}, bound to this account alone: then it becomes a permission of the account"
+                ),
+            )
+        } else {
+            (
+                format!(
+                    "{} gives {role} to {account} of the namespace `{namespace}`, wherever OLM installs the operator",
+                    shown(binding)
+                ),
+                "leave the binding to who installs the operator, or name an account of its pods with \
+                 `--extra-service-accounts`"
+                    .to_owned(),
+            )
+        };
+        found.push(Diagnostic::new(Code::BundleNamespace, message).help(help));
+    }
+    found
+}
+
+/// Says which arguments and variables of a pod name a namespace; `own` is that of the manifests, if it is known.
+pub(super) fn arguments(deployment: &str, pod: &Value, own: Option<&str>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for container in items(&pod["containers"]).iter().chain(items(&pod["initContainers"])) {
+        let mut named = Vec::new();
+        let mut marked = container.clone();
+        references::rename_in_container(&mut marked, own, &mut |what, word| match what {
+            Named::Namespace { of_host } if is_fixed(word) && (!of_host || own == Some(word)) => {
+                named.push(word.to_owned());
+                Some(format!("{word} "))
+            }
+            _ => None,
+        });
+        let mut named = named.into_iter();
+        let lists = [("command", ""), ("args", ""), ("env", "value")];
+        for (list, field) in lists {
+            let mut flag = "";
+            for (before, after) in items(&container[list]).iter().zip(items(&marked[list])) {
+                let [before_text, after_text] =
+                    [before, after].map(|one| text(if field.is_empty() { one } else { &one[field] }));
+                let before_flag = std::mem::replace(&mut flag, before_text);
+                // A value may name several.
+                let count = after_text.matches(' ').count().saturating_sub(before_text.matches(' ').count());
+                let Some(namespace) = (0..count).filter_map(|_| named.next()).last() else { continue };
+                let what = match field {
+                    "" if before_text.starts_with('-') => format!("the argument `{before_text}`"),
+                    "" => format!("the argument `{before_flag} {before_text}`"),
+                    _ => format!("the variable `{}`", name_of(before)),
+                };
+                let message = format!(
+                    "{what} of the container `{}` of Deployment `{deployment}` names the namespace `{namespace}`, which OLM chooses",
+                    name_of(container)
+                );
+                found.push(Diagnostic::new(Code::BundleNamespace, message).help(
+                    "take it from a variable with `fieldRef: metadata.namespace`; the namespaces to watch are those of the \
+                     annotation `olm.targetNamespaces`",
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn name_of(item: &Value) -> &str {
+    text(&item["name"])
+}
+
+/// A namespace, and none that every cluster has.
+fn is_fixed(word: &str) -> bool {
+    let of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !word.is_empty() && word.chars().all(of_name) && !word.starts_with("kube-") && !word.starts_with("openshift-")
+}
+
+/// Says whether an object beside the CSV names the namespace of the manifests.
+pub(super) fn object(object: &Value, own: &str) -> Option<Diagnostic> {
+    // Bindings have messages of their own, and OLM says who converts a CRD.
+    if kind(object).ends_with("Binding") || [CSV, "CustomResourceDefinition"].contains(&kind(object)) {
+        return None;
+    }
+    let mut object = object.clone();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.remove("namespace");
+    }
+    let mut is_named = false;
+    references::rename(&mut object, &mut |what, word| {
+        is_named |= matches!(what, Named::Namespace { .. }) && word == own;
+        None
+    });
+    is_named.then(|| {
+        let message = format!("{} names the namespace `{own}`, where OLM may not install the operator", shown(&object));
+        Diagnostic::new(Code::BundleNamespace, message)
+            .help("leave the object, or what names the namespace, out of config/manifests")
+    })
+}
+
+/// Whether a selector is about the names of namespaces alone.
+pub(super) fn selects_names(selector: &Value) -> bool {
+    const LABEL: &str = "kubernetes.io/metadata.name";
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    labels.map(|(key, _)| key.as_str()).all(|key| key == LABEL)
+        && items(&selector["matchExpressions"]).iter().all(|one| one["key"] == LABEL && one["operator"] == "In")
+}
+
+/// Says which rules of a Role in the operator's namespace OLM makes a `ClusterRole` of, for an operator of all namespaces.
+pub(super) fn widened(role: &Value, binding: &Value) -> Option<Diagnostic> {
+    let only = |field: &Value, known: &[&str]| items(field).iter().all(|one| known.contains(&text(one)));
+    let is_election = |rule: &Value| {
+        only(&rule["apiGroups"], &["", "coordination.k8s.io", "events.k8s.io"])
+            && only(&rule["resources"], &["events", "leases", "leases/status"])
+            && items(&rule["nonResourceURLs"]).is_empty()
+    };
+    if items(&role["rules"]).iter().all(is_election) {
+        return None;
+    }
+    let message = format!(
+        "{} holds in the operator's namespace by RoleBinding `{}`, and in all namespaces when OLM installs the operator for all",
+        shown(role),
+        name(binding)
+    );
+    Some(
+        Diagnostic::new(Code::BundleNamespace, message).help(
+            "limit it with `resourceNames`, or let the base in config/manifests/bases support no `AllNamespaces`",
+        ),
+    )
+}
