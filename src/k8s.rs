@@ -14,7 +14,8 @@ use semver::Version;
 
 use crate::diagnostic::Diagnostics;
 use crate::source::{
-    CargoManifest, Dependency, Derive, Ecosystem, FeatureSelection, ItemRef, Listed, ModuleId, Pending, SourceTree, Unread,
+    CargoManifest, Dependency, Derive, Ecosystem, FeatureSelection, ItemRef, Listed, ModuleId, Pending, SourceTree,
+    Unread,
 };
 
 pub use self::custom_resource::{CustomResource, kind_name};

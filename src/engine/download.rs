@@ -30,7 +30,11 @@ pub(super) fn as_one(found: Diagnostics, tree: &SourceTree) -> Diagnostics {
     let missing: Vec<&Diagnostic> = found.iter().filter(is_missing).collect();
     let Some(first) = missing.first() else { return found };
     let kinds: BTreeSet<String> = missing.iter().flat_map(|found| &found.kinds).cloned().collect();
-    let message = format!("{}: the dependencies of `{}` are not downloaded", are_not_there(&tree.lacking()), tree.manifest().name);
+    let message = format!(
+        "{}: the dependencies of `{}` are not downloaded",
+        are_not_there(&tree.lacking()),
+        tree.manifest().name
+    );
     let mut one = Diagnostic::new(Code::NotDownloaded, message).at(first.origin.clone());
     one.kinds = kinds.into_iter().collect();
     let others = found.iter().filter(|found| !is_missing(found)).cloned();

@@ -120,6 +120,30 @@ impl Packages {
     }
 }
 
+/// The `Cargo.toml` of the workspace above `folder` that takes a package there for a member: one that `members` names, and
+/// `exclude` does not. The folder need not exist.
+///
+/// See <https://doc.rust-lang.org/cargo/reference/workspaces.html#the-members-and-exclude-fields>.
+pub fn workspace_of(folder: &Path) -> Option<PathBuf> {
+    let folder = clean(&std::path::absolute(folder).ok()?);
+    folder.ancestors().skip(1).find_map(|above| {
+        let manifest = above.join("Cargo.toml");
+        let document = parse(&manifest).ok()?;
+        let workspace = get(document.as_item(), &["workspace"])?;
+        let inside = folder.strip_prefix(above).ok()?;
+        let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+        let names = |pattern: &String| {
+            let pattern = clean(Path::new(pattern));
+            let pattern = glob::Pattern::new(&pattern.to_string_lossy());
+            pattern.is_ok_and(|pattern| pattern.matches_path_with(inside, options))
+        };
+        let excludes = |path: &String| inside.starts_with(clean(Path::new(path)));
+        let is_member = strings(get(workspace, &["members"])).iter().any(names)
+            && !strings(get(workspace, &["exclude"])).iter().any(excludes);
+        is_member.then_some(manifest)
+    })
+}
+
 impl Member {
     fn of(manifest: &CargoManifest) -> Self {
         let features = manifest.features.keys().cloned().collect();
