@@ -270,6 +270,7 @@ codes! {
     ManagerForeign = "manager-foreign", Warning, "A file in the folder of the manager is not generated";
     NotGenerated = "not-generated", Warning, "The CRDs of a new API are not written, since that needs the compiler";
     NotRecorded = "not-recorded", Warning, "A new release that gives the CRDs of the source is not recorded as verified";
+    NotDownloaded = "not-downloaded", Error, "The sources of dependencies that decide a CRD are not on this machine";
     NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";
     Unformatted = "unformatted", Warning, "A Rust file was written without rustfmt";
     UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";

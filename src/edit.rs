@@ -1,5 +1,7 @@
 //! Pure text → text edits of files that the user owns: everything that is not edited stays as it is, byte for byte.
 
+use std::borrow::Cow;
+
 use crate::diagnostic::Problem;
 
 pub mod cargo_toml;
@@ -22,13 +24,23 @@ pub(crate) fn keeping_line_endings(
         Some(body) => ("\u{feff}", body),
         None => ("", text),
     };
-    let newlines = body.matches('\n').count();
-    let changed = if newlines > 0 && body.matches("\r\n").count() == newlines {
+    let changed = if has_windows_line_endings(body) {
         change(&body.replace("\r\n", "\n"))?.replace('\n', "\r\n")
     } else {
         change(body)?
     };
     Ok(format!("{bom}{changed}"))
+}
+
+/// `text`, which has `\n` line endings, with those of `disk`: git's `core.autocrlf` checks files out with `\r\n`.
+pub(crate) fn with_line_endings_of<'a>(text: &'a str, disk: &str) -> Cow<'a, str> {
+    if has_windows_line_endings(disk) { text.replace('\n', "\r\n").into() } else { text.into() }
+}
+
+/// Whether all lines end in `\r\n`.
+fn has_windows_line_endings(text: &str) -> bool {
+    let newlines = text.matches('\n').count();
+    newlines > 0 && text.matches("\r\n").count() == newlines
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod cargo;
 mod compare;
 mod crd_calls;
+mod download;
 mod dump;
 mod helper;
 mod kinds;
@@ -37,8 +38,14 @@ pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, s
         let compiled = Compiled::ask(tree, request, reason::first_time, say);
         return compiled.unwrap_or_else(Compiled::refused).merge(found);
     }
-    let ((definitions, mut refused), syntax) = crd::read_definitions(tree);
+    let ((mut definitions, mut refused), mut syntax) = crd::read_definitions(tree);
+    if request.engine == Engine::Auto && !broken && download::missing(tree, request, say) {
+        let more;
+        ((definitions, refused), more) = crd::read_definitions(tree);
+        syntax.extend(more);
+    }
     refused.extend(syntax);
+    let mut refused = download::as_one(refused, tree);
     let new = if request.engine == Engine::Auto { api::new_releases(tree) } else { Vec::new() };
     let read = if new.is_empty() { Vec::new() } else { definitions.clone() };
     let (crds, contradictions) = crd::merge(definitions);

@@ -13,7 +13,10 @@ use std::rc::Rc;
 use semver::Version;
 
 use crate::diagnostic::Diagnostics;
-use crate::source::{Dependency, Derive, Ecosystem, FeatureSelection, ItemRef, Listed, ModuleId, Pending, SourceTree};
+use crate::source::{
+    CargoManifest, Dependency, Derive, Ecosystem, FeatureSelection, ItemRef, Listed, ModuleId, Pending, SourceTree,
+    Unread,
+};
 
 pub use self::custom_resource::{CustomResource, kind_name};
 use self::generated::Generated;
@@ -78,9 +81,16 @@ pub fn openapi(tree: &SourceTree, module: ModuleId) -> Result<(&Dependency, &str
     Ok((dependency, feature, openapi::is_linked(dependency, feature)))
 }
 
-/// The folder of the modules of k8s-openapi that a feature switches on: `latest` stands for the newest.
-pub fn modules(tree: &SourceTree, version: &Version, feature: &str) -> Option<PathBuf> {
-    tree.cache::<Generated>().folder(&tree.manifest().workspace, version, feature)
+/// The folder of the modules of k8s-openapi that a feature switches on: `latest` stands for the newest. Without it the error
+/// says whether the sources are there at all.
+pub fn modules(tree: &SourceTree, version: &Version, feature: &str) -> Result<PathBuf, Unread> {
+    let workspace = &tree.manifest().workspace;
+    tree.cache::<Generated>().folder(workspace, version, feature).ok_or_else(|| {
+        match CargoManifest::fetched(workspace, "k8s-openapi", version) {
+            Some(_) => Unread::Other("k8s-openapi has no modules of the feature that the project chooses"),
+            None => tree.lacks("k8s-openapi", version),
+        }
+    })
 }
 
 /// A type of k8s-openapi by its path below a folder of modules.

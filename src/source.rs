@@ -52,6 +52,7 @@ pub(crate) use self::manifest::{get, resolver};
 pub use self::namespace::Namespace;
 pub use self::path::Resolution;
 pub use self::regroup::{Regroup, regrouped};
+pub use self::settle::Unread;
 pub use self::sources::{ItemRef, ModuleId};
 pub use self::tree::SourceTree;
-pub use self::workspace::{Member, PackageSelection, Packages};
+pub use self::workspace::{Member, PackageSelection, Packages, workspace_of};

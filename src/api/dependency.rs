@@ -10,7 +10,7 @@ use crate::k8s;
 use crate::schema::k8s::{FEATURE, VERSION};
 use crate::schema::known;
 use crate::schema::release::{NEWEST, OLDEST, Package, Releases};
-use crate::source::{CargoManifest, Dependency, DependencyKind, ModuleId, SourceTree, crate_name};
+use crate::source::{CargoManifest, Dependency, DependencyKind, ModuleId, SourceTree, Unread, crate_name};
 
 /// Where the types of k8s-openapi are.
 pub(super) enum K8s {
@@ -20,6 +20,8 @@ pub(super) enum K8s {
     Source(Rc<PathBuf>),
     /// Unknown, and why.
     Unknown(String),
+    /// The sources that have them are not read.
+    Unread(Unread),
 }
 
 /// The k8s-openapi that code in a module uses: its version there, and the feature that the project chooses.
@@ -38,8 +40,8 @@ pub(super) fn k8s(tree: &SourceTree, module: ModuleId) -> K8s {
         return K8s::Unknown("k8s-openapi does not come from a registry".to_owned());
     }
     match k8s::modules(tree, locked, feature) {
-        Some(dir) => K8s::Source(Rc::new(dir)),
-        None => K8s::Unknown(format!("the sources of k8s-openapi {locked} with the feature `{feature}` are not there")),
+        Ok(dir) => K8s::Source(Rc::new(dir)),
+        Err(why) => K8s::Unread(why),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::k8s;
 use crate::k8s::GeneratedType;
 use crate::schema::k8s::{FEATURE, VERSION};
 use crate::schema::{TypeId, known};
+use crate::source::Unread;
 
 use super::dependency;
 use super::dependency::K8s;
@@ -24,24 +25,20 @@ impl Types<'_> {
     /// A type of k8s-openapi by its canonical path.
     pub(super) fn k8s_type(&mut self, scope: &Scope, span: Span, canonical: &[String]) -> TypeId {
         let path = canonical.join("::");
-        let dir = match &scope.k8s {
-            Some(outside) => Ok(Rc::clone(&outside.dir)),
-            None => match dependency::k8s(self.tree, scope.module) {
-                K8s::Linked => match known::lookup(&path) {
-                    Some(known) => return self.known_type(known, Vec::new()),
-                    None => self.k8s_sources(scope).ok_or_else(|| "its sources are not there".to_owned()),
-                },
-                K8s::Source(dir) => Ok(dir),
-                K8s::Unknown(why) => Err(why),
-            },
-        };
-        let dir = match dir {
+        if scope.k8s.is_none()
+            && let K8s::Linked = dependency::k8s(self.tree, scope.module)
+            && let Some(known) = known::lookup(&path)
+        {
+            return self.known_type(known, Vec::new());
+        }
+        let dir = match self.k8s_sources(scope) {
             Ok(dir) => dir,
-            Err(why) => {
-                return self.refused(
-                    Refusal::new(Code::DependencyVersion, scope, span, format!("type `{path}` is not known: {why}"))
-                        .help("run `cargo fetch`, and give k8s-openapi one of the features `v1_…`"),
-                );
+            Err((code, why)) => {
+                let refusal = Refusal::new(code, scope, span, format!("type `{path}` is not known: {why}"));
+                return self.refused(refusal.help(match code {
+                    Code::NotDownloaded => "run `cargo fetch`",
+                    _ => "give k8s-openapi one of the features `v1_…`",
+                }));
             }
         };
         let ty = K8sType { dir, path: canonical[1..].to_vec() };
@@ -67,20 +64,30 @@ impl Types<'_> {
         self.generated_default(&ty.dir, &ty.path)
     }
 
-    /// The folder of the types that code in a scope means.
-    pub(super) fn k8s_sources(&self, scope: &Scope) -> Option<Rc<PathBuf>> {
-        match (&scope.k8s, dependency::k8s(self.tree, scope.module)) {
-            (Some(outside), _) => Some(Rc::clone(&outside.dir)),
-            (None, K8s::Source(dir)) => Some(dir),
-            (None, K8s::Linked) => k8s::modules(self.tree, &VERSION.parse().ok()?, FEATURE).map(Rc::new),
-            (None, K8s::Unknown(_)) => None,
+    /// The folder of the types that code in a scope means; or what kind of error it is that there is none, and why.
+    pub(super) fn k8s_sources(&self, scope: &Scope) -> Result<Rc<PathBuf>, (Code, String)> {
+        let unread = |why: Unread| match why {
+            Unread::NotDownloaded(_) => (Code::NotDownloaded, why.to_string()),
+            Unread::Other(_) => (Code::DependencyVersion, why.to_string()),
+        };
+        if let Some(outside) = &scope.k8s {
+            return Ok(Rc::clone(&outside.dir));
+        }
+        match dependency::k8s(self.tree, scope.module) {
+            K8s::Source(dir) => Ok(dir),
+            K8s::Linked => {
+                let linked = VERSION.parse().map_err(|error| (Code::DependencyVersion, format!("{error}")))?;
+                k8s::modules(self.tree, &linked, FEATURE).map(Rc::new).map_err(unread)
+            }
+            K8s::Unknown(why) => Err((Code::DependencyVersion, why)),
+            K8s::Unread(why) => Err(unread(why)),
         }
     }
 
     /// `T::default()` of a linked type of k8s-openapi, from the sources of the same version.
     pub(super) fn linked_default(&self, scope: &Scope, path: &str) -> Option<Value> {
         let path: Vec<String> = path.strip_prefix("k8s_openapi::")?.split("::").map(str::to_owned).collect();
-        self.generated_default(&self.k8s_sources(scope)?, &path)
+        self.generated_default(&self.k8s_sources(scope).ok()?, &path)
     }
 
     fn generated_default(&self, dir: &Rc<PathBuf>, path: &[String]) -> Option<Value> {

@@ -15,6 +15,7 @@ use crate::project::Project;
 use crate::project::name::{Domain, Namespace, ProjectName};
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
+use crate::source::workspace_of;
 use crate::term::{self, Term};
 
 /// The domain of a project that was given none.
@@ -48,6 +49,7 @@ pub(super) fn if_exists(write: &WriteArgs) -> IfExists {
 /// The files of a project without APIs, PROJECT among them.
 pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exists: IfExists) -> Result<Diagnostics> {
     let project = project(draft.root(), args, domain)?;
+    refuse_workspace(draft.root())?;
     if !args.skip_toolchain_check {
         toolchain::check()?;
     }
@@ -58,6 +60,21 @@ pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exist
     }
     found.extend(manifests::manifests(draft, &project)?);
     Ok(found)
+}
+
+/// A project is a workspace of its own, of the operator and its manager, and cargo knows no workspace inside of another.
+fn refuse_workspace(root: &Path) -> Result<()> {
+    let Some(workspace) = workspace_of(root) else { return Ok(()) };
+    let root = std::path::absolute(root).context("the folder has no path")?;
+    let inside = workspace.parent().and_then(|above| root.strip_prefix(above).ok()).unwrap_or(&root);
+    let inside = inside.display().to_string().replace('\\', "/");
+    let problem = Problem::new(format!(
+        "`{inside}` would be a member of the cargo workspace `{}`, and a project is a workspace of its own",
+        workspace.display()
+    ));
+    Err(problem
+        .help(format!("write `exclude = [\"{inside}\"]` into `[workspace]` there, and run the command again"))
+        .into())
 }
 
 /// What is of the user once, and PROJECT.

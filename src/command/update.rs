@@ -8,6 +8,7 @@ use super::outcome::{Outcome, apply};
 use super::version::VERSION;
 use crate::cli::UpdateArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::edit;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
 use crate::scaffold::manager;
@@ -45,7 +46,10 @@ pub(super) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Opt
     let _foreign = manager::files(&mut wanted, true)?;
     let mut differs = false;
     for path in wanted.paths() {
-        differs |= disk.read(path)? != wanted.read(path)?;
+        differs |= match (disk.read(path)?, wanted.read(path)?) {
+            (Some(disk), Some(wanted)) => disk != edit::with_line_endings_of(&wanted, &disk),
+            (disk, wanted) => disk != wanted,
+        };
     }
     if !differs {
         return Ok(None);

@@ -113,6 +113,16 @@ impl<'a> Cargo<'a> {
         Ok(self.output(&mut command)?.status.success())
     }
 
+    /// Downloads the dependencies, as the lock file has them; false if that fails.
+    pub(super) fn fetch(&self) -> bool {
+        let mut command = self.command(&["fetch", "--locked", "--manifest-path"]);
+        command.arg(self.dir.join("Cargo.toml"));
+        if self.quiet {
+            command.arg("--quiet");
+        }
+        self.output(&mut command).is_ok_and(|output| output.status.success())
+    }
+
     /// Runs a binary of the package itself, and returns what it prints.
     pub(super) fn run_own(
         &self,

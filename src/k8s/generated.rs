@@ -28,7 +28,7 @@ pub struct GeneratedType {
 pub(super) struct Generated {
     types: RefCell<BTreeMap<Key, Option<Rc<GeneratedType>>>>,
     /// The folders of modules by version and feature.
-    folders: RefCell<BTreeMap<(Version, String), Option<PathBuf>>>,
+    folders: RefCell<BTreeMap<(Version, String), PathBuf>>,
 }
 
 type Key = (PathBuf, Vec<String>);
@@ -37,8 +37,13 @@ impl Generated {
     /// The folder of the modules that a feature switches on: `latest` stands for the newest.
     pub(super) fn folder(&self, workspace: &Path, version: &Version, feature: &str) -> Option<PathBuf> {
         let key = (version.clone(), feature.to_owned());
-        let find = || modules(workspace, version, feature);
-        self.folders.borrow_mut().entry(key).or_insert_with(find).clone()
+        if let Some(found) = self.folders.borrow().get(&key) {
+            return Some(found.clone());
+        }
+        // What is not there may come.
+        let found = modules(workspace, version, feature)?;
+        self.folders.borrow_mut().insert(key, found.clone());
+        Some(found)
     }
 
     /// The type of a path below a folder of modules, such as `api::core::v1::Pod`.

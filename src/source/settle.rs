@@ -1,6 +1,7 @@
 //! Reads on demand: a question notes what its answer depends on, and is asked again once that is read.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
 
 use super::files::Pending;
@@ -13,6 +14,24 @@ use super::resolve::Scopes;
 use super::sources::{ModuleId, index};
 use super::tree::SourceTree;
 use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// Why a package is not read.
+#[derive(Debug)]
+pub enum Unread {
+    /// Its sources are not on this machine: its name and version.
+    NotDownloaded(String),
+    /// Another reason, for people.
+    Other(&'static str),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotDownloaded(package) => write!(f, "the sources of {package} are not there, run `cargo fetch`"),
+            Self::Other(why) => f.write_str(why),
+        }
+    }
+}
 
 impl SourceTree {
     /// Runs `ask` until all that it requests is read; its last answer, and what is wrong in the files that were read for it.
@@ -66,19 +85,19 @@ impl SourceTree {
 
     /// Requests a package by the name that code of a module has for it. Returns why it can't be read; none when it is read
     /// next: [`SourceTree::settle`] drops the current answer and asks again.
-    pub fn request_package(&self, module: ModuleId, name: &str) -> Option<String> {
+    pub fn request_package(&self, module: ModuleId, name: &str) -> Option<Unread> {
         let here = self.manifest_of(module).dependencies.values();
         let anywhere = self.manifests().flat_map(|manifest| manifest.dependencies.values());
         let mut found = here.chain(anywhere).filter(|dependency| crate_name(&dependency.package) == name);
-        let Some(dependency) = found.next() else { return Some("no dependency has this name".to_owned()) };
+        let Some(dependency) = found.next() else { return Some(Unread::Other("no dependency has this name")) };
         let Some(version) = dependency.locked.clone() else {
-            return Some("its version is not in `Cargo.lock`".to_owned());
+            return Some(Unread::Other("its version is not in `Cargo.lock`"));
         };
         if found.any(|other| other.locked.as_ref().is_some_and(|other| *other != version)) {
-            return Some("several versions of it are used".to_owned());
+            return Some(Unread::Other("several versions of it are used"));
         }
         if !dependency.registry {
-            return Some("it does not come from a registry".to_owned());
+            return Some(Unread::Other("it does not come from a registry"));
         }
         let key = (dependency.package.clone(), version);
         match self.sources.located.get(&key) {
@@ -86,9 +105,26 @@ impl SourceTree {
                 self.sources.requested_packages.borrow_mut().insert(key);
                 None
             }
-            Some(true) => Some("it is re-exported in a way that is not read".to_owned()),
-            Some(false) => Some(format!("the sources of {} {} are not there, run `cargo fetch`", key.0, key.1)),
+            Some(true) => Some(Unread::Other("it is re-exported in a way that is not read")),
+            Some(false) => Some(self.lacks(&key.0, &key.1)),
         }
+    }
+
+    /// Remembers that an answer depends on a package whose sources are not on this machine.
+    pub fn lacks(&self, package: &str, version: &semver::Version) -> Unread {
+        self.sources.lacking.borrow_mut().insert((package.to_owned(), version.clone()));
+        Unread::NotDownloaded(format!("{package} {version}"))
+    }
+
+    /// The packages that answers depend on and whose sources are not on this machine, each as `name version`.
+    pub fn lacking(&self) -> Vec<String> {
+        self.sources.lacking.borrow().iter().map(|(package, version)| format!("{package} {version}")).collect()
+    }
+
+    /// The sources of dependencies have come: they are looked for again.
+    pub fn look_again(&mut self) {
+        self.sources.lacking.take();
+        self.sources.located.retain(|_, there| *there);
     }
 
     /// Parses every file, and says what is wrong in those that were not parsed before.

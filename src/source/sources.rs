@@ -81,6 +81,8 @@ pub(super) struct Sources {
     pub(super) requested_packages: RefCell<BTreeSet<(String, Version)>>,
     /// Packages of a registry that were requested before: whether their sources are there.
     pub(super) located: BTreeMap<(String, Version), bool>,
+    /// Packages of a registry that answers depend on, and whose sources are not on this machine.
+    pub(super) lacking: RefCell<BTreeSet<(String, Version)>>,
     words: OfFiles<WordIndex>,
     trait_functions: OfFiles<TraitFunctions>,
     pub(super) caches: Caches,
@@ -112,6 +114,7 @@ impl Sources {
             requested: RefCell::default(),
             requested_packages: RefCell::default(),
             located: BTreeMap::new(),
+            lacking: RefCell::default(),
             words: OfFiles::default(),
             trait_functions: OfFiles::default(),
             caches: Caches::default(),

@@ -6,6 +6,7 @@ mod bad_input;
 pub(crate) mod bundle;
 mod chart;
 mod choices;
+mod clone;
 mod cluster;
 mod crd;
 mod create_api;

@@ -14,7 +14,7 @@ use crate::k8s;
 impl Evaluator<'_> {
     /// A struct of k8s-openapi that is written out, as serde writes it: fields that are `None` are left out.
     pub(super) fn k8s_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, canonical: &[String]) -> Eval {
-        let Some(dir) = self.types.k8s_sources(scope) else { return self.unsupported(scope, literal) };
+        let Ok(dir) = self.types.k8s_sources(scope) else { return self.unsupported(scope, literal) };
         let found = k8s::generated_type(self.tree, &dir, &canonical[1..]);
         let Some(item) = found.as_ref().and_then(|found| found.item.as_ref()) else {
             return self.unsupported(scope, literal);

@@ -9,7 +9,7 @@ use syn::{GenericArgument, Item, PathArguments, TypePath};
 use crate::diagnostic::Code;
 use crate::schema::known::Kind;
 use crate::schema::{TypeId, known};
-use crate::source::{ItemRef, Namespace, Resolution};
+use crate::source::{ItemRef, Namespace, Resolution, Unread};
 
 use super::{Env, Evaluator};
 use crate::api::dependency;
@@ -145,9 +145,13 @@ impl Evaluator<'_> {
         let Some(known) = known else {
             let krate = canonical.first().map_or("", String::as_str);
             let why = dependency::is_readable(krate).then(|| self.tree.request_package(scope.module, krate)).flatten();
+            let code = match &why {
+                Some(Unread::NotDownloaded(_)) => Code::NotDownloaded,
+                _ => Code::ForeignType,
+            };
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             let message = format!("type `{path}` of the crate `{krate}` is not known{why}");
-            let refusal = Refusal::new(Code::ForeignType, scope, span, message);
+            let refusal = Refusal::new(code, scope, span, message);
             return Err(self.types.refused(refusal.help("describe the value with `#[schemars(with = \"…\")]`")));
         };
         if let Some(why) = dependency::schemars_feature(self.tree, scope.module, &canonical[0]) {

@@ -1,12 +1,14 @@
 //! What a plan means for the disk as it is: reads every target, follows links, and finds all that stands in the way.
 //! Writes nothing.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::{ApplyError, Change, ChangeKind, Conflict, Mode, Root};
+use crate::edit;
 use crate::plan::{FileOp, IfExists, Plan, RelPath};
 
 /// One file after preflight.
@@ -76,19 +78,21 @@ fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) ->
     let Some((kind, after)) = decide(op, before.as_deref(), mode)? else { return Ok(None) };
     let permissions = found.file.as_ref().and_then(|file| fs::metadata(file).ok()).map(|m| m.permissions());
     let before = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let change = Change { path: path.clone(), kind, before, after: after.map(str::to_owned) };
+    let change = Change { path: path.clone(), kind, before, after: after.map(Cow::into_owned) };
     Ok(Some(Target { change, real: found.real, folder: found.folder, permissions }))
 }
 
+/// Line endings are the author's: what differs in nothing else is unchanged, and what is replaced keeps them.
 fn decide<'a>(
     op: &'a FileOp,
     disk: Option<&[u8]>,
     mode: Mode,
-) -> Result<Option<(ChangeKind, Option<&'a str>)>, Obstacle> {
-    let replace = |text: &'a str| match disk {
-        None => (ChangeKind::Create, Some(text)),
-        Some(disk) if disk == text.as_bytes() => (ChangeKind::Unchanged, Some(text)),
-        Some(_) => (ChangeKind::Update, Some(text)),
+) -> Result<Option<(ChangeKind, Option<Cow<'a, str>>)>, Obstacle> {
+    let replace = |text: &'a str| {
+        let Some(disk) = disk else { return (ChangeKind::Create, Some(text.into())) };
+        let text = edit::with_line_endings_of(text, &String::from_utf8_lossy(disk));
+        let kind = if disk == text.as_bytes() { ChangeKind::Unchanged } else { ChangeKind::Update };
+        (kind, Some(text))
     };
     let decided = match op {
         FileOp::Generate { text } => replace(text),
@@ -100,8 +104,8 @@ fn decide<'a>(
             (decided, _) => decided,
         },
         FileOp::Edit { before, after } => match disk {
-            Some(disk) if disk == after.as_bytes() => (ChangeKind::Unchanged, Some(after.as_str())),
-            Some(disk) if disk == before.as_bytes() => (ChangeKind::Update, Some(after.as_str())),
+            Some(disk) if disk == after.as_bytes() => (ChangeKind::Unchanged, Some(after.into())),
+            Some(disk) if disk == before.as_bytes() => (ChangeKind::Update, Some(after.into())),
             Some(_) => return obstacle("was changed while the command ran", "run the command again"),
             None => return obstacle("was removed while the command ran", "restore it, and run the command again"),
         },

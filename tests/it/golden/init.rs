@@ -190,3 +190,30 @@ fn force_overwrites_what_is_in_the_way() {
     sandbox.run(&format!("new one --force {OFFLINE}")).success();
     assert!(sandbox.read("one/Makefile").contains("manifests"));
 }
+
+/// Cargo knows no workspace inside of another, which would not load any more.
+#[test]
+fn a_folder_that_a_workspace_takes_for_a_member_is_refused() {
+    for (workspace, folder, refused) in [
+        ("members = [\"crates/*\"]", "crates/operator", true),
+        ("members = [\"./crates/*\"]", "crates/operator", true),
+        ("members = [\"operator\"]", "operator", true),
+        ("members = [\"**\"]", "a/b/operator", true),
+        ("members = [\"crates/*\"]\nexclude = [\"crates/operator\"]", "crates/operator", false),
+        ("members = [\"crates/*\"]\nexclude = [\"crates\"]", "crates/operator", false),
+        ("members = [\"crates/*\"]", "crates/a/operator", false),
+        ("members = [\"crates/*\"]", "operator", false),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.file("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{workspace}\n"));
+        let init = format!("init --fetch-deps=false --skip-toolchain-check {folder}");
+        if refused {
+            let told = sandbox.run(&init).code(1).err();
+            let help = format!("write `exclude = [\"{folder}\"]` into `[workspace]` there");
+            assert!(told.contains("Cargo.toml`, and a project is a workspace") && told.contains(&help), "{told}");
+            assert!(!sandbox.path(folder).exists());
+        } else {
+            sandbox.run(&init).success();
+        }
+    }
+}
