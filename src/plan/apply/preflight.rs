@@ -82,12 +82,11 @@ fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) ->
     Ok(Some(Target { change, real: found.real, folder: found.folder, permissions }))
 }
 
+/// What happens to a file, and the text it gets.
+type Decision<'a> = (ChangeKind, Option<Cow<'a, str>>);
+
 /// Line endings are the author's: what differs in nothing else is unchanged, and what is replaced keeps them.
-fn decide<'a>(
-    op: &'a FileOp,
-    disk: Option<&[u8]>,
-    mode: Mode,
-) -> Result<Option<(ChangeKind, Option<Cow<'a, str>>)>, Obstacle> {
+fn decide<'a>(op: &'a FileOp, disk: Option<&[u8]>, mode: Mode) -> Result<Option<Decision<'a>>, Obstacle> {
     let replace = |text: &'a str| {
         let Some(disk) = disk else { return (ChangeKind::Create, Some(text.into())) };
         let text = edit::with_line_endings_of(text, &String::from_utf8_lossy(disk));
