@@ -412,7 +412,13 @@ impl<K: Object> Cache<K> {
                 // Without any watch this is a test; otherwise nobody watches this namespace.
                 None => state.feeds.is_empty(),
             };
-            if current && newer {
+            if !current || !newer {
+                return;
+            }
+            // No watch will tell that it is gone.
+            if state.feeds.is_empty() && is_over(object.meta()) {
+                state.take(&key);
+            } else {
                 state.put(key, object.clone(), arrived.digest);
             }
         });
@@ -580,6 +586,13 @@ impl<K: Object> State<K> {
         let keys = self.objects.keys();
         keys.filter(move |key| namespace.is_empty() || key.namespace.as_deref() == Some(namespace))
     }
+}
+
+/// Returns true if the server has removed an object with this answer, which took away its last finalizer.
+fn is_over(metadata: &ObjectMeta) -> bool {
+    let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+    let grace = metadata.deletion_grace_period_seconds.unwrap_or_default();
+    metadata.deletion_timestamp.is_some() && finalizers.is_empty() && grace == 0
 }
 
 /// Resource versions of one kind are numbers that only grow.
