@@ -243,7 +243,7 @@ fn recipes() {
     dependencies["futures"] = "{ version = '0.3', default-features = false, features = ['std'] }".parse().unwrap();
     dependencies["tokio"]["features"].as_array_mut().unwrap().push("time");
     dependencies["anyhow"] = "'1'".parse().unwrap();
-    dependencies["manager"]["features"] = "['anyhow']".parse().unwrap();
+    dependencies["manager"]["features"] = "['anyhow', 'webhook']".parse().unwrap();
     write("Cargo.toml", &manifest.to_string());
     write("../rustfmt.toml", "");
     with_the_lock_file(&folder, |cargo| {
