@@ -217,7 +217,7 @@ fn types_as_the_page_of_markers_teaches_them() {
     check("taught", sandbox.root());
 }
 
-/// The code of `docs/controllers.md`, which quotes it.
+/// The code that pages of `docs` quote.
 #[test]
 fn recipes() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects/recipes");

@@ -5,38 +5,10 @@
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::{Event, EventType, Recorder};
 
-use crate::client::objects::Objects;
 use crate::controller::Failure;
-use crate::object::Object;
 
 /// The longest note that an event may have, in bytes.
 const LONGEST_NOTE: usize = 1024;
-
-impl<K: Object> Objects<K> {
-    /// Publishes an event about `object`, which `kubectl describe` shows. `reason` is one CamelCase word; `note` is a sentence,
-    /// of which the first 1024 bytes are kept.
-    ///
-    /// An event helps people. So an event that can't be published is a warning in the log, and never an error. The same event
-    /// again, within six minutes, is counted and not repeated. [`Manager::recorder`](crate::Manager::recorder) is for events
-    /// with another action than `Reconcile`, or with a second object.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube::runtime::events::EventType;
-    /// use manager::Objects;
-    ///
-    /// async fn complain(maps: &Objects<ConfigMap>, map: &ConfigMap) {
-    ///     let note = "the key `port` is missing";
-    ///     maps.publish(map, EventType::Warning, "NoPort", note).await;
-    /// }
-    /// ```
-    pub async fn publish(&self, object: &K, type_: EventType, reason: &str, note: &str) {
-        let about = object.object_ref(&self.cache.kind.dynamic);
-        publish(&self.recorder, &about, type_, ("Reconcile", reason), note).await;
-    }
-}
 
 /// Publishes an event. That it can't be published is no reason to stop.
 pub(crate) async fn publish(

@@ -1,4 +1,4 @@
-//! The code of `docs/controllers.md`: a module per recipe.
+//! The code of `docs/controllers.md` and `docs/webhooks.md`: a module per recipe.
 
 pub mod any_error;
 pub mod api;
