@@ -85,7 +85,9 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagno
         others.find(|other| other.version.as_str() == version).and_then(|other| Some((other, other.api.as_ref()?)))
     });
     let spokes: Vec<_> = spokes.map(|(spoke, api)| ResourceContext::new(&project, spoke, api, false)).collect();
-    let context = WebhookContext::new(context, &resource, &after);
+    let sample = RelPath::new(format!("config/samples/{}", context.sample_file))?;
+    let has_sample = draft.read(&sample)?.is_some();
+    let context = WebhookContext::new(context, &resource, &after, has_sample);
     found.extend(webhook::config(draft, &context, &after, mode)?);
     if requested.conversion {
         found.extend(webhook::conversion(draft, &context, &spokes, mode)?);

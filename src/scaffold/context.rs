@@ -283,8 +283,10 @@ pub(crate) struct WebhookContext {
     pub(crate) rust_type: String,
     /// It is a type of this project, so its schema is, too.
     pub(crate) own: bool,
-    /// An expression: an object for tests.
+    /// An expression: an object for tests. That of the project's own kinds is [`Self::sample_item`].
     pub(crate) sample: String,
+    /// A function that reads `config/samples`; none without that file.
+    pub(crate) sample_item: Option<String>,
     /// `/mutate-cache-example-com-v1alpha1-memcached`
     pub(crate) defaulting_path: String,
     /// `/validate-cache-example-com-v1alpha1-memcached`
@@ -300,12 +302,23 @@ const WEBHOOK_NAMES: [&str; 8] =
     ["Context", "Defaulting", "Denied", "FieldErrors", "Manager", "Request", "Validating", "Warnings"];
 
 impl WebhookContext {
-    pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &Webhooks) -> Self {
+    pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &Webhooks, has_sample: bool) -> Self {
         let ResourceContext { qualified_group, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
         let modules: Vec<&str> = resource.api_dir.split('/').chain([kind_snake.as_str()]).collect();
         let path = of.path.clone().filter(|_| of.core || of.external).unwrap_or_else(|| resource.api_mod.clone());
         let (rust_use, rust_type) = used(&path, kind, &WEBHOOK_NAMES);
-        let sample = if of.core {
+        let own = !of.core && !of.external;
+        let sample_item = (own && has_sample).then(|| {
+            format!(
+                "/// The object of `config/samples`.\nfn sample() -> {rust_type} {{\n    let sample = \
+                 include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/config/samples/{}\"));\n    \
+                 serde_saphyr::from_str(sample).expect(\"it fits the type\")\n}}",
+                resource.sample_file
+            )
+        });
+        let sample = if sample_item.is_some() {
+            "sample()".to_owned()
+        } else if of.core {
             format!("<{rust_type} as Default>::default()")
         } else {
             format!("{rust_type}::new(\"sample\", Default::default())")
@@ -326,9 +339,10 @@ impl WebhookContext {
             webhook_group: group.to_owned(),
             webhook_crd: of.webhook_crd(resource.project.multigroup),
             marker_group: if qualified_group.is_empty() { "\"\"".to_owned() } else { qualified_group.clone() },
-            own: !of.core && !of.external,
+            own,
             rust_use,
             sample,
+            sample_item,
             defaulting_path,
             validating_path,
             defaulting_name: name('m'),

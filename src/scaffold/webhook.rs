@@ -141,6 +141,9 @@ pub(crate) fn handlers(
     let manifest = RelPath::new("Cargo.toml")?;
     draft.edit(&manifest, |text| cargo_toml::add_feature(text, Section::Dependencies, "manager", "webhook"))?;
     depend(draft, &[(Section::DevDependencies, dependency("serde_json", "1"))])?;
+    if context.sample_item.is_some() {
+        depend(draft, &[(Section::DevDependencies, dependency("serde-saphyr", "2"))])?;
+    }
     Ok(found)
 }
 
@@ -221,6 +224,7 @@ fn injection(crd: &str, index: u8) -> String {
 }
 
 /// What is inserted into the file of a kind.
+#[derive(Default)]
 struct Blocks {
     /// Calls behind `.webhooks(…)`.
     calls: Vec<String>,
@@ -228,11 +232,13 @@ struct Blocks {
     names: Vec<&'static str>,
     handlers: Vec<String>,
     tests: Vec<String>,
+    /// The function `sample` of the tests.
+    sample: Option<String>,
 }
 
 impl Blocks {
     fn of(context: &WebhookContext, webhooks: &Webhooks) -> Result<Self> {
-        let mut blocks = Self { calls: Vec::new(), names: Vec::new(), handlers: Vec::new(), tests: Vec::new() };
+        let mut blocks = Self { sample: context.sample_item.clone(), ..Self::default() };
         let WebhookContext { rust_type, defaulting_path, validating_path, .. } = context;
         if webhooks.defaulting {
             blocks.calls.push(format!(".defaulting::<{rust_type}>(\"{defaulting_path}\")"));
@@ -275,6 +281,9 @@ impl Blocks {
         for test in &self.tests {
             if !text.contains("+kubebuilder:scaffold:tests") {
                 text += "\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    // +kubebuilder:scaffold:tests\n}\n";
+            }
+            if let Some(sample) = self.sample.as_ref().filter(|_| !text.contains("fn sample()")) {
+                text = block(&text, "tests", sample)?;
             }
             text = block(&text, "tests", test)?;
         }

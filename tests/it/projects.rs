@@ -217,7 +217,7 @@ fn types_as_the_page_of_markers_teaches_them() {
     check("taught", sandbox.root());
 }
 
-/// The code of `docs/controllers.md`, which quotes it.
+/// The code that pages of `docs` quote.
 #[test]
 fn recipes() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects/recipes");
@@ -243,7 +243,7 @@ fn recipes() {
     dependencies["futures"] = "{ version = '0.3', default-features = false, features = ['std'] }".parse().unwrap();
     dependencies["tokio"]["features"].as_array_mut().unwrap().push("time");
     dependencies["anyhow"] = "'1'".parse().unwrap();
-    dependencies["manager"]["features"] = "['anyhow']".parse().unwrap();
+    dependencies["manager"]["features"] = "['anyhow', 'webhook']".parse().unwrap();
     write("Cargo.toml", &manifest.to_string());
     write("../rustfmt.toml", "");
     with_the_lock_file(&folder, |cargo| {

@@ -379,7 +379,8 @@ pub(super) fn manager_method(of: ManagerType, name: &str) -> Option<(&'static [M
         (Objects, "list" | "list_matching") | (Index, "list") => (&[], Returns::List),
         (Manager, "health_check" | "metrics" | "ready_check" | "task")
         | (Controller, "run")
-        | (Objects, "is_served" | "put") => (&[], Returns::Nothing),
+        | (Objects, "is_served" | "put" | "remove") => (&[], Returns::Nothing),
+        (Objects, "publish") => (&[(EVENTS, &["create", "patch"], None)], Returns::Nothing),
         (Objects, "get_live") => (&[(Kind, &["get"], None)], Returns::Object),
         (Objects, "apply") => (&[(Kind, &["create", "patch"], None)], Returns::Nothing),
         (Objects, "create") => (&[(Kind, &["create"], None)], Returns::Nothing),

@@ -81,6 +81,8 @@ struct Entry<K> {
     /// What it is now, status aside; `None` if nobody applied objects of this kind when it came.
     digest: Option<u64>,
     settled: Vec<Settled>,
+    /// The field managers that have made it, as hashes.
+    made: Vec<u64>,
 }
 
 /// What a field manager applied last, and what the object was in the server's answer. Both are hashes.
@@ -349,6 +351,25 @@ impl<K: Object> Cache<K> {
         })
     }
 
+    /// Remembers that the manager has made this object.
+    pub(crate) fn made(&self, object: &K, manager: u64) {
+        self.write(|state| {
+            if let Some(entry) = state.entry_of(object)
+                && !entry.made.contains(&manager)
+            {
+                entry.made.push(manager);
+            }
+        });
+    }
+
+    /// Whether the manager has made this object, as far as this process knows.
+    pub(crate) fn was_made(&self, object: &K, manager: u64) -> bool {
+        self.write(|state| {
+            let entry = state.entry_of(object);
+            entry.is_some_and(|entry| entry.made.contains(&manager))
+        })
+    }
+
     /// What the manager applied, and what the object was in the answer.
     pub(crate) fn settle(&self, answer: &K, (manager, desired): (u64, u64), digest: Option<u64>) {
         self.write(|state| {
@@ -391,7 +412,13 @@ impl<K: Object> Cache<K> {
                 // Without any watch this is a test; otherwise nobody watches this namespace.
                 None => state.feeds.is_empty(),
             };
-            if current && newer {
+            if !current || !newer {
+                return;
+            }
+            // No watch will tell that it is gone.
+            if state.feeds.is_empty() && is_over(object.meta()) {
+                state.take(&key);
+            } else {
                 state.put(key, object.clone(), arrived.digest);
             }
         });
@@ -531,15 +558,23 @@ impl<K: Object> State<K> {
             status: None,
             digest,
             settled: Vec::new(),
+            made: Vec::new(),
         });
         if entry.object.meta().uid != object.meta().uid {
             // What was written to the one before says nothing of its successor.
             entry.status = None;
             entry.settled.clear();
+            entry.made.clear();
         }
         entry.digest = digest;
         entry.object = object;
         entry
+    }
+
+    /// The entry of this object, which is not that of another one of its name.
+    fn entry_of(&mut self, object: &K) -> Option<&mut Entry<K>> {
+        let entry = self.objects.get_mut(&ObjectKey::of(object))?;
+        (entry.object.meta().uid == object.meta().uid).then_some(entry)
     }
 
     fn delivered(&mut self, namespace: &str, version: u64) {
@@ -562,6 +597,13 @@ impl<K: Object> State<K> {
         let keys = self.objects.keys();
         keys.filter(move |key| namespace.is_empty() || key.namespace.as_deref() == Some(namespace))
     }
+}
+
+/// Returns true if the server has removed an object with this answer, which took away its last finalizer.
+fn is_over(metadata: &ObjectMeta) -> bool {
+    let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+    let grace = metadata.deletion_grace_period_seconds.unwrap_or_default();
+    metadata.deletion_timestamp.is_some() && finalizers.is_empty() && grace == 0
 }
 
 /// Resource versions of one kind are numbers that only grow.

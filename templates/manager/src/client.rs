@@ -5,6 +5,7 @@
 pub(crate) mod apply;
 pub(crate) mod attempt;
 pub(crate) mod connections;
+mod create;
 mod fence;
 pub(crate) mod heard;
 mod live;

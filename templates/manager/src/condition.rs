@@ -2,9 +2,10 @@
 
 //! Conditions of a status.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use k8s_openapi::jiff::{Timestamp, Unit};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use schemars::{Schema, SchemaGenerator, json_schema};
+
+use crate::time::now;
 
 /// The most characters of a message.
 const MESSAGE: usize = 32_768;
@@ -181,9 +182,29 @@ pub fn set(conditions: &mut Vec<Condition>, observed: Observed, generation: Opti
 /// assert!(!condition::is_true(&conditions, "Ready"));
 /// ```
 pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
-    conditions
-        .iter()
-        .any(|condition| condition.type_ == type_ && condition.status == "True")
+    with(conditions, type_, "True").is_some()
+}
+
+/// Whether a condition is there and false. One that is missing or not known is neither true nor false.
+///
+/// # Examples
+///
+/// ```
+/// use manager::condition::{self, Observed};
+///
+/// let unknown = Observed {
+///     type_: "Ready",
+///     status: None,
+///     reason: "Starting".to_owned(),
+///     message: "nothing is known of its pods".to_owned(),
+/// };
+/// let mut conditions = Vec::new();
+/// assert!(!condition::is_false(&conditions, "Ready"));
+/// condition::set(&mut conditions, unknown, Some(1));
+/// assert!(!condition::is_false(&conditions, "Ready"));
+/// ```
+pub fn is_false(conditions: &[Condition], type_: &str) -> bool {
+    with(conditions, type_, "False").is_some()
 }
 
 /// The condition, if it is true now and was not before.
@@ -211,18 +232,56 @@ pub fn turned_true<'a>(
     now: &'a [Condition],
     type_: &str,
 ) -> Option<&'a Condition> {
-    let condition = now.iter().find(|condition| condition.type_ == type_)?;
-    (condition.status == "True" && !is_true(before, type_)).then_some(condition)
+    turned(before, now, type_, "True")
 }
 
-/// Whole seconds, as the server stores them: otherwise the status would differ from what was written.
-fn now() -> Time {
-    let now = Timestamp::now();
-    Time(now.round(Unit::Second).unwrap_or(now))
+/// The condition, if it is false now and was not before: a new one that is false has turned so, too.
+///
+/// # Examples
+///
+/// ```
+/// use manager::condition::{self, Observed};
+///
+/// let observed = |status| Observed {
+///     type_: "Ready",
+///     status: Some(status),
+///     reason: "Counted".to_owned(),
+///     message: "as many replicas as wanted".to_owned(),
+/// };
+/// let mut conditions = Vec::new();
+/// condition::set(&mut conditions, observed(true), Some(1));
+/// let before = conditions.clone();
+/// condition::set(&mut conditions, observed(false), Some(1));
+/// assert!(condition::turned_false(&before, &conditions, "Ready").is_some());
+/// assert!(condition::turned_false(&conditions, &conditions, "Ready").is_none());
+/// ```
+pub fn turned_false<'a>(
+    before: &[Condition],
+    now: &'a [Condition],
+    type_: &str,
+) -> Option<&'a Condition> {
+    turned(before, now, type_, "False")
+}
+
+fn turned<'a>(
+    before: &[Condition],
+    now: &'a [Condition],
+    type_: &str,
+    status: &str,
+) -> Option<&'a Condition> {
+    with(now, type_, status).filter(|_| with(before, type_, status).is_none())
+}
+
+fn with<'a>(conditions: &'a [Condition], type_: &str, status: &str) -> Option<&'a Condition> {
+    let mut conditions = conditions.iter();
+    conditions.find(|condition| condition.type_ == type_ && condition.status == status)
 }
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use k8s_openapi::jiff::Timestamp;
+
     use super::*;
 
     #[test]
@@ -274,5 +333,48 @@ mod tests {
         );
         assert!(is_true(&conditions, "Available"));
         assert_eq!(conditions.len(), 1);
+    }
+
+    #[test]
+    fn what_turns_is_a_change_of_the_status_alone() {
+        let conditions = |status: Option<Option<bool>>| {
+            let mut conditions = Vec::new();
+            if let Some(status) = status {
+                let (reason, message) = (String::new(), String::new());
+                let observed = Observed {
+                    type_: "Ready",
+                    status,
+                    reason,
+                    message,
+                };
+                set(&mut conditions, observed, None);
+            }
+            conditions
+        };
+        let (missing, unknown) = (None, Some(None));
+        let (true_, false_) = (Some(Some(true)), Some(Some(false)));
+        for (before, now, turns_true, turns_false) in [
+            (missing, missing, false, false),
+            (missing, unknown, false, false),
+            (missing, true_, true, false),
+            (missing, false_, false, true),
+            (unknown, true_, true, false),
+            (unknown, false_, false, true),
+            (true_, missing, false, false),
+            (true_, unknown, false, false),
+            (true_, true_, false, false),
+            (true_, false_, false, true),
+            (false_, true_, true, false),
+            (false_, false_, false, false),
+        ] {
+            let (before, now) = (conditions(before), conditions(now));
+            let turned = (
+                turned_true(&before, &now, "Ready").is_some(),
+                turned_false(&before, &now, "Ready").is_some(),
+            );
+            assert_eq!(turned, (turns_true, turns_false), "{before:?} {now:?}");
+            assert!(turned_true(&before, &now, "Other").is_none());
+            assert!(turned_false(&before, &now, "Other").is_none());
+        }
     }
 }

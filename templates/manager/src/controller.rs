@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -34,6 +35,7 @@ use crate::election::leadership::Leadership;
 use crate::metrics::{ControllerMetrics, Metrics, Outcome};
 use crate::object::{Object, ObjectKey};
 use crate::signal::Shutdown;
+use crate::time;
 
 /// How long a reconcile may take unless its controller says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -56,6 +58,18 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 ///
 /// assert_eq!(next(Duration::from_secs(60)), Action::Requeue);
 /// ```
+///
+/// At a time, such as that of a status:
+///
+/// ```
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+/// use k8s_openapi::jiff::ToSpan;
+/// use manager::Action;
+///
+/// fn next(last_backup: &Time) -> Action {
+///     Action::RequeueAt(last_backup.0 + 24.hours())
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Wait for the next change.
@@ -65,6 +79,13 @@ pub enum Action {
     /// Come back after this time, unless something changes before. Less than 5 ms is [`Action::Requeue`], which does not
     /// spin.
     RequeueAfter(Duration),
+    /// Come back at this time, unless something changes before. A time that has passed is [`Action::Requeue`]: at once, and
+    /// with growing pauses if it is returned again and again.
+    ///
+    /// It is compared with the clock of this host once, when the reconcile ends. Whatever was written by another host, such
+    /// as `metadata.creationTimestamp` by the API server, may be some seconds off; and a clock that is set while the object
+    /// waits does not move the visit. So a reconcile compares the times itself, and asks again when it is too early.
+    RequeueAt(Timestamp),
 }
 
 /// The error of a reconcile.
@@ -553,18 +574,23 @@ where
                 return Outcome::Requeue;
             }
         };
+        let delay = match ended {
+            Ok(Ok(Action::RequeueAfter(delay))) => delay,
+            Ok(Ok(Action::RequeueAt(time))) => time::until(time),
+            _ => Duration::ZERO,
+        };
         match ended {
             Ok(Ok(Action::Done)) => {
                 self.queue.succeeded(key);
                 self.terminating.forget(key);
                 Outcome::Success
             }
-            Ok(Ok(Action::RequeueAfter(delay))) if delay >= queue::FIRST_DELAY => {
+            Ok(Ok(_)) if delay >= queue::FIRST_DELAY => {
                 self.queue.succeeded(key);
                 self.queue.add_after(key.clone(), delay);
                 Outcome::RequeueAfter
             }
-            Ok(Ok(Action::Requeue | Action::RequeueAfter(_))) => {
+            Ok(Ok(_)) => {
                 self.queue.retry(key.clone());
                 Outcome::Requeue
             }

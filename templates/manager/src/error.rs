@@ -32,6 +32,9 @@ pub enum Error {
     /// The process can't be told to stop.
     #[error("can't listen for signals: {0}")]
     Signal(#[source] std::io::Error),
+    /// The system gives no thread for the watchdog, which ends a process whose reconciles block.
+    #[error("can't start the thread of the watchdog: {0}")]
+    Thread(#[source] std::io::Error),
     /// Logs and metrics could not tell them apart.
     #[error("two controllers have the name `{0}`")]
     Name(String),

@@ -68,11 +68,13 @@ mod manager;
 mod metrics;
 mod object;
 mod options;
+mod random;
 mod ready;
 mod runs;
 mod signal;
 mod storage;
 mod task;
+mod time;
 #[cfg(feature = "webhook")]
 pub mod webhook;
 
@@ -87,6 +89,8 @@ pub use self::manager::Manager;
 pub use self::object::name::{dns_label, short_dns_label};
 pub use self::object::{Object, ObjectKey, Reach};
 pub use self::options::Options;
+pub use self::random::random_text;
 pub use self::runs::Runs;
+pub use self::time::now;
 /// The metrics that [`Manager::metrics`] takes, of the same release.
 pub use prometheus_client;

@@ -532,7 +532,7 @@ impl Manager {
     pub async fn run(self) -> Result<(), Error> {
         let signal = signal::first().map_err(Error::Signal)?;
         let watchdog = match self.options.leader_election.leader_elect {
-            true => Some(Watchdog::start(self.ability()).map_err(Error::Signal)?),
+            true => Some(Watchdog::start(self.ability()).map_err(Error::Thread)?),
             false => None,
         };
         let ended = self.run_until(signal).await;

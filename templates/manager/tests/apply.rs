@@ -314,6 +314,84 @@ async fn what_is_created_once_is_never_overwritten() {
     assert_eq!(server.count("PATCH"), 0);
 }
 
+#[tokio::test]
+async fn what_is_created_without_an_owner_says_whose_it_is() {
+    const MAP: &str = "api/v1/namespaces/default/configmaps/a";
+    let map = || -> ConfigMap {
+        let map = json!({ "metadata": { "name": "a", "namespace": "default" } });
+        serde_json::from_value(map).expect("a config map")
+    };
+    let made_by =
+        |manager: &str| json!({ "metadata": { "managedFields": [{ "manager": manager }] } });
+    let controller = controlled_by("1").metadata.owner_references;
+    let mut owned = made_by("test.example.com");
+    owned["metadata"]["ownerReferences"] = json!(controller);
+    for (there, cached, changes, lists) in [
+        // Who has made it does not ask.
+        (None, false, [Change::Created, Change::None], 0),
+        (
+            Some(made_by("test.example.com")),
+            false,
+            [Change::None; 2],
+            2,
+        ),
+        // The cache has no managed fields: the server is asked once.
+        (
+            Some(made_by("test.example.com")),
+            true,
+            [Change::None; 2],
+            1,
+        ),
+        (
+            Some(made_by("kubectl-create")),
+            false,
+            [Change::Foreign; 2],
+            2,
+        ),
+        (
+            Some(made_by("kubectl-create")),
+            true,
+            [Change::Foreign; 2],
+            2,
+        ),
+        (Some(owned), true, [Change::Foreign; 2], 0),
+    ] {
+        let server = Server::default();
+        let objects = Objects::<ConfigMap>::new(server.client());
+        let before = there.as_ref().map(|there| server.put(MAP, there.clone()));
+        if cached {
+            let before = serde_json::from_value(before.clone().unwrap_or_default());
+            objects.put(before.expect("a config map"));
+        }
+        for change in changes {
+            let made = objects.create(&map(), "test.example.com").await;
+            let made = made.expect("it is there");
+            assert_eq!(made.change, change, "{there:?} {cached}");
+            assert_eq!(made.object.name_any(), "a");
+        }
+        assert_eq!(server.count("LIST"), lists, "{there:?} {cached}");
+        if let Some(before) = before {
+            assert_eq!(server.get(MAP), before);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_foreign_successor_of_what_was_made_is_foreign() {
+    const MAP: &str = "api/v1/namespaces/default/configmaps/a";
+    let server = Server::default();
+    let objects = Objects::<ConfigMap>::new(server.client());
+    let map = json!({ "metadata": { "name": "a", "namespace": "default" } });
+    let map: ConfigMap = serde_json::from_value(map).expect("a config map");
+    let made = objects.create(&map, "test.example.com").await;
+    assert_eq!(made.expect("it is made").change, Change::Created);
+    server.delete(MAP);
+    let successor = server.put(MAP, json!({ "data": { "password": "known" } }));
+    objects.put(serde_json::from_value(successor).expect("a config map"));
+    let found = objects.create(&map, "test.example.com").await;
+    assert_eq!(found.expect("it is there").change, Change::Foreign);
+}
+
 /// A reconcile that writes something in another namespace.
 #[tokio::test(start_paused = true)]
 async fn what_is_owned_from_another_namespace_is_not_sent() {

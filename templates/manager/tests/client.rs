@@ -15,6 +15,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::{ApiResource, DynamicObject, Expression, GroupVersionKind, Selector};
 use kube::discovery::Scope;
+use kube::runtime::events::EventType;
 use kube::runtime::finalizer::Event;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt};
@@ -367,6 +368,47 @@ async fn a_task_that_fails_or_panics_is_run_again_and_one_that_is_done_is_not() 
     };
     manager.run_until(stop).await.unwrap();
     assert_eq!(looks.at("run"), 3);
+}
+
+#[tokio::test]
+async fn what_a_test_removes_is_gone_from_the_cache_alone() {
+    let server = Server::default();
+    let maps = Objects::new(server.client());
+    put(&server, &maps, A, json!({}));
+    let all = maps.index(|_: &ConfigMap| Some(()));
+    for _ in 0..2 {
+        maps.remove("default", "a");
+        assert!(maps.get("default", "a").is_none());
+        assert_eq!(names(&all.list(&())), "");
+    }
+    assert!(maps.get_live("default", "a").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn an_event_is_published_with_a_note_of_at_most_a_kilobyte_and_never_fails() {
+    const EVENT: &str = "apis/events.k8s.io/v1/namespaces/default/events";
+    let server = Server::default();
+    let maps = Objects::new(server.client());
+    let map = put(&server, &maps, A, json!({}));
+    let long = format!("x{}", "ä".repeat(600));
+    for (reason, note, expected) in [("One", "short", 5), ("Two", &long, 1023), ("Three", "", 0)] {
+        maps.publish(&map, EventType::Warning, reason, note).await;
+        let event = server.get(EVENT);
+        let published = event["note"].as_str().unwrap();
+        assert!(note.starts_with(published));
+        assert_eq!(published.len(), expected);
+        assert_eq!(
+            (&event["type"], &event["reason"], &event["action"]),
+            (&json!("Warning"), &json!(reason), &json!("Reconcile"))
+        );
+        assert_eq!(event["regarding"]["name"], "a");
+        server.delete(EVENT);
+    }
+    for code in [403, 404, 500] {
+        server.refuse(&format!("POST {EVENT}"), code);
+        maps.publish(&map, EventType::Normal, "Refused", "").await;
+        assert_eq!(server.get(EVENT), Value::Null);
+    }
 }
 
 /// It does not say what it is.

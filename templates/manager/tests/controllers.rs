@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::jiff::{Timestamp, ToSpan};
 use kube::ResourceExt;
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher;
@@ -683,17 +684,39 @@ async fn whatever_panics_an_object_is_looked_at_again() {
 
 #[tokio::test(start_paused = true)]
 async fn who_comes_back_at_once_does_not_spin() {
+    for action in [
+        Action::RequeueAfter(Duration::ZERO),
+        Action::RequeueAt(Timestamp::UNIX_EPOCH),
+    ] {
+        let server = Server::default();
+        server.put(A, version(1));
+        let mut manager = server.manager(&[], &[]);
+        let log = simple(&mut manager, "maps", move |_, _| Ok(action));
+        let running = start(manager);
+        until("it comes back", || log.looks("a") >= 3).await;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let looks = log.looks("a");
+        assert!(
+            (10..=20).contains(&looks),
+            "{looks} looks in a minute: {action:?}"
+        );
+        running.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_back_at_a_time_is_not_seen_before() {
     let server = Server::default();
     server.put(A, version(1));
     let mut manager = server.manager(&[], &[]);
-    let log = simple(&mut manager, "maps", |_, _| {
-        Ok(Action::RequeueAfter(Duration::ZERO))
-    });
+    let at = Timestamp::now() + 1.hour();
+    let log = simple(&mut manager, "maps", move |_, _| Ok(Action::RequeueAt(at)));
     let running = start(manager);
-    until("it comes back", || log.looks("a") >= 3).await;
-    tokio::time::sleep(Duration::from_secs(60)).await;
-    let looks = log.looks("a");
-    assert!((10..=20).contains(&looks), "{looks} looks in a minute");
+    until("a first look", || log.looks("a") == 1).await;
+    tokio::time::sleep(Duration::from_secs(59 * 60)).await;
+    assert_eq!(log.looks("a"), 1);
+    tokio::time::sleep(Duration::from_secs(90)).await;
+    assert_eq!(log.looks("a"), 2);
     running.stop().await;
 }
 

@@ -46,6 +46,9 @@ pub(super) fn program(images: &Path, image: &str) -> PathBuf {
     images.join(image.replace(['/', ':'], "_"))
 }
 
+/// Who changes the port of the conversion.
+const PATCHER: &str = "--field-manager=test-kubelet";
+
 impl Kubelet {
     /// For the operator `project` with conversions in this CRD; what `docker build` made is in `images`.
     pub(super) fn start(plane: &ControlPlane, project: &str, crd: &str, images: &Path) -> Self {
@@ -109,8 +112,29 @@ impl Node {
         let asked = definition.unwrap_or_default().pointer(client).map(|service| service["port"].clone());
         if asked.is_some_and(|asked| asked != port) {
             let patch = json!([{ "op": "add", "path": format!("{client}/port"), "value": port }]).to_string();
+            let args = ["patch", "crd", &self.crd, "--type=json", PATCHER, "-p", &patch];
             // A roll back may have removed the conversion since.
-            let _ = self.admin.attempt(&["patch", "crd", &self.crd, "--type=json", "-p", &patch], "");
+            if self.admin.attempt(&args, "").is_ok() {
+                self.disown();
+            }
+        }
+    }
+
+    /// Nobody owns the port, so that it goes with the conversion: in a cluster there would be none.
+    fn disown(&self) {
+        for _ in 0..10 {
+            let get = ["get", "crd", &self.crd, "-o", "json", "--show-managed-fields"];
+            let Ok(crd) = self.admin.attempt(&get, "") else { return };
+            let crd: Value = serde_json::from_str(&crd).unwrap();
+            let mut managed = crd["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
+            managed.retain(|entry| {
+                PATCHER != format!("--field-manager={}", entry["manager"].as_str().unwrap_or_default())
+            });
+            let metadata = json!({ "managedFields": managed, "resourceVersion": crd["metadata"]["resourceVersion"] });
+            let patch = json!({ "metadata": metadata }).to_string();
+            if self.admin.attempt(&["patch", "crd", &self.crd, "--type=merge", "-p", &patch], "").is_ok() {
+                return;
+            }
         }
     }
 

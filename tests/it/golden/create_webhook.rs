@@ -71,6 +71,23 @@ version: "3"
     );
 }
 
+/// Tests begin with the object of `config/samples`. Somebody may have deleted it, or have written the file before.
+#[test]
+fn without_a_sample_the_tests_begin_with_a_default() {
+    let sandbox = project("");
+    std::fs::remove_file(sandbox.path("config/samples/cache_v1_memcached.yaml")).unwrap();
+    run(&sandbox, "--defaulting");
+    let text = sandbox.read("src/webhook/v1/memcached.rs");
+    assert!(text.contains(r#"let mut object = Memcached::new("sample", Default::default());"#), "{text}");
+    assert!(!text.contains("fn sample()"), "{text}");
+    // Each test has what it needs, whatever stood there before.
+    sandbox.file("config/samples/cache_v1_memcached.yaml", "");
+    run(&sandbox, "--programmatic-validation");
+    let text = sandbox.read("src/webhook/v1/memcached.rs");
+    assert_eq!(text.matches("fn sample()").count(), 1, "{text}");
+    assert!(text.contains("let object = sample();"), "{text}");
+}
+
 /// All at once, or one after the other, in two orders.
 #[test]
 fn the_order_does_not_matter() {

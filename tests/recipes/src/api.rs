@@ -1,4 +1,4 @@
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +32,11 @@ pub struct SiteStatus {
     pub conditions: Vec<Condition>,
     /// What the cloud calls its DNS record.
     pub record: Option<String>,
+    /// When it was checked last.
+    pub last_check: Option<Time>,
+    /// Its password was generated.
+    #[serde(default)]
+    pub has_password: bool,
 }
 
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]

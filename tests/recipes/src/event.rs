@@ -1,34 +1,25 @@
-use kube::Resource;
-use kube::runtime::events::{Event, EventType, Recorder};
+use kube::runtime::events::EventType;
 use manager::{Objects, StatusChange, condition};
 
 use crate::api::{Site, SiteStatus};
 use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 
-/// Writes the status, and tells users once that the site is ready. The recorder is that of `Manager::recorder`.
-pub async fn tell(
-    site: &Site,
-    status: &SiteStatus,
-    sites: &Objects<Site>,
-    recorder: &Recorder,
-) -> Result<()> {
+/// Writes the status, and tells users once that the site is ready, and once that it is not any more.
+pub async fn tell(site: &Site, status: &SiteStatus, sites: &Objects<Site>) -> Result<()> {
     let written = sites.apply_status(site, status, FIELD_MANAGER).await;
-    let written = written.map_err(Error::during("write the status"))?;
+    if written.map_err(Error::during("write the status"))? != StatusChange::Written {
+        return Ok(());
+    }
     let before = site.status.clone().unwrap_or_default().conditions;
-    let ready = condition::turned_true(&before, &status.conditions, "Ready");
-    if let (StatusChange::Written, Some(ready)) = (written, ready) {
-        let event = Event {
-            type_: EventType::Normal,
-            reason: ready.reason.clone(),
-            note: Some(ready.message.clone()),
-            action: "Reconcile".to_owned(),
-            secondary: None,
-        };
-        // It helps people; that it can't be published is no reason to fail.
-        if let Err(error) = recorder.publish(&event, &site.object_ref(&())).await {
-            tracing::warn!(%error, "can't publish an event");
-        }
+    let now = &status.conditions;
+    if let Some(ready) = condition::turned_true(&before, now, "Ready") {
+        let (reason, note) = (&ready.reason, &ready.message);
+        sites.publish(site, EventType::Normal, reason, note).await;
+    }
+    if let Some(broken) = condition::turned_false(&before, now, "Ready") {
+        let (reason, note) = (&broken.reason, &broken.message);
+        sites.publish(site, EventType::Warning, reason, note).await;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The code of `docs/controllers.md`: a module per recipe.
+//! The code of `docs/controllers.md` and `docs/webhooks.md`: a module per recipe.
 
 pub mod any_error;
 pub mod api;
@@ -9,7 +9,9 @@ pub mod config_map;
 pub mod controller;
 pub mod delete_job;
 pub mod desired;
+pub mod elsewhere;
 pub mod event;
+pub mod handler;
 pub mod job;
 pub mod limits;
 pub mod measured;
@@ -17,7 +19,10 @@ pub mod no_type;
 pub mod optional_child;
 pub mod periodic;
 pub mod predicate;
+pub mod schedule;
 pub mod secret;
 pub mod shared;
+pub mod timestamps;
 pub mod told;
 pub mod two_kinds;
+pub mod versions;

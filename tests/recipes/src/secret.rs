@@ -3,24 +3,34 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Secret;
 use manager::Objects;
 
-use crate::api::Site;
+use crate::api::{Site, SiteStatus};
 use crate::child::FIELD_MANAGER;
 use crate::controller::{Error, Result};
 use crate::desired;
 
-/// Makes the Secret of a site, unless there is one. `secrets` are watched, and owned: who deletes it gets a new one.
-pub async fn ensure(
-    site: &Site,
-    secrets: &Objects<Secret>,
-    generate: impl FnOnce() -> String,
-) -> Result<()> {
+/// Generates the password of a site, once; false if it was generated before and is lost. `secrets` are watched, and owned.
+pub async fn ensure(site: &Site, secrets: &Objects<Secret>, sites: &Objects<Site>) -> Result<bool> {
+    let metadata = desired::metadata(site);
+    let status = site.status.clone().unwrap_or_default();
+    if status.has_password {
+        // What was set up with the password does not know another one.
+        let name = metadata.name.unwrap_or_default();
+        return Ok(secrets.get(metadata.namespace.as_deref(), &name).is_some());
+    }
+    let password = manager::random_text(32).map_err(Error::during("generate a password"))?;
     let secret = Secret {
-        metadata: desired::metadata(site),
+        metadata,
         immutable: Some(true),
-        string_data: Some(BTreeMap::from([("password".to_owned(), generate())])),
+        string_data: Some(BTreeMap::from([("password".to_owned(), password)])),
         ..Secret::default()
     };
     let made = secrets.create(&secret, FIELD_MANAGER).await;
     made.map_err(Error::during("create the Secret"))?;
-    Ok(())
+    let status = SiteStatus {
+        has_password: true,
+        ..status
+    };
+    let written = sites.apply_status(site, &status, FIELD_MANAGER).await;
+    written.map_err(Error::during("write the status"))?;
+    Ok(true)
 }

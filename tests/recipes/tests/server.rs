@@ -4,9 +4,10 @@ mod mock;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use manager::Objects;
 use serde_json::{Value, json};
 
-fn map(value: Value) -> ConfigMap {
+fn map_of(value: Value) -> ConfigMap {
     serde_json::from_value(value).unwrap()
 }
 
@@ -27,7 +28,7 @@ async fn objects_come_change_and_go() {
     let absent = maps.patch("a", &params, &patch).await;
     assert_eq!(refusal(absent), (404, "NotFound".to_owned()));
 
-    let new = map(json!({ "metadata": { "name": "a" }, "data": { "x": "1" } }));
+    let new = map_of(json!({ "metadata": { "name": "a" }, "data": { "x": "1" } }));
     let made = maps.create(&PostParams::default(), &new).await.unwrap();
     let again = maps.create(&PostParams::default(), &new).await;
     assert_eq!(refusal(again), (409, "AlreadyExists".to_owned()));
@@ -62,7 +63,10 @@ async fn objects_come_change_and_go() {
     );
     maps.delete("a", &DeleteParams::default()).await.unwrap();
     assert_eq!(refusal(maps.get("a").await), (404, "NotFound".to_owned()));
+    maps.create(&PostParams::default(), &new).await.unwrap();
     let path = "/api/v1/namespaces/one/configmaps";
+    server.delete(&format!("{path}/a"));
+    assert_eq!(refusal(maps.get("a").await), (404, "NotFound".to_owned()));
     assert_eq!(
         server.requests()[..2],
         [format!("GET {path}/a"), format!("PATCH {path}/a")]
@@ -86,6 +90,31 @@ async fn a_finalizer_keeps_an_object_until_it_is_removed() {
         .await
         .unwrap();
     assert_eq!(server.get(path), Value::Null);
+}
+
+#[tokio::test]
+async fn what_is_deleted_goes_from_the_server_and_from_the_cache() {
+    let path = "/api/v1/namespaces/one/configmaps/a";
+    for finalizers in [json!([]), json!(["example.com/a"])] {
+        let server = mock::Server::default();
+        let maps = Objects::<ConfigMap>::new(server.client());
+        let kept = finalizers.as_array().is_some_and(|left| !left.is_empty());
+        let map = json!({ "metadata": { "finalizers": finalizers } });
+        maps.put(map_of(server.put(path, &map)));
+        let object = maps.get("one", "a").unwrap();
+        let deleted = maps.delete(&object, &DeleteParams::default()).await;
+        assert!(deleted.unwrap());
+        assert_eq!(maps.get("one", "a").is_some(), kept);
+        assert_eq!(server.get(path).is_object(), kept);
+        if kept {
+            let object = maps.get("one", "a").unwrap();
+            maps.remove_finalizer(&object, "example.com/a")
+                .await
+                .unwrap();
+        }
+        assert!(maps.get("one", "a").is_none());
+        assert_eq!(server.get(path), Value::Null);
+    }
 }
 
 #[tokio::test]

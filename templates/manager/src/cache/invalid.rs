@@ -4,7 +4,7 @@
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::core::ObjectMeta;
-use kube::runtime::events::Recorder;
+use kube::runtime::events::{EventType, Recorder};
 
 use super::guard::Invalid;
 use crate::election::leadership::Leadership;
@@ -24,7 +24,8 @@ impl Reporter {
             "The operator can't read this object and leaves it alone: {}",
             invalid.error
         );
-        event::warn(&self.recorder, &object, ("Watch", "Unreadable"), note).await;
+        let what = ("Watch", "Unreadable");
+        event::publish(&self.recorder, &object, EventType::Warning, what, &note).await;
     }
 }
 

@@ -6,10 +6,12 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::runtime::events::EventType;
 use kube::{Api, ResourceExt};
 use serde::Serialize;
 
 use super::objects::Objects;
+use crate::event;
 use crate::object::{Object, ObjectKey};
 
 impl<K: Object> Objects<K> {
@@ -129,5 +131,29 @@ impl<K: Object> Objects<K> {
             None => self.cache.gone(object),
         }
         Ok(true)
+    }
+
+    /// Publishes an event about `object`, which `kubectl describe` shows. `reason` is one CamelCase word; `note` is a sentence,
+    /// of which the first 1024 bytes are kept.
+    ///
+    /// An event helps people. So an event that can't be published is a warning in the log, and never an error. The same event
+    /// again, within six minutes, is counted and not repeated. [`Manager::recorder`](crate::Manager::recorder) is for events
+    /// with another action than `Reconcile`, or with a second object.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::runtime::events::EventType;
+    /// use manager::Objects;
+    ///
+    /// async fn complain(maps: &Objects<ConfigMap>, map: &ConfigMap) {
+    ///     let note = "the key `port` is missing";
+    ///     maps.publish(map, EventType::Warning, "NoPort", note).await;
+    /// }
+    /// ```
+    pub async fn publish(&self, object: &K, type_: EventType, reason: &str, note: &str) {
+        let about = object.object_ref(&self.cache.kind.dynamic);
+        event::publish(&self.recorder, &about, type_, ("Reconcile", reason), note).await;
     }
 }

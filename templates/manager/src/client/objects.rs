@@ -6,11 +6,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use kube::core::object::HasStatus;
-use kube::core::{DynamicResourceScope, Request, Selector, SelectorExt, Status};
+use kube::core::{DynamicResourceScope, Selector, SelectorExt, Status};
 use kube::discovery::Scope;
-use kube::runtime::events::Recorder;
+use kube::runtime::events::{EventType, Recorder};
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ const TRIES: u32 = 5;
 /// ```
 pub struct Objects<K: Resource> {
     pub(super) client: Client,
-    recorder: Option<Recorder>,
+    pub(crate) recorder: Recorder,
     status_pause: Option<Duration>,
     pub(crate) cache: Arc<Cache<K>>,
 }
@@ -95,7 +95,7 @@ pub struct Applied<K> {
     pub change: Change,
 }
 
-/// What [`Objects::apply`] did.
+/// What [`Objects::apply`] or [`Objects::create`] did.
 ///
 /// # Examples
 ///
@@ -116,6 +116,8 @@ pub enum Change {
     Created,
     /// The object was different.
     Updated,
+    /// Nothing was written: [`Objects::create`] found an object that somebody else has made.
+    Foreign,
 }
 
 /// What [`Objects::apply_status`] did.
@@ -186,8 +188,8 @@ impl<K: Object> Objects<K> {
 
     pub(crate) fn of(client: Client, kind: Kind<K>) -> Self {
         Self {
+            recorder: Recorder::new(client.clone(), "test".into()),
             client,
-            recorder: None,
             status_pause: None,
             cache: Arc::new(Cache::new(kind)),
         }
@@ -254,12 +256,9 @@ impl<K: Object> Objects<K> {
         self.cache.is_served()
     }
 
-    /// Tells users by events what happens to their objects.
+    /// Publishes events as this recorder does.
     pub(crate) fn telling(self, recorder: Recorder) -> Self {
-        Self {
-            recorder: Some(recorder),
-            ..self
-        }
+        Self { recorder, ..self }
     }
 
     /// Puts an object into the cache alone, as a watch does; for tests.
@@ -280,6 +279,31 @@ impl<K: Object> Objects<K> {
     pub fn put(&self, object: K) {
         let ticket = self.cache.ticket(object.meta().namespace.as_deref());
         self.cache.wrote(self.cache.arrived(object), &ticket);
+    }
+
+    /// Takes an object out of the cache alone, as a watch does when somebody has deleted it; for tests. Fine if it is not
+    /// there.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::Client;
+    /// use manager::Objects;
+    ///
+    /// fn after_a_deletion(map: ConfigMap, client: Client) -> Objects<ConfigMap> {
+    ///     let maps = Objects::new(client);
+    ///     maps.put(map);
+    ///     maps.remove("default", "sample");
+    ///     maps
+    /// }
+    /// ```
+    pub fn remove<'a>(&self, namespace: impl Into<Option<&'a str>>, name: &str) {
+        let key = ObjectKey {
+            namespace: namespace.into().map(str::to_owned),
+            name: name.to_owned(),
+        };
+        self.cache.remove(&key);
     }
 
     /// The object of this name, if it exists. `namespace` is `None` for objects of the cluster.
@@ -467,80 +491,7 @@ impl<K: Object> Objects<K> {
         Ok(Applied { object, change })
     }
 
-    /// Makes an object unless there is one of its name; what is there stays as it is. For what is made once, such as a
-    /// password: [`Objects::apply`] would write another one as soon as `desired` has another.
-    ///
-    /// The answer is the object that there is, whatever `desired` says. As with [`Objects::apply`], an object that is not
-    /// that of the controller of `desired` is an error of the reason `AlreadyExists`.
-    ///
-    /// # Examples
-    ///
-    /// A Secret that is generated once; nobody can change it, but who deletes it gets a new one. It is enough to watch its
-    /// metadata, `PartialObjectMeta<Secret>`, to notice that.
-    ///
-    /// ```
-    /// use std::collections::BTreeMap;
-    ///
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kube::api::ObjectMeta;
-    /// use manager::{Change, Objects};
-    ///
-    /// async fn password(secrets: &Objects<Secret>, new: String) -> kube::Result<bool> {
-    ///     let secret = Secret {
-    ///         metadata: ObjectMeta {
-    ///             name: Some("sample".to_owned()),
-    ///             namespace: Some("default".to_owned()),
-    ///             ..ObjectMeta::default()
-    ///         },
-    ///         immutable: Some(true),
-    ///         string_data: Some(BTreeMap::from([("password".to_owned(), new)])),
-    ///         ..Secret::default()
-    ///     };
-    ///     let made = secrets.create(&secret, "example.example.com").await?;
-    ///     Ok(made.change == Change::Created)
-    /// }
-    /// ```
-    pub async fn create(&self, desired: &K, field_manager: &str) -> kube::Result<Applied<K>> {
-        visit::check_owner(desired)?;
-        let key = ObjectKey::of(desired);
-        let there = |object: Arc<K>| Applied {
-            object,
-            change: Change::None,
-        };
-        if let Some(object) = self.get(key.namespace.as_deref(), &key.name) {
-            self.check_owner(desired, &object, field_manager).await?;
-            return Ok(there(object));
-        }
-        let api = self.api(key.namespace.as_deref());
-        let params = PostParams {
-            field_manager: Some(field_manager.to_owned()),
-            ..PostParams::default()
-        };
-        let ticket = self.cache.ticket(key.namespace.as_deref());
-        // What it is has to be said, which a dynamic object may not do.
-        let body = self.manifest(desired)?.to_string().into_bytes();
-        let request = Request::new(api.resource_url()).create(&params, body);
-        let request = request.map_err(kube::Error::BuildRequest)?;
-        let made = match self.client.request::<K>(request).await {
-            Ok(answer) => Applied {
-                object: self.cache.wrote(self.cache.arrived(answer), &ticket),
-                change: Change::Created,
-            },
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {
-                let found = self.find(&key).await?.ok_or(kube::Error::Api(status))?;
-                let was_made = object::was_applied(&found, field_manager);
-                self.cache
-                    .kind
-                    .check_controller(desired, &found, was_made)?;
-                there(Arc::new(found))
-            }
-            Err(error) => return Err(error),
-        };
-        self.warn_of(&key, &made.object);
-        Ok(made)
-    }
-
-    fn manifest(&self, object: &K) -> kube::Result<Value> {
+    pub(super) fn manifest(&self, object: &K) -> kube::Result<Value> {
         apply::manifest(&self.cache.kind, object).map_err(kube::Error::SerdeError)
     }
 
@@ -554,7 +505,7 @@ impl<K: Object> Objects<K> {
     }
 
     /// What no watch tells of is asked for at each reconcile: a mistake that nobody would see.
-    fn warn_of(&self, key: &ObjectKey, object: &K) {
+    pub(super) fn warn_of(&self, key: &ObjectKey, object: &K) {
         if let Some(why) = self.cache.overlooks(key, object.labels()) {
             tracing::warn!(
                 kind = %self.cache.kind.name(),
@@ -567,7 +518,7 @@ impl<K: Object> Objects<K> {
 
     /// Refuses an object of the cache that is somebody else's. Of one that lost its owner the server knows whether we
     /// have applied it, if this process does not.
-    async fn check_owner(
+    pub(super) async fn check_owner(
         &self,
         desired: &K,
         cached: &Arc<K>,
@@ -655,20 +606,19 @@ impl<K: Object> Objects<K> {
                 refused = refused.message,
                 "elements that others have put into lists are in the way and are replaced"
             );
-            if let Some(recorder) = &self.recorder {
-                let about = live.object_ref(&self.cache.kind.dynamic);
-                let note = format!(
-                    "What others have put into lists is in the way and is replaced: {elements}"
-                );
-                event::warn(recorder, &about, ("Apply", "Replaced"), note).await;
-            }
+            let about = live.object_ref(&self.cache.kind.dynamic);
+            let note = format!(
+                "What others have put into lists is in the way and is replaced: {elements}"
+            );
+            let what = ("Apply", "Replaced");
+            event::publish(&self.recorder, &about, EventType::Warning, what, &note).await;
             return Ok(true);
         }
         Ok(false)
     }
 
     /// Asks the server; a list needs no other permission than the watch has.
-    async fn find(&self, key: &ObjectKey) -> kube::Result<Option<K>> {
+    pub(super) async fn find(&self, key: &ObjectKey) -> kube::Result<Option<K>> {
         let api = self.api(key.namespace.as_deref());
         let by_name = ListParams::default().fields(&format!("metadata.name={}", key.name));
         Ok(api.list(&by_name).await?.items.into_iter().next())

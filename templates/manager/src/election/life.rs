@@ -523,6 +523,41 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_leads_when_the_pod_of_the_leader_and_its_lock_are_gone() {
+        let mut contender = Contender::new(None);
+        for (pod, reason) in [
+            (Some(pod("a")), Reason::Led),
+            // Deleted: garbage collection needs a moment for the lock.
+            (None, Reason::Collected),
+            (None, Reason::Collected),
+        ] {
+            contender.look([owned("a"), Answer::Pod(pod)]);
+            assert_eq!(contender.elector.reason(), Some(reason));
+            assert!(!contender.leads());
+            contender.rest();
+        }
+        contender.look([Answer::Lock(Lock::Absent), there(pod("me")), Answer::Done]);
+        assert_eq!(
+            (contender.elector.reason(), contender.leads()),
+            (None, true)
+        );
+        assert_eq!(contender.elector.holder(), "pod-me");
+    }
+
+    #[test]
+    fn who_leads_stops_when_its_own_pod_is_deleted_and_does_not_lead_again() {
+        let mut contender = Contender::new(None);
+        contender.look([owned("me")]);
+        assert!(contender.leads());
+        for _ in 0..2 {
+            contender.rest();
+            contender.look([Answer::Lock(Lock::Absent), Answer::Pod(None)]);
+            assert_eq!(contender.elector.reason(), Some(Reason::Leaving));
+            assert!(!contender.leads());
+        }
+    }
+
+    #[test]
     fn an_old_uid_under_the_own_name_is_another_pod() {
         let mut contender = Contender::new(None);
         let before = Owner {

@@ -4,7 +4,6 @@ mod mock;
 
 use std::sync::Arc;
 
-use kube::runtime::events::Recorder;
 use manager::{Action, Failure, Objects, condition};
 use memcached_operator::api::v1alpha1::memcached::Phase;
 use memcached_operator::controller::Result;
@@ -76,6 +75,10 @@ async fn an_object_is_let_go_after_the_cleanup() {
         world.server.requests(),
         [format!("POST {EVENTS}"), format!("PATCH {OBJECT}")]
     );
+    assert_eq!(
+        world.server.events(),
+        ["Normal Deleting: Cleaned up after sample"]
+    );
     let left = &world.server.get(OBJECT)["metadata"]["finalizers"];
     assert_eq!(*left, json!(["other.example.com/finalizer"]));
 
@@ -101,6 +104,10 @@ async fn a_failure_is_told_in_the_status_and_tried_again() {
         let status = world.object().status.clone().unwrap_or_default();
         assert!(condition::is_true(&status.conditions, "Degraded"));
         assert_eq!(status.conditions[0].reason, reason);
+        assert_eq!(
+            world.server.events(),
+            ["Warning Degraded: can't apply the Deployment: not today"]
+        );
     }
 }
 
@@ -118,8 +125,7 @@ impl World {
             objects: Objects::new(client.clone()),
             deployments: Objects::new(client.clone()),
             services: Objects::new(client.clone()),
-            pods: Objects::new(client.clone()),
-            recorder: Recorder::new(client, "test".into()),
+            pods: Objects::new(client),
             image: "test".to_owned(),
         });
         let world = Self { server, context };

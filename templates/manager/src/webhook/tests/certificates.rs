@@ -177,6 +177,13 @@ fn configuration() -> Value {
     })
 }
 
+fn conversion_to(service: &str, bundle: Value) -> Value {
+    let service = json!({ "name": service, "namespace": "default", "path": "/c", "port": 443 });
+    let config = json!({ "service": service, "caBundle": bundle });
+    let webhook = json!({ "clientConfig": config, "conversionReviewVersions": ["v1"] });
+    json!({ "strategy": "Webhook", "webhook": webhook })
+}
+
 pub(super) fn server() -> Server {
     let server = Server::default();
     server.put(MUTATING, configuration());
@@ -184,7 +191,7 @@ pub(super) fn server() -> Server {
     let metadata = json!({ "name": "things.example.com" });
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata,
-        "spec": { "conversion": { "strategy": "None" } },
+        "spec": { "conversion": conversion_to("svc", json!(null)) },
     });
     server.put(DEFINITION, definition);
     server
@@ -260,16 +267,10 @@ async fn a_certificate_follows_another_and_is_always_trusted() {
         ),
         (&json!(1), &json!(null))
     );
-    let conversion = server.get(DEFINITION)["spec"]["conversion"].clone();
-    let service = json!({ "name": "svc", "namespace": "default", "path": "/convert" });
-    assert_eq!(conversion["webhook"]["clientConfig"]["service"], service);
-    assert_eq!(
-        (
-            &conversion["strategy"],
-            &conversion["webhook"]["conversionReviewVersions"]
-        ),
-        (&json!("Webhook"), &json!(["v1"]))
-    );
+    let mut conversion = server.get(DEFINITION)["spec"]["conversion"].clone();
+    let bundle = conversion["webhook"]["clientConfig"]["caBundle"].take();
+    assert!(bundle.is_string());
+    assert_eq!(conversion, conversion_to("svc", json!(null)));
     assert_eq!(server.get(SECRET)["type"], "kubernetes.io/tls");
     let first = server.text("tls.crt");
     assert_eq!(server.text("next.crt"), "");
@@ -479,6 +480,45 @@ async fn a_changed_bundle_is_repaired_and_a_missing_object_is_waited_for() {
     advance(61).await;
     assert!(!replica.round().await);
     assert_ne!(server.text("tls.crt"), chain);
+}
+
+/// Who deploys the CRD says whether there is a conversion, and where.
+#[tokio::test(start_paused = true)]
+async fn a_crd_without_a_conversion_to_this_server_stays_as_it_is() {
+    for conversion in [
+        json!(null),
+        json!({ "strategy": "None" }),
+        conversion_to("other", json!(null)),
+        conversion_to("other", json!("eA==")),
+    ] {
+        let server = server();
+        let mut definition = server.get(DEFINITION);
+        definition["spec"]["conversion"] = conversion;
+        server.put(DEFINITION, definition.clone());
+        let before = server.get(DEFINITION);
+        let mut replica = Replica::start(&server).await;
+        assert!(!replica.round().await);
+        assert_eq!(server.writes(), ["cert", "m", "v"]);
+        assert_eq!(server.get(DEFINITION), before);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_bundle_of_a_crd_is_published_and_then_owned_by_nobody() {
+    let server = server();
+    let mut definition = server.get(DEFINITION);
+    let bundle = json!({ "f:webhook": { "f:clientConfig": { "f:caBundle": {} } } });
+    definition["metadata"]["managedFields"] = json!([{
+        "manager": "op", "operation": "Update", "fieldsV1": { "f:spec": { "f:conversion": bundle } },
+    }]);
+    server.put(DEFINITION, definition);
+    let mut replica = Replica::start(&server).await;
+    let written = ["cert", "m", "v", "things.example.com", "things.example.com"];
+    assert_eq!(server.writes(), written);
+    let managed = &server.get(DEFINITION)["metadata"]["managedFields"];
+    assert_eq!(*managed, json!([]));
+    assert!(!replica.round().await);
+    assert_eq!(server.writes(), [""; 0]);
 }
 
 /// Nothing is kept on the server; the CRD leads here, and says what it said before.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::apps::v1 as apps;
 use k8s_openapi::api::core::v1 as core;
 use kube::core::PartialObjectMeta;
-use kube::runtime::events::{self, EventType, Recorder};
+use kube::runtime::events::EventType;
 use kube::runtime::{finalizer, watcher};
 use kube::{Resource, ResourceExt};
 use manager::{Action, Failure, Manager, Objects, StatusChange, condition};
@@ -33,8 +33,6 @@ pub struct Context {
     pub services: Objects<core::Service>,
     /// The metadata of the pods of this controller.
     pub pods: Objects<PartialObjectMeta<core::Pod>>,
-    /// Tells users what happens to their objects.
-    pub recorder: Recorder,
     /// For objects that name no image.
     pub image: String,
 }
@@ -50,7 +48,6 @@ pub fn register(manager: &mut Manager) {
         deployments: manager.objects(&ours),
         services: manager.objects(&ours),
         pods: manager.objects(&ours),
-        recorder: manager.recorder(),
         image: std::env::var("MEMCACHED_IMAGE").unwrap_or_else(|_| desired::IMAGE.to_owned()),
     });
     manager
@@ -146,7 +143,8 @@ async fn update_status(
         ("Degraded", EventType::Warning),
     ] {
         if let Some(condition) = condition::turned_true(before, &status.conditions, type_) {
-            publish(object, context, severity, type_, condition.message.clone()).await;
+            let note = &condition.message;
+            context.objects.publish(object, severity, type_, note).await;
         }
     }
     Ok(())
@@ -160,30 +158,9 @@ async fn cleanup(object: &Memcached, context: &Context) -> Result<Action> {
         "nothing to clean up outside the namespace"
     );
     let note = format!("Cleaned up after {}", object.name_any());
-    publish(object, context, EventType::Normal, "Deleting", note).await;
+    context
+        .objects
+        .publish(object, EventType::Normal, "Deleting", &note)
+        .await;
     Ok(Action::Done)
-}
-
-/// An event helps people; that it can't be published is no reason to stop.
-async fn publish(
-    object: &Memcached,
-    context: &Context,
-    type_: EventType,
-    reason: &str,
-    note: String,
-) {
-    let event = events::Event {
-        type_,
-        reason: reason.to_owned(),
-        note: Some(note),
-        action: "Reconcile".to_owned(),
-        secondary: None,
-    };
-    if let Err(error) = context
-        .recorder
-        .publish(&event, &object.object_ref(&()))
-        .await
-    {
-        tracing::warn!(reason, %error, "can't publish an event");
-    }
 }

@@ -53,6 +53,30 @@ impl Server {
         self.state().objects.get(path).cloned().unwrap_or_default()
     }
 
+    /// Deletes an object, as somebody else does: it is gone, unless it has finalizers. No watch tells an `Objects` of that:
+    /// `Objects::put` what is left of it, or `Objects::remove` it.
+    pub(crate) fn delete(&self, path: &str) {
+        let _ = self.state().delete(path);
+    }
+
+    /// What was published about objects so far, as `TYPE REASON: NOTE`, in the order of the reasons.
+    pub(crate) fn events(&self) -> Vec<String> {
+        let state = self.state();
+        let events = state
+            .objects
+            .iter()
+            .filter(|(path, _)| path.contains("/events.k8s.io/"));
+        let text =
+            |event: &Value, field: &str| event[field].as_str().unwrap_or_default().to_owned();
+        let events = events.map(|(_, event)| {
+            let [type_, reason, note] = ["type", "reason", "note"].map(|field| text(event, field));
+            format!("{type_} {reason}: {note}")
+        });
+        let mut events: Vec<_> = events.collect();
+        events.sort();
+        events
+    }
+
     /// Answers requests for this path, which may be that of a subresource, with this code from now on.
     pub(crate) fn refuse(&self, path: &str, code: u16) {
         self.state().refused.insert(path.to_owned(), code);
@@ -102,6 +126,7 @@ impl State {
         if let Some(code) = self.refused.get(path) {
             return Err((*code, ""));
         }
+        let query = request.uri.query().unwrap_or_default();
         let kind = request.headers.get("content-type");
         let is = |patch: &str| kind.is_some_and(|kind| kind == patch);
         let (_, rest) = place(path);
@@ -113,12 +138,17 @@ impl State {
             _ => path.to_owned(),
         };
         match (request.method.as_str(), rest.len()) {
-            ("GET", 1) => self.list(path, request.uri.query().unwrap_or_default()),
+            ("GET", 1) => self.list(path, query),
             ("GET", _) => self.objects.get(&object).cloned().ok_or((404, "NotFound")),
-            ("POST", 1) => self.create(path, body),
+            ("POST", 1) => self.create(path, &self.managed(path, query, body)),
             ("PATCH", _) if is("application/apply-patch+yaml") => {
                 self.check(&object, &body["metadata"])?;
-                Ok(self.put(&object, body))
+                let body = if path == object {
+                    self.managed(&object, query, body)
+                } else {
+                    body.clone()
+                };
+                Ok(self.put(&object, &body))
             }
             ("PATCH", _) if body.is_object() => {
                 if !self.objects.contains_key(&object) {
@@ -129,7 +159,13 @@ impl State {
             }
             ("DELETE", 2) => {
                 self.check(&object, &body["preconditions"])?;
-                self.delete(&object)
+                let left = self.delete(&object)?;
+                let gone = || json!({ "kind": "Status", "apiVersion": "v1", "status": "Success" });
+                Ok(if self.objects.contains_key(&object) {
+                    left
+                } else {
+                    gone()
+                })
             }
             _ => Err((405, "MethodNotAllowed")),
         }
@@ -155,6 +191,29 @@ impl State {
         });
         let items: Vec<_> = items.map(|(_, object)| object).collect();
         Ok(json!({ "metadata": { "resourceVersion": self.version.to_string() }, "items": items }))
+    }
+
+    /// The object with its field manager beside those that it has, of which the fields are not told.
+    fn managed(&self, path: &str, query: &str, object: &Value) -> Value {
+        let mut parameters = query.split('&').filter_map(|pair| pair.split_once('='));
+        let Some((_, manager)) = parameters.find(|(key, _)| *key == "fieldManager") else {
+            return object.clone();
+        };
+        let present = self
+            .objects
+            .get(path)
+            .map(|present| &present["metadata"]["managedFields"]);
+        let mut entries = present
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        let entry = json!({ "manager": manager });
+        if !entries.contains(&entry) {
+            entries.push(entry);
+        }
+        let mut object = object.clone();
+        object["metadata"]["managedFields"] = json!(entries);
+        object
     }
 
     fn create(&mut self, collection: &str, object: &Value) -> Result<Value, Refusal> {

@@ -65,10 +65,19 @@ impl Validating<Context> for Frigate {
 mod tests {
     use super::*;
 
+    /// The object of `config/samples`.
+    fn sample() -> Frigate {
+        let sample = include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/config/samples/ship_v1beta1_frigate.yaml"
+        ));
+        serde_saphyr::from_str(sample).expect("it fits the type")
+    }
+
     #[test]
     fn twice_is_the_same_as_once() {
         let request = Request::new(Context {});
-        let mut object = Frigate::new("sample", Default::default());
+        let mut object = sample();
         object.default(&request).expect("it is allowed");
         let once = serde_json::json!(object);
         object.default(&request).expect("it is allowed");
@@ -78,12 +87,10 @@ mod tests {
     #[tokio::test]
     async fn objects_are_allowed() {
         let request = Request::new(Context {});
-        let object = Frigate::new("sample", Default::default());
+        let object = sample();
         let created = object.validate_create(&request).await;
         assert_eq!(created.expect("it is allowed"), Warnings::new());
-        let updated = object
-            .validate_update(&Frigate::new("sample", Default::default()), &request)
-            .await;
+        let updated = object.validate_update(&sample(), &request).await;
         assert_eq!(updated.expect("it is allowed"), Warnings::new());
         let deleted = object.validate_delete(&request).await;
         assert_eq!(deleted.expect("it is allowed"), Warnings::new());
