@@ -242,6 +242,7 @@ pub(super) fn generate(
     if options.what.crds() {
         manifests.crds = Some(finished(crds, options, found));
     }
+    let confined_to = scope.as_ref().and_then(|scope| scope.confined_to.clone());
     if options.what.rbac() {
         if let Some(scope) = scope {
             let (confined, findings) = scope.confine(markers, &options.role_name);
@@ -255,7 +256,10 @@ pub(super) fn generate(
         manifests.role_name.clone_from(&options.role_name);
     }
     if options.what.webhooks() {
-        let (documents, findings) = webhook::documents(&webhooks);
+        let (mut documents, findings) = webhook::documents(&webhooks);
+        if let Some(namespaces) = confined_to {
+            webhook::confine(&mut documents, &namespaces);
+        }
         manifests.kinds.doubtful_webhooks |= findings.has_errors();
         found.extend(findings);
         // Elsewhere there may be others.
