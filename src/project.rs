@@ -13,16 +13,19 @@ use crate::yaml;
 
 pub mod builtin;
 mod comments;
+pub mod crd_names;
 pub mod ident;
 pub mod name;
 mod parse;
 pub mod parts;
 mod plural;
 pub mod resource;
+pub mod taken;
 pub mod webhook;
 
 pub use resource::{Controllers, Resource, ResourceApi};
 
+use crd_names::CrdNames;
 use name::{ControllerName, Domain, Namespace, ProjectName};
 use parts::Parts;
 
@@ -219,6 +222,9 @@ impl Project {
 
     fn check(&self, new: &Resource, force: bool) -> Result<(), Problem> {
         let shown = new.display();
+        if new.api.is_some() {
+            new.check_lengths()?;
+        }
         if let Some(old) = self.find(new)
             && !force
         {
@@ -289,6 +295,13 @@ impl Project {
                         new.plural
                     ))
                     .help("pass another `--plural`"));
+                } else if let Some(name) =
+                    CrdNames::of_resource(old).common(&CrdNames::of_resource(new)).map(ToOwned::to_owned)
+                {
+                    return Err(Problem::new(format!(
+                        "`{shown}` and `{old_shown}` would both have the name `{name}`, and the API server gives it to one"
+                    ))
+                    .help("kind, kind of lists, plural, singular and short names must differ: pass another `--kind`, `--plural` or `--short-name`"));
                 }
             }
         }
@@ -305,6 +318,15 @@ impl Project {
                 Controllers::Named(names) => names.iter().map(Some).map(name).collect(),
             }
         };
+        let label = new.default_controller_name(self.multigroup);
+        if new.controllers == Controllers::Default && label.len() > name::LABEL_MAX {
+            return Err(Problem::new(format!(
+                "the controller of `{}` would be called `{label}`, which is too long for a label: {} characters",
+                new.display(),
+                label.len()
+            ))
+            .help(format!("pass `--controller-name` with at most {} characters", name::LABEL_MAX)));
+        }
         let new_modules = modules(new);
         for old in self.resources.iter().filter(|old| !old.same_gvk(new)) {
             // A second version of a kind has the controller of the first.

@@ -274,6 +274,7 @@ pub(super) fn generate(
 /// The CRDs of all packages, by file name.
 fn finished(mut crds: Vec<Crd>, options: &Options, found: &mut Diagnostics) -> Vec<Crd> {
     found.extend(crd::repeated(&crds));
+    found.extend(crd::clashes(&crds));
     crds.sort_by(|one, other| one.file_name.cmp(&other.file_name));
     let finished = parallel::map(crds, |crd| finish(crd, options));
     let finish = |(crd, findings)| {

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::builtin::Builtin;
-use super::ident;
-use super::name::{ControllerName, Domain, Group, Kind, Plural, ShortName, Version};
+use super::name::{ControllerName, Domain, Group, Kind, Plural, SUBDOMAIN_MAX, ShortName, Version};
+use super::{crd_names, ident};
 use crate::diagnostic::Problem;
 
 /// A resource of the project, or one that it watches.
@@ -162,6 +162,11 @@ impl Resource {
         self.kind.lower()
     }
 
+    /// The Rust type of the kind: `Memcached`.
+    pub(crate) fn kind_type(&self) -> String {
+        ident::kind_type(self.kind.as_str())
+    }
+
     /// The module of the kind: `memcached_cluster`.
     pub(crate) fn kind_module(&self) -> String {
         ident::kind_module(self.kind.as_str())
@@ -229,6 +234,18 @@ impl Resource {
     /// The name of the CRD: `memcacheds.cache.example.com`.
     pub(crate) fn crd_name(&self) -> String {
         format!("{}.{}", self.plural, self.qualified_group())
+    }
+
+    /// Checks what is derived from the names of a custom resource.
+    pub(super) fn check_lengths(&self) -> Result<(), Problem> {
+        crd_names::list_kind_of(self.kind.as_str())?;
+        let crd = self.crd_name();
+        if crd.len() > SUBDOMAIN_MAX {
+            let problem =
+                Problem::new(format!("the name of the CRD, `{crd}`, is longer than {SUBDOMAIN_MAX} characters"));
+            return Err(problem.help("use a shorter `--group` or `--plural`"));
+        }
+        Ok(())
     }
 
     /// The file of the CRD below `config/crd/bases`: `cache.example.com_memcacheds.yaml`.

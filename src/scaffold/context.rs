@@ -100,6 +100,8 @@ pub(crate) struct ResourceContext {
     pub(crate) version_snake: String,
     /// `Memcached`
     pub(crate) kind: String,
+    /// `Memcached`: as a Rust type.
+    pub(crate) kind_type: String,
     /// `memcached`: as a Rust module.
     pub(crate) kind_snake: String,
     /// `memcached`
@@ -145,6 +147,7 @@ impl ResourceContext {
             version: resource.version.to_string(),
             version_snake: resource.version_module(),
             kind: resource.kind.to_string(),
+            kind_type: resource.kind_type(),
             kind_snake: resource.kind_module(),
             kind_lower: resource.kind_lower(),
             plural: resource.plural.to_string(),
@@ -236,7 +239,7 @@ impl BuiltinContext {
 
 /// The import of a type, and its name after it.
 fn used(module: &str, kind: &str, taken: &[&str]) -> (String, String) {
-    if taken.contains(&kind) {
+    if taken.contains(&kind) || ident::is_taken_type(kind) {
         (format!("{module}::{kind} as {kind}Object"), format!("{kind}Object"))
     } else {
         (format!("{module}::{kind}"), kind.to_owned())
@@ -303,8 +306,10 @@ impl WebhookContext {
     pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &Webhooks) -> Self {
         let ResourceContext { qualified_group, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
         let modules: Vec<&str> = resource.api_dir.split('/').chain([kind_snake.as_str()]).collect();
-        let path = of.path.clone().filter(|_| of.core || of.external).unwrap_or_else(|| resource.api_mod.clone());
-        let (rust_use, rust_type) = used(&path, kind, &WEBHOOK_NAMES);
+        let (rust_use, rust_type) = match of.path.as_deref().filter(|_| of.core || of.external) {
+            Some(path) => used(path, kind, &WEBHOOK_NAMES),
+            None => (format!("{}::{}", resource.api_mod, resource.kind_type), resource.kind_type.clone()),
+        };
         let sample = if of.core {
             format!("<{rust_type} as Default>::default()")
         } else {

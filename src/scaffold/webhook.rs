@@ -195,9 +195,9 @@ pub(crate) fn conversion(
         found.extend(put(draft, template::render("webhook-spoke", &context)?, IfExists::Skip)?);
         let (file, name) = module_of(spoke);
         module(draft, &file, &name)?;
-        let ResourceContext { role_file_prefix, version_snake, api_use, kind, .. } = spoke;
+        let ResourceContext { role_file_prefix, version_snake, api_use, kind_type, .. } = spoke;
         let name = format!("{}_{version_snake}", role_file_prefix.replace(['.', '-'], "_"));
-        let test = format!("#[test]\nfn {name}() {{\n    round_trip::<{api_use}::{kind}>();\n}}");
+        let test = format!("#[test]\nfn {name}() {{\n    round_trip::<{api_use}::{kind_type}>();\n}}");
         draft.edit(&RelPath::new("tests/conversions.rs")?, |text| block(text, "conversions", &test))?;
     }
     let crds = RelPath::new("config/crd/kustomization.yaml")?;
@@ -276,7 +276,7 @@ impl Blocks {
                 // The module of the version is the last part but one.
                 let (modules, kind) = hub.api_mod.rsplit_once("::").unwrap_or_default();
                 let (folder, _) = modules.rsplit_once("::").unwrap_or_default();
-                blocks.calls.push(format!(".spoke::<{folder}::{}::{kind}::{}>()", ident::module(spoke), hub.kind));
+                blocks.calls.push(format!(".spoke::<{folder}::{}::{kind}::{}>()", ident::module(spoke), hub.kind_type));
             }
         }
         Ok(blocks)

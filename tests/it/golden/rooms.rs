@@ -27,7 +27,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("rbac", &["api", "diagnostic", "edit", "k8s", "project", "source", "yaml"]),
     ("webhook", &["diagnostic", "source"]),
     ("chart", &["diagnostic", "yaml"]),
-    ("olm", &["diagnostic", "yaml"]),
+    ("olm", &["diagnostic", "project", "yaml"]),
     ("installer", &["yaml"]),
     ("engine", &["api", "crd", "diagnostic", "k8s", "project", "source", "yaml"]),
     ("cli", &["crd", "engine", "project", "rbac"]),
