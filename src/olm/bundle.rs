@@ -134,8 +134,10 @@ pub(crate) fn bundle(
     let mut csv = template(&sorted.csvs, base, &options.package)?;
     history(&mut csv, before, options)?;
 
-    let (definitions, of_webhooks) =
-        webhooks::definitions(&sorted.configurations, &sorted.crds, &sorted.services, &sorted.deployments);
+    let everywhere = |mode: &Value| mode["type"] == "AllNamespaces" && mode["supported"] == true;
+    let confined = !items(&csv["spec"]["installModes"]).iter().any(everywhere);
+    let Sorted { configurations, crds, services, deployments, .. } = &sorted;
+    let (definitions, of_webhooks) = webhooks::definitions(configurations, crds, services, deployments, confined);
     found.extend(of_webhooks);
     let accounts = accounts(&sorted.deployments, &options.accounts);
     for deployment in &mut sorted.deployments {

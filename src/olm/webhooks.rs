@@ -22,12 +22,14 @@ const FIELDS: [&str; 8] = [
 /// The port of a Service where a webhook says none.
 const PORT: u64 = 443;
 
-/// The `webhookdefinitions`.
+/// The `webhookdefinitions`. `confined` says that OLM installs the operator for some namespaces: OLM then limits its webhooks to
+/// those of the OperatorGroup.
 pub(super) fn definitions(
     configurations: &[Value],
     crds: &[Value],
     services: &[Value],
     deployments: &[Value],
+    confined: bool,
 ) -> (Vec<Value>, Diagnostics) {
     let mut found = Diagnostics::default();
     let mut definitions = Vec::new();
@@ -47,6 +49,9 @@ pub(super) fn definitions(
                 definition[*field] = webhook[*field].clone();
             }
             for field in ["namespaceSelector", "matchConditions"] {
+                if confined && field == "namespaceSelector" && names_namespaces(&webhook[field]) {
+                    continue;
+                }
                 if webhook[field].as_object().is_some_and(|map| !map.is_empty()) || !items(&webhook[field]).is_empty() {
                     let message = format!("OLM has no `{field}`, so {what} will be asked about more objects");
                     found.push(
@@ -61,6 +66,13 @@ pub(super) fn definitions(
     definitions.extend(conversions(crds, services, deployments, &mut found));
     definitions.sort_by(|a, b| text(&a["generateName"]).cmp(text(&b["generateName"])));
     (definitions, found)
+}
+
+/// A selector of namespaces by their names and nothing else, as `generate` writes it.
+fn names_namespaces(selector: &Value) -> bool {
+    let expressions = items(&selector["matchExpressions"]);
+    let by_name = expressions.iter().all(|one| one["key"] == "kubernetes.io/metadata.name" && one["operator"] == "In");
+    expressions.len() == 1 && by_name && selector["matchLabels"].is_null()
 }
 
 /// One definition for all CRDs that the same path converts.
@@ -162,4 +174,41 @@ fn use_path(container: &mut Value) -> bool {
         *argument = path.into();
     }
     own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn olm_confines_webhooks_itself() {
+        let label = json!({ "app": "a" });
+        let service = json!({
+            "metadata": { "name": "webhook" }, "spec": { "selector": label, "ports": [{ "port": 443 }] },
+        });
+        let deployment = json!({
+            "metadata": { "name": "operator" }, "spec": { "template": { "metadata": { "labels": label } } },
+        });
+        let by_name = json!({ "key": "kubernetes.io/metadata.name", "operator": "In", "values": ["a"] });
+        let by_team = json!({ "key": "team", "operator": "Exists" });
+        for (selector, [everywhere, confined]) in [
+            (json!({ "matchExpressions": [by_name] }), [1, 0]),
+            (json!({ "matchExpressions": [by_name, by_team] }), [1, 1]),
+            (json!({ "matchExpressions": [by_name], "matchLabels": { "team": "a" } }), [1, 1]),
+            (json!({ "matchExpressions": [by_team] }), [1, 1]),
+            (json!({}), [0, 0]),
+        ] {
+            let webhook = json!({
+                "name": "a.b.c", "clientConfig": { "service": { "name": "webhook" } }, "namespaceSelector": selector,
+            });
+            let configurations = [json!({ "kind": "MutatingWebhookConfiguration", "webhooks": [webhook] })];
+            let (services, deployments) = ([service.clone()], [deployment.clone()]);
+            let found = [false, true].map(|confined| {
+                let (definitions, found) = definitions(&configurations, &[], &services, &deployments, confined);
+                assert_eq!(definitions.len(), 1);
+                found.iter().count()
+            });
+            assert_eq!(found, [everywhere, confined], "{selector}");
+        }
+    }
 }
