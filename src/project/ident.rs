@@ -33,6 +33,18 @@ pub(crate) fn kind_module(kind: &str) -> String {
     usable(kind.to_snake_case())
 }
 
+/// Several modules in one name: `cache` and `memcached` → `cache_memcached`. Two `_` in a row are not snake case.
+pub(crate) fn joined<'a>(modules: impl IntoIterator<Item = &'a str>) -> String {
+    let mut name = String::new();
+    for module in modules {
+        if !name.is_empty() && !name.ends_with('_') {
+            name.push('_');
+        }
+        name.push_str(module);
+    }
+    name
+}
+
 /// The file of tests for a module: `memcached`, `test` → `test_controller`.
 pub(crate) fn test_module(module: &str) -> String {
     let is_taken = taken::TESTS.contains(&module) || module.starts_with(taken::TEST_PREFIX);

@@ -172,6 +172,11 @@ impl Resource {
         ident::kind_module(self.kind.as_str())
     }
 
+    /// The module of the conversions of the kind: `memcached_cluster_conversion`.
+    pub(crate) fn conversion_module(&self) -> String {
+        ident::joined([&*self.kind_module(), "conversion"])
+    }
+
     /// The module of the group, taken from the domain when the group is empty: `sea_creatures`.
     pub(crate) fn group_module(&self) -> String {
         match (&self.domain, self.group.is_empty()) {
@@ -204,7 +209,12 @@ impl Resource {
     /// project. Cargo makes a crate of this name.
     pub(crate) fn test_module(&self, multigroup: bool, name: Option<&ControllerName>) -> String {
         let modules = self.controller_modules(multigroup, name);
-        ident::test_module(&modules[1..].join("_"))
+        ident::test_module(&ident::joined(modules[1..].iter().map(String::as_str)))
+    }
+
+    /// Part of the file of its webhooks' tests: `v1alpha1_memcached`, or `cache_v1alpha1_memcached` in a multi-group project.
+    pub(crate) fn webhook_test(&self, multigroup: bool) -> String {
+        ident::joined(self.api_modules(multigroup)[1..].iter().map(String::as_str))
     }
 
     /// The controller's name when none was chosen: `memcached`, with the group in front in a multi-group project. It

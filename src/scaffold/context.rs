@@ -104,6 +104,8 @@ pub(crate) struct ResourceContext {
     pub(crate) kind_type: String,
     /// `memcached`: as a Rust module.
     pub(crate) kind_snake: String,
+    /// `memcached_conversion`: as a Rust module.
+    pub(crate) conversion_snake: String,
     /// `memcached`
     pub(crate) kind_lower: String,
     /// `memcacheds`
@@ -149,6 +151,7 @@ impl ResourceContext {
             kind: resource.kind.to_string(),
             kind_type: resource.kind_type(),
             kind_snake: resource.kind_module(),
+            conversion_snake: resource.conversion_module(),
             kind_lower: resource.kind_lower(),
             plural: resource.plural.to_string(),
             singular: resource.kind_lower(),
@@ -327,7 +330,7 @@ impl WebhookContext {
         Self {
             webhook_file: modules.join("/"),
             webhook_mod: format!("webhook::{}", modules.join("::")),
-            webhook_test: modules.join("_"),
+            webhook_test: of.webhook_test(resource.project.multigroup),
             webhook_group: group.to_owned(),
             webhook_crd: of.webhook_crd(resource.project.multigroup),
             marker_group: if qualified_group.is_empty() { "\"\"".to_owned() } else { qualified_group.clone() },

@@ -184,8 +184,7 @@ pub(crate) fn conversion(
 ) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("webhook-hub", context)?, IfExists::Skip)?;
     let hub = &context.resource;
-    let module_of =
-        |api: &ResourceContext| (format!("src/api/{}.rs", api.api_dir), format!("{}_conversion", api.kind_snake));
+    let module_of = |api: &ResourceContext| (format!("src/api/{}.rs", api.api_dir), api.conversion_snake.clone());
     let (file, name) = module_of(hub);
     module(draft, &file, &name)?;
     found.extend(put(draft, template::render("webhook-round-trip", context)?, IfExists::Skip)?);
