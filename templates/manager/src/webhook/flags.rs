@@ -143,8 +143,7 @@ impl WebhookOptions {
             }
             let local = Local::new(keeper.client.clone(), operator.name.clone());
             let url = format!("https://{at}");
-            let configurations =
-                local.configurations(file, &url, paths, &operator.namespaces)?;
+            let configurations = local.configurations(file, &url, paths, &operator.namespaces)?;
             keeper.local = Some((local, configurations));
         } else {
             let (service, namespace) = (&self.webhook_service, &keeper.namespace);

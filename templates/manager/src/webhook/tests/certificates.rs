@@ -541,10 +541,22 @@ fn local_webhooks_are_about_the_namespaces_in_which_the_operator_works_here() {
     };
     let deployed = selector(NAME, "In", &["op-system"]);
     for (before, here, after) in [
-        (&deployed, &["a", "b"][..], selector(NAME, "In", &["a", "b"])),
+        (
+            &deployed,
+            &["a", "b"][..],
+            selector(NAME, "In", &["a", "b"]),
+        ),
         (&deployed, &[], deployed.clone()),
-        (&selector("team", "In", &["x"]), &["a"], selector("team", "In", &["x"])),
-        (&selector(NAME, "NotIn", &["x"]), &["a"], selector(NAME, "NotIn", &["x"])),
+        (
+            &selector("team", "In", &["x"]),
+            &["a"],
+            selector("team", "In", &["x"]),
+        ),
+        (
+            &selector(NAME, "NotIn", &["x"]),
+            &["a"],
+            selector(NAME, "NotIn", &["x"]),
+        ),
         (&json!({ "name": "a" }), &["a"], json!({ "name": "a" })),
     ] {
         let here: Vec<String> = here.iter().map(|name| (*name).to_owned()).collect();
