@@ -227,8 +227,8 @@ impl Project {
             let hub =
                 |other: &&Resource| other.webhooks.as_ref().is_some_and(|webhooks| webhooks["conversion"] == true);
             for hub in self.resources.iter().filter(hub) {
-                let versions = self.resources.iter().filter(|old| old.same_group_kind(hub));
-                versions.map(|old| self.check_conversion(old, [new])).collect::<Result<(), _>>()?;
+                let mut versions = self.resources.iter().filter(|old| old.same_group_kind(hub));
+                versions.try_for_each(|old| self.check_conversion(old, [new]))?;
             }
         }
         if let Some(old) = self.find(new)

@@ -97,8 +97,9 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagno
     }
     found.extend(webhook::config(draft, &context, &after, mode)?);
     if requested.conversion {
-        let versions = project.resources.iter().filter(|other| other.same_group_kind(&resource) && other.api.is_some());
-        versions.map(|version| project.check_conversion(version, &project.resources)).collect::<Result<(), _>>()?;
+        let mut versions =
+            project.resources.iter().filter(|other| other.same_group_kind(&resource) && other.api.is_some());
+        versions.try_for_each(|version| project.check_conversion(version, &project.resources))?;
         found.extend(webhook::conversion(draft, &context, &spokes, mode)?);
     }
     found.extend(webhook::handlers(draft, &context, &requested, &after, args.write.force)?);

@@ -23,7 +23,7 @@ const FIELDS: [&str; 8] = [
 const PORT: u64 = 443;
 
 /// The `webhookdefinitions`. `confined` says that OLM installs the operator for some namespaces: OLM then limits its webhooks to
-/// those of the OperatorGroup.
+/// those of the `OperatorGroup`.
 pub(super) fn definitions(
     configurations: &[Value],
     crds: &[Value],

@@ -1,6 +1,5 @@
-//! The table of names that mean something already: to Rust, to cargo, to Windows, to rustc's crates, and to the code that is
-//! scaffolded. A name of the user's API is none of their business, so each is served by another name inside: [`super::ident`]
-//! says which.
+//! The table of names that Rust, cargo, Windows or scaffolded code use already. The API server accepts them, so a project may
+//! have them: [`super::ident`] gives its code other names inside.
 
 /// Words that can't be the name of a module (strict and reserved keywords of all editions up to 2024).
 pub const KEYWORDS: [&str; 50] = [

@@ -140,14 +140,29 @@ fn resource(gvk: (&str, &str, &str)) -> Resource {
     resource
 }
 
+type Change = fn(&mut Resource);
+type Case<'a> = ((&'a str, &'a str, &'a str), bool, Change, Option<&'a str>);
+
+/// Adds each resource to a project that has a Memcached, whose conversions are scaffolded; the error, if there is one.
+fn check_added(cases: &[Case]) {
+    for &(gvk, multigroup, change, expected) in cases {
+        let mut project = Project::new(ProjectName::parse("p").unwrap(), None);
+        let mut first = resource(("cache", "v1alpha1", "Memcached"));
+        first.controllers = Controllers::Default;
+        first.webhooks = Some(serde_json::json!({ "conversion": true }));
+        project.add(first, false).unwrap();
+        project.multigroup = multigroup;
+        let mut new = resource(gvk);
+        change(&mut new);
+        let result = project.add(new, false).map_err(|problem| problem.message);
+        assert_eq!(result.err().as_deref(), expected, "{gvk:?}");
+    }
+}
+
 #[test]
 fn what_would_share_a_name_is_refused() {
-    type Change = fn(&mut Resource);
-    type Case<'a> = ((&'a str, &'a str, &'a str), bool, Change, Option<&'a str>);
     let none: Change = |_| {};
-    let long = "M".repeat(60);
-    let too_long = format!("the kind `{long}` is too long: the kind of its lists, `{long}List`, has 64 characters");
-    let cases: [Case; 15] = [
+    check_added(&[
         (("cache", "v1", "Redis"), false, none, None),
         (
             ("cache", "v1alpha1", "Memcached"),
@@ -195,6 +210,23 @@ fn what_would_share_a_name_is_refused() {
             ),
         ),
         (
+            ("cache", "v1alpha1", "MemCached"),
+            false,
+            |r| r.plural = name::Plural::parse("others").unwrap(),
+            Some(
+                "`cache.example.com/v1alpha1 MemCached` and `cache.example.com/v1alpha1 Memcached` differ in upper and lower case only",
+            ),
+        ),
+    ]);
+}
+
+#[test]
+fn names_that_are_derived_from_others_are_checked() {
+    let none: Change = |_| {};
+    let long = "M".repeat(60);
+    let too_long = format!("the kind `{long}` is too long: the kind of its lists, `{long}List`, has 64 characters");
+    check_added(&[
+        (
             ("cache", "v1", "MemcachedList"),
             false,
             none,
@@ -231,27 +263,7 @@ fn what_would_share_a_name_is_refused() {
             ),
         ),
         (("cache", "v1", "MemcachedConversion"), false, none, None),
-        (
-            ("cache", "v1alpha1", "MemCached"),
-            false,
-            |r| r.plural = name::Plural::parse("others").unwrap(),
-            Some(
-                "`cache.example.com/v1alpha1 MemCached` and `cache.example.com/v1alpha1 Memcached` differ in upper and lower case only",
-            ),
-        ),
-    ];
-    for (gvk, multigroup, change, expected) in cases {
-        let mut project = Project::new(ProjectName::parse("p").unwrap(), None);
-        let mut first = resource(("cache", "v1alpha1", "Memcached"));
-        first.controllers = Controllers::Default;
-        first.webhooks = Some(serde_json::json!({ "conversion": true }));
-        project.add(first, false).unwrap();
-        project.multigroup = multigroup;
-        let mut new = resource(gvk);
-        change(&mut new);
-        let result = project.add(new, false).map_err(|problem| problem.message);
-        assert_eq!(result.err().as_deref(), expected, "{gvk:?}");
-    }
+    ]);
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn heads(tokens: TokenStream, found: &mut BTreeSet<String>) {
 
 fn check(what: &str, files: &Scaffold) {
     let mut wrong = Vec::new();
-    for (path, text) in files.iter().filter(|(path, _)| path.as_str().ends_with(".rs")) {
+    for (path, text) in files.iter().filter(|(path, _)| path.as_str().strip_suffix(".rs").is_some()) {
         let stem = path.as_str().rsplit('/').next().unwrap().trim_end_matches(".rs");
         if stem.contains("__") {
             wrong.push(format!("{path} is not snake case"));
