@@ -26,6 +26,7 @@ use crate::api::{self, Api};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::k8s::kind_name;
 use crate::parallel;
+use crate::project::crd_names::{self, CrdNames};
 use crate::schema::release::Change;
 use crate::schema::{self, Failure, FieldOrigins};
 use crate::source::SourceTree;
@@ -259,6 +260,29 @@ pub fn repeated(crds: &[Crd]) -> Diagnostics {
         );
     }
     found
+}
+
+/// Of CRDs of one group: those that want a name of another one, such as the kind of its lists.
+pub fn clashes(crds: &[Crd]) -> Diagnostics {
+    let names: Vec<CrdNames> = crds.iter().map(|crd| CrdNames::of(&crd.value)).collect();
+    let clashes = crd_names::clashes(&names).into_iter();
+    let clashes = clashes.map(|(crd, first, name)| (&crds[crd], &crds[first], name));
+    // Two packages that declare one CRD are an error of their own.
+    let different = clashes.filter(|(crd, first, _)| crd.file_name != first.file_name);
+    let finding = |(crd, first, name): (&Crd, &Crd, &str)| {
+        let message = format!(
+            "`{}` and `{}` have the same name `{name}`, which the API server gives to one of them{}",
+            crd.name(),
+            first.name(),
+            first_in(first.origin())
+        );
+        Diagnostic::new(Code::InvalidName, message)
+            .at(crd.origin().cloned())
+            .help("kind, kind of lists, plural, singular and short names must differ from those of the other kinds of a group")
+            .about(first.name())
+            .about(crd.name())
+    };
+    different.map(finding).collect()
 }
 
 /// Where else something is that may be there once: the end of a sentence.

@@ -222,7 +222,7 @@ codes! {
     KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is wrong or not supported";
     ListKind = "list-kind", Note, "A CRD without the name of its list kind, which the API server fills in";
     ListType = "list-type", Error, "A merge strategy of a list or a map that the API server refuses";
-    LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service longer than Kubernetes allows";
+    LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service too long for Kubernetes, or one that begins with a digit";
     MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
     MissingCrd = "missing-crd", Error, "The project's own crdgen leaves out a custom resource of the source";
     MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";

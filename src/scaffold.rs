@@ -132,8 +132,8 @@ pub(crate) fn api(
     }
     module(draft, &format!("src/api/{api_dir}.rs"), kind_snake)?;
 
-    let ResourceContext { kind, api_use, role_file_prefix, sample_file, crd_file, .. } = api;
-    let test = format!("{api_use}::{kind}::crd(),");
+    let ResourceContext { kind_type, api_use, role_file_prefix, sample_file, crd_file, .. } = api;
+    let test = format!("{api_use}::{kind_type}::crd(),");
     marker(draft, "tests/crds.rs", "crds", &test)?;
     marker(draft, "config/crd/kustomization.yaml", "crdkustomizeresource", &format!("- bases/{crd_file}"))?;
     marker(draft, "config/samples/kustomization.yaml", "manifestskustomizesamples", &format!("- {sample_file}"))?;

@@ -10,11 +10,13 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::source::SourceTree;
 use crate::source::marker::{Marker, WEBHOOK, WEBHOOK_CONFIGURATION};
 
+mod confine;
 mod handler;
 mod marker;
 mod patch;
 mod refused;
 
+pub use self::confine::confine;
 pub use self::handler::{Handlers, handlers};
 pub use self::marker::Webhook;
 

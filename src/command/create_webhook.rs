@@ -11,7 +11,7 @@ use crate::cli::CreateWebhookArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::builtin;
-use crate::project::name::{Group, Kind, Plural, Version};
+use crate::project::name::{Group, Kind, Plural, SUBDOMAIN_MAX, Version};
 use crate::project::resource::without_domain;
 use crate::project::webhook::{CertMode, Webhooks};
 use crate::project::{Project, Resource, ResourceApi};
@@ -88,8 +88,20 @@ pub(super) fn plan(draft: &mut Draft, args: &CreateWebhookArgs) -> Result<Diagno
     let sample = RelPath::new(format!("config/samples/{}", context.sample_file))?;
     let has_sample = draft.read(&sample)?.is_some();
     let context = WebhookContext::new(context, &resource, &after, has_sample);
+    for name in [&context.defaulting_name, &context.validating_name] {
+        if after.admits() && name.len() > SUBDOMAIN_MAX {
+            let problem =
+                Problem::new(format!("the name of the webhook, `{name}`, is longer than {SUBDOMAIN_MAX} characters"));
+            return Err(problem
+                .help("the group, the version and the kind are parts of it: one has to be shorter")
+                .into());
+        }
+    }
     found.extend(webhook::config(draft, &context, &after, mode)?);
     if requested.conversion {
+        let mut versions =
+            project.resources.iter().filter(|other| other.same_group_kind(&resource) && other.api.is_some());
+        versions.try_for_each(|version| project.check_conversion(version, &project.resources))?;
         found.extend(webhook::conversion(draft, &context, &spokes, mode)?);
     }
     found.extend(webhook::handlers(draft, &context, &requested, &after, args.write.force)?);

@@ -12,7 +12,7 @@ use crate::cli::{InitArgs, License, ProjectArgs, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
-use crate::project::name::{Domain, Namespace, ProjectName};
+use crate::project::name::{Domain, Namespace, ProjectName, SUBDOMAIN_MAX};
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
 use crate::source::workspace_of;
@@ -55,7 +55,7 @@ pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exist
     }
     let mut found = scaffold(draft, &project, if_exists)?;
     found.extend(scaffold::manager::files(draft, if_exists == IfExists::Overwrite)?);
-    if let Some(long) = project.name.check_length() {
+    if let Some(long) = project.name.check_services() {
         found.push(long);
     }
     found.extend(manifests::manifests(draft, &project)?);
@@ -97,6 +97,13 @@ fn project(root: &Path, args: &ProjectArgs, domain: &str) -> Result<Project> {
     };
     let domain = Domain::parse(args.domain.as_deref().unwrap_or(domain)).map_err(Usage)?;
     let mut project = Project::new(name, Some(domain));
+    let lease = project.leader_election_id();
+    if lease.len() > SUBDOMAIN_MAX {
+        let problem =
+            Problem::new(format!("the domain is too long: the Lease of leader election, `{lease}`, ends in it"));
+        let most = SUBDOMAIN_MAX - lease.find('.').map_or(0, |dot| dot + 1);
+        return Err(Usage(problem.help(format!("use a domain of at most {most} characters"))).into());
+    }
     project.multigroup = args.multigroup;
     project.namespaces = namespaces(&args.namespaces)?;
     project.namespaced = args.namespaced || !project.namespaces.is_empty();

@@ -242,6 +242,7 @@ pub(super) fn generate(
     if options.what.crds() {
         manifests.crds = Some(finished(crds, options, found));
     }
+    let confined_to = scope.as_ref().and_then(|scope| scope.confined_to.clone());
     if options.what.rbac() {
         if let Some(scope) = scope {
             let (confined, findings) = scope.confine(markers, &options.role_name);
@@ -255,7 +256,10 @@ pub(super) fn generate(
         manifests.role_name.clone_from(&options.role_name);
     }
     if options.what.webhooks() {
-        let (documents, findings) = webhook::documents(&webhooks);
+        let (mut documents, findings) = webhook::documents(&webhooks);
+        if let Some(namespaces) = confined_to {
+            webhook::confine(&mut documents, &namespaces);
+        }
         manifests.kinds.doubtful_webhooks |= findings.has_errors();
         found.extend(findings);
         // Elsewhere there may be others.
@@ -270,6 +274,7 @@ pub(super) fn generate(
 /// The CRDs of all packages, by file name.
 fn finished(mut crds: Vec<Crd>, options: &Options, found: &mut Diagnostics) -> Vec<Crd> {
     found.extend(crd::repeated(&crds));
+    found.extend(crd::clashes(&crds));
     crds.sort_by(|one, other| one.file_name.cmp(&other.file_name));
     let finished = parallel::map(crds, |crd| finish(crd, options));
     let finish = |(crd, findings)| {

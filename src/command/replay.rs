@@ -147,3 +147,6 @@ fn webhooks(resource: &Resource) -> Result<Option<CreateWebhookArgs>> {
         ..CreateWebhookArgs::default()
     }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,7 @@ pub fn insert(text: &str, name: &str, snippet: &str) -> Result<String, EditError
     })
 }
 
-/// Like [`insert`], among snippets of as many lines and the same first one, in the order of their texts: so that it does not
+/// Like [`insert`], among snippets of as many lines that begin with the same key, in the order of their texts: so that it does not
 /// matter which is inserted first.
 pub fn insert_sorted(text: &str, name: &str, snippet: &str) -> Result<String, EditError> {
     let lines: Vec<&str> = snippet.trim_matches('\n').lines().map(str::trim).collect();
@@ -40,13 +40,18 @@ pub fn insert_sorted(text: &str, name: &str, snippet: &str) -> Result<String, Ed
     let mut at = end - lines.len();
     while let Some(before) = at.checked_sub(lines.len()) {
         let above: Vec<&str> = all[before..at].iter().map(|line| line.trim()).collect();
-        if above[0] != lines[0] || above < lines {
+        if key(above[0]) != key(lines[0]) || above < lines {
             break;
         }
         all[before..at + lines.len()].rotate_right(lines.len());
         at = before;
     }
     Ok(all.concat())
+}
+
+/// `- name` of `- name: value`.
+fn key(line: &str) -> &str {
+    line.split(':').next().unwrap_or_default()
 }
 
 /// Inserts a line such as `pub mod foo;` among the `mod` lines above the marker [`MODULES`], where rustfmt would put

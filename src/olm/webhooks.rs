@@ -23,7 +23,8 @@ const FIELDS: [&str; 8] = [
 /// The port of a Service where a webhook says none.
 const PORT: u64 = 443;
 
-/// The `webhookdefinitions`.
+/// The `webhookdefinitions`. `confined` says that OLM installs the operator for some namespaces: OLM then limits its webhooks to
+/// those of the `OperatorGroup`.
 pub(super) fn definitions(
     configurations: &[Value],
     crds: &[Value],
@@ -167,4 +168,41 @@ fn use_path(container: &mut Value) -> bool {
         *argument = path.into();
     }
     own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn olm_confines_webhooks_itself() {
+        let label = json!({ "app": "a" });
+        let service = json!({
+            "metadata": { "name": "webhook" }, "spec": { "selector": label, "ports": [{ "port": 443 }] },
+        });
+        let deployment = json!({
+            "metadata": { "name": "operator" }, "spec": { "template": { "metadata": { "labels": label } } },
+        });
+        let by_name = json!({ "key": "kubernetes.io/metadata.name", "operator": "In", "values": ["a"] });
+        let by_team = json!({ "key": "team", "operator": "Exists" });
+        for (selector, [everywhere, confined]) in [
+            (json!({ "matchExpressions": [by_name] }), [1, 0]),
+            (json!({ "matchExpressions": [by_name, by_team] }), [1, 1]),
+            (json!({ "matchExpressions": [by_name], "matchLabels": { "team": "a" } }), [1, 1]),
+            (json!({ "matchExpressions": [by_team] }), [1, 1]),
+            (json!({}), [0, 0]),
+        ] {
+            let webhook = json!({
+                "name": "a.b.c", "clientConfig": { "service": { "name": "webhook" } }, "namespaceSelector": selector,
+            });
+            let configurations = [json!({ "kind": "MutatingWebhookConfiguration", "webhooks": [webhook] })];
+            let (services, deployments) = ([service.clone()], [deployment.clone()]);
+            let found = [false, true].map(|confined| {
+                let (definitions, found) = definitions(&configurations, &[], &services, &deployments, confined);
+                assert_eq!(definitions.len(), 1);
+                found.iter().count()
+            });
+            assert_eq!(found, [everywhere, confined], "{selector}");
+        }
+    }
 }

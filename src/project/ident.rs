@@ -3,118 +3,22 @@
 
 use heck::ToSnakeCase as _;
 
-/// Words that can't be the name of a module (strict and reserved keywords of all editions up to 2024).
-const KEYWORDS: [&str; 50] = [
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
-    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
-    "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true",
-    "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while",
-];
-
-/// Names of files that Windows can't have.
-const DEVICES: [&str; 6] = ["aux", "con", "nul", "prn", "conin", "conout"];
-
-/// The crate that the modules of controllers name.
-const MANAGER: &str = "manager";
-
-/// Files below `tests` that are there already, and crates that a crate of tests can't be called.
-const TAKEN_TESTS: [&str; 10] =
-    ["alloc", "control_plane", "conversions", "core", "crds", "e2e", "mock", "proc_macro", "std", "test"];
-
-/// Type names that every Rust file uses without importing them, and those that scaffolded code imports or defines: a
-/// kind of this name would be in their way.
-const TAKEN_TYPES: [&str; 51] = [
-    "Action",
-    "Arc",
-    "BTreeMap",
-    "Box",
-    "Change",
-    "Clone",
-    "Condition",
-    "Context",
-    "CustomResource",
-    "Default",
-    "Defaulting",
-    "Denied",
-    "Deserialize",
-    "Drop",
-    "Duration",
-    "Err",
-    "Error",
-    "EventType",
-    "Failure",
-    "FieldErrors",
-    "Hub",
-    "IntOrString",
-    "JsonSchema",
-    "LabelSelector",
-    "Manager",
-    "None",
-    "ObjectKey",
-    "ObjectMeta",
-    "Objects",
-    "Observed",
-    "Ok",
-    "Option",
-    "PartialObjectMeta",
-    "Phase",
-    "Quantity",
-    "Recorder",
-    "Request",
-    "Resource",
-    "ResourceExt",
-    "Result",
-    "Self",
-    "Serialize",
-    "Some",
-    "Spoke",
-    "Status",
-    "StatusChange",
-    "String",
-    "Validating",
-    "Value",
-    "Vec",
-    "Warnings",
-];
-
-/// Crates that generated code names, and packages that cargo or rustc treat in a special way.
-const TAKEN_PACKAGES: [&str; 26] = [
-    "alloc",
-    "anyhow",
-    "build",
-    "core",
-    "deps",
-    "examples",
-    "futures",
-    "hyper",
-    "incremental",
-    "jiff",
-    "k8s-openapi",
-    "kube",
-    "manager",
-    "memcached-sdk-manager",
-    "proc-macro",
-    "schemars",
-    "serde",
-    "serde-json",
-    "serde-yaml",
-    "std",
-    "test",
-    "thiserror",
-    "tokio",
-    "tracing",
-    "tracing-subscriber",
-    "clap",
-];
+use super::taken;
 
 /// Whether `name` is a reserved word of Rust.
 pub(crate) fn is_keyword(name: &str) -> bool {
-    name == "Self" || KEYWORDS.contains(&name)
+    name == "Self" || taken::KEYWORDS.contains(&name)
 }
 
 /// Whether a type of this name would break the code around it.
-pub(super) fn is_taken_type(name: &str) -> bool {
-    is_keyword(name) || TAKEN_TYPES.contains(&name)
+pub(crate) fn is_taken_type(name: &str) -> bool {
+    is_keyword(name) || taken::TYPES.contains(&name)
+}
+
+/// The Rust type of a kind: `Memcached`, `Manager` → `ManagerResource`. The kind itself is a name of the API, which others may
+/// have chosen, and stays.
+pub fn kind_type(kind: &str) -> String {
+    if is_taken_type(kind) { format!("{kind}Resource") } else { kind.to_owned() }
 }
 
 /// The module for a group, a version or a controller: `sea-creatures` → `sea_creatures`, `type` → `type_`,
@@ -129,13 +33,27 @@ pub(crate) fn kind_module(kind: &str) -> String {
     usable(kind.to_snake_case())
 }
 
+/// Several modules in one name: `cache` and `memcached` → `cache_memcached`. Two `_` in a row are not snake case.
+pub(crate) fn joined<'a>(modules: impl IntoIterator<Item = &'a str>) -> String {
+    let mut name = String::new();
+    for module in modules {
+        if !name.is_empty() && !name.ends_with('_') {
+            name.push('_');
+        }
+        name.push_str(module);
+    }
+    name
+}
+
 /// The file of tests for a module: `memcached`, `test` → `test_controller`.
 pub(crate) fn test_module(module: &str) -> String {
-    if TAKEN_TESTS.contains(&module) { format!("{module}_controller") } else { module.to_owned() }
+    let is_taken = taken::TESTS.contains(&module) || module.starts_with(taken::TEST_PREFIX);
+    if is_taken { format!("{module}_controller") } else { module.to_owned() }
 }
 
 fn usable(ident: String) -> String {
-    if is_keyword(&ident) || DEVICES.contains(&ident.as_str()) || ident == MANAGER {
+    let name = ident.as_str();
+    if is_keyword(name) || taken::DEVICES.contains(&name) || taken::CONTROLLER_CRATES.contains(&name) {
         ident + "_"
     } else if ident.starts_with(|c: char| c.is_ascii_digit()) || ident.is_empty() {
         format!("_{ident}")
@@ -150,7 +68,7 @@ fn usable(ident: String) -> String {
 pub fn package(name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         format!("operator-{name}")
-    } else if is_keyword(name) || TAKEN_PACKAGES.contains(&name) || DEVICES.contains(&name) {
+    } else if is_keyword(name) || taken::PACKAGES.contains(&name) || taken::DEVICES.contains(&name) {
         format!("{name}-operator")
     } else {
         name.to_owned()
@@ -180,6 +98,9 @@ mod tests {
             ("gen", "gen_"),
             ("3scale", "_3scale"),
             ("con", "con_"),
+            ("lpt1", "lpt1_"),
+            ("std", "std_"),
+            ("kube", "kube_"),
             ("v1alpha1", "v1alpha1"),
             ("", "_"),
         ] {
@@ -199,19 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn every_reserved_word_of_syn_is_known() {
-        for word in KEYWORDS {
-            assert!(syn::parse_str::<syn::Ident>(word).is_err() || word == "gen", "`{word}` is a plain identifier");
-        }
-    }
-
-    #[test]
     fn packages_are_accepted_by_cargo() {
         for (name, expected) in [
             ("memcached-operator", "memcached-operator"),
             ("test", "test-operator"),
             ("type", "type-operator"),
             ("kube", "kube-operator"),
+            ("http", "http-operator"),
+            ("control-plane", "control-plane-operator"),
             ("9lives", "operator-9lives"),
         ] {
             let package = package(name);

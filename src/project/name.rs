@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use heck::ToUpperCamelCase as _;
 
-use super::ident;
 use crate::diagnostic::{Code, Diagnostic, Problem};
 
 /// One newtype per row: documentation, type, what users call it, rule.
@@ -119,9 +118,18 @@ impl ProjectName {
     }
 
     /// A warning when the name, put in front of the names in `config/`, makes one that the API server refuses.
-    pub(crate) fn check_length(&self) -> Option<Diagnostic> {
+    pub(crate) fn check_services(&self) -> Option<Diagnostic> {
         // The longest name of a Service, which must be a label.
         let longest = format!("{self}-{}", self.metrics_service());
+        if self.0.starts_with(|c: char| c.is_ascii_digit()) {
+            let message = format!(
+                "the project name `{self}` begins with a digit, so Service `{longest}` does: the API server wants a letter there"
+            );
+            let help = format!(
+                "use a name such as `operator-{self}`, or another `namePrefix` in config/default/kustomization.yaml"
+            );
+            return Some(Diagnostic::new(Code::LongProjectName, message).help(help));
+        }
         let excess = longest.len().checked_sub(LABEL_MAX).filter(|excess| *excess > 0)?;
         let message =
             format!("the project name `{self}` is too long: Service `{longest}` exceeds {LABEL_MAX} characters");
@@ -142,8 +150,10 @@ impl ProjectName {
     }
 }
 
-const LABEL_MAX: usize = 63;
-const SUBDOMAIN_MAX: usize = 253;
+/// The most characters of a label.
+pub(crate) const LABEL_MAX: usize = 63;
+/// The most characters of a domain, and of the names of most objects.
+pub(crate) const SUBDOMAIN_MAX: usize = 253;
 
 fn dns_1123_label(what: &str, name: &str) -> Result<(), Problem> {
     let rule = "a DNS-1123 label: lower-case letters, digits and `-`, with a letter or digit at both ends, at most 63 characters";
@@ -183,14 +193,7 @@ fn kind(what: &str, name: &str) -> Result<(), Problem> {
         let start = ascii.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
         start.to_upper_camel_case().chars().take(LABEL_MAX).collect()
     };
-    require(valid, what, name, rule, near)?;
-    if ident::is_taken_type(name) {
-        return Err(Problem::new(format!(
-            "invalid kind `{name}`: the Rust code of a project has another type of this name"
-        ))
-        .help(format!("use another name, such as `{name}Resource`")));
-    }
-    Ok(())
+    require(valid, what, name, rule, near)
 }
 
 fn is_label(name: &str) -> bool {
@@ -336,9 +339,9 @@ mod tests {
                 ("Mem_cached", Err(Some("use `MemCached`"))),
                 ("1Cache", Err(Some("use `Cache`"))),
                 ("", Err(None)),
-                ("Self", Err(Some("use another name, such as `SelfResource`"))),
-                ("Option", Err(Some("use another name, such as `OptionResource`"))),
-                ("Condition", Err(Some("use another name, such as `ConditionResource`"))),
+                ("Self", Ok(())),
+                ("Option", Ok(())),
+                ("Condition", Ok(())),
             ],
         );
     }
@@ -390,12 +393,15 @@ mod tests {
     }
 
     #[test]
-    fn long_project_names_are_warned_of() {
-        let check = |length| ProjectName::parse(&"a".repeat(length)).unwrap().check_length();
+    fn project_names_that_no_service_can_have_are_warned_of() {
+        let check = |length| ProjectName::parse(&"a".repeat(length)).unwrap().check_services();
         assert_eq!(check(47), None);
         let found = check(49).unwrap();
         assert!(found.message.ends_with("exceeds 63 characters"), "{}", found.message);
         assert!(found.help.is_some_and(|help| help.starts_with("use a name of at most 47 characters")));
+        let found = ProjectName::parse("9lives").unwrap().check_services().unwrap();
+        assert!(found.message.contains("`9lives-controller-manager-metrics-service`"), "{}", found.message);
+        assert!(found.help.is_some_and(|help| help.starts_with("use a name such as `operator-9lives`")));
     }
 
     #[test]

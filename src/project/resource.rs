@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::builtin::Builtin;
-use super::ident;
-use super::name::{ControllerName, Domain, Group, Kind, Plural, ShortName, Version};
+use super::name::{ControllerName, Domain, Group, Kind, Plural, SUBDOMAIN_MAX, ShortName, Version};
+use super::{crd_names, ident};
 use crate::diagnostic::Problem;
 
 /// A resource of the project, or one that it watches.
@@ -162,9 +162,19 @@ impl Resource {
         self.kind.lower()
     }
 
+    /// The Rust type of the kind: `Memcached`.
+    pub(crate) fn kind_type(&self) -> String {
+        ident::kind_type(self.kind.as_str())
+    }
+
     /// The module of the kind: `memcached_cluster`.
     pub(crate) fn kind_module(&self) -> String {
         ident::kind_module(self.kind.as_str())
+    }
+
+    /// The module of the conversions of the kind: `memcached_cluster_conversion`.
+    pub(crate) fn conversion_module(&self) -> String {
+        ident::joined([&*self.kind_module(), "conversion"])
     }
 
     /// The module of the group, taken from the domain when the group is empty: `sea_creatures`.
@@ -199,7 +209,12 @@ impl Resource {
     /// project. Cargo makes a crate of this name.
     pub(crate) fn test_module(&self, multigroup: bool, name: Option<&ControllerName>) -> String {
         let modules = self.controller_modules(multigroup, name);
-        ident::test_module(&modules[1..].join("_"))
+        ident::test_module(&ident::joined(modules[1..].iter().map(String::as_str)))
+    }
+
+    /// Part of the file of its webhooks' tests: `v1alpha1_memcached`, or `cache_v1alpha1_memcached` in a multi-group project.
+    pub(crate) fn webhook_test(&self, multigroup: bool) -> String {
+        ident::joined(self.api_modules(multigroup)[1..].iter().map(String::as_str))
     }
 
     /// The controller's name when none was chosen: `memcached`, with the group in front in a multi-group project. It
@@ -229,6 +244,18 @@ impl Resource {
     /// The name of the CRD: `memcacheds.cache.example.com`.
     pub(crate) fn crd_name(&self) -> String {
         format!("{}.{}", self.plural, self.qualified_group())
+    }
+
+    /// Checks what is derived from the names of a custom resource.
+    pub(super) fn check_lengths(&self) -> Result<(), Problem> {
+        crd_names::list_kind_of(self.kind.as_str())?;
+        let crd = self.crd_name();
+        if crd.len() > SUBDOMAIN_MAX {
+            let problem =
+                Problem::new(format!("the name of the CRD, `{crd}`, is longer than {SUBDOMAIN_MAX} characters"));
+            return Err(problem.help("use a shorter `--group` or `--plural`"));
+        }
+        Ok(())
     }
 
     /// The file of the CRD below `config/crd/bases`: `cache.example.com_memcacheds.yaml`.

@@ -100,8 +100,12 @@ pub(crate) struct ResourceContext {
     pub(crate) version_snake: String,
     /// `Memcached`
     pub(crate) kind: String,
+    /// `Memcached`: as a Rust type.
+    pub(crate) kind_type: String,
     /// `memcached`: as a Rust module.
     pub(crate) kind_snake: String,
+    /// `memcached_conversion`: as a Rust module.
+    pub(crate) conversion_snake: String,
     /// `memcached`
     pub(crate) kind_lower: String,
     /// `memcacheds`
@@ -145,7 +149,9 @@ impl ResourceContext {
             version: resource.version.to_string(),
             version_snake: resource.version_module(),
             kind: resource.kind.to_string(),
+            kind_type: resource.kind_type(),
             kind_snake: resource.kind_module(),
+            conversion_snake: resource.conversion_module(),
             kind_lower: resource.kind_lower(),
             plural: resource.plural.to_string(),
             singular: resource.kind_lower(),
@@ -236,7 +242,7 @@ impl BuiltinContext {
 
 /// The import of a type, and its name after it.
 fn used(module: &str, kind: &str, taken: &[&str]) -> (String, String) {
-    if taken.contains(&kind) {
+    if taken.contains(&kind) || ident::is_taken_type(kind) {
         (format!("{module}::{kind} as {kind}Object"), format!("{kind}Object"))
     } else {
         (format!("{module}::{kind}"), kind.to_owned())
@@ -305,8 +311,10 @@ impl WebhookContext {
     pub(crate) fn new(resource: ResourceContext, of: &Resource, webhooks: &Webhooks, has_sample: bool) -> Self {
         let ResourceContext { qualified_group, version_snake, kind, kind_snake, kind_lower, .. } = &resource;
         let modules: Vec<&str> = resource.api_dir.split('/').chain([kind_snake.as_str()]).collect();
-        let path = of.path.clone().filter(|_| of.core || of.external).unwrap_or_else(|| resource.api_mod.clone());
-        let (rust_use, rust_type) = used(&path, kind, &WEBHOOK_NAMES);
+        let (rust_use, rust_type) = match of.path.as_deref().filter(|_| of.core || of.external) {
+            Some(path) => used(path, kind, &WEBHOOK_NAMES),
+            None => (format!("{}::{}", resource.api_mod, resource.kind_type), resource.kind_type.clone()),
+        };
         let own = !of.core && !of.external;
         let sample_item = (own && has_sample).then(|| {
             format!(
@@ -335,7 +343,7 @@ impl WebhookContext {
         Self {
             webhook_file: modules.join("/"),
             webhook_mod: format!("webhook::{}", modules.join("::")),
-            webhook_test: modules.join("_"),
+            webhook_test: of.webhook_test(resource.project.multigroup),
             webhook_group: group.to_owned(),
             webhook_crd: of.webhook_crd(resource.project.multigroup),
             marker_group: if qualified_group.is_empty() { "\"\"".to_owned() } else { qualified_group.clone() },

@@ -32,6 +32,16 @@ pub(crate) fn config(
         }
         CertMode::Files => {}
     }
+    let mut confinement = String::new();
+    if context.resource.project.own_namespace {
+        let (block, files): (Vec<_>, _) =
+            template::render("webhook-confined", context)?.into_iter().partition(|file| file.path == "replacements");
+        found.extend(put(draft, files, IfExists::Skip)?);
+        confinement.extend(block.into_iter().map(|file| file.text));
+        draft.edit(&RelPath::new("config/webhook/kustomization.yaml")?, |text| {
+            kustomization::add_entry(text, "configurations", "kustomizeconfig.yaml")
+        })?;
+    }
     // The names that the certificate is for, and where cert-manager puts its CA.
     let replacements: String =
         template::render("webhook-replacements", context)?.into_iter().map(|file| file.text).collect();
@@ -42,6 +52,8 @@ pub(crate) fn config(
             "# [WEBHOOK] Admission and conversion webhooks are added below this line.",
             "../webhook",
         )?;
+        let text =
+            if confinement.is_empty() { text } else { kustomization::add_block(&text, "replacements", &confinement)? };
         match mode {
             CertMode::Own => {
                 let text = patch(&text, "path: manager_webhook_patch.yaml\n  target:\n    kind: Deployment")?;
@@ -64,14 +76,24 @@ pub(crate) fn config(
     if mode == CertMode::Own {
         let kinds = [(webhooks.defaulting, "mutating"), (webhooks.validation, "validating")];
         for (_, kind) in kinds.into_iter().filter(|(wanted, _)| *wanted) {
-            let value = format!("--webhook-configurations={kind}:$({}_WEBHOOKS)", kind.to_uppercase());
+            let name = format!("{kind}-webhook-configuration");
+            let variable = format!("{}_WEBHOOKS", kind.to_uppercase());
+            let value = format!("--webhook-configurations={kind}:$({variable})");
             let argument = format!("- op: add\n  path: /spec/template/spec/containers/0/args/-\n  value: {value}");
-            draft.edit(&RelPath::new("config/default/manager_webhook_patch.yaml")?, |text| {
-                if text.contains(&value) {
-                    return Ok(text.to_owned());
-                }
-                scaffold_marker::insert_sorted(text, "webhookconfigurations", &argument)
-            })?;
+            let variable = format!("- name: {variable}\n  value: {name}");
+            let rule = rule("admissionregistration.k8s.io", &format!("{kind}webhookconfigurations"), &name);
+            for (path, marker, is_there, entry) in [
+                ("config/default/manager_webhook_patch.yaml", "webhookconfigurations", &value, &argument),
+                ("config/default/manager_webhook_names_patch.yaml", "webhooknames", &name, &variable),
+                ("config/rbac/webhook_cert_role.yaml", "webhookrules", &name, &rule),
+            ] {
+                draft.edit(&RelPath::new(path)?, |text| {
+                    if text.contains(is_there.as_str()) {
+                        return Ok(text.to_owned());
+                    }
+                    scaffold_marker::insert_sorted(text, marker, entry)
+                })?;
+            }
         }
         draft.edit(&RelPath::new("config/rbac/kustomization.yaml")?, |text| {
             let below = "- leader_election_role_binding.yaml";
@@ -165,8 +187,7 @@ pub(crate) fn conversion(
 ) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("webhook-hub", context)?, IfExists::Skip)?;
     let hub = &context.resource;
-    let module_of =
-        |api: &ResourceContext| (format!("src/api/{}.rs", api.api_dir), format!("{}_conversion", api.kind_snake));
+    let module_of = |api: &ResourceContext| (format!("src/api/{}.rs", api.api_dir), api.conversion_snake.clone());
     let (file, name) = module_of(hub);
     module(draft, &file, &name)?;
     found.extend(put(draft, template::render("webhook-round-trip", context)?, IfExists::Skip)?);
@@ -176,9 +197,9 @@ pub(crate) fn conversion(
         found.extend(put(draft, template::render("webhook-spoke", &context)?, IfExists::Skip)?);
         let (file, name) = module_of(spoke);
         module(draft, &file, &name)?;
-        let ResourceContext { role_file_prefix, version_snake, api_use, kind, .. } = spoke;
+        let ResourceContext { role_file_prefix, version_snake, api_use, kind_type, .. } = spoke;
         let name = format!("{}_{version_snake}", role_file_prefix.replace(['.', '-'], "_"));
-        let test = format!("#[test]\nfn {name}() {{\n    round_trip::<{api_use}::{kind}>();\n}}");
+        let test = format!("#[test]\nfn {name}() {{\n    round_trip::<{api_use}::{kind_type}>();\n}}");
         draft.edit(&RelPath::new("tests/conversions.rs")?, |text| block(text, "conversions", &test))?;
     }
     let crds = RelPath::new("config/crd/kustomization.yaml")?;
@@ -189,7 +210,10 @@ pub(crate) fn conversion(
     })?;
     let crd = format!("{}.{}", hub.plural, hub.qualified_group);
     match mode {
-        CertMode::Own => sorted(draft, "config/rbac/webhook_cert_role.yaml", "webhookrules", &rule(&crd))?,
+        CertMode::Own => {
+            let rule = rule("apiextensions.k8s.io", "customresourcedefinitions", &crd);
+            sorted(draft, "config/rbac/webhook_cert_role.yaml", "webhookrules", &rule)?;
+        }
         CertMode::CertManager => {
             for (name, index) in [("crdkustomizecainjectionns", 0), ("crdkustomizecainjectionname", 1)] {
                 sorted(draft, DEFAULT, name, &injection(&crd, index))?;
@@ -207,10 +231,10 @@ fn sorted(draft: &mut Draft, path: &str, name: &str, snippet: &str) -> Result<()
     draft.edit(&RelPath::new(path)?, |text| scaffold_marker::insert_sorted(text, name, snippet))
 }
 
-/// What the operator may do with a CRD to keep the CA of its conversion.
-fn rule(crd: &str) -> String {
+/// What the operator may do with an object of the cluster to keep the CA in it.
+fn rule(group: &str, resource: &str, name: &str) -> String {
     format!(
-        "- apiGroups:\n  - apiextensions.k8s.io\n  resourceNames:\n  - {crd}\n  resources:\n  - customresourcedefinitions\n  \
+        "- apiGroups:\n  - {group}\n  resourceNames:\n  - {name}\n  resources:\n  - {resource}\n  \
          verbs:\n  - get\n  - list\n  - patch\n  - watch"
     )
 }
@@ -257,7 +281,7 @@ impl Blocks {
                 // The module of the version is the last part but one.
                 let (modules, kind) = hub.api_mod.rsplit_once("::").unwrap_or_default();
                 let (folder, _) = modules.rsplit_once("::").unwrap_or_default();
-                blocks.calls.push(format!(".spoke::<{folder}::{}::{kind}::{}>()", ident::module(spoke), hub.kind));
+                blocks.calls.push(format!(".spoke::<{folder}::{}::{kind}::{}>()", ident::module(spoke), hub.kind_type));
             }
         }
         Ok(blocks)

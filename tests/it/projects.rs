@@ -4,6 +4,7 @@
 mod crash;
 mod engine;
 mod manager;
+mod names;
 mod new_release;
 pub(crate) mod oracle;
 mod package;

@@ -173,7 +173,7 @@ fn other_files(resource: &Resource, multigroup: bool) -> Vec<String> {
     let prefix = resource.file_prefix(multigroup);
     let roles = ["admin", "editor", "viewer"].map(|who| format!("config/rbac/{prefix}_{who}_role.yaml"));
     let patch = format!("config/crd/patches/webhook_in_{}.yaml", resource.webhook_crd(multigroup));
-    let webhook = resource.api_modules(multigroup)[1..].join("_");
+    let webhook = resource.webhook_test(multigroup);
     let tests = controllers(resource, multigroup, Resource::test_module);
     let tests = tests.iter().flat_map(|test| [format!("tests/{test}.rs"), format!("tests/envtest_{test}.rs")]);
     roles.into_iter().chain([patch, format!("tests/envtest_webhook_{webhook}.rs")]).chain(tests).collect()

@@ -209,8 +209,8 @@ fn waived(manifests: &Manifests) -> Vec<&'static str> {
     roles.into_iter().filter(|(_, needed)| !needed).map(|(role, _)| role).collect()
 }
 
-/// The role of the certificates is about both kinds of configurations, although there may be webhooks of one kind only.
-/// See `templates/webhook-self/config/rbac`.
+/// The role of the certificates as earlier releases scaffolded it: about both kinds of configurations, although there may be
+/// webhooks of one kind only.
 fn webhooks() -> impl Iterator<Item = Permission> {
     let kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
     kinds.into_iter().flat_map(|kind| {

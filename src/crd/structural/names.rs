@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::crd::{self, Crd};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::project::crd_names::list_kind_of;
 use crate::project::name::{dns_1035_label, dns_1123_subdomain};
 
 /// Groups of the Kubernetes project, and what they need.
@@ -43,6 +44,8 @@ fn wrong_names(crd: &Crd) -> Vec<Problem> {
     let list_kind = text(&names["listKind"]);
     if !list_kind.is_empty() {
         results.push(dns_1035_label("list kind in lower case", &list_kind.to_lowercase()));
+    } else if results.iter().all(Result::is_ok) {
+        results.push(list_kind_of(crd.kind()));
     }
     if list_kind == crd.kind() {
         results.push(Err(Problem::new("the kind and the kind of lists have the same name")));

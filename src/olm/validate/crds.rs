@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{Check, Kind, items, owned, shown, shown_kind, text};
 use crate::diagnostic::Code;
 use crate::olm::name;
+use crate::project::crd_names::{self, CrdNames};
 
 const HELP: &str = "generate the bundle again";
 
@@ -25,6 +26,21 @@ pub(super) fn check(check: &mut Check) {
         }
         if let Some(why) = refused(crd) {
             check.push(Code::BundleCrd, place, format!("{} is refused: {why}", shown(crd)), HELP);
+        }
+    }
+    let crds: Vec<&(String, Value)> = check.contents.crds().collect();
+    let names: Vec<CrdNames> = crds.iter().map(|(_, crd)| CrdNames::of(crd)).collect();
+    for (at, first, name) in crd_names::clashes(&names) {
+        let ((path, crd), (_, first)) = (crds[at], crds[first]);
+        // One CRD twice is another finding.
+        if super::name(crd) != super::name(first) {
+            let message = format!(
+                "{} and {} have the same name `{name}`, which the API server gives to one",
+                shown(crd),
+                shown(first)
+            );
+            let help = "let kinds, kinds of lists, plurals, singulars and short names of a group differ";
+            check.push(Code::BundleCrd, check.folder.place(path), message, help);
         }
     }
     let owned: BTreeSet<Kind> = owned(check.csv).into_iter().collect();

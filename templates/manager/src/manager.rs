@@ -591,6 +591,7 @@ impl Manager {
             let client = self.asking.clone();
             let bound = self
                 .webhooks
+                .within(self.namespaces)
                 .bind(options, ready, registry, client, shutdown);
             let (done, answered) = tokio::sync::oneshot::channel::<()>();
             if let Some(serve) = bound.await? {

@@ -262,11 +262,18 @@ impl Registered {
         let operator = Operator {
             name: operator.to_owned(),
             server: server.to_owned(),
+            ..Operator::default()
         };
         Self {
             operator,
             ..Self::default()
         }
+    }
+
+    /// Says where the operator works; no namespaces mean everywhere.
+    pub(crate) fn within(mut self, namespaces: Vec<String>) -> Self {
+        self.operator.namespaces = namespaces;
+        self
     }
 
     /// The path of two webhooks.

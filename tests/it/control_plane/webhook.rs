@@ -202,3 +202,56 @@ fn the_manifests_of_each_certificate_mode_are_accepted() {
         }
     }
 }
+
+/// The operator is down, so that whatever the API server asks it about is refused.
+#[test]
+fn an_operator_that_is_down_blocks_only_the_namespaces_in_which_it_works() {
+    let plane = ControlPlane::start();
+    let namespaces = ["op-system", "a", "b", "default"];
+    for name in &namespaces[..3] {
+        plane.admin.run(&["create", "namespace", name]);
+    }
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init --domain example.com --project-name op {OFFLINE}")).success();
+    sandbox.run("create api --group cache --version v1 --kind Memcached").success();
+    let webhooks = "--defaulting --programmatic-validation";
+    sandbox.run(&format!("create webhook --group cache --version v1 --kind Memcached {webhooks}")).success();
+    sandbox.lock().run("generate").success();
+    plane.admin.send(&["apply", "-f", "-"], &sandbox.read("config/crd/bases/cache.example.com_memcacheds.yaml"));
+    plane.admin.run(&["wait", "crd", "--all", "--for", "condition=Established", "--timeout=60s"]);
+
+    for (scope, folder, blocked) in [
+        ("--namespaced=false", "default", &namespaces[..]),
+        ("--namespaced", "default", &["op-system"]),
+        ("--namespaces=a,b", "namespaces", &["a", "b"]),
+        ("--namespaced=false", "default", &namespaces[..]),
+    ] {
+        // The first one is what the project has.
+        if blocked.len() < namespaces.len() || sandbox.path("config/namespaces").exists() {
+            sandbox.run(&format!("edit {scope}")).success();
+        }
+        let rendered =
+            plane.admin.run(&["kustomize", &sandbox.path(&format!("config/{folder}")).display().to_string()]);
+        let documents: Vec<Value> = serde_yaml::from_multiple(&rendered).unwrap();
+        let is_configuration =
+            |object: &&Value| object["kind"].as_str().is_some_and(|kind| kind.ends_with("WebhookConfiguration"));
+        let configurations: Vec<&Value> = documents.iter().filter(is_configuration).collect();
+        assert_eq!(configurations.len(), 2, "{scope}");
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": configurations });
+        plane.admin.send(&["apply", "-f", "-"], &list.to_string());
+        // The API server watches configurations, and takes a moment.
+        let is_blocked = || -> Vec<&str> {
+            let refused = |namespace: &&str| {
+                let sample = "{apiVersion: cache.example.com/v1, kind: Memcached, metadata: {name: a}, spec: {}}";
+                let arguments = ["create", "--dry-run=server", "--namespace", namespace, "-f", "-"];
+                plane.admin.attempt(&arguments, sample).is_err_and(|error| {
+                    assert!(error.contains("failed calling webhook"), "{error}");
+                    true
+                })
+            };
+            namespaces.into_iter().filter(refused).collect()
+        };
+        let settled = || if is_blocked() == blocked { Ok(()) } else { Err(format!("{scope}: {:?}", is_blocked())) };
+        wait::until(SOON, settled).unwrap();
+    }
+}

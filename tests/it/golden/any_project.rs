@@ -136,6 +136,25 @@ note[list-kind]: the CRD has no `listKind`, which the API server fills in: `Appl
 "#]]);
 }
 
+/// The second one would be stored and never served.
+#[test]
+fn a_name_that_two_kinds_of_a_group_want_is_an_error() {
+    let sandbox = workspace();
+    sandbox.file("crates/types/src/lib.rs", &kind("PearList"));
+    sandbox.run("generate crds").code(1).stderr(str![[r#"
+error[invalid-name]: `PearList.example.com` and `Pear.example.com` have the same name `PearList`, which the API server gives to one of them, the first in crates/operator/src/main.rs on line 4
+ --> crates/types/src/lib.rs:4:12
+  |
+4 | pub struct PearListSpec {
+  |            ^^^^^^^^^^^^
+  |
+  = help: kind, kind of lists, plural, singular and short names must differ from those of the other kinds of a group
+
+"#]]);
+    sandbox.replace("crates/types/src/lib.rs", "example.com", "other.example.com");
+    sandbox.run("generate crds").success();
+}
+
 #[test]
 fn a_crd_of_two_packages_is_an_error_with_both_places() {
     let sandbox = workspace();

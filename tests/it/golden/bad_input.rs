@@ -45,8 +45,11 @@ fn names() {
         ("create api --group cache --version v1 --kind Mem-cached", 2, "invalid kind `Mem-cached`"),
         ("create api --group cache --version v1 --kind Mem_cached", 2, "invalid kind `Mem_cached`"),
         ("create api --group cache --version v1 --kind 1Memcached", 2, "invalid kind `1Memcached`"),
-        ("create api --group cache --version v1 --kind Vec", 2, "invalid kind `Vec`"),
-        ("create api --group cache --version v1 --kind Self", 2, "invalid kind `Self`"),
+        (
+            "create api --group cache --version v1 --kind Aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            1,
+            "is too long",
+        ),
         ("create api --group cache --version v1 --kind M --plural Ms", 2, "invalid plural `Ms`"),
         ("create api --group cache --version v1 --kind M --short-name M", 2, "invalid short name `M`"),
         ("create api --group cache --version v1 --kind M --controller-name A", 2, "invalid controller name `A`"),

@@ -432,6 +432,15 @@ const BROKEN: &[(&str, &str, Edit)] = {
     const OTHER: &str = "manifests/other.yaml";
     &[
         ("nothing", CSV, Text("v0.1.0", "v0.1.0")),
+        (
+            "the kind of lists of another",
+            OTHER,
+            File(
+                "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: lists.example.com}\n\
+                 spec:\n  group: example.com\n  scope: Namespaced\n  names: {kind: ThingList, plural: lists}\n  \
+                 versions: [{name: v1, served: true, storage: true}]\n",
+            ),
+        ),
         ("no CSV", CSV, Gone),
         ("no manifests", "manifests", Gone),
         ("no metadata", "metadata", Gone),

@@ -322,14 +322,18 @@ update    config/rbac/memcached_editor_role.yaml
 update    config/rbac/memcached_viewer_role.yaml
 update    config/rbac/role.yaml
 update    config/rbac/role_binding.yaml
+update    config/webhook/kustomization.yaml
+create    config/webhook/kustomizeconfig.yaml
+update    config/webhook/manifests.yaml
 update    src/main.rs
+update    tests/control_plane/mod.rs
 update    tests/e2e.rs
 
 "#]])
         .stderr(str![[r#"
 warning[edit-kept]: `config/certmanager/issuer.yaml` is no longer part of the scaffold and stays, since you have changed it
 help: remove it if you don't need it
-12 updated, 4 removed, 2 unchanged: nothing was written
+1 created, 15 updated, 4 removed, 1 unchanged: nothing was written
 
 "#]]);
     let before = sandbox.files();
@@ -385,22 +389,42 @@ fn files_that_say_another_choice_than_the_record_are_found_and_put_right() {
     let changes = str![[r#"
 update    Makefile
 update    README.md
+update    config/default/kustomization.yaml
 update    config/manager/manager.yaml
 update    config/rbac/memcached_admin_role.yaml
 update    config/rbac/memcached_editor_role.yaml
 update    config/rbac/memcached_viewer_role.yaml
 update    config/rbac/role_binding.yaml
+update    config/webhook/kustomization.yaml
 update    src/main.rs
+update    tests/control_plane/mod.rs
 update    tests/e2e.rs
 
 "#]];
-    generate(&sandbox, "--check").code(3).stdout(changes.clone()).stderr(str![[r#"
-warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `src/main.rs`, `tests/e2e.rs`
+    // A file that is not there may have been removed by the author.
+    let all = str![[r#"
+update    Makefile
+update    README.md
+update    config/default/kustomization.yaml
+update    config/manager/manager.yaml
+update    config/rbac/memcached_admin_role.yaml
+update    config/rbac/memcached_editor_role.yaml
+update    config/rbac/memcached_viewer_role.yaml
+update    config/rbac/role_binding.yaml
+update    config/webhook/kustomization.yaml
+create    config/webhook/kustomizeconfig.yaml
+update    src/main.rs
+update    tests/control_plane/mod.rs
+update    tests/e2e.rs
+
+"#]];
+    generate(&sandbox, "--check").code(3).stdout(changes).stderr(str![[r#"
+warning[project-differs]: `PROJECT` says `--namespaced`, and these files do not: `Makefile`, `README.md`, `config/default/kustomization.yaml`, `config/manager/manager.yaml`, `config/rbac/memcached_admin_role.yaml`, `config/rbac/memcached_editor_role.yaml`, `config/rbac/memcached_viewer_role.yaml`, `config/rbac/role_binding.yaml`, `config/webhook/kustomization.yaml`, `src/main.rs`, `tests/control_plane/mod.rs`, `tests/e2e.rs`
 help: run `memcached-sdk edit --namespaced`, or another choice
-9 updated, 3 unchanged
+12 updated, 3 unchanged
 
 "#]]);
-    sandbox.run("edit --namespaced").success().stdout(changes);
+    sandbox.run("edit --namespaced").success().stdout(all);
     generate(&sandbox, "--check").success();
     sandbox.run("edit --namespaced=false").success();
     assert_equal(&sandbox.files(), &before, "back");

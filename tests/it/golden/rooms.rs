@@ -28,7 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("webhook", &["diagnostic", "source"]),
     ("objects", &["diagnostic"]),
     ("chart", &["diagnostic", "objects", "yaml"]),
-    ("olm", &["diagnostic", "objects", "yaml"]),
+    ("olm", &["diagnostic", "objects", "project", "yaml"]),
     ("installer", &["yaml"]),
     ("engine", &["api", "crd", "diagnostic", "k8s", "project", "source", "yaml"]),
     ("cli", &["crd", "engine", "project", "rbac"]),

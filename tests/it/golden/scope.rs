@@ -405,3 +405,54 @@ fn a_wrong_list_is_refused() {
     let message = sandbox.run("generate").code(1).err();
     assert!(message.contains("`PROJECT:") && message.contains("invalid namespace `A`"), "{message}");
 }
+
+/// In every rendering: `config/webhook/manifests.yaml` is part of each. A selector that a marker has holds as well.
+#[test]
+fn webhooks_are_asked_about_the_namespaces_in_which_the_operator_works() {
+    let sandbox = project("");
+    sandbox
+        .run("create webhook --group cache --version v1alpha1 --kind Memcached --defaulting --programmatic-validation")
+        .success();
+    let handler = "src/webhook/v1alpha1/memcached.rs";
+    let text = sandbox.read(handler);
+    let at = text.find("impl Validating").unwrap();
+    let start = text[..at].rfind("admissionReviewVersions=v1").unwrap();
+    let patch = "patch=`{\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"team\",\"operator\":\"Exists\"}]}}`,";
+    sandbox.file(handler, &format!("{}{patch}{}", &text[..start], &text[start..]));
+    let selectors = || -> Vec<serde_json::Value> {
+        let documents: Vec<serde_json::Value> =
+            serde_yaml::from_multiple(&sandbox.read("config/webhook/manifests.yaml")).unwrap();
+        documents.iter().map(|document| document["webhooks"][0]["namespaceSelector"].clone()).collect()
+    };
+    let patched = serde_json::json!({ "key": "team", "operator": "Exists" });
+    let mut seen = Vec::new();
+    let scopes = [
+        ("--namespaced=false", None),
+        ("--namespaced", Some(vec!["demo-system"])),
+        ("--namespaces=b,a", Some(vec!["b", "a"])),
+        ("--namespaced", Some(vec!["demo-system"])),
+        ("--namespaced=false", None),
+        ("--namespaces=b,a", Some(vec!["b", "a"])),
+        ("--namespaced=false", None),
+    ];
+    for (flag, namespaces) in scopes {
+        sandbox.run(&format!("edit {flag}")).success();
+        sandbox.run("generate --check").success();
+        let ours = namespaces.map(
+            |names| serde_json::json!({ "key": "kubernetes.io/metadata.name", "operator": "In", "values": names }),
+        );
+        let expected = match ours {
+            None => vec![serde_json::Value::Null, serde_json::json!({ "matchExpressions": [patched] })],
+            Some(ours) => vec![
+                serde_json::json!({ "matchExpressions": [ours] }),
+                serde_json::json!({ "matchExpressions": [ours, patched] }),
+            ],
+        };
+        assert_eq!(selectors(), expected, "{flag}");
+        // There and back is the same, byte for byte.
+        let files = sandbox.files();
+        let before = seen.iter().find(|(other, _)| *other == flag);
+        assert!(before.is_none_or(|(_, before)| *before == files), "{flag}");
+        seen.push((flag, files));
+    }
+}

@@ -85,6 +85,8 @@ pub(super) struct Operator {
     pub(super) name: String,
     /// Its host and port, if they are known.
     pub(super) server: String,
+    /// Where it works; empty for everywhere.
+    pub(super) namespaces: Vec<String>,
 }
 
 impl Operator {
@@ -140,7 +142,8 @@ impl WebhookOptions {
                 )));
             }
             let local = Local::new(keeper.client.clone(), operator.name.clone());
-            let configurations = local.configurations(file, &format!("https://{at}"), paths)?;
+            let url = format!("https://{at}");
+            let configurations = local.configurations(file, &url, paths, &operator.namespaces)?;
             keeper.local = Some((local, configurations));
         } else {
             let (service, namespace) = (&self.webhook_service, &keeper.namespace);

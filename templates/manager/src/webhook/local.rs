@@ -41,12 +41,14 @@ impl Local {
         Self { client, operator }
     }
 
-    /// The configurations in a file of `generate`, for those paths that are served at this URL.
+    /// The configurations in a file of `generate`, for those paths that are served at this URL. Webhooks of an operator that is
+    /// confined are about the namespaces in which it works here.
     pub(super) fn configurations(
         &self,
         file: &Path,
         url: &str,
         paths: &BTreeSet<String>,
+        namespaces: &[String],
     ) -> Result<Vec<Configuration>> {
         let failed = |kind, error: &dyn std::fmt::Display| {
             let text = format!("can't read `{}`: {error}", file.display());
@@ -75,6 +77,7 @@ impl Local {
                 let path = config["service"]["path"].as_str().unwrap_or_default();
                 let served = paths.contains(path);
                 *config = json!({ "url": format!("{url}{path}") });
+                confine(webhook, namespaces);
                 served
             });
             if webhooks.is_empty() {
@@ -137,6 +140,18 @@ impl Local {
                 .await?;
         }
         Ok(())
+    }
+}
+
+/// Replaces the namespaces of a cluster in a selector that `generate` has written: it puts them first.
+pub(super) fn confine(webhook: &mut Value, namespaces: &[String]) {
+    let first = webhook.pointer_mut("/namespaceSelector/matchExpressions/0");
+    if let Some(first) = first
+        && !namespaces.is_empty()
+        && first["key"] == "kubernetes.io/metadata.name"
+        && first["operator"] == "In"
+    {
+        first["values"] = json!(namespaces);
     }
 }
 

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::http::certificate::Certificate;
 use crate::webhook::keeper::{Keeper, Progress};
-use crate::webhook::local::is_here;
+use crate::webhook::local::{confine, is_here};
 use crate::webhook::pair::{Pair, split};
 use crate::webhook::publish::{Place, Target};
 use crate::webhook::secret::{Data, Rules};
@@ -568,5 +568,40 @@ fn only_an_api_server_on_this_host_is_local() {
         ("kubernetes.default.svc", false),
     ] {
         assert_eq!(is_here(server), here, "{server}");
+    }
+}
+
+#[test]
+fn local_webhooks_are_about_the_namespaces_in_which_the_operator_works_here() {
+    const NAME: &str = "kubernetes.io/metadata.name";
+    let selector = |key: &str, operator: &str, values: &[&str]| {
+        let first = json!({ "key": key, "operator": operator, "values": values });
+        let second = json!({ "key": NAME, "operator": "NotIn", "values": ["test"] });
+        json!({ "namespaceSelector": { "matchExpressions": [first, second] } })
+    };
+    let deployed = selector(NAME, "In", &["op-system"]);
+    for (before, here, after) in [
+        (
+            &deployed,
+            &["a", "b"][..],
+            selector(NAME, "In", &["a", "b"]),
+        ),
+        (&deployed, &[], deployed.clone()),
+        (
+            &selector("team", "In", &["x"]),
+            &["a"],
+            selector("team", "In", &["x"]),
+        ),
+        (
+            &selector(NAME, "NotIn", &["x"]),
+            &["a"],
+            selector(NAME, "NotIn", &["x"]),
+        ),
+        (&json!({ "name": "a" }), &["a"], json!({ "name": "a" })),
+    ] {
+        let here: Vec<String> = here.iter().map(|name| (*name).to_owned()).collect();
+        let mut webhook = before.clone();
+        confine(&mut webhook, &here);
+        assert_eq!(webhook, after);
     }
 }

@@ -1,0 +1,51 @@
+//! One project in which every name that means something to Rust, cargo or the scaffold is a group, a version, a kind and a
+//! controller. Its code compiles, and its CRDs are those that the compiler derives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memcached_sdk::project::taken;
+
+use super::{cargo, place};
+use crate::generated;
+use crate::sandbox::{OFFLINE, Sandbox};
+
+/// Controllers whose tests are compiled. The others differ in names alone, and each is a program of its own.
+const TESTED: [&str; 6] = ["api", "http", "kube", "mock", "self", "std"];
+
+/// Kinds, each with a word of the table.
+fn kinds() -> BTreeMap<String, String> {
+    let lists: [&[&str]; 5] =
+        [&taken::KEYWORDS, &taken::DEVICES, &taken::CONTROLLER_CRATES, &taken::TESTS, &taken::PACKAGES];
+    let words: BTreeSet<String> = lists.into_iter().flatten().map(|word| word.replace('_', "-")).collect();
+    let upper = |part: &str| part[..1].to_uppercase() + &part[1..];
+    let words = words.into_iter().map(|word| (word.split('-').map(upper).collect(), word));
+    let types = taken::TYPES.iter().map(|name| ((*name).to_owned(), format!("of-{}", name.to_lowercase())));
+    types.chain(words).collect()
+}
+
+#[test]
+fn all_of_them_compile() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init --multigroup --domain example.com --project-name http {OFFLINE}")).success();
+    for (kind, word) in kinds() {
+        let gvk = format!("--group {word} --version {word} --kind {kind} --make=false");
+        sandbox.run(&format!("create api {gvk} --controller-name {word}")).success();
+        // A module with `_` behind its name is like the other.
+        if !taken::KEYWORDS.contains(&word.as_str()) && !taken::DEVICES.contains(&word.as_str()) {
+            sandbox.run(&format!("create webhook {gvk} --defaulting --programmatic-validation")).success();
+        }
+    }
+    sandbox.lock().run("generate").success();
+    let folder = place("names", sandbox.root());
+    for file in std::fs::read_dir(folder.join("tests")).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let is_tested = TESTED.iter().any(|word| name.split('_').any(|part| part == *word));
+        if path.is_file() && name != "crds" && !is_tested {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let _building = generated::building();
+    cargo(&folder, &["check", "--tests"]);
+    cargo(&folder, &["test", "--test", "crds"]);
+}
