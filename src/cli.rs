@@ -21,7 +21,7 @@ use self::early::{AddCommand, BuildArgs, RunArgs, UpCommand};
 /// What `--help` says about exit codes; scripts rely on them.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  done, or nothing to do
+  0  done, or nothing to do; a preview with --dry-run or --diff, whatever it shows
   1  failed: no file was written, unless the message says otherwise
   2  wrong usage: an unknown flag, a missing value, a name that breaks its rule
   3  --check: files on disk differ from what the command would write";
@@ -117,7 +117,7 @@ pub struct WriteArgs {
     /// Write nothing; report what would change
     #[arg(long)]
     pub dry_run: bool,
-    /// Show the changes as a diff
+    /// Write nothing; show what would change as a diff
     #[arg(long)]
     pub diff: bool,
     /// Write nothing; exit with code 3 if a file on disk differs from what the command would write
@@ -135,6 +135,13 @@ pub struct WriteArgs {
     /// The format of the report
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: OutputFormat,
+}
+
+impl WriteArgs {
+    /// Returns true if no file is written: the flags ask what the command would do.
+    pub fn is_preview(&self) -> bool {
+        self.dry_run || self.diff || self.check
+    }
 }
 
 /// The format of a report.

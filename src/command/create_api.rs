@@ -29,8 +29,7 @@ pub(super) fn run_in(mut draft: Draft, earlier: Diagnostics, args: &CreateApiArg
     let root = draft.root().to_path_buf();
     let planned: Result<Diagnostics> = plan(&mut draft, args, term).or_else(|error| {
         let Recorded(problem) = error.downcast()?;
-        let writes = !args.write.dry_run && !args.write.check;
-        if writes && CargoManifest::is_ahead_of_its_lock(&root) {
+        if !args.write.is_preview() && CargoManifest::is_ahead_of_its_lock(&root) {
             // A run that was interrupted after the last file has left it so.
             let found = init::fetch_dependencies(&root, term);
             term.diagnostics(&found);
