@@ -10,13 +10,15 @@ use clap_complete::Shell;
 
 use crate::crd::fix::Fixable;
 use crate::engine::Engine;
-use crate::project::parts::{LeaderElection, Switch};
+use crate::project::parts::LeaderElection;
 use crate::project::webhook::CertMode;
 use crate::rbac::role;
 
 pub mod early;
+pub mod peers;
 
 use self::early::{AddCommand, BuildArgs, RunArgs, UpCommand};
+use self::peers::{CreateFlags, InitFlags, Named, Plugin};
 
 /// What `--help` says about exit codes; scripts rely on them.
 const EXIT_CODES: &str = "\
@@ -216,6 +218,9 @@ pub struct ProjectArgs {
     /// Don't look for a Rust toolchain and a C linker
     #[arg(long)]
     pub skip_toolchain_check: bool,
+    /// Flags of kubebuilder and operator-sdk.
+    #[command(flatten)]
+    pub peers: InitFlags,
 }
 
 /// The switches of a project.
@@ -239,25 +244,8 @@ pub struct PartArgs {
     pub metrics_cert: Option<bool>,
     /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart; grafana: dashboards;
     /// olm: targets of make for a bundle and a catalog of the Operator Lifecycle Manager
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = plugin)]
-    pub plugins: Vec<(Switch, bool)>,
-}
-
-/// `helm`, `helm=false`; also the names of kubebuilder and operator-sdk, such as `helm/v2-alpha`, `helm.kubebuilder.io/v2-alpha` and
-/// `manifests.sdk.operatorframework.io/v2`.
-fn plugin(text: &str) -> Result<(Switch, bool), String> {
-    let (name, on) = match text.split_once('=') {
-        None | Some((_, "true")) => (text.split('=').next().unwrap_or_default(), true),
-        Some((name, "false")) => (name, false),
-        Some((_, other)) => return Err(format!("`{other}` is neither `true` nor `false`")),
-    };
-    match name.split(['/', '.']).next() {
-        Some("grafana") => Ok((Switch::Grafana, on)),
-        Some("helm") => Ok((Switch::Helm, on)),
-        // Those of operator-sdk.
-        Some("olm" | "manifests" | "scorecard") => Ok((Switch::Olm, on)),
-        _ => Err("there is one kind of project, which can have `grafana`, `helm` and `olm` besides".to_owned()),
-    }
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Plugin::parse)]
+    pub plugins: Vec<Named>,
 }
 
 /// The license of a project.
@@ -325,7 +313,7 @@ pub struct CreateApiArgs {
     /// The kind, in PascalCase
     #[arg(long)]
     pub kind: String,
-    /// Write the custom resource type [default: true, or the answer to a question on a terminal]
+    /// Write the custom resource type [default: true, for a kind of Kubernetes false; on a terminal it is asked]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub resource: Option<bool>,
     /// Write the controller [default: true, or the answer to a question on a terminal]
@@ -361,6 +349,9 @@ pub struct CreateApiArgs {
     /// The user id to run the image as
     #[arg(long, value_name = "UID", requires = "image")]
     pub run_as_user: Option<u32>,
+    /// Flags of kubebuilder and operator-sdk.
+    #[command(flatten)]
+    pub peers: CreateFlags,
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -383,7 +374,8 @@ pub struct ExternalArgs {
 /// `create webhook`
 #[derive(Debug, Clone, Default, Args)]
 pub struct CreateWebhookArgs {
-    /// The API group without the project's domain; of a type of Kubernetes, such as apps, or core
+    /// The API group without the project's domain; of a type of Kubernetes, such as apps, or core. It can be left out when only
+    /// one group of the project has the kind
     #[arg(long, default_value = "", hide_default_value = true)]
     pub group: String,
     /// The API version, such as v1alpha1
@@ -422,6 +414,9 @@ pub struct CreateWebhookArgs {
     /// Write the webhook configurations, the CRDs and the RBAC role too, as `generate` does
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
     pub make: bool,
+    /// Flags of kubebuilder and operator-sdk.
+    #[command(flatten)]
+    pub peers: CreateFlags,
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,

@@ -25,6 +25,7 @@ mod generate;
 mod helm;
 mod init;
 mod installer;
+mod known;
 mod manifests;
 mod migrate;
 mod new;

@@ -13,6 +13,7 @@ use crate::plan::Draft;
 use crate::term::Term;
 
 pub(super) fn run(args: &NewArgs, term: &mut Term) -> Result<Outcome> {
+    init::say_peers(&args.project, term);
     let mut draft = Draft::open(&args.dir);
     let domain = if args.sample.is_some() { "example.com" } else { init::DOMAIN };
     let mut found = init::plan(&mut draft, &args.project, domain, init::if_exists(&args.write))?;

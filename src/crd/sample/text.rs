@@ -34,7 +34,10 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["image repository"], "docker.io/library/nginx"),
     (&["image tag", "tag"], "stable"),
     (&["image"], "nginx:stable"),
-    (&["git repository", "git url", "repository", "repo", "repo url", "repository url"], "https://example.com/example.git"),
+    (
+        &["git repository", "git url", "repository", "repo", "repo url", "repository url"],
+        "https://example.com/example.git",
+    ),
     (&["email", "email address", "mail"], "user@example.com"),
     (&["endpoint", "link", "uri", "url", "webhook"], "https://example.com"),
     (&["ip", "ip address"], "192.0.2.1"),
