@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use super::choice::Choice;
 use super::outcome::{Outcome, Usage, apply};
-use super::{manifests, toolchain};
+use super::{existing, manifests, toolchain};
 use crate::cli::{InitArgs, License, ProjectArgs, WriteArgs, peers};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
@@ -21,6 +21,7 @@ use crate::term::{self, Term};
 pub(super) const DOMAIN: &str = "my.domain";
 
 pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
+    existing::refuse(&args.dir)?;
     say_peers(&args.project, term);
     let mut draft = Draft::open(&args.dir);
     let found = plan(&mut draft, &args.project, DOMAIN, if_exists(&args.write))?;

@@ -54,7 +54,15 @@ pub(super) fn find(project: &Project, resource: &Resource, group: &str) -> Resul
 /// Lists the kinds that are there, those of the same name if there are some.
 fn help(project: &Project, resource: &Resource) -> String {
     let same: Vec<&Resource> = project.resources.iter().filter(|entry| entry.kind == resource.kind).collect();
-    let all = if same.is_empty() { project.resources.iter().collect() } else { same };
+    let same_is_empty = same.is_empty();
+    let all = if same_is_empty { project.resources.iter().collect() } else { same };
+    let builtins = builtin::all().into_iter().filter(|builtin| builtin.kind == resource.kind.as_str());
+    let builtins: Vec<String> = builtins
+        .map(|builtin| format!("`--group {} --version {} --kind {}`", builtin.group, builtin.version, builtin.kind))
+        .collect();
+    if same_is_empty && !builtins.is_empty() {
+        return format!("Kubernetes has {}", builtins.join(", "));
+    }
     let shown: Vec<String> = all.iter().take(LISTED).map(|entry| flags(entry)).collect();
     let more = if all.len() > LISTED { ", …" } else { "" };
     let there = if shown.is_empty() {

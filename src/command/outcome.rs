@@ -109,7 +109,7 @@ impl Report {
                 }
                 Outcome::Differs => format!("{summary}: run the command without `--check` to write them"),
                 Outcome::Partly if write.check => summary,
-                _ if write.is_preview() => format!("{summary}: nothing was written"),
+                _ if write.is_preview() && !write.check => format!("{summary}: nothing was written"),
                 _ => summary,
             });
         }

@@ -232,6 +232,11 @@ impl CargoManifest {
         Self::read(dir, shown, &FeatureSelection::default(), &Pending::default(), Some(&Rc::default()))
     }
 
+    /// The package in a folder, if it can be read.
+    pub(crate) fn of(dir: &Path) -> Option<Self> {
+        Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), Some(&Rc::default())).ok()
+    }
+
     /// Whether `Cargo.lock` lacks a dependency of the package in `dir`; not when there is no lock, or nothing to read.
     pub fn is_ahead_of_its_lock(dir: &Path) -> bool {
         let read = Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None);

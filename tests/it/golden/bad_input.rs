@@ -101,20 +101,11 @@ fn flags() {
             "`create api --external-api-path`",
         ),
         ("build", 2, "<IMAGE>"),
-        ("run bundle example.com/bundle:v1", 2, "`operator-sdk run bundle` runs a bundle in a cluster"),
-        ("generate packagemanifests", 2, "`generate bundle` makes a bundle"),
-        ("print-deps", 2, "`cargo tree` prints the dependencies"),
-        ("test local ./test/e2e", 2, "`make test` tests the operator"),
         ("new app-operator --type=go", 2, "leave it out: there is one kind of project"),
         ("new app-operator --dep-manager=dep", 2, "cargo manages the dependencies"),
-        ("olm-catalog gen-csv --csv-version 0.0.1", 2, "OLM"),
         ("new app-operator --cluster-scoped", 2, "for all namespaces"),
-        ("init --plugins go/v4", 2, "there is one kind of project, which can have `grafana`, `helm` and `olm`"),
-        (
-            "create api --plugins deploy-image/v1-alpha",
-            2,
-            "`create api --image` does what the plugin `deploy-image` does",
-        ),
+        ("init --plugins gopher/v4", 2, "there is one kind of project, which can have `grafana`, `helm` and `olm`"),
+        ("update --plugins go/v4", 2, "`create api --image` does what the plugin `deploy-image` does"),
     ]);
 }
 
