@@ -536,9 +536,9 @@ pub enum GenerateTarget {
     Helm(GenerateHelmArgs),
     /// Write a bundle for the Operator Lifecycle Manager of the rendered manifests
     ///
-    /// Makes a bundle of the objects that `kubectl kustomize config/manifests` prints, or of any other YAML with a Deployment:
-    /// manifests, annotations, the configuration of its tests, and beside its folder the Dockerfile of its image. These files are
-    /// replaced each time; other manifests and annotations stay. Run twice, it changes nothing: what no flag says stays as it was,
+    /// Makes a bundle of the objects that `kubectl kustomize config/manifests` prints, or of any other YAML with a Deployment that is
+    /// piped in or named: manifests, annotations, the configuration of its tests, and beside its folder the Dockerfile of its image.
+    /// These files are replaced each time; other manifests and annotations stay. Run twice, it changes nothing: what no flag says stays as it was,
     /// and the time is that of SOURCE_DATE_EPOCH.
     Bundle(Box<GenerateBundleArgs>),
     /// Write a file-based catalog of bundles
@@ -623,9 +623,10 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// `generate bundle`
 #[derive(Debug, Clone, Args)]
 pub struct GenerateBundleArgs {
-    /// The manifests, a file or a folder of them; `-` is stdin
-    #[arg(long, value_name = "PATH", default_value = "-", alias = "input-dir")]
-    pub manifests: PathBuf,
+    /// The manifests, a file or a folder of them; `-` is stdin [default: stdin if something is piped in, else --kustomize-dir,
+    /// rendered by kubectl or kustomize]
+    #[arg(long, value_name = "PATH", alias = "input-dir")]
+    pub manifests: Option<PathBuf>,
     /// The version of the operator [default: that of the bundle that is there]
     #[arg(long, value_name = "VERSION")]
     pub version: Option<semver::Version>,
@@ -644,7 +645,7 @@ pub struct GenerateBundleArgs {
     /// Service accounts whose permissions are those of the operator, too
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub extra_service_accounts: Vec<String>,
-    /// Where the base of the CSV is, when the manifests have none
+    /// The kustomization of the manifests; where the base of the CSV is, when the manifests have none
     #[arg(long, value_name = "DIR", default_value = "config/manifests")]
     pub kustomize_dir: PathBuf,
     /// The folder of the bundle; bundle.Dockerfile is beside it

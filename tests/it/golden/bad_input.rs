@@ -158,7 +158,7 @@ fn flags_in_a_format_for_programs() {
         {
           "level": "error",
           "message": {
-            "text": "unrecognized subcommand 'cleanup'/nhelp: `make undeploy` removes the operator from the cluster"
+            "text": "`cleanup` is done in another way here/nhelp: `make undeploy` removes what `make deploy` made; what OLM installed goes with `operator-sdk cleanup PACKAGE`, or with `kubectl delete subscription,csv --all -n NAMESPACE`"
           },
           "ruleId": "command-failed",
           "ruleIndex": 0
