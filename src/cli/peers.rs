@@ -5,6 +5,11 @@ use clap::Args;
 
 use crate::project::parts::Switch;
 
+mod commands;
+
+pub(crate) use commands::answer;
+pub use commands::{COMMANDS, FLAGS};
+
 /// A name that `--plugins` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plugin {
@@ -67,7 +72,7 @@ pub struct Named {
 }
 
 /// Plugins that ask for what each project has already.
-const GIVEN: &[(&str, &str)] = &[
+pub const GIVEN: &[(&str, &str)] = &[
     ("go", "a project has one layout here, for an operator in Rust"),
     ("base.go", "a project has one layout here, for an operator in Rust"),
     ("kustomize", "a project has `config/` for kustomize"),
@@ -78,7 +83,7 @@ const GIVEN: &[(&str, &str)] = &[
 ];
 
 /// Plugins for operators that are not written in a language.
-const ELSEWHERE: &[(&str, &str)] = &[
+pub const ELSEWHERE: &[(&str, &str)] = &[
     (
         "ansible",
         "an operator is a Rust program here: leave the flag out, and write in `reconcile` what the playbook does; \

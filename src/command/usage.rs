@@ -1,60 +1,15 @@
 //! Command lines that clap refuses, in the format that they ask for; and answers to the commands and flags of the peers.
 
-mod commands;
-
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, ValueEnum as _};
 
 use super::outcome::{Outcome, Usage, fail};
+use crate::cli::peers::{self, FLAGS};
 use crate::cli::{Cli, OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
 use crate::term::Term;
-
-/// Flags of kubebuilder and operator-sdk that have another name here.
-const FLAGS: &[(&str, &str)] = &[
-    ("--apis-dir", "leave it out: the types are where `generate` finds them"),
-    ("--cluster-scoped", "an operator is for all namespaces, unless `--namespaced` or `--namespaces` says otherwise"),
-    ("--component-config", "flags of the manager are in `config/manager/manager.yaml`"),
-    ("--crds-dir", "`--manifests FOLDER` reads all manifests of a folder"),
-    ("--custom-api-import", "`create api --external-api-path` names the Rust module of a type of another crate"),
-    ("--dep-manager", "leave it out: cargo manages the dependencies"),
-    ("--deploy-dir", "`--manifests FOLDER` reads all manifests of a folder"),
-    ("--enable-delve", "`rust-gdb` and `rust-lldb` debug `target/debug`, where `make run` builds"),
-    ("--example", "leave it out: the controller that `--image` makes is an example"),
-    (
-        "--generate-playbook",
-        "an operator is a Rust program here: leave it out, and write in `reconcile` what the playbook does",
-    ),
-    (
-        "--generate-role",
-        "an operator is a Rust program here: leave it out, and write in `reconcile` what the role does",
-    ),
-    ("--go-build-args", "arguments of the build are in `Dockerfile`"),
-    ("--helm-chart", "an operator is a Rust program here: `operator-sdk` makes operators of charts"),
-    ("--helm-chart-repo", "an operator is a Rust program here: `operator-sdk` makes operators of charts"),
-    ("--helm-chart-version", "an operator is a Rust program here: `operator-sdk` makes operators of charts"),
-    ("--image-build-args", "arguments of the build are in the target `docker-build` of `Makefile`"),
-    ("--legacy", "leave it out: there is one layout of webhooks"),
-    (
-        "--license-file",
-        "`--license none`, and a `LICENSE` of your own, which stays; `--owner` is at the top of Rust files",
-    ),
-    ("--manifests", "`generate helm --manifests FILE` makes the chart of a file"),
-    ("--metadata", "leave it out: `generate bundle` writes manifests and metadata"),
-    ("--operator-namespace", "`make deploy` puts the operator into the namespace that `config/default` says"),
-    ("--output-dir", "`generate helm --output-dir DIR` makes the chart in a folder"),
-    (
-        "--plugins",
-        "there is one kind of project; `create api --image` does what the plugin `deploy-image` does, and `edit --plugins` \
-         adds to a project: `helm` a chart, `olm` a bundle, `grafana` dashboards",
-    ),
-    ("--project-version", "there is one version of the `PROJECT` file"),
-    ("--skip-go-version-check", "`rust-version` in `Cargo.toml` is what cargo checks"),
-    ("--type", "leave it out: there is one kind of project; `create api` adds an API and its controller"),
-    ("--use-image-digests", "name images by their digests in `config/manager`: the bundle has them as they are there"),
-];
 
 /// Shows what clap says.
 pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
@@ -87,7 +42,7 @@ fn peer_command(error: &clap::Error, arguments: &[OsString]) -> Option<Problem> 
     }
     let words = arguments.iter().skip(1).map_while(|argument| argument.to_str());
     let words: Vec<&str> = words.take_while(|word| !word.starts_with('-')).collect();
-    let (command, help) = commands::answer(&words)?;
+    let (command, help) = peers::answer(&words)?;
     if is_command(command) && error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }

@@ -1,7 +1,7 @@
-//! Commands of kubebuilder and operator-sdk, of today and of 2019, that are done in another way here.
+//! Commands and flags of kubebuilder and operator-sdk, of today and of 2019, that have another name here.
 
 /// A command, its first words, and what to do here. The longest row that fits counts.
-pub(super) const COMMANDS: &[(&str, &str)] = &[
+pub const COMMANDS: &[(&str, &str)] = &[
     ("add", "`create api` adds an API and its controller, `create webhook` webhooks"),
     (
         "alpha",
@@ -105,8 +105,52 @@ pub(super) const COMMANDS: &[(&str, &str)] = &[
     ("vendor", "`cargo vendor` copies the dependencies"),
 ];
 
+/// Flags of kubebuilder and operator-sdk that have another name here.
+pub const FLAGS: &[(&str, &str)] = &[
+    ("--apis-dir", "leave it out: the types are where `generate` finds them"),
+    ("--cluster-scoped", "an operator is for all namespaces, unless `--namespaced` or `--namespaces` says otherwise"),
+    ("--component-config", "flags of the manager are in `config/manager/manager.yaml`"),
+    ("--crds-dir", "`--manifests FOLDER` reads all manifests of a folder"),
+    ("--custom-api-import", "`create api --external-api-path` names the Rust module of a type of another crate"),
+    ("--dep-manager", "leave it out: cargo manages the dependencies"),
+    ("--deploy-dir", "`--manifests FOLDER` reads all manifests of a folder"),
+    ("--enable-delve", "`rust-gdb` and `rust-lldb` debug `target/debug`, where `make run` builds"),
+    ("--example", "leave it out: the controller that `--image` makes is an example"),
+    (
+        "--generate-playbook",
+        "an operator is a Rust program here: leave it out, and write in `reconcile` what the playbook does",
+    ),
+    (
+        "--generate-role",
+        "an operator is a Rust program here: leave it out, and write in `reconcile` what the role does",
+    ),
+    ("--go-build-args", "arguments of the build are in `Dockerfile`"),
+    ("--helm-chart", "an operator is a Rust program here: `operator-sdk` makes operators of charts"),
+    ("--helm-chart-repo", "an operator is a Rust program here: `operator-sdk` makes operators of charts"),
+    ("--helm-chart-version", "an operator is a Rust program here: `operator-sdk` makes operators of charts"),
+    ("--image-build-args", "arguments of the build are in the target `docker-build` of `Makefile`"),
+    ("--legacy", "leave it out: there is one layout of webhooks"),
+    (
+        "--license-file",
+        "`--license none`, and a `LICENSE` of your own, which stays; `--owner` is at the top of Rust files",
+    ),
+    ("--manifests", "`generate helm --manifests FILE` makes the chart of a file"),
+    ("--metadata", "leave it out: `generate bundle` writes manifests and metadata"),
+    ("--operator-namespace", "`make deploy` puts the operator into the namespace that `config/default` says"),
+    ("--output-dir", "`generate helm --output-dir DIR` makes the chart in a folder"),
+    (
+        "--plugins",
+        "there is one kind of project; `create api --image` does what the plugin `deploy-image` does, and `edit --plugins` \
+         adds to a project: `helm` a chart, `olm` a bundle, `grafana` dashboards",
+    ),
+    ("--project-version", "there is one version of the `PROJECT` file"),
+    ("--skip-go-version-check", "`rust-version` in `Cargo.toml` is what cargo checks"),
+    ("--type", "leave it out: there is one kind of project; `create api` adds an API and its controller"),
+    ("--use-image-digests", "name images by their digests in `config/manager`: the bundle has them as they are there"),
+];
+
 /// The command that these arguments begin with, and what to do here.
-pub(super) fn answer<'a>(words: &[&str]) -> Option<&'a (&'a str, &'a str)> {
+pub(crate) fn answer<'a>(words: &[&str]) -> Option<&'a (&'a str, &'a str)> {
     let begins = |command: &str| {
         let command: Vec<&str> = command.split(' ').collect();
         words.starts_with(&command)

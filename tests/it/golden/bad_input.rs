@@ -238,3 +238,35 @@ fn a_folder_on_the_way_that_is_a_file() {
     assert!(message.contains("`config` is a file, not a folder"), "{message}");
     assert_eq!(sandbox.files().len(), 1);
 }
+
+/// Conflict markers are named with their line, whichever file has them.
+#[test]
+fn a_merge_conflict_is_named() {
+    let make = || {
+        let sandbox = Sandbox::project("");
+        sandbox.run("create api --group cache --version v1 --kind Memcached").success();
+        sandbox.lock().run("generate").success();
+        sandbox
+    };
+    let api = "create api --group cache --version v1beta1 --kind Memcached --controller=false";
+    for (file, command, help) in [
+        ("Cargo.lock", "generate", "`git checkout --ours Cargo.lock && cargo fetch`"),
+        ("Cargo.lock", "rbac derive", "`git checkout --ours Cargo.lock && cargo fetch`"),
+        ("Cargo.toml", "generate", "finish the merge"),
+        ("PROJECT", "generate", "finish the merge"),
+        ("src/api/v1/memcached.rs", "generate", "finish the merge"),
+        ("src/main.rs", "create api --group cache --version v1 --kind Other", "finish the merge"),
+        ("config/crd/kustomization.yaml", "create api --group cache --version v1 --kind Other", "finish the merge"),
+        ("PROJECT", api, "finish the merge"),
+    ] {
+        let sandbox = make();
+        let text = sandbox.read(file);
+        let (first, rest) = text.split_once('\n').unwrap();
+        sandbox.file(file, &format!("{first}\n<<<<<<< HEAD\n{rest}=======\n{rest}>>>>>>> main\n"));
+        let said = sandbox.run(command).code(1).err();
+        let line = if said.contains("error[rust-syntax]") { format!("{file}:2:") } else { "at line 2".to_owned() };
+        for part in ["unresolved merge conflict", &line, help] {
+            assert!(said.contains(part), "{file}, {command}: {said}");
+        }
+    }
+}
