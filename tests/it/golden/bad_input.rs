@@ -220,10 +220,10 @@ fn a_folder_name_that_is_no_project_name_asks_for_one() {
 #[test]
 fn existing_files_are_all_named_and_nothing_is_written() {
     let sandbox = Sandbox::new();
-    sandbox.file("Makefile", "all:\n").file("src/main.rs", "fn main() {}\n").file("notes.txt", "mine\n");
+    sandbox.file("Makefile", "all:\n").file("README.md", "# Mine\n").file("notes.txt", "mine\n");
     let before = sandbox.files();
     let message = sandbox.run(&format!("init --project-name demo {OFFLINE}")).code(1).err();
-    assert!(message.contains("`Makefile` exists") && message.contains("`src/main.rs` exists"), "{message}");
+    assert!(message.contains("`Makefile` exists") && message.contains("`README.md` exists"), "{message}");
     assert_eq!(sandbox.files(), before);
     sandbox.run(&format!("init --project-name demo --force {OFFLINE}")).success();
     assert_ne!(sandbox.read("Makefile"), "all:\n");
@@ -239,15 +239,64 @@ fn a_folder_on_the_way_that_is_a_file() {
     assert_eq!(sandbox.files().len(), 1);
 }
 
+/// Sources that are no project's are never replaced, whatever the flags are; what works in an operator as it is is said.
+#[test]
+fn a_crate_that_exists_is_not_taken_over() {
+    const KUBE: &str = "[package]\nname = \"pond\"\nversion = \"0.1.0\"\n\n[dependencies]\nkube = \"3\"\n";
+    let plain = KUBE.replace("kube", "serde");
+    let new = "make the project in a folder of its own";
+    for (files, said, works) in [
+        (
+            &[("Cargo.toml", KUBE), ("src/main.rs", "fn main() {}\n")] as &[(&str, &str)],
+            "a crate already: `pond`",
+            true,
+        ),
+        (&[("Cargo.toml", KUBE), ("src/lib.rs", "")], "a crate already: `pond`", true),
+        (&[("Cargo.toml", &KUBE.replace("kube =", "kube-runtime ="))], "a crate already: `pond`", true),
+        (&[("Cargo.toml", &plain), ("src/main.rs", "fn main() {}\n")], "a crate already: `pond`", false),
+        (
+            &[("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n")],
+            "`Cargo.toml` that is not one of a package",
+            false,
+        ),
+        (&[("Cargo.toml", "[package\n")], "`Cargo.toml` that is not one of a package", false),
+        (&[("src/main.rs", "fn main() {}\n")], "sources already: `src/main.rs`", false),
+        (&[("build.rs", "fn main() {}\n")], "sources already: `build.rs`", false),
+    ] {
+        for flags in ["", "--force", "--check", "--dry-run"] {
+            for command in ["init pond", "new pond"] {
+                let sandbox = Sandbox::new();
+                for (path, text) in files {
+                    sandbox.file(&format!("pond/{path}"), text);
+                }
+                let before = sandbox.files();
+                let message = sandbox.run(&format!("{command} {OFFLINE} {flags}")).code(1).err();
+                assert!(message.contains(said) && message.contains(new), "{command} {flags}: {message}");
+                let named = ["generate`", "rbac derive`", "rbac lint --fix`", "generate helm", "generate bundle"];
+                assert!(named.iter().all(|command| message.contains(command) == works), "{message}");
+                assert!(!message.contains("overwrite"), "{message}");
+                assert_eq!(sandbox.files(), before);
+            }
+        }
+    }
+    // What `cargo new` has just written is nobody's work; and a run that was interrupted goes on.
+    let sandbox = Sandbox::new();
+    sandbox
+        .file("Cargo.toml", "[package]\nname = \"pond\"\nversion = \"0.1.0\"\n\n[dependencies]\n")
+        .file("src/main.rs", "fn main() {\n    println!(\"Hello, world!\");\n}\n");
+    let init = format!("init --project-name pond {OFFLINE}");
+    sandbox.run(&init).code(1);
+    sandbox.run(&format!("{init} --force")).success();
+    std::fs::remove_file(sandbox.path("PROJECT")).unwrap();
+    sandbox.run(&init).success();
+}
+
 /// Conflict markers are named with their line, whichever file has them.
 #[test]
 fn a_merge_conflict_is_named() {
-    let make = || {
-        let sandbox = Sandbox::project("");
-        sandbox.run("create api --group cache --version v1 --kind Memcached").success();
-        sandbox.lock().run("generate").success();
-        sandbox
-    };
+    let sandbox = Sandbox::project("");
+    sandbox.run("create api --group cache --version v1 --kind Memcached").success();
+    sandbox.lock();
     let api = "create api --group cache --version v1beta1 --kind Memcached --controller=false";
     for (file, command, help) in [
         ("Cargo.lock", "generate", "`git checkout --ours Cargo.lock && cargo fetch`"),
@@ -259,7 +308,6 @@ fn a_merge_conflict_is_named() {
         ("config/crd/kustomization.yaml", "create api --group cache --version v1 --kind Other", "finish the merge"),
         ("PROJECT", api, "finish the merge"),
     ] {
-        let sandbox = make();
         let text = sandbox.read(file);
         let (first, rest) = text.split_once('\n').unwrap();
         sandbox.file(file, &format!("{first}\n<<<<<<< HEAD\n{rest}=======\n{rest}>>>>>>> main\n"));
@@ -268,5 +316,6 @@ fn a_merge_conflict_is_named() {
         for part in ["unresolved merge conflict", &line, help] {
             assert!(said.contains(part), "{file}, {command}: {said}");
         }
+        sandbox.file(file, &text);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::sandbox::{OFFLINE, Run, Sandbox};
 
 /// What kubebuilder's script for its test data runs, by project.
-const SCRIPTS: [(&str, &str); 3] = [
+pub(crate) const SCRIPTS: [(&str, &str); 3] = [
     ("project-v4", include_str!("../../fixtures/kubebuilder/project-v4.sh")),
     ("project-v4-multigroup", include_str!("../../fixtures/kubebuilder/project-v4-multigroup.sh")),
     ("project-v4-with-plugins", include_str!("../../fixtures/kubebuilder/project-v4-with-plugins.sh")),
@@ -24,10 +24,10 @@ fn typed(sandbox: &Sandbox, line: &str) -> Run {
 }
 
 /// A project that a script has made; the commands that are not run are those with a path of Go.
-pub(crate) fn scaffolded(sandbox: &Sandbox, script: &str) {
+pub(crate) fn scaffolded(sandbox: &Sandbox, name: &str, script: &str) {
     for line in script.lines().filter(|line| !line.starts_with('#')) {
-        // These alone are about the network and the machine.
-        let line = line.replace("kubebuilder init", &format!("kubebuilder init {OFFLINE}"));
+        // These alone are about the network, the machine, and the folder that the script runs in.
+        let line = line.replace("kubebuilder init", &format!("kubebuilder init {OFFLINE} --project-name {name}"));
         let run = typed(sandbox, &line);
         if line.contains("--external-api-path=github.com") {
             let said = run.code(2).err();
@@ -118,7 +118,7 @@ fn the_script_of_kubebuilder_runs_as_it_is_typed() {
     let mut commands = 0;
     for ((name, script), expected) in SCRIPTS.iter().zip(expected) {
         let sandbox = Sandbox::new();
-        scaffolded(&sandbox, script);
+        scaffolded(&sandbox, name, script);
         commands += script.lines().filter(|line| !line.starts_with('#')).count();
         assert_eq!(resources(&sandbox).iter().map(String::as_str).collect::<Vec<_>>(), expected, "{name}");
         // The script goes on with `make all`, which generates.
