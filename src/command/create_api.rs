@@ -21,7 +21,9 @@ use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
-    args.peers.notes().iter().for_each(|note| term.status(note));
+    for note in args.peers.notes() {
+        term.status(&note);
+    }
     let root = Project::find_root(Path::new("."))?;
     run_in(Draft::open(&root), Diagnostics::default(), args, term)
 }
@@ -135,20 +137,7 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
     let api = match args.resource {
         Some(api) => api,
         None if resource.external => false,
-        None => {
-            let builtin = meant_builtin(project, &resource, args);
-            let api = term.confirm("Scaffold the resource?", builtin.is_none())?;
-            if let Some(builtin) = builtin.filter(|_| !api) {
-                let name = format!("{}/{}", builtin.group, builtin.version);
-                term.status(&format!(
-                    "`{}` is a kind of Kubernetes, `{}`: it gets a controller; `--resource` makes an API `{}` of your own",
-                    builtin.kind,
-                    name.trim_start_matches('/'),
-                    resource.display()
-                ));
-            }
-            api
-        }
+        None => asks_for_api(project, &resource, args, term)?,
     };
     let mut builtin = None;
     if resource.external {
@@ -160,10 +149,10 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
         match known::find(project, &resource, &args.group)? {
             Known::Recorded(entry) if entry.core => {
                 builtin = builtin::find(entry.group.as_str(), &args.version, &args.kind)?;
-                resource = Resource { controllers: Controllers::None, ..entry };
+                resource = Resource { controllers: Controllers::None, ..*entry };
             }
             Known::Recorded(entry) if entry.external => {
-                resource = Resource { controllers: Controllers::None, ..entry };
+                resource = Resource { controllers: Controllers::None, ..*entry };
             }
             // The record has the controllers of the kind; the flags say which one is new.
             Known::Recorded(entry) => (resource.group, resource.domain) = (entry.group, entry.domain),
@@ -226,6 +215,22 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
     Ok(Wanted { resource, builtin, api, controller })
 }
 
+/// Whether the kind is one of the project, where no flag says it. A kind of Kubernetes gets a controller alone, and that is said.
+fn asks_for_api(project: &Project, resource: &Resource, args: &CreateApiArgs, term: &mut Term) -> Result<bool> {
+    let builtin = meant_builtin(project, resource, args);
+    let api = term.confirm("Scaffold the resource?", builtin.is_none())?;
+    if let Some(builtin) = builtin.filter(|_| !api) {
+        let name = format!("{}/{}", builtin.group, builtin.version);
+        term.status(&format!(
+            "`{}` is a kind of Kubernetes, `{}`: it gets a controller; `--resource` makes an API `{}` of your own",
+            builtin.kind,
+            name.trim_start_matches('/'),
+            resource.display()
+        ));
+    }
+    Ok(api)
+}
+
 /// The kind of Kubernetes that the flags name, when they say nothing that only an API of the project has. An empty group is the
 /// domain of the project.
 fn meant_builtin(project: &Project, resource: &Resource, args: &CreateApiArgs) -> Option<Builtin> {
@@ -236,12 +241,10 @@ fn meant_builtin(project: &Project, resource: &Resource, args: &CreateApiArgs) -
         || args.controller == Some(false)
         || project.find(resource).is_some()
         || project.other_versions(resource).next().is_some();
-    let builtin = if is_own || args.group.is_empty() {
-        None
-    } else {
-        builtin::find(&args.group, &args.version, &args.kind).ok().flatten()
-    };
-    builtin
+    if is_own || args.group.is_empty() {
+        return None;
+    }
+    builtin::find(&args.group, &args.version, &args.kind).ok().flatten()
 }
 
 /// The group that the domain of the project is added to. One that ends in it already is asked about.

@@ -28,7 +28,9 @@ const CONVERSION_FIRST: &str =
     "\nShip the conversion one release before you change the stored version: see docs/releasing.md of memcached-sdk.";
 
 pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> {
-    args.peers.notes().iter().for_each(|note| term.status(note));
+    for note in args.peers.notes() {
+        term.status(&note);
+    }
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
     let mut found = plan(&mut draft, args)?;
@@ -138,7 +140,7 @@ fn wanted(project: &Project, args: &CreateWebhookArgs) -> Result<Resource> {
         }
     } else {
         resource = match known::find(project, &resource, &args.group)? {
-            Known::Recorded(entry) => entry,
+            Known::Recorded(entry) => *entry,
             Known::Builtin(builtin) => Resource::builtin(&builtin)?,
         };
     }

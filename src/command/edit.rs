@@ -23,8 +23,9 @@ use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
-    let notes = peers::notes(&args.parts.plugins);
-    notes.iter().for_each(|note| term.status(note));
+    for note in peers::notes(&args.parts.plugins) {
+        term.status(&note);
+    }
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
     let mut found = plan(&mut draft, args, term)?;

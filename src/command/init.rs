@@ -39,8 +39,9 @@ pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
 
 /// Says what flags of kubebuilder and operator-sdk mean here.
 pub(super) fn say_peers(args: &ProjectArgs, term: &mut Term) {
-    let notes = [peers::notes(&args.parts.plugins), args.peers.notes()].concat();
-    notes.iter().for_each(|note| term.status(note));
+    for note in [peers::notes(&args.parts.plugins), args.peers.notes()].concat() {
+        term.status(&note);
+    }
     if let Some(path) = args.repo.as_deref().filter(|repo| is_module_path(repo)) {
         term.status(&format!("`--repo`: a Go module has this path; the URL of the repository is `https://{path}`"));
     }

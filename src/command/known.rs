@@ -13,7 +13,7 @@ const LISTED: usize = 8;
 /// A kind that is there already.
 pub(super) enum Known {
     /// PROJECT has it.
-    Recorded(Resource),
+    Recorded(Box<Resource>),
     /// A type of Kubernetes.
     Builtin(Builtin),
 }
@@ -22,18 +22,18 @@ pub(super) enum Known {
 /// An empty one stands for the only group of the project that has the kind, then for the core group of Kubernetes.
 pub(super) fn find(project: &Project, resource: &Resource, group: &str) -> Result<Known> {
     if let Some(entry) = project.find(resource) {
-        return Ok(Known::Recorded(entry.clone()));
+        return Ok(Known::Recorded(Box::new(entry.clone())));
     }
     let same = |entry: &&Resource| entry.version == resource.version && entry.kind == resource.kind;
     if let Some(entry) = project.resources.iter().filter(same).find(|entry| entry.qualified_group() == group) {
-        return Ok(Known::Recorded(entry.clone()));
+        return Ok(Known::Recorded(Box::new(entry.clone())));
     }
     let (version, kind) = (resource.version.as_str(), resource.kind.as_str());
     if group.is_empty() {
         let entries: Vec<&Resource> = project.resources.iter().filter(same).collect();
         match entries[..] {
             [] => {}
-            [entry] => return Ok(Known::Recorded(entry.clone())),
+            [entry] => return Ok(Known::Recorded(Box::new(entry.clone()))),
             _ => {
                 let groups: Vec<String> = entries.iter().map(|entry| format!("`--group {}`", entry.group)).collect();
                 let problem = Problem::new(format!("several groups of the project have `{version}` of `{kind}`"));

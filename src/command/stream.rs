@@ -75,7 +75,9 @@ pub(super) fn is_piped() -> bool {
         std::fs::metadata("/dev/stdin").is_ok_and(|stdin| is_stream(stdin.file_type()))
     }
     #[cfg(not(unix))]
-    !std::io::stdin().is_terminal()
+    {
+        !std::io::stdin().is_terminal()
+    }
 }
 
 fn objects_of(documents: Vec<Value>, doing: &str) -> Result<Vec<Value>> {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Object;
 
-/// Texts by `format`, as OpenAPI and Kubernetes name them.
+/// Texts by `format`, as `OpenAPI` and Kubernetes name them.
 const FORMATS: &[(&str, &str)] = &[
     ("bsonobjectid", "507f1f77bcf86cd799439011"),
     ("byte", "ZXhhbXBsZQ=="),
