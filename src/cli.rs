@@ -10,18 +10,20 @@ use clap_complete::Shell;
 
 use crate::crd::fix::Fixable;
 use crate::engine::Engine;
-use crate::project::parts::{LeaderElection, Switch};
+use crate::project::parts::LeaderElection;
 use crate::project::webhook::CertMode;
 use crate::rbac::role;
 
 pub mod early;
+pub mod peers;
 
 use self::early::{AddCommand, BuildArgs, RunArgs, UpCommand};
+use self::peers::{CreateFlags, InitFlags, Named, Plugin};
 
 /// What `--help` says about exit codes; scripts rely on them.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  done, or nothing to do
+  0  done, or nothing to do; a preview with --dry-run or --diff, whatever it shows
   1  failed: no file was written, unless the message says otherwise
   2  wrong usage: an unknown flag, a missing value, a name that breaks its rule
   3  --check: files on disk differ from what the command would write";
@@ -117,7 +119,7 @@ pub struct WriteArgs {
     /// Write nothing; report what would change
     #[arg(long)]
     pub dry_run: bool,
-    /// Show the changes as a diff
+    /// Write nothing; show what would change as a diff
     #[arg(long)]
     pub diff: bool,
     /// Write nothing; exit with code 3 if a file on disk differs from what the command would write
@@ -135,6 +137,13 @@ pub struct WriteArgs {
     /// The format of the report
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub output: OutputFormat,
+}
+
+impl WriteArgs {
+    /// Returns true if no file is written: the flags ask what the command would do.
+    pub fn is_preview(&self) -> bool {
+        self.dry_run || self.diff || self.check
+    }
 }
 
 /// The format of a report.
@@ -209,6 +218,9 @@ pub struct ProjectArgs {
     /// Don't look for a Rust toolchain and a C linker
     #[arg(long)]
     pub skip_toolchain_check: bool,
+    /// Flags of kubebuilder and operator-sdk.
+    #[command(flatten)]
+    pub peers: InitFlags,
 }
 
 /// The switches of a project.
@@ -232,25 +244,8 @@ pub struct PartArgs {
     pub metrics_cert: Option<bool>,
     /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart; grafana: dashboards;
     /// olm: targets of make for a bundle and a catalog of the Operator Lifecycle Manager
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = plugin)]
-    pub plugins: Vec<(Switch, bool)>,
-}
-
-/// `helm`, `helm=false`; also the names of kubebuilder and operator-sdk, such as `helm/v2-alpha`, `helm.kubebuilder.io/v2-alpha` and
-/// `manifests.sdk.operatorframework.io/v2`.
-fn plugin(text: &str) -> Result<(Switch, bool), String> {
-    let (name, on) = match text.split_once('=') {
-        None | Some((_, "true")) => (text.split('=').next().unwrap_or_default(), true),
-        Some((name, "false")) => (name, false),
-        Some((_, other)) => return Err(format!("`{other}` is neither `true` nor `false`")),
-    };
-    match name.split(['/', '.']).next() {
-        Some("grafana") => Ok((Switch::Grafana, on)),
-        Some("helm") => Ok((Switch::Helm, on)),
-        // Those of operator-sdk.
-        Some("olm" | "manifests" | "scorecard") => Ok((Switch::Olm, on)),
-        _ => Err("there is one kind of project, which can have `grafana`, `helm` and `olm` besides".to_owned()),
-    }
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Plugin::parse)]
+    pub plugins: Vec<Named>,
 }
 
 /// The license of a project.
@@ -318,7 +313,7 @@ pub struct CreateApiArgs {
     /// The kind, in PascalCase
     #[arg(long)]
     pub kind: String,
-    /// Write the custom resource type [default: true, or the answer to a question on a terminal]
+    /// Write the custom resource type [default: true, for a kind of Kubernetes false; on a terminal it is asked]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub resource: Option<bool>,
     /// Write the controller [default: true, or the answer to a question on a terminal]
@@ -354,6 +349,9 @@ pub struct CreateApiArgs {
     /// The user id to run the image as
     #[arg(long, value_name = "UID", requires = "image")]
     pub run_as_user: Option<u32>,
+    /// Flags of kubebuilder and operator-sdk.
+    #[command(flatten)]
+    pub peers: CreateFlags,
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -376,7 +374,8 @@ pub struct ExternalArgs {
 /// `create webhook`
 #[derive(Debug, Clone, Default, Args)]
 pub struct CreateWebhookArgs {
-    /// The API group without the project's domain; of a type of Kubernetes, such as apps, or core
+    /// The API group without the project's domain; of a type of Kubernetes, such as apps, or core. It can be left out when only
+    /// one group of the project has the kind
     #[arg(long, default_value = "", hide_default_value = true)]
     pub group: String,
     /// The API version, such as v1alpha1
@@ -415,6 +414,9 @@ pub struct CreateWebhookArgs {
     /// Write the webhook configurations, the CRDs and the RBAC role too, as `generate` does
     #[arg(long, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", value_name = "BOOL")]
     pub make: bool,
+    /// Flags of kubebuilder and operator-sdk.
+    #[command(flatten)]
+    pub peers: CreateFlags,
     /// How to write and report.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -534,9 +536,9 @@ pub enum GenerateTarget {
     Helm(GenerateHelmArgs),
     /// Write a bundle for the Operator Lifecycle Manager of the rendered manifests
     ///
-    /// Makes a bundle of the objects that `kubectl kustomize config/manifests` prints, or of any other YAML with a Deployment:
-    /// manifests, annotations, the configuration of its tests, and beside its folder the Dockerfile of its image. These files are
-    /// replaced each time; other manifests and annotations stay. Run twice, it changes nothing: what no flag says stays as it was,
+    /// Makes a bundle of the objects that `kubectl kustomize config/manifests` prints, or of any other YAML with a Deployment that is
+    /// piped in or named: manifests, annotations, the configuration of its tests, and beside its folder the Dockerfile of its image.
+    /// These files are replaced each time; other manifests and annotations stay. Run twice, it changes nothing: what no flag says stays as it was,
     /// and the time is that of SOURCE_DATE_EPOCH.
     Bundle(Box<GenerateBundleArgs>),
     /// Write a file-based catalog of bundles
@@ -621,9 +623,10 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// `generate bundle`
 #[derive(Debug, Clone, Args)]
 pub struct GenerateBundleArgs {
-    /// The manifests, a file or a folder of them; `-` is stdin
-    #[arg(long, value_name = "PATH", default_value = "-", alias = "input-dir")]
-    pub manifests: PathBuf,
+    /// The manifests, a file or a folder of them; `-` is stdin [default: stdin if something is piped in, else --kustomize-dir,
+    /// rendered by kubectl or kustomize]
+    #[arg(long, value_name = "PATH", alias = "input-dir")]
+    pub manifests: Option<PathBuf>,
     /// The version of the operator [default: that of the bundle that is there]
     #[arg(long, value_name = "VERSION")]
     pub version: Option<semver::Version>,
@@ -642,7 +645,7 @@ pub struct GenerateBundleArgs {
     /// Service accounts whose permissions are those of the operator, too
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub extra_service_accounts: Vec<String>,
-    /// Where the base of the CSV is, when the manifests have none
+    /// The kustomization of the manifests; where the base of the CSV is, when the manifests have none
     #[arg(long, value_name = "DIR", default_value = "config/manifests")]
     pub kustomize_dir: PathBuf,
     /// The folder of the bundle; bundle.Dockerfile is beside it

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+pub(crate) mod conflict;
 mod render;
 pub mod sarif;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::diagnostic::Problem;
+use crate::diagnostic::{Problem, conflict};
 use crate::edit::{self, EditError};
 
 pub mod apply;
@@ -140,8 +140,12 @@ impl Draft {
         path: &RelPath,
         change: impl FnOnce(&str) -> Result<String, EditError>,
     ) -> anyhow::Result<()> {
-        let change =
-            |text: &str| edit::keeping_line_endings(text, change).with_context(|| format!("cannot edit `{path}`"));
+        let change = |text: &str| {
+            if let Some(problem) = conflict::problem(path.as_str(), text) {
+                return Err(problem.into());
+            }
+            edit::keeping_line_endings(text, change).with_context(|| format!("cannot edit `{path}`"))
+        };
         let op = match self.ops.get(path) {
             Some(FileOp::Edit { before, after }) => FileOp::Edit { before: before.clone(), after: change(after)? },
             Some(FileOp::Generate { text }) => FileOp::Generate { text: change(text)? },

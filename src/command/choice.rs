@@ -1,6 +1,7 @@
 //! The choices of the scaffold that PROJECT records.
 
 use crate::cli::PartArgs;
+use crate::cli::peers::Plugin;
 use crate::project::Project;
 use crate::project::name::Namespace;
 use crate::project::parts::{LeaderElection, Switch};
@@ -39,7 +40,10 @@ impl Choice {
         ]
         .into_iter()
         .flatten()
-        .chain(plugins.iter().map(|(part, on)| Self::Switch(*part, *on)))
+        .chain(plugins.iter().filter_map(|named| match named.plugin {
+            Plugin::Part(part, on) => Some(Self::Switch(part, on)),
+            Plugin::DeployImage | Plugin::Given => None,
+        }))
         .collect()
     }
 

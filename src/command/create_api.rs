@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::known::{self, Known};
 use super::outcome::{Outcome, Usage, apply};
 use super::{external, init, manifests};
 use crate::cli::CreateApiArgs;
@@ -20,6 +21,9 @@ use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
+    for note in args.peers.notes() {
+        term.status(&note);
+    }
     let root = Project::find_root(Path::new("."))?;
     run_in(Draft::open(&root), Diagnostics::default(), args, term)
 }
@@ -29,8 +33,7 @@ pub(super) fn run_in(mut draft: Draft, earlier: Diagnostics, args: &CreateApiArg
     let root = draft.root().to_path_buf();
     let planned: Result<Diagnostics> = plan(&mut draft, args, term).or_else(|error| {
         let Recorded(problem) = error.downcast()?;
-        let writes = !args.write.dry_run && !args.write.check;
-        if writes && CargoManifest::is_ahead_of_its_lock(&root) {
+        if !args.write.is_preview() && CargoManifest::is_ahead_of_its_lock(&root) {
             // A run that was interrupted after the last file has left it so.
             let found = init::fetch_dependencies(&root, term);
             term.diagnostics(&found);
@@ -126,7 +129,7 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
     let kind = Kind::parse(&args.kind).map_err(Usage)?;
     let mut resource =
         Resource::new(group, external::domain(&args.external, project)?, version, kind).map_err(Usage)?;
-    external::name(&args.external, &mut resource)?;
+    external::name(&args.external, "memcached-sdk create api --resource=false", &mut resource)?;
     if resource.external && args.resource == Some(true) {
         let problem = Problem::new("a type of another crate is not one of this project");
         return Err(Usage(problem.help("pass `--resource=false` with `--external-api-path`")).into());
@@ -134,7 +137,7 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
     let api = match args.resource {
         Some(api) => api,
         None if resource.external => false,
-        None => term.confirm("Scaffold the resource?", true)?,
+        None => asks_for_api(project, &resource, args, term)?,
     };
     let mut builtin = None;
     if resource.external {
@@ -142,18 +145,22 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
         if let Some(plural) = &args.plural {
             resource.plural = Plural::parse(plural).map_err(Usage)?;
         }
-    } else if !api && project.find(&resource).is_none() {
-        builtin = builtin::find(&args.group, &args.version, &args.kind)?;
-        let Some(builtin) = &builtin else {
-            let shown = resource.display();
-            return Err(Problem::new(format!("`{shown}` is neither an API of this project nor a type of Kubernetes"))
-                .help(
-                    "leave out `--resource=false` to make it an API of this project, or name the type of another crate by \
-                     `--external-api-path`",
-                )
-                .into());
-        };
-        resource = Resource::builtin(builtin)?;
+    } else if !api {
+        match known::find(project, &resource, &args.group)? {
+            Known::Recorded(entry) if entry.core => {
+                builtin = builtin::find(entry.group.as_str(), &args.version, &args.kind)?;
+                resource = Resource { controllers: Controllers::None, ..*entry };
+            }
+            Known::Recorded(entry) if entry.external => {
+                resource = Resource { controllers: Controllers::None, ..*entry };
+            }
+            // The record has the controllers of the kind; the flags say which one is new.
+            Known::Recorded(entry) => (resource.group, resource.domain) = (entry.group, entry.domain),
+            Known::Builtin(found) => {
+                resource = Resource::builtin(&found)?;
+                builtin = Some(found);
+            }
+        }
     }
     let other = project.other_versions(&resource).next();
     if api {
@@ -190,6 +197,9 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
     if !controller && args.controller_name.is_some() {
         return usage("`--controller-name` names a controller that is not wanted", "leave out `--controller=false`");
     }
+    if args.peers.deploys_image() && args.image.is_none() {
+        return usage("the plugin `deploy-image` needs `--image`", "for example `--image memcached:1.6-alpine`");
+    }
     if args.image.is_some() && !(api && controller) {
         return usage(
             "`--image` makes both a resource and its controller",
@@ -203,6 +213,38 @@ fn wanted(project: &Project, args: &CreateApiArgs, term: &mut Term) -> Result<Wa
         );
     }
     Ok(Wanted { resource, builtin, api, controller })
+}
+
+/// Whether the kind is one of the project, where no flag says it. A kind of Kubernetes gets a controller alone, and that is said.
+fn asks_for_api(project: &Project, resource: &Resource, args: &CreateApiArgs, term: &mut Term) -> Result<bool> {
+    let builtin = meant_builtin(project, resource, args);
+    let api = term.confirm("Scaffold the resource?", builtin.is_none())?;
+    if let Some(builtin) = builtin.filter(|_| !api) {
+        let name = format!("{}/{}", builtin.group, builtin.version);
+        term.status(&format!(
+            "`{}` is a kind of Kubernetes, `{}`: it gets a controller; `--resource` makes an API `{}` of your own",
+            builtin.kind,
+            name.trim_start_matches('/'),
+            resource.display()
+        ));
+    }
+    Ok(api)
+}
+
+/// The kind of Kubernetes that the flags name, when they say nothing that only an API of the project has. An empty group is the
+/// domain of the project.
+fn meant_builtin(project: &Project, resource: &Resource, args: &CreateApiArgs) -> Option<Builtin> {
+    let is_own = args.image.is_some()
+        || args.plural.is_some()
+        || !args.short_name.is_empty()
+        || !args.namespaced
+        || args.controller == Some(false)
+        || project.find(resource).is_some()
+        || project.other_versions(resource).next().is_some();
+    if is_own || args.group.is_empty() {
+        return None;
+    }
+    builtin::find(&args.group, &args.version, &args.kind).ok().flatten()
 }
 
 /// The group that the domain of the project is added to. One that ends in it already is asked about.

@@ -5,14 +5,13 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use super::known::{self, Known};
 use super::outcome::{Outcome, Usage, apply};
 use super::{external, init, manifests};
 use crate::cli::CreateWebhookArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RECORD, RelPath};
-use crate::project::builtin;
 use crate::project::name::{Group, Kind, Plural, SUBDOMAIN_MAX, Version};
-use crate::project::resource::without_domain;
 use crate::project::webhook::{CertMode, Webhooks};
 use crate::project::{Project, Resource, ResourceApi};
 use crate::scaffold::context::{ResourceContext, WebhookContext};
@@ -29,6 +28,9 @@ const CONVERSION_FIRST: &str =
     "\nShip the conversion one release before you change the stored version: see docs/releasing.md of memcached-sdk.";
 
 pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> {
+    for note in args.peers.notes() {
+        term.status(&note);
+    }
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
     let mut found = plan(&mut draft, args)?;
@@ -144,27 +146,17 @@ fn wanted(project: &Project, args: &CreateWebhookArgs) -> Result<Resource> {
     let domain = external::domain(&args.external, project)?;
     let mut resource = Resource::new(group, domain, version, kind).map_err(Usage)?;
     if args.external.external_api_path.is_some() {
-        external::name(&args.external, &mut resource)?;
+        let flags = [(args.defaulting, " --defaulting"), (args.programmatic_validation, " --programmatic-validation")];
+        let flags: String = flags.iter().filter(|(given, _)| *given).map(|(_, flag)| *flag).collect();
+        external::name(&args.external, &format!("memcached-sdk create webhook{flags}"), &mut resource)?;
         if let Some(entry) = project.find(&resource).filter(|entry| entry.external) {
             resource.namespaced = entry.namespaced;
         }
-    } else if let Some(entry) = project.find(&resource) {
-        resource = entry.clone();
-    } else if let Some(builtin) = builtin::find(&args.group, &args.version, &args.kind)? {
-        resource = Resource::builtin(&builtin)?;
     } else {
-        let shown = resource.display();
-        let short = project.domain.as_ref().and_then(|domain| without_domain(&resource.group, domain));
-        let help = short.map_or_else(
-            || {
-                "make it with `memcached-sdk create api`, or name the type of another crate by `--external-api-path`"
-                    .into()
-            },
-            |short| format!("the domain of the project is added to the group: pass `--group {short:?}`"),
-        );
-        return Err(Problem::new(format!("`{shown}` is neither an API of this project nor a type of Kubernetes"))
-            .help(help)
-            .into());
+        resource = match known::find(project, &resource, &args.group)? {
+            Known::Recorded(entry) => *entry,
+            Known::Builtin(builtin) => Resource::builtin(&builtin)?,
+        };
     }
     if let Some(plural) = &args.plural {
         resource.plural = Plural::parse(plural).map_err(Usage)?;

@@ -12,7 +12,7 @@ use super::choice::{Choice, Scope};
 use super::outcome::{Outcome, Usage, apply};
 use super::replay::{Scaffold, replay};
 use super::{init, manifests};
-use crate::cli::EditArgs;
+use crate::cli::{EditArgs, peers};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit::merge::{Conflict, Merged, merge};
 use crate::parallel;
@@ -23,6 +23,9 @@ use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
+    for note in peers::notes(&args.parts.plugins) {
+        term.status(&note);
+    }
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
     let mut found = plan(&mut draft, args, term)?;
@@ -91,7 +94,7 @@ fn choices(args: &EditArgs) -> Result<Vec<Choice>> {
         choices.push(Choice::License(init::license(license)));
     }
     choices.extend(Choice::of_parts(&args.parts));
-    if choices.is_empty() && args.multigroup.is_none() {
+    if choices.is_empty() && args.multigroup.is_none() && args.parts.plugins.is_empty() {
         let problem = Problem::new("no choice is given");
         return Err(Usage(problem.help("pass what is to change, such as `--namespaced`; see `--help`")).into());
     }

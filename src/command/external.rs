@@ -19,14 +19,37 @@ pub(super) fn domain(args: &ExternalArgs, project: &Project) -> Result<Option<Do
     })
 }
 
-/// Says of a resource where its type is, if the flags do.
-pub(super) fn name(args: &ExternalArgs, resource: &mut Resource) -> Result<()> {
+/// Says of a resource where its type is, if the flags do. `command` is the one to type, up to the group.
+pub(super) fn name(args: &ExternalArgs, command: &str, resource: &mut Resource) -> Result<()> {
     if let Some(path) = &args.external_api_path {
+        let is_go = |text: &String| text.contains('/');
+        if is_go(path) || args.external_api_module.as_ref().is_some_and(is_go) {
+            return Err(Usage(of_go(args, command, resource)).into());
+        }
         resource.external = true;
         resource.path = Some(rust_path(path)?);
         resource.module.clone_from(&args.external_api_module);
     }
     Ok(())
+}
+
+/// The answer to a path of a Go package: the command for a Rust type.
+fn of_go(args: &ExternalArgs, command: &str, resource: &Resource) -> Problem {
+    let path = args.external_api_path.as_deref().unwrap_or_default();
+    let go = if path.contains('/') { path } else { args.external_api_module.as_deref().unwrap_or_default() };
+    let domain = args.external_api_domain.as_ref().map(|domain| format!(" --external-api-domain={domain}"));
+    let problem = Problem::new(format!("`{go}` is a Go package, and the controller needs a type in Rust"));
+    problem.help(format!(
+        "add a crate that has the type of `{}`, or make one from the CRD with kopium, and name the module of the type: \
+         `{command} --group {} --version {} --kind {}{} --external-api-path=CRATE::{} --external-api-module=CRATE@VERSION`; \
+         see docs/coming-from-kubebuilder.md",
+        resource.display(),
+        resource.group,
+        resource.version,
+        resource.kind,
+        domain.unwrap_or_default(),
+        resource.version,
+    ))
 }
 
 /// A path such as `cert_manager::v1`: the module that the type is in.

@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result};
 
 use super::choice::Choice;
 use super::outcome::{Outcome, Usage, apply};
-use super::{manifests, toolchain};
-use crate::cli::{InitArgs, License, ProjectArgs, WriteArgs};
+use super::{existing, manifests, toolchain};
+use crate::cli::{InitArgs, License, ProjectArgs, WriteArgs, peers};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
@@ -22,6 +22,8 @@ use crate::term::{self, Term};
 pub(super) const DOMAIN: &str = "my.domain";
 
 pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
+    existing::refuse(&args.dir)?;
+    say_peers(&args.project, term);
     let mut draft = Draft::open(&args.dir);
     let found = plan(&mut draft, &args.project, DOMAIN, if_exists(&args.write))?;
     refuse_other_project(&draft)?;
@@ -34,6 +36,22 @@ pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
         );
     }
     report.show(&args.write, term)
+}
+
+/// Says what flags of kubebuilder and operator-sdk mean here.
+pub(super) fn say_peers(args: &ProjectArgs, term: &mut Term) {
+    for note in [peers::notes(&args.parts.plugins), args.peers.notes()].concat() {
+        term.status(&note);
+    }
+    if let Some(path) = args.repo.as_deref().filter(|repo| is_module_path(repo)) {
+        term.status(&format!("`--repo`: a Go module has this path; the URL of the repository is `https://{path}`"));
+    }
+}
+
+/// `github.com/owner/name`, without a scheme: the path of a Go module.
+fn is_module_path(repo: &str) -> bool {
+    let host = repo.split_once('/').map(|(host, _)| host);
+    !repo.contains([':', '@']) && host.is_some_and(|host| host.contains('.') && !host.starts_with('.'))
 }
 
 /// `cd folder && `, unless we are there.
@@ -107,7 +125,9 @@ fn project(root: &Path, args: &ProjectArgs, domain: &str) -> Result<Project> {
     project.multigroup = args.multigroup;
     project.namespaces = namespaces(&args.namespaces)?;
     project.namespaced = args.namespaced || !project.namespaces.is_empty();
-    project.repo = args.repo.as_deref().map(|repo| words("--repo", repo)).transpose()?.flatten();
+    let repo =
+        args.repo.as_ref().map(|repo| if is_module_path(repo) { format!("https://{repo}") } else { repo.clone() });
+    project.repo = repo.map(|repo| words("--repo", &repo)).transpose()?.flatten();
     project.owner = args.owner.as_deref().map(|owner| words("--owner", owner)).transpose()?.flatten();
     project.license = license(args.license);
     for choice in Choice::of_parts(&args.parts) {

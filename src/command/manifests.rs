@@ -14,7 +14,7 @@ use self::output::{Header, Output};
 pub(super) use self::refused::Refused;
 use crate::api;
 use crate::cli::GenerateWhat;
-use crate::crd::conversion::{self, Converted};
+use crate::crd::conversion::{self, Conversions, Converted};
 use crate::crd::fix::{self, Fix, Fixable};
 use crate::crd::{self, Crd};
 use crate::crd::{description, structural};
@@ -298,14 +298,14 @@ fn finish(mut crd: Crd, options: &Options) -> (Crd, Diagnostics) {
 }
 
 /// The kinds of a project that a webhook converts.
-pub(super) fn converted(project: &Project) -> Result<BTreeSet<String>> {
+pub(super) fn converted(project: &Project) -> Result<Conversions> {
     let mut kinds = BTreeSet::new();
     for resource in project.resources.iter().filter(|resource| resource.webhooks.is_some()) {
         if Webhooks::of(resource)?.conversion {
             kinds.insert(k8s::kind_name(resource.kind.as_str(), &resource.qualified_group()));
         }
     }
-    Ok(kinds)
+    Ok(Conversions { kinds, domain: project.domain.as_ref().map(ToString::to_string) })
 }
 
 /// Where the project's operator works. Its namespace and the prefix of its names are what kustomize gives it.

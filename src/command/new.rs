@@ -6,13 +6,15 @@ use std::process::{Command, Stdio};
 use anyhow::Result;
 
 use super::outcome::{Outcome, apply};
-use super::{create_api, init};
+use super::{create_api, existing, init};
 use crate::cli::{CreateApiArgs, NewArgs, Sample, WriteArgs};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::plan::Draft;
 use crate::term::Term;
 
 pub(super) fn run(args: &NewArgs, term: &mut Term) -> Result<Outcome> {
+    existing::refuse(&args.dir)?;
+    init::say_peers(&args.project, term);
     let mut draft = Draft::open(&args.dir);
     let domain = if args.sample.is_some() { "example.com" } else { init::DOMAIN };
     let mut found = init::plan(&mut draft, &args.project, domain, init::if_exists(&args.write))?;

@@ -24,7 +24,8 @@ use crate::scaffold::context::ProjectContext;
 use crate::term::{self, Term};
 
 /// How to make manifests for a bundle.
-const RENDER: &str = "pipe them: kubectl kustomize config/manifests | memcached-sdk generate bundle";
+const RENDER: &str = "run `memcached-sdk generate kustomize manifests` first, whose `config/manifests` is rendered; or name manifests with \
+                      `--manifests`, or pipe them";
 const MANIFESTS: &str = "manifests";
 
 pub(super) fn kustomize_manifests(args: &KustomizeManifestsArgs, term: &mut Term) -> Result<Outcome> {
@@ -46,10 +47,16 @@ pub(super) fn kustomize_manifests(args: &KustomizeManifestsArgs, term: &mut Term
     let [with, without] = ["- ../namespaces\n", "- ../default\n"];
     let is_there = draft.read(&RelPath::new("config/namespaces/kustomization.yaml")?)?.is_some();
     let (from, to) = if is_there { (without, with) } else { (with, without) };
-    draft.edit(&RelPath::new("config/manifests/kustomization.yaml")?, |text| Ok(text.replace(from, to)))?;
+    // A project without kinds of its own has no samples so far.
+    let [on, off] = ["\n- ../samples\n", "\n# - ../samples\n"];
+    let has_samples = draft.read(&RelPath::new("config/samples/kustomization.yaml")?)?.is_some();
+    let (before, after) = if has_samples { (off, on) } else { (on, off) };
+    draft.edit(&RelPath::new("config/manifests/kustomization.yaml")?, |text| {
+        Ok(text.replace(from, to).replace(before, after))
+    })?;
     let mut report = apply(draft, found, &args.write)?;
     report.next =
-        "Make a bundle with: kubectl kustomize config/manifests | memcached-sdk generate bundle --version 0.0.1".into();
+        "Make a bundle of it, with kubectl or kustomize: memcached-sdk generate bundle --version 0.0.1".into();
     report.show(&args.write, term)
 }
 
@@ -118,8 +125,12 @@ pub(super) fn generate_bundle(args: &GenerateBundleArgs, term: &mut Term) -> Res
         layout: project::LAYOUT.to_owned(),
         package,
     };
-    let doing = format!("cannot make a bundle of `{}`", args.manifests.display());
-    let objects = stream::objects(&args.manifests, RENDER, &doing)?;
+    let source = args.manifests.as_deref().or_else(|| stream::is_piped().then_some(Path::new("-")));
+    let doing = format!("cannot make a bundle of `{}`", source.unwrap_or(&args.kustomize_dir).display());
+    let objects = match source {
+        Some(path) => stream::objects(path, RENDER, &doing)?,
+        None => stream::rendered(&args.kustomize_dir, RENDER, &doing, term)?,
+    };
     let base = base_of(&args.kustomize_dir, &options.package)?;
     let (bundle, found) = bundle::bundle(objects, base, &before, &options).context(doing)?;
     stream::put(

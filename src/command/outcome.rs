@@ -54,7 +54,7 @@ pub(super) fn apply(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -
 pub(super) fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &WriteArgs) -> Result<Report> {
     let mode = match write {
         WriteArgs { check: true, .. } => Mode::Check,
-        WriteArgs { dry_run: true, .. } => Mode::DryRun,
+        write if write.is_preview() => Mode::DryRun,
         WriteArgs { .. } => Mode::Write,
     };
     let root = draft.root().to_path_buf();
@@ -70,7 +70,7 @@ pub(super) fn apply_anyway(draft: Draft, diagnostics: Diagnostics, write: &Write
 impl Report {
     /// Whether files were written, or were as they should be already.
     pub(super) fn is_written(&self, write: &WriteArgs) -> bool {
-        self.outcome == Outcome::Done && !write.dry_run && !write.check
+        self.outcome == Outcome::Done && !write.is_preview()
     }
 
     /// Findings to stderr and changes to stdout, or all of it as one document to stdout.
@@ -109,7 +109,7 @@ impl Report {
                 }
                 Outcome::Differs => format!("{summary}: run the command without `--check` to write them"),
                 Outcome::Partly if write.check => summary,
-                _ if write.dry_run => format!("{summary}: nothing was written"),
+                _ if write.is_preview() && !write.check => format!("{summary}: nothing was written"),
                 _ => summary,
             });
         }

@@ -1,14 +1,16 @@
 //! Rendered manifests in, and what is generated of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal as _;
+use std::io::{ErrorKind, IsTerminal as _};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use crate::diagnostic::Problem;
 use crate::plan::{Draft, RelPath};
+use crate::term::Term;
 
 /// How to make manifests of a project.
 pub(super) const RENDER: &str = "run `make build-installer` first, or name other manifests with `--manifests`";
@@ -22,17 +24,66 @@ pub(super) fn documents(path: &Path, help: &str) -> Result<Vec<Value>> {
     };
     let mut all = Vec::new();
     for path in paths {
-        let documents = serde_yaml::from_multiple::<Value>(&read(&path, help)?);
-        all.extend(documents.map_err(|error| Problem::new(format!("`{}` is no YAML: {error}", path.display())))?);
+        all.extend(parse(&read(&path, help)?, &path.display().to_string())?);
     }
     Ok(all)
 }
 
+fn parse(text: &str, shown: &str) -> Result<Vec<Value>> {
+    let documents = serde_yaml::from_multiple::<Value>(text);
+    Ok(documents.map_err(|error| Problem::new(format!("`{shown}` is no YAML: {error}")))?)
+}
+
 /// The objects of a stream, those of a `List` among them. `doing` is what they are for.
 pub(super) fn objects(path: &Path, help: &str, doing: &str) -> Result<Vec<Value>> {
+    objects_of(documents(path, help)?, doing)
+}
+
+/// As [`objects`], of what a kustomization renders.
+pub(super) fn rendered(folder: &Path, help: &str, doing: &str, term: &mut Term) -> Result<Vec<Value>> {
+    let shown = folder.display();
+    if !folder.join("kustomization.yaml").is_file() {
+        return Err(Problem::new(format!("`{shown}` has no `kustomization.yaml`")).help(help).into());
+    }
+    for (program, verb) in [("kubectl", "kustomize"), ("kustomize", "build")] {
+        let output = match Command::new(program).arg(verb).arg(folder).stdin(Stdio::null()).output() {
+            Ok(output) => output,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(error).with_context(|| format!("cannot run `{program}`")),
+        };
+        if !output.status.success() {
+            let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(Problem::new(format!("`{program} {verb} {shown}` failed: {why}")).into());
+        }
+        term.status(&format!("rendered: {program} {verb} {shown}"));
+        return objects_of(parse(&String::from_utf8_lossy(&output.stdout), &shown.to_string())?, doing);
+    }
+    let problem = Problem::new(format!("cannot render `{shown}`: neither `kubectl` nor `kustomize` is in PATH"));
+    Err(problem
+        .help(format!(
+            "install one, or pipe what renders it: `kubectl kustomize {shown} | memcached-sdk generate bundle`"
+        ))
+        .into())
+}
+
+/// Returns true if stdin is a pipe or a file, and neither a terminal nor `/dev/null`.
+pub(super) fn is_piped() -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        let is_stream = |kind: std::fs::FileType| kind.is_fifo() || kind.is_file() || kind.is_socket();
+        std::fs::metadata("/dev/stdin").is_ok_and(|stdin| is_stream(stdin.file_type()))
+    }
+    #[cfg(not(unix))]
+    {
+        !std::io::stdin().is_terminal()
+    }
+}
+
+fn objects_of(documents: Vec<Value>, doing: &str) -> Result<Vec<Value>> {
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
     let mut objects = Vec::new();
-    for document in documents(path, help)? {
+    for document in documents {
         match document["items"].as_array() {
             Some(items) if document["kind"] == "List" => objects.extend(items.iter().cloned()),
             _ => objects.push(document),
@@ -54,7 +105,11 @@ fn read(path: &Path, help: &str) -> Result<String> {
         if std::io::stdin().is_terminal() {
             return Err(Problem::new("there are no manifests on stdin").help(help).into());
         }
-        return std::io::read_to_string(std::io::stdin()).context("cannot read stdin");
+        let text = std::io::read_to_string(std::io::stdin()).context("cannot read stdin")?;
+        if text.trim().is_empty() {
+            return Err(Problem::new("stdin is empty: no manifests were piped in").help(help).into());
+        }
+        return Ok(text);
     }
     std::fs::read_to_string(path)
         .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", path.display())).help(help).into())

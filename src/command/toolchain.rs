@@ -26,18 +26,49 @@ pub(super) fn check() -> Result<(), Problem> {
             Some(_) | None => {}
         },
     }
-    if cfg!(unix) && version("cc").is_none() {
-        missing.push((
-            "a C compiler, which links Rust programs: `cc` can't be run".to_owned(),
-            "install it: `apt install gcc`, `dnf install gcc`, or on macOS `xcode-select --install`".to_owned(),
-        ));
-    }
+    missing.extend(c_compiler(&host(&rustc), &|program| is_there(program)));
     if missing.is_empty() {
         return Ok(());
     }
     let (what, help): (Vec<_>, Vec<_>) = missing.into_iter().unzip();
     Err(Problem::new(format!("missing {}", what.join("; ")))
         .help(format!("{}; or pass `--skip-toolchain-check`", help.join("; "))))
+}
+
+/// The C compiler that is missing, and how to install it. It links Rust programs, and builds the part of `ring` that is C.
+fn c_compiler(host: &str, is_there: &dyn Fn(&str) -> bool) -> Option<(String, String)> {
+    let (programs, help): (&[&str], _) = match host {
+        // Cargo finds the compiler of Visual Studio by its installer, also outside of a developer prompt.
+        host if host.ends_with("-windows-msvc") => (
+            &["cl", r"C:\Program Files (x86)\Microsoft Visual Studio\Installer\vswhere.exe"],
+            "install the workload \"Desktop development with C++\" of the Visual Studio Build Tools: \
+             `winget install Microsoft.VisualStudio.2022.BuildTools`",
+        ),
+        host if host.ends_with("-windows-gnu") => (&["gcc"], "install MinGW-w64: `winget install MSYS2.MSYS2`"),
+        host if host.contains("-apple-") => (&["cc"], "install it: `xcode-select --install`"),
+        _ => (&["cc"], "install it: `apt install gcc`, `dnf install gcc` or `apk add gcc musl-dev`"),
+    };
+    let name = programs.first().filter(|_| !programs.iter().any(|program| is_there(program)))?;
+    let what = format!("a C compiler, which links Rust programs and builds `ring` for TLS: `{name}` can't be run");
+    Some((what, help.to_owned()))
+}
+
+/// The platform that programs are built on; the one of this program where there is no compiler to say.
+fn host(rustc: &str) -> String {
+    let output = Command::new(rustc).arg("-vV").stdin(Stdio::null()).output().ok();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let host = text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
+    host.unwrap_or_else(|| match (cfg!(windows), cfg!(target_vendor = "apple")) {
+        (true, _) => "x86_64-pc-windows-msvc".to_owned(),
+        (_, true) => "x86_64-apple-darwin".to_owned(),
+        _ => "x86_64-unknown-linux-gnu".to_owned(),
+    })
+}
+
+/// Whether a program can be started, whatever it says.
+fn is_there(program: &str) -> bool {
+    let status = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    status.is_ok()
 }
 
 fn version(program: &str) -> Option<String> {
@@ -54,6 +85,34 @@ fn parse(text: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_missing_c_compiler_is_named() {
+        for (host, there, expected) in [
+            ("x86_64-unknown-linux-gnu", &[] as &[&str], Some("`apt install gcc`")),
+            ("x86_64-unknown-linux-gnu", &["gcc"], Some("`apt install gcc`")),
+            ("x86_64-unknown-linux-musl", &["cc"], None),
+            ("aarch64-apple-darwin", &[], Some("`xcode-select --install`")),
+            ("x86_64-pc-windows-msvc", &["gcc"], Some("Visual Studio Build Tools")),
+            ("x86_64-pc-windows-msvc", &["cl"], None),
+            (
+                "x86_64-pc-windows-msvc",
+                &[r"C:\Program Files (x86)\Microsoft Visual Studio\Installer\vswhere.exe"],
+                None,
+            ),
+            ("x86_64-pc-windows-gnu", &["cl"], Some("MinGW-w64")),
+            ("x86_64-pc-windows-gnu", &["gcc"], None),
+        ] {
+            let found = c_compiler(host, &|program| there.contains(&program));
+            match (&found, expected) {
+                (None, None) => {}
+                (Some((what, help)), Some(part)) => {
+                    assert!(what.contains("`ring`") && help.contains(part), "{host}: {what}; {help}");
+                }
+                _ => panic!("{host} with {there:?}: {found:?}"),
+            }
+        }
+    }
 
     #[test]
     fn versions_are_read() {

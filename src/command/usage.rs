@@ -1,53 +1,24 @@
-//! Command lines that clap refuses: in the format that they ask for, with the way on for who knows the peers' verbs.
+//! Command lines that clap refuses, in the format that they ask for; and answers to the commands and flags of the peers.
 
 use std::ffi::OsString;
 
-use clap::ValueEnum as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, ValueEnum as _};
 
 use super::outcome::{Outcome, Usage, fail};
-use crate::cli::{OutputFormat, WriteArgs};
+use crate::cli::peers::{self, FLAGS};
+use crate::cli::{Cli, OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
 use crate::term::Term;
-
-/// Verbs and flags of kubebuilder and operator-sdk that have another name here.
-const PEERS: &[(&str, &str)] = &[
-    ("--component-config", "flags of the manager are in `config/manager/manager.yaml`"),
-    ("--custom-api-import", "`create api --external-api-path` names the Rust module of a type of another crate"),
-    ("--dep-manager", "leave it out: cargo manages the dependencies"),
-    ("--enable-delve", "`rust-gdb` and `rust-lldb` debug `target/debug`, where `make run` builds"),
-    ("--go-build-args", "arguments of the build are in `Dockerfile`"),
-    ("--image-build-args", "arguments of the build are in the target `docker-build` of `Makefile`"),
-    ("--operator-namespace", "`make deploy` puts the operator into the namespace that `config/default` says"),
-    (
-        "--plugins",
-        "there is one kind of project; `create api --image` does what the plugin `deploy-image` does, and `edit --plugins` \
-         adds to a project: `helm` a chart, `olm` a bundle, `grafana` dashboards",
-    ),
-    ("--project-version", "there is one version of the `PROJECT` file"),
-    ("--skip-go-version-check", "`rust-version` in `Cargo.toml` is what cargo checks"),
-    ("--cluster-scoped", "an operator is for all namespaces, unless `--namespaced` or `--namespaces` says otherwise"),
-    ("--type", "leave it out: there is one kind of project; `create api` adds an API and its controller"),
-    ("add", "`create api` adds an API and its controller"),
-    ("alpha", "`update` brings a project to this version"),
-    ("bundle", "`operator-sdk run bundle` runs a bundle in a cluster; `bundle validate` checks one"),
-    ("bundle-upgrade", "`operator-sdk run bundle-upgrade` upgrades to a bundle in a cluster"),
-    ("cleanup", "`make undeploy` removes the operator from the cluster"),
-    ("delete", "remove the kind's files, its lines at the scaffold markers, and its entry in `PROJECT`"),
-    ("deps", "`cargo tree` prints the dependencies"),
-    ("olm", "`operator-sdk olm` installs the Operator Lifecycle Manager"),
-    (
-        "olm-catalog",
-        "`generate bundle` makes a bundle for OLM of rendered manifests, `generate catalog` a catalog of bundles",
-    ),
-    ("packagemanifests", "`generate bundle` makes a bundle, which has replaced package manifests"),
-    ("print-deps", "`cargo tree` prints the dependencies"),
-    ("test", "`make test` tests the operator; with `make setup-envtest` also on an API server"),
-];
 
 /// Shows what clap says.
 pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     let output = output(arguments);
+    if let Some(problem) = peer_command(error, arguments) {
+        let write = WriteArgs { output, ..WriteArgs::default() };
+        let mut term = Term::stdio(crate::term::Verbosity::Normal);
+        return fail(Usage(problem).into(), &write, &mut term).unwrap_or(Outcome::Misused);
+    }
     if !error.use_stderr()
         || output == OutputFormat::Text
         || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
@@ -62,6 +33,26 @@ pub(super) fn refuse(error: &clap::Error, arguments: &[OsString]) -> Outcome {
     let write = WriteArgs { output, quiet: true, ..WriteArgs::default() };
     let mut term = Term::stdio(crate::term::Verbosity::Quiet);
     fail(Usage(problem(error)).into(), &write, &mut term).unwrap_or(Outcome::Misused)
+}
+
+/// The answer to a command of kubebuilder or operator-sdk that is done in another way here.
+fn peer_command(error: &clap::Error, arguments: &[OsString]) -> Option<Problem> {
+    if !error.use_stderr() {
+        return None;
+    }
+    let words = arguments.iter().skip(1).map_while(|argument| argument.to_str());
+    let words: Vec<&str> = words.take_while(|word| !word.starts_with('-')).collect();
+    let (command, help) = peers::answer(&words)?;
+    if is_command(command) && error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    Some(Problem::new(format!("`{command}` is done in another way here")).help(*help))
+}
+
+/// Whether these words are a command here.
+fn is_command(words: &str) -> bool {
+    let cli = Cli::command();
+    words.split(' ').try_fold(&cli, |command, word| command.find_subcommand(word)).is_some()
 }
 
 /// The format that the arguments ask for, as far as can be said of arguments that are wrong.
@@ -86,15 +77,12 @@ fn problem(error: &clap::Error) -> Problem {
     if help.is_empty() { problem } else { problem.help(help.join("; ")) }
 }
 
-/// What a verb or flag of a peer is called here.
+/// What a flag of a peer is called here.
 fn hint(error: &clap::Error) -> Option<String> {
-    let unknown = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg, ContextKind::InvalidValue].into_iter();
-    let mut unknown = unknown.filter_map(|kind| error.get(kind)).filter_map(|value| match (error.kind(), value) {
-        (
-            ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument | ErrorKind::InvalidValue,
-            ContextValue::String(word),
-        ) => PEERS.iter().find(|(peer, _)| peer == word),
-        _ => None,
-    });
-    unknown.next().map(|(_, hint)| (*hint).to_owned())
+    let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) =
+        (error.kind(), error.get(ContextKind::InvalidArg))
+    else {
+        return None;
+    };
+    FLAGS.iter().find(|(peer, _)| peer == flag).map(|(_, hint)| (*hint).to_owned())
 }

@@ -19,13 +19,42 @@ pub fn is_needed(crd: &Crd) -> bool {
     served(crd).count() > 1
 }
 
-/// The kinds that a webhook converts, as `Kind.group`.
+/// The kinds of a project that a webhook converts.
+#[derive(Debug, Clone, Default)]
+pub struct Conversions {
+    /// Each as `Kind.group`.
+    pub kinds: BTreeSet<String>,
+    /// What groups end in that the project's commands add to them.
+    pub domain: Option<String>,
+}
+
+impl Conversions {
+    /// The command that adds a conversion. The newest version comes first: it is the hub, stored or not.
+    fn command(&self, crd: &Crd) -> String {
+        let group = crd.value["spec"]["group"].as_str().unwrap_or_default();
+        let domain = self.domain.as_deref().filter(|domain| !domain.is_empty());
+        let short = domain.and_then(|domain| group.strip_suffix(domain)).map(|short| short.trim_end_matches('.'));
+        let group = match short.unwrap_or(group) {
+            "" => String::new(),
+            group => format!("--group {group} "),
+        };
+        let versions: Vec<&str> = served(crd).map(|(name, _)| name).collect();
+        let (hub, spokes) = versions.split_first().map_or(("", &[][..]), |(hub, spokes)| (*hub, spokes));
+        format!(
+            "memcached-sdk create webhook {group}--version {hub} --kind {} --conversion --spoke {}",
+            crd.kind(),
+            spokes.join(",")
+        )
+    }
+}
+
+/// What is known of conversions.
 #[derive(Debug, Clone)]
 pub enum Converted {
     /// These and no others.
-    All(BTreeSet<String>),
+    All(Conversions),
     /// These: a version is there before what converts it.
-    SoFar(BTreeSet<String>),
+    SoFar(Conversions),
     /// Outside of a project.
     Unknown,
 }
@@ -33,7 +62,7 @@ pub enum Converted {
 impl Converted {
     fn has(&self, kind: &str) -> bool {
         match self {
-            Self::All(kinds) | Self::SoFar(kinds) => kinds.contains(kind),
+            Self::All(known) | Self::SoFar(known) => known.kinds.contains(kind),
             Self::Unknown => false,
         }
     }
@@ -52,14 +81,13 @@ pub fn check(crds: &[Crd], markers: &[Marker], converted: &Converted) -> Diagnos
         let what = if path == Path::default() { String::new() } else { format!(" in `{path}`") };
         let message =
             format!("`{}` serves `{one}` and `{other}`, which differ{what}, without a conversion", crd.kind());
-        // The newest version comes first: it is the hub, stored or not.
-        let spokes: Vec<&str> = served(crd).map(|(name, _)| name).skip(1).collect();
         let marker = format!("`// +{CONVERSION}:none=…` before the type of `{stored}`");
-        let create = format!("memcached-sdk create webhook --conversion --spoke {}", spokes.join(","));
-        let convert = format!("convert them by `{create}`, or say why they need none: {marker}");
+        let convert = |known: &Conversions| {
+            format!("convert them by `{}`, or say why they need none: {marker}", known.command(crd))
+        };
         let (code, help) = match converted {
-            Converted::All(_) => (Code::ConversionNone, convert),
-            Converted::SoFar(_) => (Code::ConversionUnknown, convert),
+            Converted::All(known) => (Code::ConversionNone, convert(known)),
+            Converted::SoFar(known) => (Code::ConversionUnknown, convert(known)),
             Converted::Unknown => {
                 (Code::ConversionUnknown, format!("unless a webhook converts them, say why they need none: {marker}"))
             }

@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 use super::structural;
 use super::walk::Path;
 
+mod text;
+
 type Object = Map<String, Value>;
 
 /// What every object has, and the schema of a kind says nothing about.
@@ -69,7 +71,7 @@ fn required(schema: &Object) -> Object {
     let mut fields: Object = parts.flat_map(required).collect();
     for name in all("required").filter_map(Value::as_str) {
         let field = properties(schema).find(|(field, _)| *field == name);
-        let value = field.map_or(Value::Null, |(_, schema)| value(schema));
+        let value = field.map_or(Value::Null, |(_, schema)| value(name, schema));
         fields.insert(name.to_owned(), value);
     }
     // The schemas in `oneOf` name fields of which only the outer one says what they are.
@@ -77,13 +79,13 @@ fn required(schema: &Object) -> Object {
         if found.is_null()
             && let Some((_, schema)) = properties(schema).find(|(field, _)| *field == name)
         {
-            *found = value(schema);
+            *found = value(name, schema);
         }
     }
     fields
 }
 
-fn value(schema: &Object) -> Value {
+fn value(name: &str, schema: &Object) -> Value {
     if let Some(default) = default(schema) {
         return default.clone();
     }
@@ -95,21 +97,23 @@ fn value(schema: &Object) -> Value {
         Some("array") => {
             let items = schema.get("items").and_then(Value::as_object);
             let count = schema.get("minItems").and_then(Value::as_u64).unwrap_or_default().min(100);
-            (0..count).map(|_| items.map_or(Value::Null, value)).collect()
+            // `hosts` are several of `host`.
+            let one = name.strip_suffix('s').unwrap_or(name);
+            (0..count).map(|_| items.map_or(Value::Null, |items| value(one, items))).collect()
         }
         Some("boolean") => json!(false),
-        Some("integer" | "number") => number(schema),
-        Some("string") => text(schema),
-        None if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) => json!(1),
+        Some("integer" | "number") => number(name, schema),
+        Some("string") => json!(text::text(name, schema)),
+        None if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) => number(name, schema),
         _ => Value::Object(required(schema)),
     }
 }
 
-/// 1, or the nearest number in the bounds.
-fn number(schema: &Object) -> Value {
+/// The number that the name says, usually 1, or the nearest one in the bounds.
+fn number(name: &str, schema: &Object) -> Value {
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
     let beyond = |key: &str| if schema.get(key) == Some(&Value::Bool(true)) { 1.0 } else { 0.0 };
-    let mut number = 1.0_f64;
+    let mut number = text::number(name);
     if let Some(least) = bound("minimum") {
         number = number.max(least + beyond("exclusiveMinimum"));
     }
@@ -121,17 +125,6 @@ fn number(schema: &Object) -> Value {
     }
     // It is written without a point where it has no fraction.
     serde_json::from_str(&number.to_string()).unwrap_or_default()
-}
-
-fn text(schema: &Object) -> Value {
-    if schema.get("format").is_some_and(|format| format == "date-time") {
-        return json!("2020-01-01T00:00:00Z");
-    }
-    let bound = |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|length| usize::try_from(length).ok());
-    let least = bound("minLength").unwrap_or_default().min(1000);
-    let most = bound("maxLength").unwrap_or(usize::MAX);
-    let word = "example";
-    json!(word.chars().cycle().take(word.len().clamp(least.min(most), most)).collect::<String>())
 }
 
 fn properties(schema: &Object) -> impl Iterator<Item = (&String, &Object)> {
@@ -161,6 +154,7 @@ mod tests {
             (json!({ "type": "string", "enum": [null, "b", "a"] }), json!("b")),
             (json!({ "type": "string", "default": "c" }), json!("c")),
             (json!({ "type": "string", "format": "date-time" }), json!("2020-01-01T00:00:00Z")),
+            (json!({ "type": "string", "pattern": "^[a-c]{2}$" }), json!("aa")),
             (json!({ "type": "integer" }), json!(1)),
             (json!({ "type": "integer", "minimum": 0 }), json!(1)),
             (json!({ "type": "integer", "minimum": 1024 }), json!(1024)),
@@ -170,6 +164,17 @@ mod tests {
             (json!({ "type": "boolean" }), json!(false)),
             (json!({ "type": "array", "items": { "type": "string" } }), json!([])),
             (json!({ "type": "array", "minItems": 2, "items": { "type": "integer" } }), json!([1, 1])),
+            (
+                json!({
+                    "type": "object",
+                    "required": ["hosts", "port"],
+                    "properties": {
+                        "hosts": { "type": "array", "minItems": 1, "items": { "type": "string" } },
+                        "port": { "type": "integer", "maximum": 443 },
+                    },
+                }),
+                json!({ "hosts": ["example.com"], "port": 443 }),
+            ),
             (json!({ "x-kubernetes-int-or-string": true }), json!(1)),
             (json!({ "type": "object", "additionalProperties": { "type": "string" } }), json!({})),
             (

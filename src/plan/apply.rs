@@ -71,6 +71,14 @@ impl ChangeKind {
         }
     }
 
+    /// Why nothing is done about a file that the plan would write otherwise.
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            ChangeKind::Skip => Some("exists with other content, which stays"),
+            ChangeKind::Create | ChangeKind::Update | ChangeKind::Unchanged | ChangeKind::Remove => None,
+        }
+    }
+
     /// Whether the disk is not what the plan wants.
     pub const fn differs(self) -> bool {
         matches!(self, ChangeKind::Create | ChangeKind::Update | ChangeKind::Remove)

@@ -14,7 +14,8 @@ pub fn text(changes: &[Change]) -> String {
 }
 
 fn line(change: &Change) -> String {
-    format!("{:<9} {}\n", change.kind.as_str(), change.path)
+    let why = change.kind.reason().map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("{:<9} {}{why}\n", change.kind.as_str(), change.path)
 }
 
 /// As [`text`], with a line per folder for what is created, when that is more than a screen holds.
@@ -98,6 +99,9 @@ pub struct JsonChange {
     pub path: String,
     /// `create`, `update`, `unchanged`, `remove` or `skip`.
     pub change: ChangeKind,
+    /// Why a file is skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
     /// The unified diff of the file, with `--diff`, where the disk differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
@@ -111,6 +115,7 @@ pub fn json(changes: &[Change], diagnostics: &Diagnostics, diffs: bool) -> Strin
         .map(|change| JsonChange {
             path: change.path.to_string(),
             change: change.kind,
+            reason: change.kind.reason(),
             diff: if diffs { file_diff(change) } else { None },
         })
         .collect();
@@ -152,7 +157,7 @@ create    a.txt
 update    b.txt
 unchanged c.txt
 remove    d.txt
-skip      e.txt
+skip      e.txt (exists with other content, which stays)
 
 "#]]
         );

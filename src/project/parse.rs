@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::name::{ControllerName, Domain, Group, Kind, Namespace, Plural, ProjectName, ShortName, Version};
 use super::parts::{LeaderElection, Parts, Switch};
 use super::{Controllers, LAYOUT, Project, Resource, ResourceApi};
-use crate::diagnostic::Problem;
+use crate::diagnostic::{Problem, conflict};
 use crate::yaml;
 
 /// The version of the format.
@@ -14,6 +14,9 @@ const FORMAT: &str = "3";
 pub(super) fn parse(text: &str) -> Result<Project, Problem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value: Value = serde_yaml::from_str(text).map_err(|error| {
+        if let Some(problem) = conflict::problem("PROJECT", text) {
+            return problem;
+        }
         let place = error.location().map(|at| format!(":{}", at.line())).unwrap_or_default();
         let error = error.to_string();
         Problem::new(format!("`PROJECT{place}` is not valid YAML: {}", yaml::reason(&error))).help(RESTORE)

@@ -14,7 +14,7 @@ use super::lexer::{DEEPEST, deeper_than};
 use super::outline::outline;
 use super::package::{CrateId, PackageId};
 use super::sources::{Crate, ItemData, ItemRef, Module, ModuleId, Sources, index};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, conflict};
 
 /// Where the files of a module's children are looked for, as rustc does.
 #[derive(Debug, Clone)]
@@ -182,7 +182,13 @@ impl<'a> Loader<'a> {
                 }
                 text => text,
             };
-            Diagnostic::new(Code::Syntax, message).at(source.origin(source.range(error.span())))
+            match conflict::start(text).map(|at| source.base + at) {
+                Some(at) => {
+                    let diagnostic = Diagnostic::new(Code::Syntax, "an unresolved merge conflict");
+                    diagnostic.at(source.origin(at..at + 7)).help("finish the merge of the file")
+                }
+                None => Diagnostic::new(Code::Syntax, message).at(source.origin(source.range(error.span()))),
+            }
         };
         self.diagnostics.push(diagnostic);
         self.sources[module].complete = false;

@@ -12,7 +12,7 @@ use super::file::clean;
 use super::files::Pending;
 use super::ident::crate_name;
 use super::lock::Lock;
-use crate::diagnostic::Origin;
+use crate::diagnostic::{Origin, conflict};
 
 /// Which targets see a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,6 +128,9 @@ pub struct FeatureSelection {
 /// A file of TOML, with the places of its parts.
 pub(super) fn parse(path: &Path, files: &Pending) -> anyhow::Result<Document<String>> {
     let text = files.read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    if let Some(problem) = conflict::problem(&path.display().to_string(), &text) {
+        return Err(problem.into());
+    }
     Document::parse(text).with_context(|| format!("`{}` is not valid TOML", path.display()))
 }
 
@@ -227,6 +230,11 @@ impl CargoManifest {
     /// The same with its default features, and without what a lock file says.
     pub(super) fn read_unlocked(dir: &Path, shown: &str) -> anyhow::Result<Self> {
         Self::read(dir, shown, &FeatureSelection::default(), &Pending::default(), Some(&Rc::default()))
+    }
+
+    /// The package in a folder, if it can be read.
+    pub(crate) fn of(dir: &Path) -> Option<Self> {
+        Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), Some(&Rc::default())).ok()
     }
 
     /// Whether `Cargo.lock` lacks a dependency of the package in `dir`; not when there is no lock, or nothing to read.
@@ -427,7 +435,10 @@ pub(super) fn workspace_dir(dir: &Path, root: &Item) -> Option<PathBuf> {
 fn read_lock(dir: &Path, files: &Pending) -> anyhow::Result<Option<Lock>> {
     let path = dir.join("Cargo.lock");
     match files.read(&path) {
-        Ok(text) => Ok(Lock::parse(&text)),
+        Ok(text) => match conflict::problem(&path.display().to_string(), &text) {
+            Some(problem) => Err(problem.into()),
+            None => Ok(Lock::parse(&text)),
+        },
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read `{}`", path.display())),
     }

@@ -19,6 +19,7 @@ mod fuzz;
 mod generate;
 mod init;
 mod kinds;
+pub(crate) mod kubebuilder;
 mod peer;
 mod plan;
 pub(crate) mod rbac;

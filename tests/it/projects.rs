@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::generated;
+use crate::golden::kubebuilder;
 use crate::golden::samples::MULTI_GROUP;
 use crate::sandbox::{OFFLINE, Sandbox, files};
 
@@ -119,6 +120,18 @@ fn project(name: &str, flags: &str, apis: &[&str]) -> Sandbox {
 #[test]
 fn bare() {
     check("bare", project("bare", "", &[]).root());
+}
+
+/// What kubebuilder's script makes here compiles, with its tests: one of its three projects, that with the most kinds.
+#[test]
+fn the_script_of_kubebuilder() {
+    let (name, script) = kubebuilder::SCRIPTS[1];
+    let sandbox = Sandbox::new();
+    kubebuilder::scaffolded(&sandbox, name, script);
+    let _building = generated::building();
+    let folder = place(name, sandbox.root());
+    cargo(&folder, &["fmt", "--check"]);
+    cargo(&folder, &["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"]);
 }
 
 #[test]

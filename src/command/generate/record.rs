@@ -44,7 +44,8 @@ impl Record<'_> {
 
     /// Says where nothing is recorded, and how to do it.
     pub(super) fn not_made(&self, verified: &[(PathBuf, Vec<String>)]) -> Diagnostics {
-        let flags = [("--stdout", self.stdout), ("--check", self.write.check), ("--dry-run", self.write.dry_run)];
+        let WriteArgs { check, dry_run, diff, .. } = *self.write;
+        let flags = [("--stdout", self.stdout), ("--check", check), ("--dry-run", dry_run), ("--diff", diff)];
         let flag = flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| format!("with `{flag}`"));
         let finding = |(dir, releases): &(PathBuf, Vec<String>)| {
             let outside = !dir.starts_with(self.base);

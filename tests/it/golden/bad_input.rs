@@ -104,20 +104,11 @@ fn flags() {
             "`create api --external-api-path`",
         ),
         ("build", 2, "<IMAGE>"),
-        ("run bundle example.com/bundle:v1", 2, "`operator-sdk run bundle` runs a bundle in a cluster"),
-        ("generate packagemanifests", 2, "`generate bundle` makes a bundle"),
-        ("print-deps", 2, "`cargo tree` prints the dependencies"),
-        ("test local ./test/e2e", 2, "`make test` tests the operator"),
         ("new app-operator --type=go", 2, "leave it out: there is one kind of project"),
         ("new app-operator --dep-manager=dep", 2, "cargo manages the dependencies"),
-        ("olm-catalog gen-csv --csv-version 0.0.1", 2, "OLM"),
         ("new app-operator --cluster-scoped", 2, "for all namespaces"),
-        ("init --plugins go/v4", 2, "there is one kind of project, which can have `grafana`, `helm` and `olm`"),
-        (
-            "create api --plugins deploy-image/v1-alpha",
-            2,
-            "`create api --image` does what the plugin `deploy-image` does",
-        ),
+        ("init --plugins gopher/v4", 2, "there is one kind of project, which can have `grafana`, `helm` and `olm`"),
+        ("update --plugins go/v4", 2, "`create api --image` does what the plugin `deploy-image` does"),
     ]);
 }
 
@@ -170,7 +161,7 @@ fn flags_in_a_format_for_programs() {
         {
           "level": "error",
           "message": {
-            "text": "unrecognized subcommand 'cleanup'/nhelp: `make undeploy` removes the operator from the cluster"
+            "text": "`cleanup` is done in another way here/nhelp: `make undeploy` removes what `make deploy` made; what OLM installed goes with `operator-sdk cleanup PACKAGE`, or with `kubectl delete subscription,csv --all -n NAMESPACE`"
           },
           "ruleId": "command-failed",
           "ruleIndex": 0
@@ -232,10 +223,10 @@ fn a_folder_name_that_is_no_project_name_asks_for_one() {
 #[test]
 fn existing_files_are_all_named_and_nothing_is_written() {
     let sandbox = Sandbox::new();
-    sandbox.file("Makefile", "all:\n").file("src/main.rs", "fn main() {}\n").file("notes.txt", "mine\n");
+    sandbox.file("Makefile", "all:\n").file("README.md", "# Mine\n").file("notes.txt", "mine\n");
     let before = sandbox.files();
     let message = sandbox.run(&format!("init --project-name demo {OFFLINE}")).code(1).err();
-    assert!(message.contains("`Makefile` exists") && message.contains("`src/main.rs` exists"), "{message}");
+    assert!(message.contains("`Makefile` exists") && message.contains("`README.md` exists"), "{message}");
     assert_eq!(sandbox.files(), before);
     sandbox.run(&format!("init --project-name demo --force {OFFLINE}")).success();
     assert_ne!(sandbox.read("Makefile"), "all:\n");
@@ -249,4 +240,85 @@ fn a_folder_on_the_way_that_is_a_file() {
     let message = sandbox.run(&format!("init --project-name demo {OFFLINE}")).code(1).err();
     assert!(message.contains("`config` is a file, not a folder"), "{message}");
     assert_eq!(sandbox.files().len(), 1);
+}
+
+/// Sources that are no project's are never replaced, whatever the flags are; what works in an operator as it is is said.
+#[test]
+fn a_crate_that_exists_is_not_taken_over() {
+    const KUBE: &str = "[package]\nname = \"pond\"\nversion = \"0.1.0\"\n\n[dependencies]\nkube = \"3\"\n";
+    let plain = KUBE.replace("kube", "serde");
+    let new = "make the project in a folder of its own";
+    for (files, said, works) in [
+        (
+            &[("Cargo.toml", KUBE), ("src/main.rs", "fn main() {}\n")] as &[(&str, &str)],
+            "a crate already: `pond`",
+            true,
+        ),
+        (&[("Cargo.toml", KUBE), ("src/lib.rs", "")], "a crate already: `pond`", true),
+        (&[("Cargo.toml", &KUBE.replace("kube =", "kube-runtime ="))], "a crate already: `pond`", true),
+        (&[("Cargo.toml", &plain), ("src/main.rs", "fn main() {}\n")], "a crate already: `pond`", false),
+        (
+            &[("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n")],
+            "`Cargo.toml` that is not one of a package",
+            false,
+        ),
+        (&[("Cargo.toml", "[package\n")], "`Cargo.toml` that is not one of a package", false),
+        (&[("src/main.rs", "fn main() {}\n")], "sources already: `src/main.rs`", false),
+        (&[("build.rs", "fn main() {}\n")], "sources already: `build.rs`", false),
+    ] {
+        for flags in ["", "--force", "--check", "--dry-run"] {
+            for command in ["init pond", "new pond"] {
+                let sandbox = Sandbox::new();
+                for (path, text) in files {
+                    sandbox.file(&format!("pond/{path}"), text);
+                }
+                let before = sandbox.files();
+                let message = sandbox.run(&format!("{command} {OFFLINE} {flags}")).code(1).err();
+                assert!(message.contains(said) && message.contains(new), "{command} {flags}: {message}");
+                let named = ["generate`", "rbac derive`", "rbac lint --fix`", "generate helm", "generate bundle"];
+                assert!(named.iter().all(|command| message.contains(command) == works), "{message}");
+                assert!(!message.contains("overwrite"), "{message}");
+                assert_eq!(sandbox.files(), before);
+            }
+        }
+    }
+    // What `cargo new` has just written is nobody's work; and a run that was interrupted goes on.
+    let sandbox = Sandbox::new();
+    sandbox
+        .file("Cargo.toml", "[package]\nname = \"pond\"\nversion = \"0.1.0\"\n\n[dependencies]\n")
+        .file("src/main.rs", "fn main() {\n    println!(\"Hello, world!\");\n}\n");
+    let init = format!("init --project-name pond {OFFLINE}");
+    sandbox.run(&init).code(1);
+    sandbox.run(&format!("{init} --force")).success();
+    std::fs::remove_file(sandbox.path("PROJECT")).unwrap();
+    sandbox.run(&init).success();
+}
+
+/// Conflict markers are named with their line, whichever file has them.
+#[test]
+fn a_merge_conflict_is_named() {
+    let sandbox = Sandbox::project("");
+    sandbox.run("create api --group cache --version v1 --kind Memcached").success();
+    sandbox.lock();
+    let api = "create api --group cache --version v1beta1 --kind Memcached --controller=false";
+    for (file, command, help) in [
+        ("Cargo.lock", "generate", "`git checkout --ours Cargo.lock && cargo fetch`"),
+        ("Cargo.lock", "rbac derive", "`git checkout --ours Cargo.lock && cargo fetch`"),
+        ("Cargo.toml", "generate", "finish the merge"),
+        ("PROJECT", "generate", "finish the merge"),
+        ("src/api/v1/memcached.rs", "generate", "finish the merge"),
+        ("src/main.rs", "create api --group cache --version v1 --kind Other", "finish the merge"),
+        ("config/crd/kustomization.yaml", "create api --group cache --version v1 --kind Other", "finish the merge"),
+        ("PROJECT", api, "finish the merge"),
+    ] {
+        let text = sandbox.read(file);
+        let (first, rest) = text.split_once('\n').unwrap();
+        sandbox.file(file, &format!("{first}\n<<<<<<< HEAD\n{rest}=======\n{rest}>>>>>>> main\n"));
+        let said = sandbox.run(command).code(1).err();
+        let line = if said.contains("error[rust-syntax]") { format!("{file}:2:") } else { "at line 2".to_owned() };
+        for part in ["unresolved merge conflict", &line, help] {
+            assert!(said.contains(part), "{file}, {command}: {said}");
+        }
+        sandbox.file(file, &text);
+    }
 }

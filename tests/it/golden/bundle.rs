@@ -3,6 +3,8 @@
 
 mod property;
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use memcached_sdk::diagnostic::{Code, Severity};
 
 use super::diagnostics::golden;
@@ -150,6 +152,54 @@ fn any_stream_gives_a_bundle() {
     snapbox::assert_data_eq!(join(&files), snapbox::file!["bundle/any_stream.txt"].raw());
     sandbox.run(&format!("{GENERATE} --check")).success();
     sandbox.run("bundle validate --select-optional name=good-practices").success().stderr("`bundle` has no error\n");
+}
+
+/// Without a pipe, what is said of the operator is rendered with the manifests.
+#[test]
+fn without_a_pipe_config_manifests_is_rendered() {
+    for (program, verb) in [("kubectl", "kustomize"), ("kustomize", "build")] {
+        let sandbox = Sandbox::project("");
+        sandbox.run("generate kustomize manifests").success();
+        sandbox.file("stream.yaml", &STREAM.replace("shop", "demo"));
+        let path = format!("bin/{program}");
+        sandbox.file(
+            &path,
+            "#!/bin/sh\necho \"$*\" >called\n[ -f broken ] && echo no such folder >&2 && exit 1\nexec /bin/cat stream.yaml\n",
+        );
+        std::fs::set_permissions(sandbox.path(&path), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let run = || {
+            let mut command = sandbox.command("generate bundle --version 0.1.0");
+            sandbox.finish("generate bundle", command.env("PATH", sandbox.path("bin")))
+        };
+        let said = run().success().err();
+        assert!(said.contains(&format!("rendered: {program} {verb} config/manifests\n")), "{said}");
+        assert_eq!(sandbox.read("called"), format!("{verb} config/manifests\n"));
+        assert!(sandbox.path("bundle/manifests/demo.clusterserviceversion.yaml").exists());
+        sandbox.file("broken", "");
+        assert!(run().code(1).err().contains("failed: no such folder"));
+        std::fs::remove_file(sandbox.path(&path)).unwrap();
+        let said = run().code(1).err();
+        assert!(said.contains("neither `kubectl` nor `kustomize` is in PATH") && said.contains("pipe"), "{said}");
+    }
+    let sandbox = Sandbox::project("");
+    let said = sandbox.run("generate bundle --version 0.1.0").code(1).err();
+    assert!(said.contains("run `memcached-sdk generate kustomize manifests` first"), "{said}");
+    // What came out of a pipe empty is not replaced in silence.
+    let said = sandbox.pipe("generate bundle --version 0.1.0", "").code(1).err();
+    assert!(said.contains("stdin is empty"), "{said}");
+}
+
+/// A kustomization names what is there.
+#[test]
+fn samples_are_in_a_bundle_once_there_are_some() {
+    let sandbox = Sandbox::project("");
+    let kustomization = "config/manifests/kustomization.yaml";
+    sandbox.run("generate kustomize manifests").success();
+    assert!(sandbox.read(kustomization).contains("\n# - ../samples\n"));
+    sandbox.run("create api --group cache --version v1 --kind Memcached").success();
+    sandbox.run("generate kustomize manifests").success();
+    assert!(sandbox.read(kustomization).contains("\n- ../samples\n"));
+    sandbox.run("generate kustomize manifests").success().stdout("");
 }
 
 /// The terminal, which asks questions on stdin, has to leave it alone.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use memcached_sdk::crd::conversion::{self, Converted};
+use memcached_sdk::crd::conversion::{self, Conversions, Converted};
 use memcached_sdk::crd::fix::{self, Fix, Fixable};
 use memcached_sdk::crd::{self, structural};
 use memcached_sdk::diagnostic::{Code, Severity};
@@ -51,7 +51,7 @@ fn check(file: &Path) {
     let (markers, wrong) = tree.markers(&[CONVERSION]);
     found.extend(wrong);
     let unknown = name == Code::ConversionUnknown.as_str();
-    let converted = if unknown { Converted::Unknown } else { Converted::All(BTreeSet::new()) };
+    let converted = if unknown { Converted::Unknown } else { Converted::All(Conversions::default()) };
     found.extend(conversion::check(&of_types, &markers, &converted));
     for crd in of_types {
         let (crd, fixes) = fix::fix(crd, &wanted);

@@ -2,6 +2,7 @@
 //!
 //! `SNAPSHOTS=overwrite cargo test --test it docs` writes the pages and the outputs anew.
 
+mod peers;
 mod replay;
 
 use std::collections::BTreeSet;

@@ -1,0 +1,60 @@
+//! A crate that is there already: `init` and `new` make a project of their own, and never take the place of one.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::diagnostic::Problem;
+use crate::plan::{Draft, RECORD, RelPath};
+use crate::source::CargoManifest;
+use crate::term;
+
+/// The dependency that the manifest of each project has.
+const MANAGER: &str = "memcached-sdk-manager";
+
+/// What `cargo new` writes into `src/main.rs` and `src/lib.rs`.
+const OF_CARGO: [&str; 2] = ["println!(\"Hello, world!\");", "pub fn add(left: u64, right: u64) -> u64 {"];
+
+/// Refuses a folder with sources that no project has made, whatever the flags are.
+pub(super) fn refuse(root: &Path) -> Result<()> {
+    let draft = Draft::open(root);
+    let read = |path: &str| draft.read(&RelPath::new(path)?);
+    if read(RECORD)?.is_some() {
+        return Ok(());
+    }
+    let manifest = read("Cargo.toml")?;
+    if manifest.as_deref().is_some_and(|text| text.contains(MANAGER)) {
+        // A run that was interrupted before it wrote `PROJECT`.
+        return Ok(());
+    }
+    let mut sources = Vec::new();
+    for path in ["src/main.rs", "src/lib.rs", "build.rs"] {
+        if read(path)?.is_some_and(|text| !OF_CARGO.iter().any(|mark| text.contains(mark)) || text.lines().count() > 20)
+        {
+            sources.push(path);
+        }
+    }
+    let folder = term::folder(root);
+    let new = "make the project in a folder of its own: `memcached-sdk init FOLDER`";
+    let problem = match (manifest, sources.first()) {
+        (None, None) => return Ok(()),
+        (None, Some(path)) => Problem::new(format!("`{folder}` has sources already: `{path}`")).help(new),
+        (Some(_), _) => match CargoManifest::of(root) {
+            None => Problem::new(format!("`{folder}` has a `Cargo.toml` that is not one of a package")).help(new),
+            Some(own) if own.dependencies.is_empty() && sources.is_empty() => return Ok(()),
+            Some(own) => {
+                let problem = Problem::new(format!("`{folder}` has a crate already: `{}`", own.name));
+                let is_operator =
+                    ["kube", "kube-runtime", "kube-client"].iter().any(|name| own.dependency_on(name).next().is_some());
+                problem.help(if is_operator { format!("{WORKS}, {new}") } else { new.to_owned() })
+            }
+        },
+    };
+    Err(problem.into())
+}
+
+/// What an operator has of this program as it is.
+const WORKS: &str = "these work in it as it is, without a project: `memcached-sdk generate` writes CRDs and roles into `config/`, \
+                     `memcached-sdk rbac derive` prints the permissions that the code uses, `memcached-sdk rbac lint --fix` adds \
+                     them as markers, and of rendered manifests `memcached-sdk generate helm --manifests FILE` makes a chart and \
+                     `memcached-sdk generate bundle --manifests FILE --package NAME` a bundle. For a new operator";

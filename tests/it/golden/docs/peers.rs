@@ -1,0 +1,157 @@
+//! The page for those who come from kubebuilder or operator-sdk: its tables are rendered from the code, and what it names exists.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use clap::CommandFactory as _;
+use memcached_sdk::cli::Cli;
+use memcached_sdk::cli::peers::{COMMANDS, ELSEWHERE, FLAGS, GIVEN};
+
+use super::{in_sync, root, runs};
+use crate::sandbox::Sandbox;
+
+const PAGE: &str = "docs/coming-from-kubebuilder.md";
+
+fn page() -> String {
+    std::fs::read_to_string(root().join(PAGE)).unwrap()
+}
+
+#[test]
+fn the_commands_of_the_page_run() {
+    let home = tempfile::tempdir().unwrap();
+    assert_eq!(runs(PAGE, home.path(), &[]), [""; 0]);
+}
+
+#[test]
+fn the_tables_of_the_peers_are_in_sync() {
+    let table = |head: &str, rows: &mut dyn Iterator<Item = &(&str, &str)>| {
+        let mut text = format!("| {head} | Here |\n|---|---|\n");
+        rows.for_each(|(name, here)| writeln!(text, "| `{name}` | {here} |").unwrap());
+        text
+    };
+    let mut text = page();
+    for (name, table) in [
+        ("commands", table("Command", &mut COMMANDS.iter())),
+        ("flags", table("Flag", &mut FLAGS.iter())),
+        ("plugins", table("Plugin", &mut GIVEN.iter().chain(ELSEWHERE))),
+    ] {
+        let begin = format!("<!-- {name} -->\n");
+        let start = text.find(&begin).unwrap() + begin.len();
+        let end = start + text[start..].find("<!-- end -->").unwrap();
+        text.replace_range(start..end, &table);
+    }
+    in_sync(PAGE, &text);
+}
+
+/// Code spans of prose and tables, and the lines of shell blocks.
+fn code(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (at, block) in text.split("```").enumerate() {
+        if at % 2 == 1 {
+            all.extend(block.replace("\\\n", " ").lines().map(|line| line.trim_start_matches("$ ").to_owned()));
+        } else {
+            all.extend(block.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    all
+}
+
+/// What is wrong with a command of ours: its words are commands, each flag is one of it, and a choice one that there is.
+fn wrong(line: &str) -> Option<String> {
+    let mut command = &Cli::command();
+    let mut words = line.split_whitespace().skip(1);
+    while let Some(word) = words.next() {
+        let positional = || command.get_positionals().next();
+        if let Some(flag) = word.strip_prefix("--") {
+            let (name, has_value) = flag.split_once('=').map_or((flag, false), |(name, _)| (name, true));
+            match command.get_arguments().find(|argument| argument.get_long() == Some(name)) {
+                _ if name == "help" => {}
+                None => return Some(format!("`{}` has no `--{name}`", command.get_name())),
+                Some(found) if found.get_action().takes_values() && !found.is_require_equals_set() && !has_value => {
+                    _ = words.next();
+                }
+                Some(_) => {}
+            }
+        } else if let Some(inner) = command.find_subcommand(word) {
+            command = inner;
+        } else {
+            let is_one = |argument: &clap::Arg| {
+                let values = argument.get_possible_values();
+                values.is_empty() || values.iter().any(|value| value.matches(word, false))
+            };
+            if !positional().is_some_and(is_one) {
+                return Some(format!("no command `{word}`"));
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn a_wrong_command_of_a_page_is_found() {
+    for (line, is_wrong) in [
+        ("memcached-sdk create api --group a --version v1 --kind A", false),
+        ("memcached-sdk generate helm --manifests FILE", false),
+        ("memcached-sdk generate crds --check", false),
+        ("memcached-sdk edit --multigroup --plugins=helm", false),
+        ("memcached-sdk generate chart", true),
+        ("memcached-sdk create apis", true),
+        ("memcached-sdk create api --domain a", true),
+        ("memcached-sdk edit --multigroup helm", true),
+    ] {
+        assert_eq!(wrong(line).is_some(), is_wrong, "{line}: {:?}", wrong(line));
+    }
+}
+
+#[test]
+fn what_the_page_names_exists() {
+    let sandbox = Sandbox::project("--multigroup --plugins=helm,grafana,olm");
+    sandbox.run("create api --group crew --version v1 --kind Captain").success();
+    sandbox.run("create webhook --group crew --version v1 --kind Captain --defaulting").success();
+    sandbox.run("generate kustomize manifests").success();
+    let makefile = sandbox.read("Makefile");
+    let targets: BTreeSet<&str> =
+        makefile.lines().filter_map(|line| line.split_once(": ")).map(|(target, _)| target).collect();
+    let (mut commands, mut made) = (0, 0);
+    for page in [PAGE, "docs/windows.md"] {
+        for code in code(&std::fs::read_to_string(root().join(page)).unwrap()) {
+            if code.starts_with("memcached-sdk ") {
+                let line = code.split(" | ").next().unwrap();
+                assert_eq!(wrong(line), None, "{page}: `{line}`");
+                commands += 1;
+            } else if let Some(rest) = code.strip_prefix("make ").filter(|rest| !rest.contains("all")) {
+                for target in rest.split_whitespace().filter(|word| !word.contains('=')) {
+                    assert!(targets.contains(target), "{page}: `make {target}`");
+                }
+                made += 1;
+            }
+        }
+    }
+    assert!(commands > 30 && made >= 10, "{commands} {made}");
+
+    // The right column of the table of folders.
+    let text = page();
+    let folders = text.split_once("## Folders and files").unwrap().1.split_once("\n## ").unwrap().0;
+    let files = sandbox.files();
+    let mut checked = 0;
+    for row in folders.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
+        let here = cells.last().unwrap();
+        let named = if here.contains("the same") { format!("{here} {}", cells[0]) } else { (*here).to_owned() };
+        for path in code(&named) {
+            let in_project = ["src/", "config/", "tests/", "manager/", "grafana/", ".github/"]
+                .iter()
+                .any(|top| path.starts_with(top))
+                || ["Dockerfile", "Makefile", "PROJECT", "Cargo.toml"].contains(&path.as_str());
+            if !in_project || here.contains("only") {
+                continue;
+            }
+            // With one group there is no folder for it.
+            let path = path.replace("src/api/v1/", "src/api/").replace("src/webhook/v1/", "src/webhook/");
+            let (start, end) = path.split_once('*').unwrap_or((&path, ""));
+            assert!(files.keys().any(|file| file.starts_with(start) && file.ends_with(end)), "no `{path}`");
+            checked += 1;
+        }
+    }
+    assert!(checked > 15, "{checked}");
+}
