@@ -180,6 +180,11 @@ impl<'a> Reader<'a> {
         self.run(signature)
     }
 
+    /// Defers a call to the end of its caller.
+    pub(super) fn later(&mut self, signature: Signature) {
+        self.later.push(signature);
+    }
+
     /// Runs the calls that were deferred since `start`.
     fn run_later(&mut self, start: usize) {
         while self.later.len() > start {
@@ -233,11 +238,7 @@ impl<'a> Reader<'a> {
         self.runs.enter(call, output.clone());
         let mut frame = Frame::of(scope);
         frame.output = output.clone();
-        let typed = function.signature.inputs.iter().filter_map(|input| match input {
-            syn::FnArg::Typed(input) => Some(input),
-            syn::FnArg::Receiver(_) => None,
-        });
-        for (input, ty) in typed.zip(&arguments) {
+        for (input, ty) in function.inputs(self.tree).zip(&arguments) {
             self.bind(&mut frame, &input.pat, ty);
         }
         if let Some(itself) = frame.scope.itself.clone() {
@@ -245,9 +246,10 @@ impl<'a> Reader<'a> {
         }
         let start = self.later.len();
         let value = self.block(&mut frame, block, &output);
-        self.run_later(start);
+        // What is returned may say what the type arguments of calls are.
         self.unify(&output, &value);
         self.unify(&output, &frame.returned);
+        self.run_later(start);
         let value = self.resolve(&value.join(&frame.returned));
         let result = output.refine(&value);
         self.runs.leave(value);
