@@ -26,6 +26,7 @@ mod read;
 mod resource;
 mod runs;
 mod signature;
+mod spelling;
 mod table;
 mod types;
 

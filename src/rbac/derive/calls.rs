@@ -414,7 +414,15 @@ impl Reader<'_> {
         self.arguments_with(frame, call, &inputs);
         match standard(&mut self.types.inferred, receiver, &element, call) {
             Some(answer) => answer,
-            None if returns(&call.name) == Returns::Receiver => receiver.clone(),
+            None if returns(&call.name) == Returns::Receiver => {
+                // A method of another crate may have such a name, too.
+                if self.given(call)
+                    && matches!(receiver, Ty::Unknown | Ty::Infer(_) | Ty::Foreign(Foreign::Other(_), _))
+                {
+                    self.unknown_method(frame, receiver, call);
+                }
+                receiver.clone()
+            }
             None => {
                 self.unknown_method(frame, receiver, call);
                 match receiver {

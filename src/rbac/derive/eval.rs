@@ -181,7 +181,12 @@ impl Reader<'_> {
                     _ => false,
                 };
                 if !skips {
-                    self.expr(frame, &inner.right, none);
+                    let right = self.expr(frame, &inner.right, none);
+                    if let (Ty::Text(left), Ty::Text(right), syn::BinOp::Add(_)) =
+                        (self.resolve(&left), self.resolve(&right), inner.op)
+                    {
+                        return Ty::text(&format!("{left}{right}"));
+                    }
                 }
                 match self.resolve(&left) {
                     text if text.is_known_text() => text.general(),

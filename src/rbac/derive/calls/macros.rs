@@ -96,6 +96,11 @@ impl Reader<'_> {
             };
             let active = self.active(frame, &parts);
             let types: Vec<Ty> = active.into_iter().map(|part| self.expr(frame, part, &wanted)).collect();
+            if let ("format", [Ty::Text(template), values @ ..]) = (name.as_str(), types.as_slice())
+                && let Some(text) = self.formatted(frame, template, values)
+            {
+                return Ty::text(&text);
+            }
             return self.expanded(&name, types);
         }
         if let Ok(stmts) = call.parse_body_with(Block::parse_within) {
@@ -140,6 +145,23 @@ impl Reader<'_> {
             let message = format!("the `{what}` inside of a function may make requests; it is not read");
             self.doubt(frame.location(span), Cause::Unread(message));
         }
+    }
+
+    /// `format!` of known texts: `{}` and `{name}` only.
+    fn formatted(&self, frame: &Frame, template: &str, values: &[Ty]) -> Option<String> {
+        let mut values = values.iter();
+        let (mut text, mut rest) = (String::new(), template);
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, hole) = rest.split_at(at);
+            let (name, after) = hole.strip_prefix('{')?.split_once('}')?;
+            let value = if name.is_empty() { values.next()? } else { frame.local(name)? };
+            let Ty::Text(value) = self.resolve(value) else { return None };
+            text.push_str(before);
+            text.push_str(&value);
+            rest = after;
+        }
+        text.push_str(rest);
+        Some(text)
     }
 
     /// What a well-known macro makes of its arguments.

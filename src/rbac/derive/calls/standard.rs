@@ -101,9 +101,8 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
         ("data" | "name" | "kind", _) => Ty::Unknown,
         // `ResourceExt::namespace`
         ("namespace", _) if arguments.is_empty() => Ty::ObjectNamespace,
-        ("to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim" | "to_lowercase", text)
-            if text.is_known_text() =>
-        {
+        ("to_lowercase" | "to_ascii_lowercase", Ty::Text(text)) => Ty::text(&text.to_lowercase()),
+        ("to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim", text) if text.is_known_text() => {
             receiver.clone()
         }
         (name, text) if text.is_known_text() && !arguments.is_empty() && returns(name) != Returns::Receiver => {
