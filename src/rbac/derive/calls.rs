@@ -470,7 +470,7 @@ impl Reader<'_> {
                 let message = format!("`{name}` of an `Api` may make requests; its code is not read");
                 self.doubt(call.location, Cause::Unread(message));
             }
-            Ty::Unknown | Ty::Infer(_) => {
+            Ty::Unknown | Ty::Infer(_) | Ty::Foreign(Foreign::Unresolved(_), _) => {
                 if self.given(call) && !table::is_plain(name) {
                     let message =
                         format!("`{name}` is given a client or an `Api`, and its receiver could not be followed");
@@ -483,7 +483,7 @@ impl Reader<'_> {
             Ty::Foreign(found, _) => {
                 let Some(krate) = found.krate().filter(|krate| self.tree.may_derive(krate)) else {
                     return match found {
-                        Foreign::K8s(_) | Foreign::Unresolved(_) => self.extended(call),
+                        Foreign::K8s(_) => self.extended(call),
                         _ => self.clear(call.location),
                     };
                 };
