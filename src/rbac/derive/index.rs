@@ -159,7 +159,9 @@ impl<'a> Index<'a> {
         let (module, block) = (function.module, function.block);
         self.functions.push(function);
         let mut nested = Nested { tree, module, found: Vec::new() };
-        block.into_iter().for_each(|block| nested.visit_block(block));
+        if let Some(block) = block {
+            nested.visit_block(block);
+        }
         for item in nested.found {
             let nested = Function { module, signature: &item.sig, block: Some(&item.block), owner: None };
             let start = item.sig.ident.span().byte_range().start;

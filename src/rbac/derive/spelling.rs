@@ -15,7 +15,9 @@ pub(super) fn spelling(index: &Index<'_>) -> BTreeSet<FunctionId> {
         .ids()
         .map(|id| {
             let mut mentions = Mentions::default();
-            index.get(id).block.into_iter().for_each(|block| mentions.visit_block(block));
+            if let Some(block) = index.get(id).block {
+                mentions.visit_block(block);
+            }
             (id, mentions)
         })
         .collect();
@@ -69,7 +71,9 @@ impl Mentions {
 impl<'ast> Visit<'ast> for Mentions {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        segments.iter().for_each(|segment| self.word(segment));
+        for segment in &segments {
+            self.word(segment);
+        }
         match segments.as_slice() {
             [.., owner, last] if owner.starts_with(char::is_uppercase) => {
                 self.names.insert(format!("{owner}::{last}"));

@@ -78,8 +78,11 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
         ("fold" | "try_fold", _) => first().join(&returned()),
         ("retry", Ty::Function(parts)) => parts[0].clone(),
         ("block_on" | "run_until", _) if arguments.len() == 1 => called(arguments.first()),
-        ("pipe" | "pipe_as_mut" | "pipe_as_ref" | "pipe_borrow" | "pipe_deref" | "pipe_ref", _) => returned(),
-        ("map" | "and_then" | "then" | "map_ok" | "is_some_and" | "map_or" | "map_or_else", _) => returned(),
+        (
+            "map" | "and_then" | "then" | "map_ok" | "is_some_and" | "map_or" | "map_or_else" | "pipe" | "pipe_as_mut"
+            | "pipe_as_ref" | "pipe_borrow" | "pipe_deref" | "pipe_ref",
+            _,
+        ) => returned(),
         ("unwrap_or" | "unwrap_or_default" | "unwrap_or_else" | "or_else" | "or" | "get_or_init", other) => {
             // Without an argument another value of the type.
             let value = arguments.first().map_or(Ty::Unknown, |value| called(Some(value)));
