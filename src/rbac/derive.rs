@@ -4,6 +4,7 @@
 //! `Api` is followed from where it is made through locals, fields, parameters, returns and type parameters to the
 //! methods that are called on it. What could not be followed is said, never guessed.
 
+mod active;
 mod calls;
 mod doubt;
 mod eval;
@@ -25,6 +26,7 @@ mod read;
 mod resource;
 mod runs;
 mod signature;
+mod spelling;
 mod table;
 mod types;
 

@@ -10,7 +10,7 @@ use quote::ToTokens;
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Field, Fields, ImplItem, Item, LitBool, LitStr, Meta, Token};
+use syn::{Attribute, Field, Fields, ImplItem, Item, LitBool, LitStr, Meta, Token, TraitItem};
 
 /// What is known about a predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,6 +173,13 @@ impl CfgSet {
                 ImplItem::Macro(item) => self.keep(item, |item| &mut item.attrs, dropped),
                 _ => true,
             }),
+            Item::Trait(item) => item.items.retain_mut(|item| match item {
+                TraitItem::Const(item) => self.keep(item, |item| &mut item.attrs, dropped),
+                TraitItem::Fn(item) => self.keep(item, |item| &mut item.attrs, dropped),
+                TraitItem::Type(item) => self.keep(item, |item| &mut item.attrs, dropped),
+                TraitItem::Macro(item) => self.keep(item, |item| &mut item.attrs, dropped),
+                _ => true,
+            }),
             _ => {}
         }
         cfg
@@ -297,6 +304,7 @@ mod tests {
             }),
             ("#[cfg_attr(unix, derive(A))] struct S;", "# [cfg_attr (unix , derive (A))] struct S ;"),
             ("impl S { #[cfg(test)] fn a() {} fn b() {} }", "impl S { fn b () { } }"),
+            ("trait S { #[cfg(test)] fn a() {} fn b(); }", "trait S { fn b () ; }"),
         ] {
             let mut item = syn::parse_str::<Item>(text).unwrap();
             set().apply_to_item(&mut item, &mut Vec::new());

@@ -3,9 +3,12 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use syn::{BinOp, Expr, FnArg, Item, Pat, Signature, Stmt, UnOp};
+use quote::ToTokens;
+use syn::parse::{Parse, ParseStream};
+use syn::{BinOp, Expr, FnArg, Item, Lit, Member, Pat, Signature, Stmt, Token, UnOp};
 
 use crate::schema::TypeId;
+use crate::source::{Namespace, Resolution};
 
 use super::block::has_cfg;
 use super::{Env, Eval, Evaluator, Function, Target};
@@ -55,7 +58,7 @@ impl Evaluator<'_> {
     }
 
     /// What a condition of the user says of a value.
-    fn condition(&mut self, scope: &Scope, at: &syn::ExprPath, function: &Function, value: &Val) -> Eval<bool> {
+    fn condition(&mut self, scope: &Scope, at: &impl ToTokens, function: &Function, value: &Val) -> Eval<bool> {
         let Function { sig, block, scope: inner } = function;
         let (name, of) = match sig.inputs.first() {
             Some(FnArg::Receiver(receiver)) if matches!(receiver.kind, syn::ReceiverKind::Reference(..)) => {
@@ -93,22 +96,169 @@ impl Evaluator<'_> {
                     None
                 }
             }
+            Expr::Paren(inner) => Some(self.holds(scope, subject, &inner.expr)?),
+            Expr::Group(inner) => Some(self.holds(scope, subject, &inner.expr)?),
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Bool(value) => Some(value.value),
+                _ => None,
+            },
+            Expr::Block(inner) if inner.label.is_none() => match inner.block.stmts.as_slice() {
+                [Stmt::Expr(value, None)] => Some(self.holds(scope, subject, value)?),
+                _ => None,
+            },
+            Expr::Binary(binary) if matches!(binary.op, BinOp::And(_) | BinOp::Or(_)) => {
+                let decides = matches!(binary.op, BinOp::Or(_));
+                let left = self.holds(scope, subject, &binary.left)?;
+                Some(if left == decides { left } else { self.holds(scope, subject, &binary.right)? })
+            }
+            Expr::If(inner) => {
+                let Some((_, otherwise)) = &inner.else_branch else { return self.unsupported(scope, expr) };
+                let then = match &*inner.cond {
+                    Expr::Let(condition) => self.fits(scope, subject, &condition.expr, &condition.pat)?,
+                    condition => self.holds(scope, subject, condition)?,
+                };
+                match inner.then_branch.stmts.as_slice() {
+                    [Stmt::Expr(value, None)] if then => Some(self.holds(scope, subject, value)?),
+                    [Stmt::Expr(_, None)] => Some(self.holds(scope, subject, otherwise)?),
+                    _ => None,
+                }
+            }
+            Expr::Match(inner) => {
+                let mut answer = None;
+                for arm in &inner.arms {
+                    if self.fits(scope, subject, &inner.expr, &arm.pat)? {
+                        answer = Some(self.holds(scope, subject, &arm.body)?);
+                        break;
+                    }
+                }
+                answer
+            }
+            Expr::Macro(call) => match self.types.resolve_in(scope, &call.mac.path, Namespace::Macros) {
+                Resolution::Foreign(path) if path.join("::") == "std::matches" => {
+                    match call.mac.parse_body::<Matches>() {
+                        Ok(Matches(matched, pattern)) => Some(self.fits(scope, subject, &matched, &pattern)?),
+                        Err(_) => None,
+                    }
+                }
+                _ => None,
+            },
             Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => Some(!self.holds(scope, subject, &unary.expr)?),
             Expr::Binary(binary) if matches!(binary.op, BinOp::Eq(_) | BinOp::Ne(_)) => {
-                let mut side = |expr: &Expr| {
-                    if subject.is(expr) { Ok(subject.value.clone()) } else { self.eval(scope, &Env::new(), expr, None) }
+                let mut side = |expr: &Expr| match subject.place(self, expr) {
+                    Some(value) => Ok(value.clone()),
+                    None => self.eval(scope, &Env::new(), expr, None),
                 };
                 let (left, right) = (side(&binary.left)?, side(&binary.right)?);
                 self.equal(&left, &right).map(|equal| equal == matches!(binary.op, BinOp::Eq(_)))
             }
             Expr::MethodCall(call) => {
                 let name = call.method.to_string();
-                let plain = call.args.is_empty() && !self.tree.may_be_of_trait(scope.module, &name);
-                if plain && subject.is(&call.receiver) { test(&name, subject.value) } else { None }
+                let receiver = subject.place(self, &call.receiver).filter(|_| call.args.is_empty());
+                match receiver {
+                    // A method of the type itself comes before those of traits.
+                    Some(value @ (Val::Struct(id, _) | Val::Variant(id, ..))) => {
+                        let (value, id) = (value.clone(), *id);
+                        match self.own_function(id, &name) {
+                            Some(function) if self.depth < CALLS => {
+                                self.depth += 1;
+                                let answer = self.condition(scope, call, &function, &value);
+                                self.depth -= 1;
+                                Some(answer?)
+                            }
+                            _ => None,
+                        }
+                    }
+                    Some(value) if !self.tree.may_be_of_trait(scope.module, &name) => test(&name, value),
+                    _ => None,
+                }
             }
             _ => None,
         };
         self.or_unsupported(scope, expr, answer)
+    }
+
+    /// Returns true if the value at `matched` fits a pattern with its guard.
+    fn fits(&mut self, scope: &Scope, subject: &Subject<'_>, matched: &Expr, pattern: &Pat) -> Eval<bool> {
+        let Some(value) = subject.place(self, matched).cloned() else { return self.unsupported(scope, matched) };
+        let (pattern, guard) = match pattern {
+            Pat::Guard(pattern) => (&*pattern.pat, Some(&*pattern.guard)),
+            pattern => (pattern, None),
+        };
+        let fits = self.fits_pattern(scope, pattern, &value);
+        match (self.or_unsupported(scope, pattern, fits)?, guard) {
+            (true, Some(guard)) => self.holds(scope, subject, guard),
+            (fits, _) => Ok(fits),
+        }
+    }
+
+    fn fits_pattern(&mut self, scope: &Scope, pattern: &Pat, value: &Val) -> Option<bool> {
+        match pattern {
+            Pat::Wild(_) | Pat::Rest(_) => Some(true),
+            Pat::Paren(inner) => self.fits_pattern(scope, &inner.pat, value),
+            Pat::Reference(inner) => self.fits_pattern(scope, &inner.pat, value),
+            Pat::Or(inner) => {
+                let cases: Option<Vec<bool>> =
+                    inner.cases.iter().map(|case| self.fits_pattern(scope, case, value)).collect();
+                cases.map(|cases| cases.contains(&true))
+            }
+            Pat::Lit(literal) => {
+                let literal = self.eval(scope, &Env::new(), &Expr::Lit(literal.clone()), None).ok()?;
+                self.equal(&literal, value)
+            }
+            Pat::Ident(name) if name.subpat.is_none() => {
+                self.fits_path(scope, &name.ident.clone().into(), &[], value).or_else(|| {
+                    let binds = name.ident.to_string().starts_with(|first: char| first.is_lowercase() || first == '_');
+                    binds.then_some(true)
+                })
+            }
+            Pat::Path(path) if path.qself.is_none() => self.fits_path(scope, &path.path, &[], value),
+            Pat::TupleStruct(inner) => {
+                let rest = matches!(inner.elems.last(), Some(Pat::Rest(_)));
+                let given = inner.elems.len() - usize::from(rest);
+                let parts: Vec<(usize, &Pat)> = inner.elems.iter().take(given).enumerate().collect();
+                self.fits_path(scope, &inner.path, &parts, value)
+            }
+            Pat::Struct(inner) => {
+                let Some(Target::Member(id, name)) = self.value_path(scope, &inner.path) else { return None };
+                let (_, fields) = self.types.variant(id, &name)?;
+                let position = |member: &Member| match member {
+                    Member::Named(name) => fields.iter().position(|field| field.ident.as_ref() == Some(name)),
+                    Member::Unnamed(index) => Some(index.index as usize),
+                };
+                let parts: Option<Vec<(usize, &Pat)>> =
+                    inner.fields.iter().map(|field| Some((position(&field.member)?, &*field.pat))).collect();
+                self.fits_path(scope, &inner.path, &parts?, value)
+            }
+            _ => None,
+        }
+    }
+
+    /// A variant with patterns for some of its fields.
+    fn fits_path(&mut self, scope: &Scope, path: &syn::Path, parts: &[(usize, &Pat)], value: &Val) -> Option<bool> {
+        let all = |this: &mut Self, values: &[Val]| {
+            let fits: Option<Vec<bool>> = parts
+                .iter()
+                .map(|(position, pattern)| this.fits_pattern(scope, pattern, values.get(*position)?))
+                .collect();
+            fits.map(|fits| !fits.contains(&false))
+        };
+        match (self.value_path(scope, path)?, value) {
+            (Target::Member(id, name), Val::Variant(of, index, values)) => {
+                let item = |id: TypeId| self.types.user(id).map(|user| user.item);
+                let (wanted, _) = self.types.variant(id, &name)?;
+                if item(id).is_none() || item(id) != item(*of) {
+                    return None;
+                }
+                if wanted == *index { all(self, values) } else { Some(false) }
+            }
+            (Target::Foreign(path), value) => match (path.last().map(String::as_str), value) {
+                (Some("None"), Val::None) => Some(true),
+                (Some("None"), Val::Some(_)) | (Some("Some"), Val::None) => Some(false),
+                (Some("Some"), Val::Some(inner)) => all(self, std::slice::from_ref(inner)),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Whether two values are equal, where `PartialEq` is that of the language or derived.
@@ -153,13 +303,51 @@ impl Evaluator<'_> {
 /// Crates whose `is_empty`, `is_none` and the like are those of std.
 const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
 
+/// More methods that call each other than a condition ever has.
+const CALLS: usize = 32;
+
+/// The arguments of `matches!`.
+struct Matches(Expr, Pat);
+
+impl Parse for Matches {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let matched = input.parse()?;
+        input.parse::<Token![,]>()?;
+        let mut pattern = Pat::parse_multi_with_leading_vert(input)?;
+        if let Some(if_token) = input.parse::<Option<Token![if]>>()? {
+            let guard = Box::new(input.parse()?);
+            pattern = Pat::Guard(syn::PatGuard { attrs: Vec::new(), pat: Box::new(pattern), if_token, guard });
+        }
+        input.parse::<Option<Token![,]>>()?;
+        Ok(Self(matched, pattern))
+    }
+}
+
 /// The parameter of a condition, which is a reference to the field.
 struct Subject<'v> {
     name: String,
     value: &'v Val,
 }
 
-impl Subject<'_> {
+impl<'v> Subject<'v> {
+    /// The value of the parameter or of a field in it, also behind `&` and `*`.
+    fn place(&self, eval: &Evaluator<'_>, expr: &Expr) -> Option<&'v Val> {
+        match expr {
+            Expr::Paren(inner) => self.place(eval, &inner.expr),
+            Expr::Reference(inner) if inner.mutability.is_none() => self.place(eval, &inner.expr),
+            Expr::Field(inner) => {
+                let Val::Struct(id, values) = self.place(eval, &inner.base)? else { return None };
+                let fields = eval.types.shape(*id)?;
+                let position = fields.iter().enumerate().position(|(index, field)| match &inner.member {
+                    Member::Named(name) => field.ident.as_ref() == Some(name),
+                    Member::Unnamed(position) => position.index as usize == index,
+                })?;
+                values.get(position)
+            }
+            expr => self.is(expr).then_some(self.value),
+        }
+    }
+
     /// `value` or `*value`.
     fn is(&self, expr: &Expr) -> bool {
         match expr {

@@ -79,7 +79,7 @@ impl Reader<'_> {
             location: frame.location(call.func.span()),
             name: name.unwrap_or_default().into(),
             explicit: path.map(|path| self.types.turbofish(&frame.scope, &path.path)).unwrap_or_default(),
-            arguments: call.args.iter().collect(),
+            arguments: self.active(frame, &call.args),
             types: Vec::new(),
             expected: expected.clone(),
             receiver: None,
@@ -103,8 +103,17 @@ impl Reader<'_> {
                     return self.expr(frame, inner, expected);
                 }
                 self.arguments_of(frame, &mut call);
+                self.unfound(&call);
                 Ty::Unknown
             }
+        }
+    }
+
+    /// A function that is not found, or a value that is called and could not be followed.
+    fn unfound(&mut self, call: &Call<'_>) {
+        if self.given(call) && !matches!(&*call.name, "Some" | "Ok" | "Err" | "drop") {
+            let message = format!("`{}` is given a client or an `Api`, and is not found", call.name);
+            self.doubt(call.location, Cause::Unread(message));
         }
     }
 
@@ -112,12 +121,18 @@ impl Reader<'_> {
     fn call_value(&mut self, frame: &mut Frame, called: &Ty, call: &mut Call<'_>) -> Ty {
         match self.resolve(called) {
             Ty::Path(path) => self.foreign_call(frame, &path, call),
-            Ty::Function(output) => {
-                self.arguments_of(frame, call);
-                (*output).clone()
+            Ty::Function(parts) => {
+                for (position, expr) in call.arguments.clone().into_iter().enumerate().skip(call.types.len()) {
+                    let wanted = parts.get(position + 1).cloned().unwrap_or(Ty::Unknown);
+                    let found = self.argument(frame, expr, &wanted, &[]);
+                    self.unify(&wanted, &found);
+                    call.types.push(self.resolve(&found));
+                }
+                self.resolve(&parts[0])
             }
             _ => {
                 self.arguments_of(frame, call);
+                self.unfound(call);
                 Ty::Unknown
             }
         }
@@ -154,23 +169,31 @@ impl Reader<'_> {
     fn passed(&mut self, id: FunctionId, explicit: &[Ty], inputs: &[Ty]) -> Ty {
         let mut signature = self.types.signature(id, None, Some(explicit));
         self.types.inferred.accept_each(&mut signature.parameters, inputs);
-        Ty::Function(Rc::new(self.enter(signature)))
+        let inputs = signature.parameters.clone();
+        let output = self.enter(signature);
+        Ty::function(inputs, output)
     }
 
     /// A call of a function of the tree, with its receiver if it has one.
     fn call_function(&mut self, frame: &mut Frame, id: FunctionId, receiver: Option<Ty>, call: &mut Call<'_>) -> Ty {
         let mut signature = self.types.signature(id, receiver.clone(), Some(&call.explicit));
-        for (position, ty) in signature.parameters.iter_mut().enumerate() {
-            let Some(expr) = call.arguments.get(position).copied() else { break };
-            let found = if let Some(known) = call.types.get(position) {
-                known.clone()
-            } else {
-                let wanted = self.resolve(ty);
-                self.argument(frame, expr, &wanted, &[])
-            };
-            *ty = self.types.inferred.accept(ty, &found);
-        }
         self.unify(&signature.output, &call.expected);
+        // What closures are called with may follow from the other arguments.
+        for closures in [false, true] {
+            for (position, ty) in signature.parameters.iter_mut().enumerate() {
+                let Some(expr) = call.arguments.get(position).copied() else { break };
+                if has_closure(expr) != closures {
+                    continue;
+                }
+                let found = if let Some(known) = call.types.get(position) {
+                    known.clone()
+                } else {
+                    let wanted = self.resolve(ty);
+                    self.argument(frame, expr, &wanted, &[])
+                };
+                *ty = self.types.inferred.accept(ty, &found);
+            }
+        }
         self.dispatch(receiver.as_ref(), &call.explicit, &signature);
         signature.scope.itself = receiver.or(signature.scope.itself);
         self.enter(signature)
@@ -272,6 +295,13 @@ impl Reader<'_> {
         if let Some(id) = self.types.method(ty, &name) {
             return self.associated_function(frame, ty, id, call);
         }
+        if let (Ty::Unknown | Ty::Infer(_) | Ty::Function(_), [inner]) = (ty, call.arguments.as_slice())
+            && matches!(&*name, "from" | "new" | "pin")
+        {
+            // `Box::new(|x| …)`
+            let found = self.argument(frame, inner, &call.expected.clone(), &[]);
+            call.types.push(self.resolve(&found));
+        }
         self.arguments_of(frame, call);
         match ty {
             Ty::Foreign(Foreign::Kube(of), parts) => {
@@ -287,7 +317,10 @@ impl Reader<'_> {
                 self.handed(found.krate(), call);
                 self.constructed(ty, &name)
             }
-            _ => self.constructed(ty, &name),
+            _ => {
+                self.extended(call);
+                self.constructed(ty, &name)
+            }
         }
     }
 
@@ -309,7 +342,7 @@ impl Reader<'_> {
             location: frame.location(call.method.span()),
             name: call.method.to_string().into(),
             explicit,
-            arguments: call.args.iter().collect(),
+            arguments: self.active(frame, &call.args),
             types: Vec::new(),
             expected: expected.clone(),
             receiver: Some(&call.receiver),
@@ -360,6 +393,9 @@ impl Reader<'_> {
         {
             return answer;
         }
+        if let Ty::Table(rows) = receiver {
+            return self.table_method(frame, rows, call);
+        }
         let element = match receiver {
             Ty::Many(element) => (**element).clone(),
             Ty::Map(value) => Ty::Tuple(vec![Ty::Unknown, (**value).clone()]),
@@ -368,13 +404,25 @@ impl Reader<'_> {
         // What a closure is given: the value, or each element; twice where it folds.
         let inputs = match &*call.name {
             "map_err" | "unwrap_or_else" | "or_else" | "ok_or_else" | "inspect_err" | "get_or_init" => vec![],
-            "fold" | "try_fold" | "scan" => vec![call.get(0), element.clone()],
+            "fold" | "try_fold" | "scan" if call.len() == 2 => {
+                let start = self.expr(frame, call.arguments[0], &call.expected.clone());
+                call.types.push(self.resolve(&start));
+                vec![call.get(0), element.clone()]
+            }
             _ => vec![element.clone()],
         };
         self.arguments_with(frame, call, &inputs);
         match standard(&mut self.types.inferred, receiver, &element, call) {
             Some(answer) => answer,
-            None if returns(&call.name) == Returns::Receiver => receiver.clone(),
+            None if returns(&call.name) == Returns::Receiver => {
+                // A method of another crate may have such a name, too.
+                if self.given(call)
+                    && matches!(receiver, Ty::Unknown | Ty::Infer(_) | Ty::Foreign(Foreign::Other(_), _))
+                {
+                    self.unknown_method(frame, receiver, call);
+                }
+                receiver.clone()
+            }
             None => {
                 self.unknown_method(frame, receiver, call);
                 match receiver {
@@ -390,6 +438,25 @@ impl Reader<'_> {
         }
     }
 
+    /// A method of a table: closures are called with each of its rows.
+    fn table_method(&mut self, frame: &mut Frame, rows: &[Ty], call: &mut Call<'_>) -> Ty {
+        let table = Ty::Table(rows.into());
+        if call.len() == 0 && returns(&call.name) == Returns::Receiver {
+            return table;
+        }
+        let each = matches!(call.arguments.as_slice(), [Expr::Closure(_) | Expr::Path(_)]);
+        if !each {
+            return self.builtin_method(frame, &table.general(), call);
+        }
+        let mut value = Ty::Never;
+        for row in rows {
+            call.types.clear();
+            let found = self.builtin_method(frame, &Ty::many(row.clone()), call);
+            value = value.join(&self.resolve(&found));
+        }
+        value
+    }
+
     /// A method that is not known: worth a word when it may be a request.
     fn unknown_method(&mut self, frame: &Frame, receiver: &Ty, call: &Call<'_>) {
         let name = &*call.name;
@@ -403,22 +470,43 @@ impl Reader<'_> {
                 let message = format!("`{name}` of an `Api` may make requests; its code is not read");
                 self.doubt(call.location, Cause::Unread(message));
             }
-            Ty::Unknown | Ty::Infer(_) => {}
+            Ty::Unknown | Ty::Infer(_) | Ty::Foreign(Foreign::Unresolved(_), _) => {
+                if self.given(call) && !table::is_plain(name) {
+                    let message =
+                        format!("`{name}` is given a client or an `Api`, and its receiver could not be followed");
+                    return self.doubt(call.location, Cause::Unread(message));
+                }
+                if table::WATCHES.contains(&(name, call.len())) {
+                    return self.doubt(call.location, Cause::Receiver(name.to_owned()));
+                }
+            }
             Ty::Foreign(found, _) => {
                 let Some(krate) = found.krate().filter(|krate| self.tree.may_derive(krate)) else {
-                    return self.clear(call.location);
+                    return match found {
+                        Foreign::K8s(_) => self.extended(call),
+                        _ => self.clear(call.location),
+                    };
                 };
                 if self.is_client(receiver) && (call.awaited || !call.explicit.is_empty()) {
                     return self.doubt(call.location, Cause::of_crate(name, krate));
                 }
                 self.handed(Some(krate), call);
             }
-            _ => return self.clear(call.location),
+            _ => return self.extended(call),
         }
         let looks = table::METHODS.iter().any(|method| method.name == name && method.arguments == call.len());
         if looks && (table::is_telling(name) || has_params || self.is_plausible(frame, call)) {
             self.doubt(call.location, Cause::Receiver(name.to_owned()));
         }
+    }
+
+    /// A method that no package of the workspace declares, on a type that is known: a trait of another crate may add it.
+    fn extended(&mut self, call: &Call<'_>) {
+        if !self.given(call) || table::is_plain(&call.name) {
+            return self.clear(call.location);
+        }
+        let message = format!("`{}` is given a client or an `Api`; the trait that declares it is not read", call.name);
+        self.doubt(call.location, Cause::Unread(message));
     }
 
     /// Whether a method with a plain name, such as `get`, may be one of `Api`: it is waited for where requests can be made,
@@ -439,6 +527,16 @@ impl Reader<'_> {
     fn has_client(&self, frame: &Frame) -> bool {
         let client = |ty: &Ty| matches!(ty, Ty::Api(..)) || ty.is_kube(&Kube::Client);
         frame.locals.iter().flat_map(|names| names.values()).any(|ty| self.resolve(ty).any(&client))
+    }
+}
+
+/// A closure is an argument, or in one: `Box::new(|x| …)`.
+fn has_closure(expr: &Expr) -> bool {
+    match peeled(expr) {
+        Expr::Closure(_) => true,
+        Expr::Call(call) => call.args.iter().any(has_closure),
+        Expr::Cast(inner) => has_closure(&inner.expr),
+        _ => false,
     }
 }
 

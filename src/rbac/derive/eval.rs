@@ -1,15 +1,16 @@
 //! What statements, patterns and expressions mean, in the order in which they run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use syn::{Block, Expr, Item, Lit, Member, Pat, Stmt};
 
 use crate::k8s;
 use crate::source::{Namespace, Resolution};
 
+use super::active::{is_off, is_statement_off};
 use super::foreign::{Foreign, Kube};
 use super::frame::Frame;
+use super::lower::NameScope;
 use super::pattern::member;
 use super::read::Reader;
 use super::resource::Resource;
@@ -19,29 +20,37 @@ impl Reader<'_> {
     pub(super) fn block(&mut self, frame: &mut Frame, block: &Block, expected: &Ty) -> Ty {
         frame.enter();
         let (uses, nested) = (frame.scope.uses.clone(), frame.nested.clone());
-        for statement in &block.stmts {
+        let (tree, module) = (self.tree, frame.scope.module);
+        let active = |statement: &&Stmt| !is_statement_off(tree, module, statement);
+        let statements: Vec<&Stmt> = block.stmts.iter().filter(active).collect();
+        for statement in &statements {
             if let Stmt::Item(item) = statement {
                 self.inner_item(frame, item);
             }
         }
         let mut value = Ty::Tuple(Vec::new());
-        for (position, statement) in block.stmts.iter().enumerate() {
-            let last = position + 1 == block.stmts.len();
+        for (position, statement) in statements.iter().enumerate() {
+            let last = position + 1 == statements.len();
             value = Ty::Tuple(Vec::new());
             match statement {
                 Stmt::Local(local) => self.let_statement(frame, local),
                 Stmt::Item(_) => {}
                 Stmt::Expr(inner, semicolon) => {
-                    let wanted = if last && semicolon.is_none() { expected } else { &Ty::Unknown };
-                    let found = self.expr(frame, inner, wanted);
-                    if last && semicolon.is_none() {
+                    let is_value = last && semicolon.is_none();
+                    let found = self.expr(frame, inner, if is_value { expected } else { &Ty::Unknown });
+                    if self.ends(&frame.scope, inner) {
+                        // What follows is not reached.
+                        value = Ty::Never;
+                        break;
+                    }
+                    if is_value {
                         value = found;
                     } else if last && diverges(inner) {
                         value = Ty::Never;
                     }
                 }
                 Stmt::Macro(call) => {
-                    let found = self.macro_call(frame, &call.mac);
+                    let found = self.macro_call(frame, &call.mac, if last { expected } else { &Ty::Unknown });
                     if last && call.semi_token.is_none() {
                         value = found;
                     }
@@ -51,6 +60,20 @@ impl Reader<'_> {
         (frame.scope.uses, frame.nested) = (uses, nested);
         frame.leave();
         value
+    }
+
+    /// The expression is a statement that leaves the block in every build with these features.
+    fn ends(&self, scope: &NameScope, expr: &Expr) -> bool {
+        match expr {
+            Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
+            Expr::If(inner) => match self.decided(scope, &inner.cond) {
+                Some(true) => block_diverges(&inner.then_branch),
+                Some(false) => inner.else_branch.as_ref().is_some_and(|(_, other)| diverges(other)),
+                None => false,
+            },
+            Expr::Block(inner) => block_diverges(&inner.block) && inner.label.is_none(),
+            _ => false,
+        }
     }
 
     fn inner_item(&mut self, frame: &mut Frame, item: &Item) {
@@ -63,10 +86,15 @@ impl Reader<'_> {
             Item::Use(item) => used(&item.tree, &mut Vec::new(), &mut |name, path| {
                 frame.scope.uses.insert(name, path);
             }),
-            Item::Const(item) => {
-                let value = self.expr(frame, &item.expr, &Ty::Unknown);
-                frame.declare(item.ident.to_string(), value);
+            Item::Const(syn::ItemConst { ident, ty, expr, .. })
+            | Item::Static(syn::ItemStatic { ident, ty, expr, .. }) => {
+                let declared = self.types.lower(&frame.scope, ty);
+                let value = self.expr(frame, expr, &declared);
+                frame.declare(ident.to_string(), declared.refine(&value));
             }
+            Item::Impl(item) => self.unread_item(frame, "impl", syn::spanned::Spanned::span(&item.self_ty), item),
+            Item::Trait(item) => self.unread_item(frame, "trait", item.ident.span(), item),
+            Item::Mod(item) => self.unread_item(frame, "mod", item.ident.span(), item),
             _ => {}
         }
     }
@@ -111,7 +139,11 @@ impl Reader<'_> {
             },
             Expr::Try(inner) => self.expr(frame, &inner.expr, expected),
             Expr::Unary(inner) => self.expr(frame, &inner.expr, expected),
-            Expr::Cast(inner) => self.expr(frame, &inner.expr, none),
+            Expr::Cast(inner) => {
+                let declared = self.types.lower(&frame.scope, &inner.ty);
+                let found = self.expr(frame, &inner.expr, &declared);
+                self.types.inferred.accept(&declared, &found)
+            }
             Expr::Field(inner) => {
                 let base = self.expr(frame, &inner.base, none);
                 if is_object_namespace(inner) {
@@ -126,14 +158,15 @@ impl Reader<'_> {
             Expr::Tuple(tuple) => {
                 let wanted = self.resolve(expected);
                 let mut parts = Vec::new();
-                for (position, part) in tuple.elems.iter().enumerate() {
+                for (position, part) in self.active(frame, &tuple.elems).into_iter().enumerate() {
                     parts.push(self.expr(frame, part, &wanted.part(position)));
                 }
                 Ty::Tuple(parts)
             }
             Expr::Array(array) => {
                 let wanted = self.types.element(expected);
-                self.many(frame, array.elems.iter(), &wanted)
+                let active = self.active(frame, &array.elems);
+                self.many(frame, active, &wanted)
             }
             Expr::Repeat(array) => Ty::many(self.expr(frame, &array.expr, none)),
             Expr::Block(inner) => self.block(frame, &inner.block, expected),
@@ -141,7 +174,20 @@ impl Reader<'_> {
             Expr::Assign(inner) => self.assign(frame, inner),
             Expr::Binary(inner) => {
                 let left = self.expr(frame, &inner.left, none);
-                self.expr(frame, &inner.right, none);
+                // `cfg!(…) && …`
+                let skips = match inner.op {
+                    syn::BinOp::And(_) => self.decided(&frame.scope, &inner.left) == Some(false),
+                    syn::BinOp::Or(_) => self.decided(&frame.scope, &inner.left) == Some(true),
+                    _ => false,
+                };
+                if !skips {
+                    let right = self.expr(frame, &inner.right, none);
+                    if let (Ty::Text(left), Ty::Text(right), syn::BinOp::Add(_)) =
+                        (self.resolve(&left), self.resolve(&right), inner.op)
+                    {
+                        return Ty::text(&format!("{left}{right}"));
+                    }
+                }
                 match self.resolve(&left) {
                     text if text.is_known_text() => text.general(),
                     _ => Ty::Unknown,
@@ -158,7 +204,7 @@ impl Reader<'_> {
             }
             Expr::Struct(inner) => self.struct_(frame, inner, expected),
             Expr::Closure(closure) => self.closure(frame, closure, &[], expected),
-            Expr::Macro(call) => self.macro_call(frame, &call.mac),
+            Expr::Macro(call) => self.macro_call(frame, &call.mac, expected),
             expr => self.control(frame, expr, expected),
         }
     }
@@ -178,7 +224,11 @@ impl Reader<'_> {
             Expr::Match(inner) => {
                 let scrutinee = self.expr(frame, &inner.expr, none);
                 let mut value = Ty::Never;
+                let decided = self.decided(&frame.scope, &inner.expr);
                 for arm in &inner.arms {
+                    if self.is_arm_off(frame, arm, decided) {
+                        continue;
+                    }
                     frame.enter();
                     self.bind(frame, &arm.pat, &scrutinee);
                     let found = self.expr(frame, &arm.body, expected);
@@ -197,17 +247,24 @@ impl Reader<'_> {
             Expr::While(inner) => {
                 frame.enter();
                 self.expr(frame, &inner.cond, none);
-                self.block(frame, &inner.body, none);
+                if self.decided(&frame.scope, &inner.cond) != Some(false) {
+                    self.block(frame, &inner.body, none);
+                }
                 frame.leave();
                 Ty::Tuple(Vec::new())
             }
             Expr::ForLoop(inner) => {
                 let many = self.expr(frame, &inner.expr, none);
-                frame.enter();
-                let element = self.types.element(&many);
-                self.bind(frame, &inner.pat, &element);
-                self.block(frame, &inner.body, none);
-                frame.leave();
+                let elements = match self.resolve(&many) {
+                    Ty::Table(rows) => rows.to_vec(),
+                    many => vec![self.types.element(&many)],
+                };
+                for element in elements {
+                    frame.enter();
+                    self.bind(frame, &inner.pat, &element);
+                    self.block(frame, &inner.body, none);
+                    frame.leave();
+                }
                 Ty::Tuple(Vec::new())
             }
             Expr::Return(inner) => {
@@ -227,27 +284,48 @@ impl Reader<'_> {
     }
 
     /// A collection of expressions.
-    pub(super) fn many<'e>(&mut self, frame: &mut Frame, parts: impl Iterator<Item = &'e Expr>, wanted: &Ty) -> Ty {
-        let mut element = Ty::Never;
+    fn many(&mut self, frame: &mut Frame, parts: Vec<&Expr>, wanted: &Ty) -> Ty {
+        let mut elements = Vec::new();
         for part in parts {
             let found = self.expr(frame, part, wanted);
-            element = element.join(&self.resolve(&found));
+            elements.push(self.resolve(&found));
         }
-        Ty::many(element)
+        Ty::list(elements)
     }
 
     fn if_(&mut self, frame: &mut Frame, inner: &syn::ExprIf, expected: &Ty) -> Ty {
+        let decided = self.decided(&frame.scope, &inner.cond);
         frame.enter();
         self.expr(frame, &inner.cond, &Ty::Unknown);
-        let then = self.block(frame, &inner.then_branch, expected);
+        let then = match decided {
+            Some(false) => Ty::Never,
+            _ => self.block(frame, &inner.then_branch, expected),
+        };
         frame.leave();
-        let Some((_, otherwise)) = &inner.else_branch else { return Ty::Tuple(Vec::new()) };
+        let Some((_, otherwise)) = inner.else_branch.as_ref().filter(|_| decided != Some(true)) else {
+            return if decided == Some(true) { then } else { Ty::Tuple(Vec::new()) };
+        };
         let other = self.expr(frame, otherwise, expected);
         let (then, other) = (self.resolve(&then), self.resolve(&other));
-        match (block_diverges(&inner.then_branch), diverges(otherwise)) {
+        match (decided == Some(false) || block_diverges(&inner.then_branch), diverges(otherwise)) {
             (true, _) => other,
             (_, true) => then,
             _ => then.join(&other),
+        }
+    }
+
+    /// An arm of a `match` that is switched off: by an attribute, a guard, or as the value that is matched is known.
+    fn is_arm_off(&self, frame: &Frame, arm: &syn::Arm, matched: Option<bool>) -> bool {
+        if self.is_off(frame, &arm.attrs) {
+            return true;
+        }
+        match &arm.pat {
+            Pat::Guard(pattern) => self.decided(&frame.scope, &pattern.guard) == Some(false),
+            Pat::Lit(pattern) => match &pattern.lit {
+                Lit::Bool(value) => matched.is_some_and(|matched| matched != value.value),
+                _ => false,
+            },
+            _ => false,
         }
     }
 
@@ -300,7 +378,9 @@ impl Reader<'_> {
         }
         self.unify(&owner, expected);
         let mut texts: BTreeMap<String, Ty> = BTreeMap::new();
-        for field in &inner.fields {
+        for field in
+            inner.fields.iter().filter(|field| !is_off(self.tree, frame.scope.module, &field.attrs)).collect::<Vec<_>>()
+        {
             let name = member(&field.member);
             let declared = self.field_in(&owner, variant.as_deref(), &name);
             let value = self.expr(frame, &field.expr, &declared);
@@ -330,9 +410,9 @@ impl Reader<'_> {
         inputs: &[Ty],
         expected: &Ty,
     ) -> Ty {
-        let wanted = match self.resolve(expected) {
-            Ty::Function(output) => (*output).clone(),
-            _ => Ty::Unknown,
+        let (wanted, parameters) = match self.resolve(expected) {
+            Ty::Function(parts) => (parts[0].clone(), parts[1..].to_vec()),
+            _ => (Ty::Unknown, Vec::new()),
         };
         let declared = match &closure.output {
             syn::ReturnType::Default => wanted,
@@ -341,15 +421,20 @@ impl Reader<'_> {
         let returned = std::mem::replace(&mut frame.returned, Ty::Never);
         let output = std::mem::replace(&mut frame.output, declared.clone());
         frame.enter();
+        let mut given = Vec::new();
         for (position, pattern) in closure.inputs.iter().enumerate() {
-            let ty = inputs.get(position).cloned().unwrap_or(Ty::Unknown);
+            let ty = match inputs.get(position).filter(|ty| **ty != Ty::Unknown).or(parameters.get(position)) {
+                Some(Ty::Unknown) | None => self.types.inferred.fresh(),
+                Some(ty) => ty.clone(),
+            };
             self.bind(frame, pattern, &ty);
+            given.push(ty);
         }
         let value = self.expr(frame, &closure.body, &declared);
         frame.leave();
         frame.output = output;
         let value = value.join(&std::mem::replace(&mut frame.returned, returned));
-        Ty::Function(Rc::new(declared.refine(&self.resolve(&value))))
+        Ty::function(given, declared.refine(&self.resolve(&value)))
     }
 }
 

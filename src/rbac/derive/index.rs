@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use syn::{Block, ImplItem, Item, ItemFn, ItemImpl, ItemTrait, Signature, Stmt, TraitItem};
+use syn::visit::Visit;
+use syn::{Block, FnArg, ImplItem, Item, ItemFn, ItemImpl, ItemTrait, PatType, Signature, Stmt, TraitItem};
 
+use super::active::{is_off, is_statement_off};
 use crate::source::{ItemRef, ModuleId, Resolution, SourceTree};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +62,15 @@ impl<'a> Function<'a> {
         owner.into_iter().chain([&self.signature.generics])
     }
 
+    /// The parameters without the receiver and those that are switched off.
+    pub(super) fn inputs(&self, tree: &SourceTree) -> impl Iterator<Item = &'a PatType> {
+        let module = self.module;
+        self.signature.inputs.iter().filter_map(move |input| match input {
+            FnArg::Typed(input) => (!is_off(tree, module, &input.attrs)).then_some(input),
+            FnArg::Receiver(_) => None,
+        })
+    }
+
     pub(super) fn takes_self(&self) -> bool {
         self.signature.receiver().is_some()
     }
@@ -93,7 +104,7 @@ impl<'a> Index<'a> {
                 }
                 _ if is_known(module) => {}
                 Item::Fn(ItemFn { sig, block, .. }) => {
-                    let id = index.add(Function { module, signature: sig, block: Some(block), owner: None });
+                    let id = index.add(tree, Function { module, signature: sig, block: Some(block), owner: None });
                     index.free.insert(item, id);
                 }
                 Item::Impl(block) => index.add_impl(tree, module, block, false),
@@ -102,7 +113,7 @@ impl<'a> Index<'a> {
                         let TraitItem::Fn(method) = method else { continue };
                         let owner = Some(Owner::Trait(declared, item));
                         let block = method.default.as_ref();
-                        index.add_method(Function { module, signature: &method.sig, block, owner });
+                        index.add_method(tree, Function { module, signature: &method.sig, block, owner });
                     }
                 }
                 _ => {}
@@ -133,7 +144,7 @@ impl<'a> Index<'a> {
                 ImplItem::Fn(method) => {
                     let owner = Some(Owner::Impl(block, of));
                     let block = (!is_known).then_some(&method.block);
-                    self.add_method(Function { module, signature: &method.sig, block, owner });
+                    self.add_method(tree, Function { module, signature: &method.sig, block, owner });
                 }
                 ImplItem::Type(found) => {
                     self.associated.entry(found.ident.to_string()).or_default().push(block);
@@ -143,24 +154,26 @@ impl<'a> Index<'a> {
         }
     }
 
-    fn add(&mut self, function: Function<'a>) -> FunctionId {
+    fn add(&mut self, tree: &SourceTree, function: Function<'a>) -> FunctionId {
         let id = FunctionId(self.functions.len());
         let (module, block) = (function.module, function.block);
         self.functions.push(function);
-        for statement in block.into_iter().flat_map(|block| &block.stmts) {
-            if let Stmt::Item(Item::Fn(item)) = statement {
-                let nested = Function { module, signature: &item.sig, block: Some(&item.block), owner: None };
-                let start = item.sig.ident.span().byte_range().start;
-                let id = self.add(nested);
-                self.nested.insert((module, start), id);
-            }
+        let mut nested = Nested { tree, module, found: Vec::new() };
+        if let Some(block) = block {
+            nested.visit_block(block);
+        }
+        for item in nested.found {
+            let nested = Function { module, signature: &item.sig, block: Some(&item.block), owner: None };
+            let start = item.sig.ident.span().byte_range().start;
+            let id = self.add(tree, nested);
+            self.nested.insert((module, start), id);
         }
         id
     }
 
-    fn add_method(&mut self, function: Function<'a>) {
+    fn add_method(&mut self, tree: &SourceTree, function: Function<'a>) {
         let name = function.name();
-        let id = self.add(function);
+        let id = self.add(tree, function);
         self.methods.entry(name).or_default().push(id);
     }
 
@@ -182,5 +195,25 @@ impl<'a> Index<'a> {
 
     pub(super) fn methods(&self, name: &str) -> &[FunctionId] {
         self.methods.get(name).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The functions in a body, except those inside of other ones.
+struct Nested<'t, 'a> {
+    tree: &'t SourceTree,
+    module: ModuleId,
+    found: Vec<&'a ItemFn>,
+}
+
+impl<'a> Visit<'a> for Nested<'_, 'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        if is_statement_off(self.tree, self.module, statement) {
+            return;
+        }
+        match statement {
+            Stmt::Item(Item::Fn(item)) => self.found.push(item),
+            Stmt::Item(_) => {}
+            other => syn::visit::visit_stmt(self, other),
+        }
     }
 }

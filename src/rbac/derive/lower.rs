@@ -40,6 +40,8 @@ pub(super) struct Lowering<'a> {
     pub(super) inferred: Inferred,
     /// The types of `impl` blocks, with their parameters open.
     pub(super) blocks: BTreeMap<ImplId, Ty>,
+    /// What each type of the tree holds, see [`Self::declared_parts`].
+    held: BTreeMap<ItemRef, Vec<Ty>>,
     /// How deep an alias, a constant or `Deref` is followed.
     pub(super) depth: usize,
 }
@@ -52,6 +54,7 @@ impl<'a> Lowering<'a> {
             index: Index::new(tree, |module| manager::is_inside(tree, module)),
             inferred: Inferred::default(),
             blocks: BTreeMap::new(),
+            held: BTreeMap::new(),
             depth: 0,
         }
     }
@@ -170,7 +173,10 @@ impl<'a> Lowering<'a> {
             },
             Type::ImplTrait(ty) => self.bounds(scope, &ty.bounds).unwrap_or(Ty::Unknown),
             Type::TraitObject(ty) => self.bounds(scope, &ty.bounds).unwrap_or(Ty::Unknown),
-            Type::FnPtr(ty) => Ty::Function(Rc::new(self.lower_return(scope, &ty.output))),
+            Type::FnPtr(ty) => {
+                let inputs: Vec<Ty> = ty.inputs.iter().map(|input| self.lower(scope, &input.ty)).collect();
+                Ty::function(inputs, self.lower_return(scope, &ty.output))
+            }
             Type::Infer(_) => self.inferred.fresh(),
             _ => Ty::Unknown,
         }
@@ -292,6 +298,33 @@ impl<'a> Lowering<'a> {
         Ty::Item(item, arguments)
     }
 
+    /// The types of the fields of a struct or enum, the first time that it is asked about: a type may hold itself.
+    pub(super) fn declared_parts(&mut self, item: ItemRef) -> Vec<Ty> {
+        if let Some(known) = self.held.get(&item) {
+            return known.clone();
+        }
+        self.held.insert(item, Vec::new());
+        let fields: Vec<&syn::Field> = match self.tree.item(item) {
+            Item::Struct(found) => found.fields.iter().collect(),
+            Item::Enum(found) => found.variants.iter().flat_map(|variant| &variant.fields).collect(),
+            _ => Vec::new(),
+        };
+        let scope = NameScope::new(self.tree.module(item));
+        let mut parts = Vec::new();
+        for field in fields {
+            // What others hold stands in the place of their types, so that a circle ends.
+            match self.lower(&scope, &field.ty) {
+                Ty::Item(inner, arguments) => {
+                    parts.extend(self.declared_parts(inner));
+                    parts.extend(arguments);
+                }
+                ty => parts.push(ty),
+            }
+        }
+        self.held.insert(item, parts.clone());
+        parts
+    }
+
     /// Type parameters with their arguments, or else their defaults.
     pub(super) fn bind_generics(&mut self, scope: &NameScope, declared: &Declared, arguments: &[Ty]) -> Generics {
         let mut bound = Generics::new();
@@ -358,7 +391,8 @@ impl<'a> Lowering<'a> {
                 }
                 "Fn" | "FnMut" | "FnOnce" | "AsyncFn" | "AsyncFnMut" | "AsyncFnOnce" => {
                     let PathArguments::Parenthesized(call) = &last.arguments else { return None };
-                    Some(Ty::Function(Rc::new(self.lower_return(scope, &call.output))))
+                    let inputs: Vec<Ty> = call.inputs.iter().map(|input| self.lower(scope, &input.ty)).collect();
+                    Some(Ty::function(inputs, self.lower_return(scope, &call.output)))
                 }
                 "Into" | "AsRef" | "Borrow" => self.arguments(scope, &last.arguments).into_iter().next(),
                 "Deref" => Some(self.lower(scope, associated("Target")?)),

@@ -96,6 +96,7 @@ impl Lowering<'_> {
         match self.inferred.resolve(ty) {
             Ty::Many(element) => (*element).clone(),
             Ty::Map(value) => Ty::Tuple(vec![Ty::Unknown, (*value).clone()]),
+            table @ Ty::Table(_) => self.element(&table.general()),
             _ => Ty::Unknown,
         }
     }

@@ -24,7 +24,8 @@ impl Reader<'_> {
             }
             Pat::Type(pattern) => {
                 let declared = self.types.lower(&frame.scope, &pattern.ty);
-                self.bind(frame, &pattern.pat, &declared.refine(ty));
+                let ty = self.types.inferred.accept(&declared, ty);
+                self.bind(frame, &pattern.pat, &ty);
             }
             Pat::Reference(pattern) => self.bind(frame, &pattern.pat, ty),
             Pat::Paren(pattern) => self.bind(frame, &pattern.pat, ty),
@@ -57,6 +58,9 @@ impl Reader<'_> {
             }
             Pat::Struct(pattern) => {
                 for field in &pattern.fields {
+                    if self.is_off(frame, &field.attrs) {
+                        continue;
+                    }
                     let name = member(&field.member);
                     let part = self.pattern_field(frame, &pattern.path, &name, ty);
                     self.bind(frame, &field.pat, &part);

@@ -1,6 +1,6 @@
 //! Abstract interpretation of functions: each once by itself, and once more for every call with other types.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use syn::spanned::Spanned as _;
 
@@ -20,10 +20,13 @@ use super::question::Question;
 use super::resource::Resource;
 use super::runs::{Call, Live, Runs};
 use super::signature::Signature;
+use super::spelling::spelling;
 use super::types::Ty;
 
 /// How many calls of one function are distinguished by their types.
 const RUNS: usize = 200;
+/// How many of them are distinguished by strings as well.
+const TEXTS: usize = 60;
 /// How deep calls are followed.
 const DEPTH: usize = 40;
 
@@ -41,6 +44,8 @@ pub(super) struct Reader<'a> {
     pub(super) fields: Fields,
     pub(super) macros: Macros,
     pub(super) runs: Runs,
+    /// Functions to which strings are followed.
+    spelling: BTreeSet<FunctionId>,
     /// Calls that wait until the rest of the caller says what their type arguments are.
     later: Vec<Signature>,
     findings: Findings,
@@ -49,6 +54,7 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     pub(super) fn new(tree: &'a SourceTree, question: &'a Question) -> Self {
         let types = Lowering::new(tree);
+        let spelling = spelling(&types.index);
         Self {
             tree,
             question,
@@ -57,6 +63,7 @@ impl<'a> Reader<'a> {
             fields: Fields::default(),
             macros: Macros::new(tree),
             runs: Runs::default(),
+            spelling,
             later: Vec::new(),
             findings: Findings::default(),
         }
@@ -180,6 +187,11 @@ impl<'a> Reader<'a> {
         self.run(signature)
     }
 
+    /// Defers a call to the end of its caller.
+    pub(super) fn later(&mut self, signature: Signature) {
+        self.later.push(signature);
+    }
+
     /// Runs the calls that were deferred since `start`.
     fn run_later(&mut self, start: usize) {
         while self.later.len() > start {
@@ -205,10 +217,13 @@ impl<'a> Reader<'a> {
             *ty = closed(self, ty);
         }
         scope.itself = scope.itself.map(|ty| closed(self, &ty));
+        let keeps = self.spelling.contains(&id) && self.runs.count(id) < TEXTS;
         let arguments: Vec<Ty> = parameters
             .iter()
             .map(|ty| match closed(self, ty) {
+                ty if keeps => ty,
                 Ty::Text(_) => Ty::foreign(Foreign::Str),
+                table @ Ty::Table(_) => table.general(),
                 ty => ty,
             })
             .collect();
@@ -233,11 +248,7 @@ impl<'a> Reader<'a> {
         self.runs.enter(call, output.clone());
         let mut frame = Frame::of(scope);
         frame.output = output.clone();
-        let typed = function.signature.inputs.iter().filter_map(|input| match input {
-            syn::FnArg::Typed(input) => Some(input),
-            syn::FnArg::Receiver(_) => None,
-        });
-        for (input, ty) in typed.zip(&arguments) {
+        for (input, ty) in function.inputs(self.tree).zip(&arguments) {
             self.bind(&mut frame, &input.pat, ty);
         }
         if let Some(itself) = frame.scope.itself.clone() {
@@ -245,9 +256,10 @@ impl<'a> Reader<'a> {
         }
         let start = self.later.len();
         let value = self.block(&mut frame, block, &output);
-        self.run_later(start);
+        // What is returned may say what the type arguments of calls are.
         self.unify(&output, &value);
         self.unify(&output, &frame.returned);
+        self.run_later(start);
         let value = self.resolve(&value.join(&frame.returned));
         let result = output.refine(&value);
         self.runs.leave(value);

@@ -65,11 +65,7 @@ impl Lowering<'_> {
             Some(Owner::Trait(..)) if itself.is_none() => scope.itself = Some(Ty::Param("Self".into())),
             _ => {}
         }
-        let typed = function.signature.inputs.iter().filter_map(|input| match input {
-            syn::FnArg::Typed(input) => Some(&*input.ty),
-            syn::FnArg::Receiver(_) => None,
-        });
-        let parameters = typed.map(|ty| self.lower(&scope, ty)).collect();
+        let parameters = function.inputs(self.tree).map(|input| self.lower(&scope, &input.ty)).collect();
         let output = self.lower_return(&scope, &function.signature.output);
         for (parameter, ty) in function.signature.generics.type_params().zip(explicit.unwrap_or_default()) {
             if let Some(open) = scope.generics.get(&parameter.ident.to_string()) {

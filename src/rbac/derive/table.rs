@@ -139,6 +139,18 @@ pub(super) fn takes_params(name: &str) -> bool {
     name == "publish" || METHODS.iter().any(|method| method.name == name)
 }
 
+/// Methods of a `Controller` that watch what their first argument reaches, with the number of their arguments.
+pub(super) const WATCHES: &[(&str, usize)] = &[("owns", 2), ("owns_with", 3), ("watches", 3), ("watches_with", 4)];
+
+/// Methods of collections, cells, channels and frameworks that only keep or pass on what they are given.
+pub(super) fn is_plain(name: &str) -> bool {
+    const PLAIN: &str = "add_service and append app_data chain cmp contains data entry eq extend extension fallback \
+                         get_or_init get_or_insert get_or_insert_with get_or_try_init insert insert_mut layer manage \
+                         map_or map_or_else or or_insert or_insert_with or_else provide push push_back push_front \
+                         replace send set spawn store swap then_some try_send unwrap_or unwrap_or_else with_state zip";
+    PLAIN.split_ascii_whitespace().any(|plain| plain == name)
+}
+
 /// What feeds a watch: kube-runtime/src/watcher.rs. A streaming list is a `watch` alone.
 pub(super) const WATCH: &[&str] = &["list", "watch"];
 
@@ -191,9 +203,7 @@ pub(super) enum KubeCall {
 pub(super) fn kube_method(of: &Kube, name: &str, arguments: usize) -> Option<KubeCall> {
     Some(match (of, name, arguments) {
         // kube-runtime/src/controller/mod.rs; what is given as a stream is watched elsewhere.
-        (Kube::Controller, "owns", 2)
-        | (Kube::Controller, "owns_with" | "watches", 3)
-        | (Kube::Controller, "watches_with", 4) => KubeCall::Watches,
+        (Kube::Controller, name, arguments) if WATCHES.contains(&(name, arguments)) => KubeCall::Watches,
         (Kube::Controller, "run", _) => KubeCall::Runs,
         // kube-runtime/src/events.rs: the second time the same happens, the event is patched. The older form only creates.
         (Kube::Recorder, "publish", 1) => KubeCall::Requests(EVENT, RequestScope::Namespaced, &["create"]),
@@ -257,12 +267,14 @@ pub(super) fn foreign(path: &[String]) -> Foreign {
         (_, "var") if inner.iter().any(|part| part == "env") => Foreign::Variable,
         (_, "read_to_string") => Foreign::File,
         ("std" | "tokio" | "futures" | "futures_util", name) => match name {
-            "block_in_place" | "block_on" | "Borrowed" | "iter" | "join_all" | "Owned" | "pin" | "ready"
-            | "replace" | "select_all" | "spawn" | "take" | "try_join_all" => Foreign::Argument(0),
-            "timeout" => Foreign::Argument(1),
+            "abortable" | "block_in_place" | "block_on" | "Borrowed" | "iter" | "join_all" | "Owned" | "pin"
+            | "ready" | "replace" | "select_all" | "spawn" | "spawn_blocking" | "spawn_local" | "take"
+            | "try_join_all" | "unconstrained" => Foreign::Argument(0),
+            "timeout" | "timeout_at" => Foreign::Argument(1),
             "join" | "try_join" | "zip" => Foreign::All,
             _ => Foreign::Nothing,
         },
+        ("backoff", "retry") | ("tokio_retry" | "tokio_retry2", "spawn") => Foreign::Argument(1),
         ("serde_json" | "serde_yaml", _) => Foreign::Parsed,
         _ => Foreign::Unknown,
     }
@@ -441,15 +453,86 @@ pub(super) enum Returns {
 
 pub(super) fn returns(method: &str) -> Returns {
     match method {
-        "abortable" | "applied_objects" | "as_deref" | "as_mut" | "as_ref" | "as_slice" | "backoff" | "borrow"
-        | "borrow_mut" | "boxed" | "buffer_unordered" | "by_ref" | "chain" | "clone" | "cloned" | "collect"
-        | "concat" | "context" | "copied" | "default_backoff" | "deref" | "expect" | "filter" | "flatten"
-        | "get_mut" | "get_ref" | "in_current_span" | "inspect" | "inspect_err" | "instrument" | "into"
-        | "into_future" | "into_inner" | "into_iter" | "into_stream" | "iter" | "iter_mut" | "load" | "load_full"
-        | "lock" | "map_err" | "modify" | "ok" | "ok_or" | "ok_or_else" | "peekable" | "predicate_filter" | "read"
-        | "reflect" | "retain" | "rev" | "shared" | "skip" | "stream" | "subscribe" | "take" | "timeout"
-        | "to_owned" | "to_vec" | "touched_objects" | "try_collect" | "try_filter" | "try_into" | "try_lock"
-        | "unwrap" | "unwrap_unchecked" | "with_context" | "wrap_err" | "wrap_err_with" | "write" => Returns::Receiver,
+        "abortable"
+        | "applied_objects"
+        | "as_deref"
+        | "as_mut"
+        | "as_ref"
+        | "as_slice"
+        | "backoff"
+        | "borrow"
+        | "borrow_mut"
+        | "boxed"
+        | "boxed_local"
+        | "buffer_unordered"
+        | "by_ref"
+        | "chain"
+        | "clone"
+        | "cloned"
+        | "collect"
+        | "concat"
+        | "context"
+        | "copied"
+        | "default_backoff"
+        | "deref"
+        | "expect"
+        | "filter"
+        | "flatten"
+        | "get_mut"
+        | "get_ref"
+        | "in_current_span"
+        | "inspect"
+        | "inspect_err"
+        | "instrument"
+        | "into"
+        | "fuse"
+        | "inspect_ok"
+        | "into_future"
+        | "into_inner"
+        | "into_iter"
+        | "into_stream"
+        | "iter"
+        | "iter_mut"
+        | "load"
+        | "load_full"
+        | "lock"
+        | "map_err"
+        | "modify"
+        | "notify"
+        | "ok"
+        | "or_current"
+        | "ok_or"
+        | "ok_or_else"
+        | "peekable"
+        | "predicate_filter"
+        | "read"
+        | "reflect"
+        | "retain"
+        | "rev"
+        | "shared"
+        | "skip"
+        | "stream"
+        | "subscribe"
+        | "take"
+        | "timeout"
+        | "tap"
+        | "to_owned"
+        | "to_vec"
+        | "touched_objects"
+        | "try_collect"
+        | "try_filter"
+        | "try_into"
+        | "try_lock"
+        | "unwrap"
+        | "unwrap_unchecked"
+        | "when"
+        | "with_cancellation_token"
+        | "with_context"
+        | "with_current_subscriber"
+        | "with_subscriber"
+        | "wrap_err"
+        | "wrap_err_with"
+        | "write" => Returns::Receiver,
         "find" | "first" | "first_mut" | "get" | "join_next" | "last" | "last_mut" | "max_by_key" | "min_by_key"
         | "next" | "nth" | "peek" | "pop" | "pop_back" | "pop_front" | "recv" | "reduce" | "remove"
         | "select_next_some" | "swap_remove" | "try_next" | "try_recv" => Returns::Element,

@@ -49,8 +49,10 @@ pub(super) enum Ty {
     Patch {
         apply: bool,
     },
-    /// A closure or function, by what it returns.
-    Function(Rc<Ty>),
+    /// A closure or function: what it returns, then its parameters as far as they are known.
+    Function(Rc<[Ty]>),
+    /// A list of texts, or of tuples of texts, of which each element is known.
+    Table(Rc<[Ty]>),
     /// A function of another crate, by its path.
     Path(Rc<[String]>),
 }
@@ -86,6 +88,30 @@ impl Ty {
         Self::Api(Rc::new(kind), BTreeSet::from([Reach::Here(scope)]))
     }
 
+    pub(super) fn function(inputs: impl IntoIterator<Item = Self>, output: Self) -> Self {
+        Self::Function(std::iter::once(output).chain(inputs).collect())
+    }
+
+    /// A list of elements: a table when all of them are known texts.
+    pub(super) fn list(elements: Vec<Self>) -> Self {
+        if !elements.is_empty() && elements.len() <= TABLE && elements.iter().all(Self::is_row) {
+            return Self::Table(elements.into());
+        }
+        Self::many(elements.iter().fold(Self::Never, |all, element| all.join(element)))
+    }
+
+    /// A known text, or a tuple that has one and nothing that is not a text or literal.
+    fn is_row(&self) -> bool {
+        match self {
+            Self::Text(_) => true,
+            Self::Tuple(parts) => {
+                let plain = |part: &Self| matches!(part, Self::Foreign(Foreign::Literal, _)) || part.is_row();
+                parts.iter().all(plain) && parts.iter().any(Self::is_row)
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn many(element: Self) -> Self {
         Self::Many(Rc::new(element))
     }
@@ -116,6 +142,7 @@ impl Ty {
                 | Self::Dynamic(_)
                 | Self::Patch { .. }
                 | Self::Function(_)
+                | Self::Table(_)
                 | Self::Path(_)
         )
     }
@@ -129,9 +156,8 @@ impl Ty {
     pub(super) fn parts(&self) -> &[Self] {
         match self {
             Self::Item(_, parts) | Self::Foreign(_, parts) | Self::Tuple(parts) => parts,
-            Self::Api(part, _) | Self::Many(part) | Self::Map(part) | Self::Function(part) => {
-                std::slice::from_ref(part)
-            }
+            Self::Function(parts) => parts,
+            Self::Api(part, _) | Self::Many(part) | Self::Map(part) => std::slice::from_ref(part),
             _ => &[],
         }
     }
@@ -143,7 +169,7 @@ impl Ty {
             Self::Api(_, reach) => Self::Api(one(), reach.clone()),
             Self::Many(_) => Self::Many(one()),
             Self::Map(_) => Self::Map(one()),
-            Self::Function(_) => Self::Function(one()),
+            Self::Function(_) => Self::Function(parts.collect()),
             Self::Item(item, _) => Self::Item(*item, parts.collect()),
             Self::Foreign(path, _) => Self::Foreign(path.clone(), parts.collect()),
             Self::Tuple(_) => Self::Tuple(parts.collect()),
@@ -216,6 +242,7 @@ impl Ty {
             Self::Elsewhere(of) => Self::kube(of.clone()),
             Self::Dynamic(_) => Self::kube(Kube::ApiResource),
             Self::Patch { apply: false } => Self::kube(Kube::Patch),
+            Self::Table(rows) => Self::many(rows.iter().fold(Self::Never, |all, row| all.join(row))),
             Self::Api(kind, reach) => match &**kind {
                 Self::Dynamic(_) => Self::Api(Rc::new(Self::kube(Kube::DynamicObject)), reach.clone()),
                 _ => self.clone(),
@@ -232,6 +259,8 @@ impl Ty {
             // A type that is still to be inferred says more than nothing.
             (open @ Self::Infer(_), Self::Unknown) => open.clone(),
             (Self::Unknown | Self::Infer(_), known) | (known, Self::Unknown | Self::Infer(_)) => known.general(),
+            (Self::Table(_), other) => self.general().join(&other.general()),
+            (one, Self::Table(_)) => one.join(&other.general()),
             // It may be the cluster that the operator is in.
             (Self::Elsewhere(_), other) | (other, Self::Elsewhere(_)) => other.general(),
             (Self::Dynamic(one), Self::Dynamic(other)) => Self::Dynamic(one.union(other).cloned().collect()),
@@ -296,15 +325,21 @@ impl Inferred {
             (Ty::Infer(id), known) | (known, Ty::Infer(id)) => {
                 let circular = known.any(&|part| matches!(part, Ty::Infer(other) if other == id));
                 // A type is learnt, not the one string that happened to have it.
-                let is_value = known.is_known_text() || matches!(known, Ty::Elsewhere(_));
+                let is_value = known.is_known_text() || matches!(known, Ty::Elsewhere(_) | Ty::Table(_));
                 let known = if is_value { known.general() } else { known.clone() };
                 if !circular && let Some(slot) = self.0.get_mut(*id as usize) {
                     *slot = Some(known);
                 }
             }
+            (table @ Ty::Table(_), other) | (other, table @ Ty::Table(_)) if !matches!(other, Ty::Table(_)) => {
+                self.unify(&table.general(), other);
+            }
             _ => one.paired(other).into_iter().flatten().for_each(|(one, other)| self.unify(one, other)),
         }
     }
 }
+
+/// The longest list of which each element is kept.
+const TABLE: usize = 64;
 
 pub(super) type Generics = BTreeMap<String, Ty>;

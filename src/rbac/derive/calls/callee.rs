@@ -1,7 +1,5 @@
 //! What is called, or named: a path in an expression.
 
-use std::rc::Rc;
-
 use syn::{Expr, ExprPath, Item};
 
 use super::super::foreign::{Foreign, Kube};
@@ -51,14 +49,20 @@ impl Reader<'_> {
         expected: &Ty,
     ) -> Ty {
         let explicit = self.types.turbofish(&frame.scope, &path.path);
-        let signature = self.types.signature(id, itself, Some(&explicit));
-        if let Ty::Function(wanted) = self.resolve(expected) {
-            self.unify(&signature.output, &wanted);
-        }
+        let signature = self.types.signature(id, itself.clone(), Some(&explicit));
+        let receiver = itself.filter(|_| self.types.index.get(id).takes_self());
+        let inputs: Vec<Ty> = receiver.into_iter().chain(signature.parameters.iter().cloned()).collect();
+        let function = Ty::function(inputs.clone(), signature.output.clone());
+        self.unify(&function, expected);
         if explicit.is_empty() && !signature.scope.generics.is_empty() {
-            return Ty::Function(Rc::new(self.resolve(&signature.output)));
+            // With its type parameters inferred it is run as well.
+            if matches!(self.resolve(expected), Ty::Function(_)) {
+                self.later(signature);
+            }
+            return self.resolve(&function);
         }
-        Ty::Function(Rc::new(self.enter(signature)))
+        let output = self.enter(signature);
+        Ty::function(inputs, output)
     }
 
     pub(super) fn const_value(&mut self, item: ItemRef, ty: &syn::Type, value: &Expr) -> Ty {

@@ -123,7 +123,7 @@ impl Reader<'_> {
         match known {
             table::Foreign::Fails => Ty::Never,
             table::Foreign::Argument(at) => match call.get(at) {
-                Ty::Function(output) => (*output).clone(),
+                Ty::Function(parts) => parts[0].clone(),
                 ty => ty,
             },
             table::Foreign::All => Ty::Tuple(call.types.clone()),
@@ -204,9 +204,28 @@ impl Reader<'_> {
         if is_kube(&[krate.to_owned()]) || !self.tree.may_derive(krate) {
             return;
         }
-        let asks = |ty: &Ty| matches!(ty, Ty::Api(..)) || self.is_client(ty);
-        if call.types.iter().any(|ty| ty.any(&asks)) {
+        if self.given(call) {
             self.doubt(call.location, Cause::of_crate(&call.name, krate));
+        }
+    }
+
+    /// Returns true if an argument of a call is or holds something that makes requests.
+    pub(super) fn given(&mut self, call: &Call<'_>) -> bool {
+        call.types.iter().any(|ty| self.holds_client(ty))
+    }
+
+    /// Returns true if a value is or holds a client, an `Api` or what is made from one, in its own fields as well.
+    pub(super) fn holds_client(&mut self, ty: &Ty) -> bool {
+        match self.resolve(ty) {
+            Ty::Api(_, reach) => !(reach.len() == 1 && reach.contains(&Reach::Elsewhere)),
+            Ty::Foreign(Foreign::Kube(Kube::Controller | Kube::Entry | Kube::Recorder), _) => true,
+            client if self.is_client(&client) => true,
+            Ty::Item(item, parts) => {
+                self.types.declared_parts(item).iter().chain(&parts).any(|part| self.holds_client(part))
+            }
+            Ty::Foreign(_, parts) | Ty::Tuple(parts) => parts.iter().any(|part| self.holds_client(part)),
+            Ty::Many(part) | Ty::Map(part) => self.holds_client(&part),
+            _ => false,
         }
     }
 
@@ -313,7 +332,14 @@ impl Reader<'_> {
                 self.request(location, &call.get(0), watched(call), None, &format!("{shown}::<K>"));
                 Some(Ty::Foreign(Foreign::Kube(of.clone()), parts.to_vec()))
             }
-            KubeCall::Runs => Some(Ty::many(Ty::Unknown)),
+            KubeCall::Runs => {
+                if let Ty::Function(parts) = call.get(0)
+                    && let Some(object) = parts.get(1)
+                {
+                    self.unify(object, &kind());
+                }
+                Some(Ty::many(Ty::Unknown))
+            }
             KubeCall::WatchesAll => {
                 let kind = call.explicit.first().cloned().unwrap_or_else(|| self.types.inferred.fresh());
                 let api = Ty::reaching(kind.clone(), RequestScope::Cluster);

@@ -8,6 +8,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Block, Expr, Ident, Item, Pat, Token};
 
+use super::super::active::CfgBranches;
 use super::super::doubt::Cause;
 use super::super::foreign::{Foreign, Kube};
 use super::super::frame::{Frame, Location};
@@ -15,7 +16,7 @@ use super::super::read::Reader;
 use super::super::table;
 use super::super::types::Ty;
 use crate::source::macros::{self, is_punct, words};
-use crate::source::{ItemRef, ModuleId};
+use crate::source::{Cfg, ItemRef, ModuleId};
 
 /// How deep macros call each other, and how many calls are expanded: they may double with each level.
 const DEPTH: usize = 8;
@@ -69,7 +70,7 @@ impl Parse for Arms {
 }
 
 impl Reader<'_> {
-    pub(in crate::rbac::derive) fn macro_call(&mut self, frame: &mut Frame, call: &syn::Macro) -> Ty {
+    pub(in crate::rbac::derive) fn macro_call(&mut self, frame: &mut Frame, call: &syn::Macro, expected: &Ty) -> Ty {
         let name = call.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
         if matches!(name.as_str(), "select" | "select_biased") {
             match call.parse_body::<Arms>() {
@@ -78,14 +79,28 @@ impl Reader<'_> {
             }
             return Ty::Unknown;
         }
+        if matches!(name.as_str(), "cfg_if" | "cfg_select") {
+            return self.cfg_macro(frame, call);
+        }
         if let Some(block) = self.expand(frame, call) {
             self.macros.depth += 1;
-            let value = self.block(frame, &block, &Ty::Unknown);
+            let value = self.block(frame, &block, expected);
             self.macros.depth -= 1;
             return value;
         }
         if let Ok(parts) = call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
-            let types: Vec<Ty> = parts.iter().map(|part| self.expr(frame, part, &Ty::Unknown)).collect();
+            let wanted = match name.as_str() {
+                "vec" => self.types.element(expected),
+                "pin" | "dbg" => expected.clone(),
+                _ => Ty::Unknown,
+            };
+            let active = self.active(frame, &parts);
+            let types: Vec<Ty> = active.into_iter().map(|part| self.expr(frame, part, &wanted)).collect();
+            if let ("format", [Ty::Text(template), values @ ..]) = (name.as_str(), types.as_slice())
+                && let Some(text) = self.formatted(frame, template, values)
+            {
+                return Ty::text(&text);
+            }
             return self.expanded(&name, types);
         }
         if let Ok(stmts) = call.parse_body_with(Block::parse_within) {
@@ -96,10 +111,63 @@ impl Reader<'_> {
         Ty::Unknown
     }
 
+    /// `cfg_if!` and `cfg_select!`: the first branch that is on, and those before it that may be.
+    fn cfg_macro(&mut self, frame: &mut Frame, call: &syn::Macro) -> Ty {
+        let Ok(CfgBranches(branches)) = call.parse_body() else {
+            self.unread_macro(frame.scope.module, call);
+            return Ty::Unknown;
+        };
+        let mut value = Ty::Never;
+        for (predicate, stmts) in branches {
+            let cfg = predicate.map_or(Cfg::On, |tokens| self.tree.cfg(frame.scope.module).decide(tokens));
+            if cfg == Cfg::Off {
+                continue;
+            }
+            let block = Block { brace_token: syn::token::Brace::default(), stmts };
+            let found = self.block(frame, &block, &Ty::Unknown);
+            value = value.join(&self.resolve(&found));
+            if cfg == Cfg::On {
+                break;
+            }
+        }
+        value
+    }
+
+    /// An item inside of a function that is not read.
+    pub(in crate::rbac::derive) fn unread_item(
+        &mut self,
+        frame: &Frame,
+        what: &str,
+        span: proc_macro2::Span,
+        item: &impl quote::ToTokens,
+    ) {
+        if speaks_of_api(item.to_token_stream()) {
+            let message = format!("the `{what}` inside of a function may make requests; it is not read");
+            self.doubt(frame.location(span), Cause::Unread(message));
+        }
+    }
+
+    /// `format!` of known texts: `{}` and `{name}` only.
+    fn formatted(&self, frame: &Frame, template: &str, values: &[Ty]) -> Option<String> {
+        let mut values = values.iter();
+        let (mut text, mut rest) = (String::new(), template);
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, hole) = rest.split_at(at);
+            let (name, after) = hole.strip_prefix('{')?.split_once('}')?;
+            let value = if name.is_empty() { values.next()? } else { frame.local(name)? };
+            let Ty::Text(value) = self.resolve(value) else { return None };
+            text.push_str(before);
+            text.push_str(&value);
+            rest = after;
+        }
+        text.push_str(rest);
+        Some(text)
+    }
+
     /// What a well-known macro makes of its arguments.
     fn expanded(&self, name: &str, types: Vec<Ty>) -> Ty {
         match (name, types.as_slice()) {
-            ("vec", _) => Ty::many(types.iter().fold(Ty::Never, |all, ty| all.join(&self.resolve(ty)))),
+            ("vec", _) => Ty::list(types.iter().map(|ty| self.resolve(ty)).collect()),
             ("join" | "try_join", _) => Ty::Tuple(types),
             ("pin" | "dbg", [one]) => one.clone(),
             ("format", [one @ Ty::Text(text)]) if !text.contains('{') => one.clone(),

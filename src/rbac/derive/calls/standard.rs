@@ -36,12 +36,12 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
     let (name, arguments) = (&*call.name, &call.types);
     let first = || arguments.first().cloned().unwrap_or(Ty::Unknown);
     let called = |ty: Option<&Ty>| match ty {
-        Some(Ty::Function(output)) => (**output).clone(),
+        Some(Ty::Function(parts)) => parts[0].clone(),
         Some(value) => value.clone(),
         None => Ty::Unknown,
     };
     let returned = || match arguments.last() {
-        Some(Ty::Function(output)) => (**output).clone(),
+        Some(Ty::Function(parts)) => parts[0].clone(),
         _ => Ty::Unknown,
     };
     let is_many = matches!(receiver, Ty::Many(_) | Ty::Map(_));
@@ -75,8 +75,14 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
                 returned => Ty::many(returned),
             }
         }
-        ("fold" | "try_fold", _) if is_many => first().join(&returned()),
-        ("map" | "and_then" | "then" | "map_ok" | "is_some_and" | "map_or" | "map_or_else", _) => returned(),
+        ("fold" | "try_fold", _) => first().join(&returned()),
+        ("retry", Ty::Function(parts)) => parts[0].clone(),
+        ("block_on" | "run_until", _) if arguments.len() == 1 => called(arguments.first()),
+        (
+            "map" | "and_then" | "then" | "map_ok" | "is_some_and" | "map_or" | "map_or_else" | "pipe" | "pipe_as_mut"
+            | "pipe_as_ref" | "pipe_borrow" | "pipe_deref" | "pipe_ref",
+            _,
+        ) => returned(),
         ("unwrap_or" | "unwrap_or_default" | "unwrap_or_else" | "or_else" | "or" | "get_or_init", other) => {
             // Without an argument another value of the type.
             let value = arguments.first().map_or(Ty::Unknown, |value| called(Some(value)));
@@ -98,9 +104,8 @@ pub(super) fn standard(inferred: &mut Inferred, receiver: &Ty, element: &Ty, cal
         ("data" | "name" | "kind", _) => Ty::Unknown,
         // `ResourceExt::namespace`
         ("namespace", _) if arguments.is_empty() => Ty::ObjectNamespace,
-        ("to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim" | "to_lowercase", text)
-            if text.is_known_text() =>
-        {
+        ("to_lowercase" | "to_ascii_lowercase", Ty::Text(text)) => Ty::text(&text.to_lowercase()),
+        ("to_string" | "to_owned" | "into" | "clone" | "as_str" | "as_ref" | "trim", text) if text.is_known_text() => {
             receiver.clone()
         }
         (name, text) if text.is_known_text() && !arguments.is_empty() && returns(name) != Returns::Receiver => {
