@@ -198,6 +198,20 @@ impl Reader<'_> {
         }
     }
 
+    /// Notes the requests of a leader election.
+    pub(super) fn elects(&mut self, election: &table::Election, call: &Call<'_>) {
+        let api = match call.get(election.client) {
+            api @ Ty::Api(..) => api,
+            client => {
+                let scope = election.namespace.map_or(RequestScope::Namespaced, |at| scope_of(&call.get(at)));
+                let reach = if matches!(client, Ty::Elsewhere(_)) { Reach::Elsewhere } else { Reach::Here(scope) };
+                Ty::Api(Rc::new(Ty::k8s(table::LEASE)), BTreeSet::from([reach]))
+            }
+        };
+        let shown = format!("{}::{}", election.name(), call.name);
+        self.request(call.location, &api, election.verbs, None, &shown);
+    }
+
     /// Says that a crate that knows kube is given an `Api` or a client: what it does with it is not read.
     pub(super) fn handed(&mut self, krate: Option<&str>, call: &Call<'_>) {
         let Some(krate) = krate else { return };
