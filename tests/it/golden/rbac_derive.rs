@@ -438,7 +438,7 @@ fn macros_of_other_packages_are_expanded() {
     assert_eq!(
         explained("op"),
         "common/src/lib.rs:13:1: list pods cluster-wide: Api<Pod>::list\n\
-         op/src/main.rs:4:31: get nodes cluster-wide: Api<Node>::get\n\
+         op/src/main.rs:4:32: get nodes cluster-wide: Api<Node>::get\n\
          op/src/main.rs:8:5: watch secrets cluster-wide: Api<Secret>::watch\n\
          op/src/main.rs:9:5: watch services cluster-wide: Api<Service>::watch\n"
     );
