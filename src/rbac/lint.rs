@@ -12,6 +12,9 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::rbac::marker::RbacMarker;
 
 pub(crate) mod fix;
+pub mod names;
+
+use self::names::{Names, Served};
 
 /// What is compared.
 #[derive(Debug)]
@@ -26,6 +29,8 @@ pub struct Comparison<'a> {
     pub optional: &'a [Permission],
     /// The roles of generated projects that are not needed with the flags of this one.
     pub waived: &'a [&'static str],
+    /// The kinds of the code.
+    pub served: &'a Served,
     /// Where the operator lives.
     pub home: &'a Home,
     /// The permissions are declared in roles that are written by hand.
@@ -155,7 +160,11 @@ impl Comparison<'_> {
     /// All findings; those about what is missing only for what is given.
     pub fn findings(&self, missing: &[Missing]) -> Diagnostics {
         let mut found: Diagnostics = missing.iter().map(|missing| missing.diagnostic(self.by_hand)).collect();
+        let names = Names::new(self.served, self.usages);
         for grants in by_place(self.grants) {
+            if !grants[0].is_builtin {
+                found.extend(names.slips(&grants).into_iter().collect());
+            }
             let mut all = vec![self.wildcards(&grants), secrets(&grants), escalation(&grants)];
             if !grants.iter().any(|grant| grant.is_builtin) {
                 all.extend(self.excess(&grants));
@@ -226,8 +235,8 @@ impl Comparison<'_> {
             }
             let may = doubt.cause.verbs();
             let verb = may.is_empty() || verbs.iter().any(|verb| verb == "*" || may.contains(&verb.as_str()));
-            let about = resources.is_empty()
-                || resources.iter().any(|resource| doubt.cause.may_be_about(groups, resource));
+            let about =
+                resources.is_empty() || resources.iter().any(|resource| doubt.cause.may_be_about(groups, resource));
             verb && about
         };
         let origin = &self.doubts.iter().find(explains)?.origin;
