@@ -141,7 +141,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
 }
 
 fn is_yaml(name: &str) -> bool {
-    name.ends_with(".yaml") || name.ends_with(".yml")
+    [".yaml", ".yml"].iter().any(|end| name.ends_with(end))
 }
 
 /// The text may declare or bind a role.
@@ -191,7 +191,7 @@ fn without_actions(template: &str) -> Plain {
 fn is_control(action: &str) -> bool {
     const WORDS: [&str; 9] = ["block", "break", "continue", "define", "else", "end", "if", "range", "with"];
     let word = action.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
-    action.starts_with("/*") || action.starts_with('$') && action.contains("=") || WORDS.contains(&word)
+    action.starts_with("/*") || (action.starts_with('$') && action.contains('=')) || WORDS.contains(&word)
 }
 
 /// The text ends inside of the rules of a role.

@@ -29,10 +29,16 @@ use crate::source::sources::{ItemRef, ModuleId, Sources};
 
 /// How deep macros call each other.
 const DEPTH: usize = 64;
-/// How many calls are expanded: they may double with each level.
-const CALLS: usize = 20_000;
-/// How many tokens all calls may write.
-const TOKENS: usize = 2_000_000;
+/// What all calls may cost.
+const ALL: Budget = Budget { calls: 20_000, tokens: 2_000_000 };
+/// What one call may cost, with those that it makes: they may double with each level.
+const EACH: Budget = Budget { calls: 1_000, tokens: 50_000 };
+
+#[derive(Debug, Clone, Copy)]
+struct Budget {
+    calls: usize,
+    tokens: usize,
+}
 
 /// What became of the macros of the packages.
 #[derive(Debug, Default)]
@@ -77,8 +83,9 @@ pub(in crate::source) fn expand(sources: &mut Sources, scopes: &Scopes) -> Diagn
         module: ModuleId(0),
         depth: 0,
         level: 0,
-        calls: CALLS,
-        tokens: TOKENS,
+        all_calls: ALL,
+        this_call: EACH,
+        noted: BTreeSet::new(),
         diagnostics: Diagnostics::default(),
         sources,
     };
@@ -106,8 +113,10 @@ struct Expander<'a> {
     depth: usize,
     /// How deep the expression that is being read is nested.
     level: usize,
-    calls: usize,
-    tokens: usize,
+    all_calls: Budget,
+    this_call: Budget,
+    /// Those whose rules are among the refused ones.
+    noted: BTreeSet<((ModuleId, usize), *const Definition)>,
     diagnostics: Diagnostics,
 }
 
@@ -150,20 +159,19 @@ impl Expander<'_> {
         let conditional = self.sources[id].unknown_cfg.clone();
         let mut item = std::mem::replace(&mut self.sources[id].item, Item::Verbatim(TokenStream::new()));
         match &mut item {
-            Item::Macro(found) => match &found.ident {
-                Some(name) => {
+            Item::Macro(found) => {
+                if let Some(name) = &found.ident {
                     let krate = self.sources[module].krate;
                     let definition = Definition { rules: found.mac.tokens.clone(), krate, item: Some(id) };
                     self.define(ident(name), definition, conditional.is_some());
-                }
-                None => {
+                } else {
                     if let Some(File(items)) = self.expansion(&found.mac, true) {
                         // The call stays in the list of all items, as nothing.
                         return self.add(items, conditional.as_deref());
                     }
                     self.arguments(&mut found.mac);
                 }
-            },
+            }
             other => {
                 self.visit_item_mut(other);
                 if let Item::Impl(_) = other {
@@ -251,7 +259,9 @@ impl Expander<'_> {
         let parsed = parsed.and_then(|tokens| syn::parse2(tokens).ok());
         if parsed.is_none() {
             let key = (self.module, call.path.span().byte_range().start);
-            let rules = candidates.iter().map(|found| found.rules.clone());
+            // Each once, however often a macro calls itself.
+            let new = candidates.iter().filter(|found| self.noted.insert((key, Rc::as_ptr(found))));
+            let rules: TokenStream = new.map(|found| found.rules.clone()).collect();
             self.sources.expanded.refused.entry(key).or_default().extend(rules);
         }
         parsed
@@ -261,10 +271,21 @@ impl Expander<'_> {
         if self.depth >= DEPTH {
             return None;
         }
-        self.calls = self.calls.checked_sub(1)?;
+        if self.depth == 0 {
+            self.this_call = EACH;
+        }
+        for budget in [&mut self.all_calls, &mut self.this_call] {
+            budget.calls = budget.calls.checked_sub(1)?;
+        }
         let same = found.krate == self.sources[self.module].krate;
         let krate = if same { "crate" } else { &self.sources[found.krate].name };
-        let tokens = rules::expand(found.rules.clone(), &call.tokens, krate, call.path.span(), &mut self.tokens)?;
+        let left = self.all_calls.tokens.min(self.this_call.tokens);
+        let mut budget = left;
+        let tokens = rules::expand(found.rules.clone(), &call.tokens, krate, call.path.span(), &mut budget);
+        for of in [&mut self.all_calls, &mut self.this_call] {
+            of.tokens = of.tokens.saturating_sub(left - budget);
+        }
+        let tokens = tokens?;
         self.checked(tokens)
     }
 
