@@ -43,6 +43,9 @@ const BUILTIN: [&str; 26] = [
     "approve",
 ];
 
+/// Those of them that only nodes have.
+const OF_NODES: [&str; 7] = ["checkpoint", "configz", "healthz", "metrics", "pods", "spec", "stats"];
+
 /// What is known of resources by name.
 pub(super) struct Names<'a> {
     served: &'a Served,
@@ -115,7 +118,8 @@ impl<'a> Names<'a> {
         let known = own.is_some_and(|own| own.contains_key(plural)) || builtins().any(|kind| kind.plural == plural);
         if known || self.used.contains(&(group, plural)) {
             let subs: &[&str] = if own.is_some() { &CUSTOM } else { &BUILTIN };
-            return match close(sub, subs.iter().copied()) {
+            let meant = subs.iter().copied().filter(|sub| plural == "nodes" || !OF_NODES.contains(sub));
+            return match close(sub, meant) {
                 _ if sub.is_empty() || subs.contains(&sub) => Ok(()),
                 Some(near) => Err(Some(told(&shown, &Target::resource(group, &format!("{plural}/{near}"))))),
                 None if own.is_some() => {
