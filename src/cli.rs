@@ -1003,8 +1003,9 @@ pub struct LintArgs {
     /// Add markers for what is used and not declared; nothing is removed
     #[arg(long, conflicts_with = "role")]
     pub fix: bool,
-    /// A file with roles that are written by hand, and perhaps their bindings; may be given several times
-    #[arg(long, value_name = "FILE")]
+    /// Roles that are written by hand, and perhaps their bindings: a file, a folder, a kustomization or a Helm chart; may be
+    /// given several times
+    #[arg(long, value_name = "PATH")]
     pub role: Vec<PathBuf>,
     /// The operator's ServiceAccount, NAME or NAMESPACE/NAME, where the files bind roles to several
     #[arg(long, value_name = "NAME", requires = "role")]
@@ -1032,8 +1033,9 @@ pub struct VerifyArgs {
     /// Who the operator is: NAMESPACE/NAME of its ServiceAccount, or the full name of a user
     #[arg(long, value_name = "USER")]
     pub user: String,
-    /// A file with roles that are written by hand, and perhaps their bindings; may be given several times
-    #[arg(long, value_name = "FILE")]
+    /// Roles that are written by hand, and perhaps their bindings: a file, a folder, a kustomization or a Helm chart; may be
+    /// given several times
+    #[arg(long, value_name = "PATH")]
     pub role: Vec<PathBuf>,
     /// The features of the crate.
     #[command(flatten)]

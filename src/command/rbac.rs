@@ -18,8 +18,10 @@ use crate::k8s;
 use crate::plan::Draft;
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::check;
+use crate::rbac::declared::Manifests;
 use crate::rbac::derive::{self, Doubt, Question, propose};
 use crate::rbac::environment::Environment;
+use crate::rbac::lint::names::Served;
 use crate::rbac::marker::RbacMarker;
 use crate::rbac::scope::OperatorScope;
 use crate::rbac::{PolicyRule, REQUEST_VERBS, RequestScope, Target, Usage, quoted};
@@ -119,6 +121,8 @@ struct Code {
     /// What is wrong with the markers.
     of_markers: Diagnostics,
     allows: Vec<Allow>,
+    /// The custom kinds that the code declares.
+    served: Served,
 }
 
 impl Code {
@@ -141,10 +145,12 @@ impl Code {
             markers: Vec::new(),
             of_markers: Diagnostics::default(),
             allows: Vec::new(),
+            served: Served::default(),
         };
         let mut environment = Environment::below(&packages.root);
-        for file in part.manifests {
-            environment.deploy(&std::fs::read_to_string(file).unwrap_or_default());
+        // What is wrong with them is said where they are read.
+        if let Ok(manifests) = Manifests::of_files(&packages.root, part.manifests) {
+            manifests.texts().iter().for_each(|text| environment.deploy(text));
         }
         let question = Question { program: part.program.map(source::crate_name), environment };
         let mut programs = BTreeSet::new();
@@ -188,6 +194,13 @@ impl Code {
         self.markers.extend(markers.into_iter().filter(|marker| !others.contains(&*marker.origin.path)));
         self.of_markers.extend(diagnostics);
         self.note(&read);
+        for item in tree.all_items() {
+            if let Some(kind) = k8s::custom_resource(tree, item) {
+                let lower = kind.kind.to_lowercase();
+                let plural = kind.plural.unwrap_or_else(|| crate::api::plural(&lower));
+                self.served.entry(kind.group).or_default().insert(plural, lower);
+            }
+        }
         let (kinds, read) = tree.settle(cluster_wide);
         self.home.cluster_wide.extend(kinds);
         self.note(&read);

@@ -2,6 +2,7 @@
 
 mod account;
 mod names;
+mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,8 +13,9 @@ use serde_json::Value;
 
 use self::account::Account;
 use self::names::Names;
-use super::{Permission, PolicyRule, RequestScope, Target, Usage, check, quoted};
-use crate::diagnostic::{Origin, Problem};
+use self::sources::kustomization_of;
+use super::{Permission, PolicyRule, RequestScope, Target, Usage, check};
+use crate::diagnostic::{Code, Diagnostic, Origin, Problem};
 use crate::rbac::marker::RbacMarker;
 use crate::rbac::role::ROLE;
 use crate::yaml;
@@ -135,6 +137,8 @@ pub struct Manifests {
     removed: BTreeSet<(String, String)>,
     /// What kustomize makes of names.
     names: Names,
+    /// What the answer leaves open.
+    notes: Vec<Diagnostic>,
 }
 
 #[derive(Debug)]
@@ -168,25 +172,20 @@ impl Manifests {
         let mut seen = BTreeSet::new();
         for folder in ["config/default", "config/rbac"] {
             if manifests.texts.is_empty() {
-                manifests.kustomization(root, &root.join(folder), &mut seen)?;
+                manifests.kustomization(root, &root.join(folder), &mut seen, false)?;
             }
         }
         Ok(manifests)
     }
 
-    pub(crate) fn of_files(root: &Path, files: &[PathBuf]) -> Result<Self, Problem> {
-        let mut manifests = Self::default();
-        for file in files {
-            let bytes = std::fs::read(file)
-                .map_err(|error| Problem::new(format!("cannot read `{}`: {error}", file.display())))?;
-            manifests.read(&shown(root, file), &bytes)?;
-        }
-        if manifests.roles.is_empty() && manifests.builtin_grants(&Home::default()).is_empty() {
-            let files = quoted(files.iter().map(|file| file.display()));
-            return Err(Problem::new(format!("there is no role in {files}"))
-                .help("name files with a `Role` or `ClusterRole`; templates have to be rendered first"));
-        }
-        Ok(manifests)
+    /// The texts that were read.
+    pub(crate) fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
+    /// What the answer leaves open.
+    pub(crate) fn notes(&self) -> &[Diagnostic] {
+        &self.notes
     }
 
     /// Adds what is in one file; its path is for people.
@@ -202,21 +201,39 @@ impl Manifests {
         self.add(path, text.strip_prefix('\u{feff}').unwrap_or(text))
     }
 
-    fn kustomization(&mut self, root: &Path, folder: &Path, seen: &mut BTreeSet<PathBuf>) -> Result<(), Problem> {
+    /// Follows a kustomization. With `strict`, what is not there is an error.
+    fn kustomization(
+        &mut self,
+        root: &Path,
+        folder: &Path,
+        seen: &mut BTreeSet<PathBuf>,
+        strict: bool,
+    ) -> Result<(), Problem> {
         if !seen.insert(folder.to_path_buf()) {
             return Ok(());
         }
-        let Ok(text) = std::fs::read_to_string(folder.join("kustomization.yaml")) else { return Ok(()) };
-        let shown_path = shown(root, &folder.join("kustomization.yaml"));
+        let file = kustomization_of(folder).unwrap_or_else(|| folder.join("kustomization.yaml"));
+        let Ok(text) = std::fs::read_to_string(&file) else {
+            return if strict { Err(no_kustomization(&shown(root, folder))) } else { Ok(()) };
+        };
+        let shown_path = shown(root, &file);
         let value: Value = serde_yaml::from_str(&text).map_err(|error| invalid(&shown_path, &error, 0))?;
         let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
         let start = self.names.count();
-        for entry in list("resources").iter().chain(&list("components")).filter_map(Value::as_str) {
+        let listed = ["resources", "bases", "components"].into_iter().flat_map(list);
+        for entry in listed.collect::<Vec<_>>().iter().filter_map(Value::as_str) {
             let path = crate::source::clean(&folder.join(entry));
             if path.is_dir() {
-                self.kustomization(root, &path, seen)?;
+                self.kustomization(root, &path, seen, strict)?;
             } else if let Ok(text) = std::fs::read_to_string(&path) {
                 self.add(&shown(root, &path), &text)?;
+            } else if strict {
+                self.not_read(entry, &shown_path, &text)?;
+            }
+        }
+        for key in ["helmCharts", "generators", "transformers"] {
+            if strict && !list(key).is_empty() {
+                self.note(key, &shown_path, &text);
             }
         }
         for patch in list("patches") {
@@ -231,6 +248,24 @@ impl Manifests {
         }
         self.names.transform(start, &value, folder);
         Ok(())
+    }
+
+    /// An entry of a kustomization that is not a file here: one of another repository is a note.
+    fn not_read(&mut self, entry: &str, path: &str, text: &str) -> Result<(), Problem> {
+        let is_remote = entry.contains("://") || entry.contains("github.com") || entry.starts_with("git@");
+        if !is_remote {
+            return Err(Problem::new(format!("`{path}` lists `{entry}`, which is not there")));
+        }
+        self.note(entry, path, text);
+        Ok(())
+    }
+
+    fn note(&mut self, entry: &str, path: &str, text: &str) {
+        let start = text.find(entry).unwrap_or_default();
+        let origin = Origin { path: path.into(), text: text.into(), range: start..start + entry.len() };
+        let message = format!("`{entry}` is not read: roles and bindings in it are not known");
+        let help = "render the kustomization, and name the result: `kustomize build > all.yaml`";
+        self.notes.push(Diagnostic::new(Code::RbacUnproven, message).help(help).at(origin));
     }
 
     fn add(&mut self, path: &str, text: &str) -> Result<(), Problem> {
@@ -429,6 +464,10 @@ fn shown(root: &Path, path: &Path) -> String {
     let absolute =
         |path: &Path| crate::source::clean(&std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()));
     crate::source::relative(&absolute(path), &absolute(root)).to_string_lossy().replace('\\', "/")
+}
+
+fn no_kustomization(folder: &str) -> Problem {
+    Problem::new(format!("there is no kustomization.yaml in `{folder}`"))
 }
 
 /// `above` lines stand before the document.

@@ -45,7 +45,7 @@ pub fn uses(tree: &SourceTree) -> (Vec<Usage>, Vec<Doubt>) {
 
 /// The same where more is known than the source.
 pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt>) {
-    if !tree.request_code() {
+    if !tree.request_code() || !tree.request_expansion() {
         return (Vec::new(), Vec::new());
     }
     let mut reader = Reader::new(tree, question);

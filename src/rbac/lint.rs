@@ -12,6 +12,9 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::rbac::marker::RbacMarker;
 
 pub(crate) mod fix;
+pub mod names;
+
+use self::names::{Names, Served};
 
 /// What is compared.
 #[derive(Debug)]
@@ -26,6 +29,8 @@ pub struct Comparison<'a> {
     pub optional: &'a [Permission],
     /// The roles of generated projects that are not needed with the flags of this one.
     pub waived: &'a [&'static str],
+    /// The kinds of the code.
+    pub served: &'a Served,
     /// Where the operator lives.
     pub home: &'a Home,
     /// The permissions are declared in roles that are written by hand.
@@ -155,10 +160,15 @@ impl Comparison<'_> {
     /// All findings; those about what is missing only for what is given.
     pub fn findings(&self, missing: &[Missing]) -> Diagnostics {
         let mut found: Diagnostics = missing.iter().map(|missing| missing.diagnostic(self.by_hand)).collect();
+        let names = Names::new(self.served, self.usages);
         for grants in by_place(self.grants) {
+            if !grants[0].is_builtin {
+                found.extend(names.slips(&grants).into_iter().collect());
+            }
             let mut all = vec![self.wildcards(&grants), secrets(&grants), escalation(&grants)];
             if !grants.iter().any(|grant| grant.is_builtin) {
-                all.extend([self.excess(&grants), self.scope(&grants)]);
+                all.extend(self.excess(&grants));
+                all.push(self.scope(&grants));
             }
             for (code, message, help) in all.into_iter().flatten() {
                 found.push(Diagnostic::new(code, message).help(help).at(grants[0].origin.clone()));
@@ -173,29 +183,42 @@ impl Comparison<'_> {
         used.chain(self.optional).any(|permission| rule.matches(permission))
     }
 
-    /// What of a marker or rule no call uses.
-    fn excess(&self, grants: &[&Grant]) -> Option<Finding> {
-        let mut is_used = false;
-        let (list, verbs) = unused(grants, |target, verb, atom| {
+    /// What of a marker or rule no call uses: what can be removed, and what a call that was not followed may use.
+    fn excess(&self, grants: &[&Grant]) -> [Option<Finding>; 2] {
+        let mut is_left = false;
+        let mut why = String::new();
+        let unproven = unused(grants, |target, verb, atom| {
             let is_unused = is_seen_in_code(target, verb) && !self.is_used(atom);
-            is_used |= !is_unused;
-            is_unused
-        })?;
-        if let Some(why) = self.excuse(&verbs) {
+            is_left |= !is_unused;
+            let excuse = if is_unused { self.excuse(atom) } else { None };
+            let excused = excuse.is_some();
+            if let Some(excuse) = excuse.filter(|_| why.is_empty()) {
+                why = excuse;
+            }
+            excused
+        });
+        let excess = unused(grants, |target, verb, atom| {
+            is_seen_in_code(target, verb) && !self.is_used(atom) && self.excuse(atom).is_none()
+        });
+        let note = unproven.map(|(list, _)| {
             let message = format!("no call that could be followed uses {list}");
-            return Some((Code::RbacUnproven, message, format!("{why}, so check before you remove it")));
-        }
-        let (from, mark) = match (&grants[0].role, is_used) {
-            (None, false) => ("the marker", "//"),
-            (None, true) => ("it from the marker", "//"),
-            (Some(_), _) => ("it from the role", "#"),
-        };
-        let help = format!("remove {from}, or say who needs it: `{mark} memcached-sdk:allow(rbac-excess): reason`");
-        Some((Code::RbacExcess, format!("nothing in the code uses {list}"), help))
+            (Code::RbacUnproven, message, format!("{why}, so check before you remove it"))
+        });
+        let is_left = is_left || note.is_some();
+        let finding = excess.map(|(list, _)| {
+            let (from, mark) = match (&grants[0].role, is_left) {
+                (None, false) => ("the marker", "//"),
+                (None, true) => ("it from the marker", "//"),
+                (Some(_), _) => ("it from the role", "#"),
+            };
+            let help = format!("remove {from}, or say who needs it: `{mark} memcached-sdk:allow(rbac-excess): reason`");
+            (Code::RbacExcess, format!("nothing in the code uses {list}"), help)
+        });
+        [note, finding]
     }
 
-    /// Why a grant without a call may still be needed.
-    fn excuse(&self, verbs: &BTreeSet<&str>) -> Option<String> {
+    /// Why what a rule allows, and no call uses, may still be needed.
+    fn excuse(&self, atom: &Grant) -> Option<String> {
         let writes_roles = self.usages.iter().find(|usage| writes_roles(&usage.permission));
         if let Some(usage) = writes_roles {
             let (line, _) = usage.origin.line_column();
@@ -205,12 +228,16 @@ impl Comparison<'_> {
                 usage.call
             ));
         }
+        let PolicyRule { groups, resources, verbs, .. } = &atom.rule;
         let explains = |doubt: &&Doubt| {
             if !doubt.cause.hides_requests() {
                 return false;
             }
             let may = doubt.cause.verbs();
-            may.is_empty() || verbs.contains("*") || may.iter().any(|verb| verbs.contains(verb))
+            let verb = may.is_empty() || verbs.iter().any(|verb| verb == "*" || may.contains(&verb.as_str()));
+            let about =
+                resources.is_empty() || resources.iter().any(|resource| doubt.cause.may_be_about(groups, resource));
+            verb && about
         };
         let origin = &self.doubts.iter().find(explains)?.origin;
         let (line, _) = origin.line_column();
@@ -274,8 +301,7 @@ impl Comparison<'_> {
                 uses.iter().map(|usage| (usage.permission.target.to_string(), self.home.namespace(&usage.scope))),
             );
         }
-        let verbs = grants.iter().flat_map(|grant| &grant.rule.verbs).map(String::as_str).collect();
-        if narrow.is_empty() || self.excuse(&verbs).is_some() {
+        if narrow.is_empty() {
             return None;
         }
         let (targets, namespaces): (BTreeSet<String>, BTreeSet<String>) = narrow.into_iter().unzip();
@@ -285,7 +311,11 @@ impl Comparison<'_> {
             None => "name the namespace in the marker, and bind the Role that it makes there",
             Some(_) => "make it a Role in that namespace, and bind it there",
         };
-        Some((Code::RbacScope, message, help.to_owned()))
+        // A call that was not followed may use it elsewhere.
+        Some(match grants.iter().flat_map(|grant| atoms(grant)).find_map(|(.., atom)| self.excuse(&atom)) {
+            Some(why) => (Code::RbacUnproven, message, format!("{why} elsewhere, so check before you narrow it")),
+            None => (Code::RbacScope, message, help.to_owned()),
+        })
     }
 }
 

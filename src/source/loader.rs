@@ -24,6 +24,40 @@ struct Dir {
     relative: Option<String>,
 }
 
+impl Dir {
+    /// That of a module which has been read.
+    fn of(sources: &Sources, module: ModuleId) -> Self {
+        let data = &sources[module];
+        let disk = &sources[data.file].disk;
+        let path = disk.parent().unwrap_or(Path::new("")).to_path_buf();
+        let Some(parent) = data.parent else { return Self { path, relative: None } };
+        let attr = path_attribute(&data.attrs);
+        if sources[parent].file != data.file {
+            let is_folder = attr.is_some() || disk.file_name().is_some_and(|name| name == "mod.rs");
+            return Self { path, relative: (!is_folder).then(|| data.name.clone()) };
+        }
+        let outer = Self::of(sources, parent);
+        let mut path = outer.path;
+        match attr {
+            Some(attr) => path.push(attr),
+            None => path.extend(outer.relative.iter().chain([&data.name])),
+        }
+        Self { path, relative: None }
+    }
+}
+
+/// What the path of a file is shown relative to.
+fn root_of(file: &SourceFile) -> PathBuf {
+    let mut root = file.disk.clone();
+    for part in file.path.rsplit('/') {
+        if root.file_name().is_none_or(|name| name != part) {
+            return PathBuf::new();
+        }
+        root.pop();
+    }
+    root
+}
+
 pub(super) struct Loader<'a> {
     pub(super) sources: &'a mut Sources,
     pub(super) diagnostics: Diagnostics,
@@ -85,6 +119,16 @@ impl<'a> Loader<'a> {
         }
         let dir = Dir { path: root.parent().unwrap_or(Path::new("")).to_path_buf(), relative: None };
         self.follow(module, file, &dir);
+    }
+
+    /// Adds items that a macro has written to the module of its call.
+    pub(super) fn expanded(sources: &mut Sources, module: ModuleId, items: Vec<Item>) -> Diagnostics {
+        let (dir, root) = (Dir::of(sources, module), root_of(sources.file(module)));
+        let pending = Pending::default();
+        let mut loader = Loader::new(sources, &root, &pending, false);
+        loader.stack.push(loader.sources[module].file);
+        loader.items(module, items, &dir, VecDeque::new());
+        loader.diagnostics
     }
 
     fn module(&mut self, module: Module) -> ModuleId {

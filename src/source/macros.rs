@@ -1,8 +1,11 @@
 //! Macros, as far as they can be read without a compiler.
 //!
-//! `rules` expands a call of `macro_rules!`, `items` says which names the calls in a module may declare. What neither
-//! understands is refused by whoever asks.
+//! `rules` expands a call of `macro_rules!`, `expansion` replaces the calls in the source by what they write, `items` says
+//! which names the calls in a module may declare where they are not expanded. What none of them understands is refused by
+//! whoever asks.
 
+mod builtin;
+pub(super) mod expansion;
 mod items;
 mod rules;
 
@@ -10,7 +13,6 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
 
 pub(super) use self::items::MacroItems;
-pub use self::rules::expand;
 
 /// All identifiers of some tokens, in their order.
 pub fn words(tokens: TokenStream) -> Vec<Ident> {

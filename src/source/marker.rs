@@ -358,7 +358,7 @@ fn form(definition: &MarkerDefinition) -> String {
 }
 
 /// The candidate that a misspelt name most likely means.
-pub(crate) fn nearest(name: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     let name = name.to_lowercase();
     let length = name.chars().count();
     let limit = 1 + length / 4;

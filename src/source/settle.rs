@@ -4,14 +4,18 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
+use proc_macro2::TokenStream;
+use syn::spanned::Spanned as _;
+
 use super::files::Pending;
 use super::ident::crate_name;
 use super::loader::Loader;
+use super::macros::expansion;
 use super::outline::has_word;
 use super::package::{Package, PackageId};
 use super::registry;
 use super::resolve::Scopes;
-use super::sources::{ModuleId, index};
+use super::sources::{ItemRef, ModuleId, index};
 use super::tree::SourceTree;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
@@ -41,8 +45,13 @@ impl SourceTree {
         loop {
             let answer = ask(self);
             let packages = self.sources.requested_packages.take();
+            let expands = self.sources.wants_expansion.take();
             if self.sources.requested.borrow().is_empty() && packages.is_empty() {
-                return (answer, diagnostics);
+                if !expands {
+                    return (answer, diagnostics);
+                }
+                diagnostics.extend(self.expand_macros());
+                continue;
             }
             if !packages.is_empty() {
                 diagnostics.extend(self.read_packages(packages));
@@ -56,9 +65,35 @@ impl SourceTree {
         }
     }
 
+    /// Requests the expansion of the macro calls in what is read; false while it is to be done.
+    pub fn request_expansion(&self) -> bool {
+        let done = self.sources.expanded.items == Some(self.sources.items.len());
+        self.sources.wants_expansion.set(!done);
+        done
+    }
+
+    fn expand_macros(&mut self) -> Diagnostics {
+        let diagnostics = expansion::expand(&mut self.sources, &self.scopes);
+        self.scopes = Scopes::build(&self.sources);
+        self.impls.take();
+        diagnostics
+    }
+
+    /// Whether something calls a `macro_rules!` of a module, after [`Self::request_expansion`].
+    pub fn is_called_macro(&self, item: ItemRef) -> bool {
+        self.sources.expanded.is_called(item)
+    }
+
+    /// The rules of macros of the packages that a call may mean which could not be expanded.
+    pub fn refused_macro(&self, module: ModuleId, call: &syn::Macro) -> Option<&TokenStream> {
+        self.sources.expanded.refused(module, call.path.span())
+    }
+
     /// Nothing is requested that is not read.
     pub fn is_settled(&self) -> bool {
-        self.sources.requested.borrow().is_empty() && self.sources.requested_packages.borrow().is_empty()
+        let sources = &self.sources;
+        let reads = !sources.requested.borrow().is_empty() || !sources.requested_packages.borrow().is_empty();
+        !reads && !sources.wants_expansion.get()
     }
 
     /// Reads the libraries of packages that come from a registry.

@@ -1,6 +1,6 @@
 //! Everything that was read, as numbered lists: packages, crates, modules, items, files.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;
@@ -11,6 +11,7 @@ use syn::{Attribute, Item};
 use super::cfg::CfgSet;
 use super::ecosystem::{Caches, Ecosystem};
 use super::file::{FileId, SourceFile};
+use super::macros::expansion::Expanded;
 use super::outline::{TraitFunctions, WordIndex};
 use super::package::{CrateId, Package, PackageId};
 
@@ -86,6 +87,9 @@ pub(super) struct Sources {
     words: OfFiles<WordIndex>,
     trait_functions: OfFiles<TraitFunctions>,
     pub(super) caches: Caches,
+    pub(super) expanded: Expanded,
+    /// An answer depends on the expansion of macros.
+    pub(super) wants_expansion: Cell<bool>,
 }
 
 /// What is computed from the texts of all files, anew when there are more of them.
@@ -118,6 +122,8 @@ impl Sources {
             words: OfFiles::default(),
             trait_functions: OfFiles::default(),
             caches: Caches::default(),
+            expanded: Expanded::default(),
+            wants_expansion: Cell::new(false),
         }
     }
 

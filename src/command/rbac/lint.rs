@@ -1,6 +1,7 @@
 //! `rbac lint`: what is declared beside what the code uses.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -40,13 +41,15 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
         grants: &declared.grants,
         optional: &declared.optional,
         waived: &declared.waived,
+        served: &code.served,
         home: &declared.home,
         by_hand: !args.role.is_empty(),
     };
     let wanted = code.wanted(&args.packages.paths)?;
     let mut missing = comparison.missing(&wanted);
     // A marker that nothing can bind is a finding of its own.
-    missing.retain(|missing| declared.found.is_empty() || !missing.is_in(&code.markers));
+    let unbound = declared.found.iter().any(is_finding);
+    missing.retain(|missing| !unbound || !missing.is_in(&code.markers));
     let (fixed, left) = if args.fix { fixable(&missing, &code) } else { (Vec::new(), missing.clone()) };
     let mut found = comparison.findings(&left);
     if args.role.is_empty() {
@@ -63,7 +66,8 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
     }
     found.sort();
     let open = found.iter().filter(|found| found.code == diagnostic::Code::RbacNotFollowed).count();
-    let scope = Judged { in_paths: !args.packages.paths.is_empty(), open };
+    let named = code.doubts.len() - doubts.len();
+    let scope = Judged { in_paths: !args.packages.paths.is_empty(), open, named };
     let failed = found.iter().any(is_finding);
     if args.fix {
         let mut report = write(&code, &fixed, &args.write)?;
@@ -78,7 +82,7 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
     }
     term.diagnostics(&found);
     if term.verbosity() > Verbosity::Quiet {
-        term.status(&summary(&found, scope));
+        term.status(&summary(&found, term.verbosity(), scope));
     }
     Ok(outcome)
 }
@@ -100,12 +104,28 @@ struct Judged {
     in_paths: bool,
     /// How many calls could not be followed.
     open: usize,
+    /// How many others are covered by markers in their files.
+    named: usize,
 }
 
-fn summary(found: &Diagnostics, judged: Judged) -> String {
+fn summary(found: &Diagnostics, verbosity: Verbosity, judged: Judged) -> String {
+    let mut text = verdict(found, judged);
+    let notes = found.iter().filter(|found| found.code == diagnostic::Code::RbacUnproven).count();
+    if notes > 0 && verbosity < Verbosity::Verbose {
+        let these = if notes == 1 { "1 note is" } else { &format!("{notes} notes are") };
+        let _ = write!(text, "; {these} held back: what no call uses that could be followed (shown with `-v`)");
+    }
+    if judged.named > 0 {
+        let calls = if judged.named == 1 { "1 call" } else { &format!("{} calls", judged.named) };
+        let _ = write!(text, "; {calls} that could not be followed: markers in the same file name what they need");
+    }
+    text
+}
+
+fn verdict(found: &Diagnostics, judged: Judged) -> String {
     let paths = if judged.in_paths { "; with `--paths` excess is not judged" } else { "" };
     match (found.iter().filter(|found| is_finding(found)).count(), judged) {
-        (0, Judged { in_paths: true, open: 0 }) => format!("no call in these files lacks a permission{paths}"),
+        (0, Judged { in_paths: true, open: 0, .. }) => format!("no call in these files lacks a permission{paths}"),
         (0, Judged { open: 0, .. }) => "the declared permissions are those that the code uses".to_owned(),
         (0, Judged { open: 1, .. }) => format!("no finding, but 1 call could not be followed{paths}"),
         (0, Judged { open, .. }) => format!("no finding, but {open} calls could not be followed{paths}"),
@@ -136,7 +156,7 @@ pub(super) struct Declared {
     waived: Vec<&'static str>,
     pub(super) home: Home,
     allows: Vec<Allow>,
-    /// Markers that nothing can bind.
+    /// Markers that nothing can bind, and what is not read of manifests.
     found: Diagnostics,
 }
 
@@ -155,7 +175,8 @@ impl Declared {
             let grants = manifests.grants(&home, &BTreeSet::new());
             home.works_everywhere = works_everywhere(code, &grants, &home);
             let allows = allows(&grants);
-            return Ok(Self { grants, home, allows, ..Self::default() });
+            let found = manifests.notes().iter().cloned().collect();
+            return Ok(Self { grants, home, allows, found, ..Self::default() });
         }
         if !code.is_project {
             let home = Home::default();

@@ -314,7 +314,10 @@ impl Reader<'_> {
             Ty::Foreign(Foreign::String, _) if &*name == "from" && call.get(0).is_known_text() => call.get(0),
             Ty::Unknown | Ty::Many(_) | Ty::Map(_) | Ty::Api(..) | Ty::Infer(_) => self.wrapped(ty, call),
             Ty::Foreign(found, _) => {
-                self.handed(found.krate(), call);
+                match table::election(&found.to_string(), &name, call.len()) {
+                    Some(election) => self.elects(election, call),
+                    None => self.handed(found.krate(), call),
+                }
                 self.constructed(ty, &name)
             }
             _ => {
@@ -412,6 +415,9 @@ impl Reader<'_> {
             _ => vec![element.clone()],
         };
         self.arguments_with(frame, call, &inputs);
+        if (&*call.name, call.len()) == ("object_ref", 1) {
+            return Ty::k8s("api::core::v1::ObjectReference");
+        }
         match standard(&mut self.types.inferred, receiver, &element, call) {
             Some(answer) => answer,
             None if returns(&call.name) == Returns::Receiver => {
@@ -494,6 +500,9 @@ impl Reader<'_> {
             }
             _ => return self.extended(call),
         }
+        if name == "publish" && publishes(call) {
+            return self.doubt(call.location, Cause::Receiver(name.to_owned()));
+        }
         let looks = table::METHODS.iter().any(|method| method.name == name && method.arguments == call.len());
         if looks && (table::is_telling(name) || has_params || self.is_plausible(frame, call)) {
             self.doubt(call.location, Cause::Receiver(name.to_owned()));
@@ -538,6 +547,18 @@ fn has_closure(expr: &Expr) -> bool {
         Expr::Cast(inner) => has_closure(&inner.expr),
         _ => false,
     }
+}
+
+/// A call of `publish` on a value of unknown type is that of a `Recorder`: it is given an event of kube or a reference to an
+/// object, or the receiver is called so.
+fn publishes(call: &Call<'_>) -> bool {
+    let is_event = |ty: &Ty| ty.is_kube(&Kube::named("Event"));
+    let is_reference =
+        |ty: &Ty| matches!(ty, Ty::Foreign(Foreign::K8s(path), _) if path.ends_with("::ObjectReference"));
+    let refers = |expr: &&Expr| matches!(peeled(expr), Expr::MethodCall(call) if call.method == "object_ref");
+    let given = call.types.iter().any(|ty| is_event(ty) || is_reference(ty)) || call.arguments.iter().any(refers);
+    let named = || call.receiver.and_then(name_of).is_some_and(|name| name.to_lowercase().contains("recorder"));
+    matches!(call.len(), 1 | 2) && (given || (call.awaited && named()))
 }
 
 /// What a value is called: a variable, a field, or the function that returns it.

@@ -19,9 +19,9 @@ pub(crate) enum Cause {
     /// A call on a kind that is not known, and why it is not.
     Kind { call: String, verbs: Vec<String>, why: String },
     /// A method of `Api` on a subresource whose name is not spelled out.
-    Subresource(String),
+    Subresource { method: String, of: Option<Vec<(String, String)>> },
     /// A patch that may be a server-side apply.
-    Patch(String),
+    Patch { method: String, of: Option<Vec<(String, String)>> },
     /// A module whose file is missing, as the message about it says.
     Module(String),
     /// Code that is not read, as the message about it says.
@@ -51,11 +51,26 @@ impl Cause {
     /// The verbs that a request may need; none if it may be any.
     pub(crate) fn verbs(&self) -> Vec<&str> {
         match self {
-            Self::Receiver(method) | Self::Subresource(method) => table::verbs(method),
+            Self::Receiver(method) | Self::Subresource { method, .. } => table::verbs(method),
             Self::Kind { verbs, .. } => verbs.iter().map(String::as_str).collect(),
-            Self::Patch(_) => vec!["create"],
+            Self::Patch { .. } => vec!["create"],
             _ => Vec::new(),
         }
+    }
+
+    /// Whether the request may be about a resource, with its subresource: of some causes, the kind is known.
+    pub(crate) fn may_be_about(&self, groups: &[String], resource: &str) -> bool {
+        let (plural, sub) = resource.split_once('/').map_or((resource, None), |(plural, sub)| (plural, Some(sub)));
+        let (of, has_sub) = match self {
+            Self::Subresource { of: Some(of), .. } => (of.as_slice(), true),
+            Self::Patch { of: Some(of), .. } => (of.as_slice(), false),
+            Self::Receiver(method) if method == "publish" => return plural == "events" || resource == "*",
+            _ => return true,
+        };
+        let is_of = |(group, name): &(String, String)| {
+            groups.iter().any(|had| had == "*" || had == group) && (plural == "*" || plural == name)
+        };
+        resource == "*" || (sub.is_some() == has_sub && of.iter().any(is_of))
     }
 
     fn message(&self) -> String {
@@ -64,10 +79,10 @@ impl Cause {
                 format!("`{method}` looks like a request, but its receiver could not be followed")
             }
             Self::Kind { call, why, .. } => format!("`{call}`: {why}"),
-            Self::Subresource(method) => {
+            Self::Subresource { method, .. } => {
                 format!("`Api::{method}`: the name of the subresource is not spelled out in the source")
             }
-            Self::Patch(method) => format!("`{method}`: whether this is a server-side apply is not known"),
+            Self::Patch { method, .. } => format!("`{method}`: whether this is a server-side apply is not known"),
             Self::Module(message) => format!("{message}, and what it requests is not known"),
             Self::Unread(message) => message.clone(),
             Self::Cluster(call) => {
@@ -86,7 +101,7 @@ impl Cause {
             _ if by_hand && self.hides_requests() => {
                 "check that a role has its permissions, and say so: `// memcached-sdk:allow(rbac-not-followed): reason`"
             }
-            Self::Patch(_) => "for a server-side apply name the verb `create` in a marker",
+            Self::Patch { .. } => "for a server-side apply name the verb `create` in a marker",
             Self::Cluster(_) => "grant what it needs to the user of that kubeconfig",
             Self::Namespace(_) => {
                 "set it with `fieldRef`, or read `POD_NAMESPACE`; until then all namespaces are meant"

@@ -98,7 +98,7 @@ impl Findings {
         let doubt = |(site, cause): &(Site, Cause)| Doubt { origin: origin(site.location), cause: cause.clone() };
         let mut doubts: Vec<Doubt> = self.doubts.iter().map(doubt).collect();
         let mut known = BTreeMap::new();
-        let mut answered = BTreeSet::new();
+        let mut answered: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         let mut open = BTreeMap::new();
         for found in &self.requests {
             let module = found.site.location.module;
@@ -106,12 +106,15 @@ impl Findings {
             let location = (origin.path.to_string(), origin.range.start, origin.range.end);
             let kind = types.inferred.resolve(&found.kind);
             let Some(resources) = types.kinds.resources(&kind) else {
-                let new = || (origin, without_kind(&found.call), BTreeSet::new(), types.why(module, &kind));
+                let new =
+                    || (origin, without_kind(&found.call), BTreeSet::new(), types.why(module, &kind), BTreeSet::new());
                 let is_parameter = matches!(types.kinds.named(&kind), Ty::Param(_));
-                open.entry((location, is_parameter)).or_insert_with(new).2.insert(found.verb.clone());
+                let (.., verbs, _, runs) = open.entry((location, is_parameter)).or_insert_with(new);
+                verbs.insert(found.verb.clone());
+                runs.insert(found.site.run);
                 continue;
             };
-            answered.insert(location.clone());
+            answered.entry(location.clone()).or_default().insert(found.site.run);
             for resource in resources {
                 let plural = match &found.sub {
                     Some(sub) => format!("{}/{sub}", resource.plural),
@@ -134,10 +137,12 @@ impl Findings {
                 }
             }
         }
-        // The type parameter of an uncalled run does not matter where another run knows the kind.
-        let unanswered =
-            open.into_iter().filter(|((location, parameter), _)| !parameter || !answered.contains(location));
-        doubts.extend(unanswered.map(|(_, (origin, call, verbs, why))| Doubt {
+        // The type parameter of an uncalled run does not matter where another run knows the kind. A macro may make several
+        // requests at one place, all of them in one run.
+        let unanswered = open.into_iter().filter(|((location, parameter), (.., runs))| {
+            !parameter || answered.get(location).is_none_or(|known| known.is_subset(runs))
+        });
+        doubts.extend(unanswered.map(|(_, (origin, call, verbs, why, _))| Doubt {
             origin,
             cause: Cause::Kind { call, verbs: verbs.into_iter().collect(), why },
         }));

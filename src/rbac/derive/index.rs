@@ -81,8 +81,8 @@ pub(super) struct Index<'a> {
     pub(super) functions: Vec<Function<'a>>,
     free: BTreeMap<ItemRef, FunctionId>,
     methods: BTreeMap<String, Vec<FunctionId>>,
-    /// Functions inside others, by where their names stand.
-    nested: BTreeMap<(ModuleId, usize), FunctionId>,
+    /// Functions inside others, by where their names stand: those that a macro has written stand where it is called.
+    nested: BTreeMap<(ModuleId, usize, String), FunctionId>,
     impls: usize,
     /// The `impl` blocks of each trait of the tree.
     pub(super) implementations: BTreeMap<ItemRef, Vec<ImplBlock<'a>>>,
@@ -166,7 +166,7 @@ impl<'a> Index<'a> {
             let nested = Function { module, signature: &item.sig, block: Some(&item.block), owner: None };
             let start = item.sig.ident.span().byte_range().start;
             let id = self.add(tree, nested);
-            self.nested.insert((module, start), id);
+            self.nested.insert((module, start, item.sig.ident.to_string()), id);
         }
         id
     }
@@ -190,7 +190,8 @@ impl<'a> Index<'a> {
     }
 
     pub(super) fn nested(&self, module: ModuleId, item: &ItemFn) -> Option<FunctionId> {
-        self.nested.get(&(module, item.sig.ident.span().byte_range().start)).copied()
+        let name = &item.sig.ident;
+        self.nested.get(&(module, name.span().byte_range().start, name.to_string())).copied()
     }
 
     pub(super) fn methods(&self, name: &str) -> &[FunctionId] {

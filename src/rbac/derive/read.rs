@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syn::spanned::Spanned as _;
-
 use crate::rbac::Usage;
 use crate::source::{ItemRef, SourceTree};
 
@@ -14,7 +12,7 @@ use super::foreign::{Foreign, Kube};
 use super::frame::{Frame, Location};
 use super::index::FunctionId;
 use super::lower::{Lowering, NameScope};
-use super::macros::{Macros, calls};
+use super::macros::calls;
 use super::manager::{self, ManagerType};
 use super::question::Question;
 use super::resource::Resource;
@@ -42,7 +40,6 @@ pub(super) struct Reader<'a> {
     pub(super) types: Lowering<'a>,
     pub(super) managers: BTreeMap<ItemRef, ManagerType>,
     pub(super) fields: Fields,
-    pub(super) macros: Macros,
     pub(super) runs: Runs,
     /// Functions to which strings are followed.
     spelling: BTreeSet<FunctionId>,
@@ -61,7 +58,6 @@ impl<'a> Reader<'a> {
             types,
             managers: manager::types(tree),
             fields: Fields::default(),
-            macros: Macros::new(tree),
             runs: Runs::default(),
             spelling,
             later: Vec::new(),
@@ -74,7 +70,6 @@ impl<'a> Reader<'a> {
         self.declared_resources();
         for _ in 0..PASSES {
             self.fields.start();
-            self.macros.start();
             self.runs.start();
             self.findings = Findings::default();
             for id in self.types.index.ids() {
@@ -139,8 +134,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Macros that may make requests and are not read where they are called: calls in the place of items, and rules that
-    /// nothing calls.
+    /// Macros that may make requests and are not expanded: calls in the place of items, and rules that nothing calls.
     fn unread_macros(&mut self) {
         let tree = self.tree;
         let is_read = |module| !tree.is_fetched(module) && !manager::is_inside(tree, module);
@@ -150,19 +144,15 @@ impl<'a> Reader<'a> {
         for item in asked.iter().copied() {
             let module = tree.module(item);
             for call in calls(tree.item(item)) {
-                let location = Location { module, span: call.path.span() };
-                if let Some(rules) = self.macros.named(tree, module, &call.path) {
-                    self.macros.called.insert(rules);
-                    self.unread_call(location, rules);
-                }
+                self.refused_macro(module, call);
                 self.unread_macro(module, call);
             }
         }
         for item in asked.into_iter().filter(|item| tree.is_own(tree.module(*item))) {
-            if let syn::Item::Macro(syn::ItemMacro { ident: Some(_), mac, .. }) = tree.item(item)
-                && !self.macros.called.contains(&item)
+            if let syn::Item::Macro(rules @ syn::ItemMacro { ident: Some(_), .. }) = tree.item(item)
+                && !tree.is_called_macro(item)
             {
-                self.unread_call(Location { module: tree.module(item), span: mac.path.span() }, item);
+                self.uncalled_macro(tree.module(item), rules);
             }
         }
     }

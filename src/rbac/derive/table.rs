@@ -125,7 +125,8 @@ pub(super) fn verbs(method: &str) -> Vec<&'static str> {
     let methods = METHODS.iter().filter(|known| known.name == method).flat_map(|known| known.verbs);
     let functions = FUNCTIONS.iter().filter(|known| known.name == method).flat_map(|known| known.verbs);
     let created = CREATING.contains(&method).then_some("create");
-    methods.chain(functions).copied().chain(created).collect()
+    let published: &[_] = if method == "publish" { &["create", "patch"] } else { &[] };
+    methods.chain(functions).chain(published).copied().chain(created).collect()
 }
 
 /// Methods that nothing but an `Api` has: worth a word on a receiver that could not be followed.
@@ -284,6 +285,79 @@ pub(super) fn foreign(path: &[String]) -> Foreign {
 pub(super) const EVENT: &str = "api::events::v1::Event";
 /// What elections are about, of k8s-openapi.
 pub(super) const LEASE: &str = "api::coordination::v1::Lease";
+
+/// A function of a crate for leader election, with what all of the election requests.
+#[derive(Debug)]
+pub(super) struct Election {
+    /// The type, by its path.
+    of: &'static [&'static str],
+    function: &'static str,
+    arguments: usize,
+    /// The position of the client or the `Api`.
+    pub(super) client: usize,
+    /// The position of the namespace, where it is a string.
+    pub(super) namespace: Option<usize>,
+    pub(super) verbs: &'static [&'static str],
+}
+
+const ELECTIONS: &[Election] = &[
+    // kube-leader-election 0.44: src/lease.rs
+    Election {
+        of: &["kube_leader_election::LeaseLock", "kube_leader_election::lease::LeaseLock"],
+        function: "new",
+        arguments: 3,
+        client: 0,
+        namespace: Some(1),
+        verbs: &["create", "get", "patch"],
+    },
+    // kube-coordinate 2.0: src/lib.rs; a server-side apply.
+    Election {
+        of: &["kube_coordinate::LeaderElector"],
+        function: "spawn",
+        arguments: 2,
+        client: 1,
+        namespace: None,
+        verbs: &["create", "get", "patch"],
+    },
+    // kube-lease-manager 0.13: src/state.rs
+    Election {
+        of: &["kube_lease_manager::LeaseManagerBuilder", "kube_lease_manager::manager::LeaseManagerBuilder"],
+        function: "new",
+        arguments: 2,
+        client: 0,
+        namespace: None,
+        verbs: &["create", "get", "patch"],
+    },
+    Election {
+        of: &["kube_lease_manager::LeaseManager", "kube_lease_manager::manager::LeaseManager"],
+        function: "new",
+        arguments: 5,
+        client: 0,
+        namespace: Some(2),
+        verbs: &["create", "get", "patch"],
+    },
+    // kubert 0.25: src/lease.rs; the Lease has to exist.
+    Election {
+        of: &["kubert::LeaseManager", "kubert::lease::LeaseManager"],
+        function: "init",
+        arguments: 2,
+        client: 0,
+        namespace: None,
+        verbs: &["get", "patch"],
+    },
+];
+
+impl Election {
+    /// The name of the type.
+    pub(super) fn name(&self) -> &'static str {
+        self.of[0].rsplit("::").next().unwrap_or_default()
+    }
+}
+
+pub(super) fn election(of: &str, function: &str, arguments: usize) -> Option<&'static Election> {
+    let is = |known: &&Election| known.of.contains(&of) && known.function == function && known.arguments == arguments;
+    ELECTIONS.iter().find(is)
+}
 
 /// What a method of the manager of generated projects, the crate `manager`, requests: of what, verbs, subresource.
 pub(super) type ManagerRequest = (Requested, &'static [&'static str], Option<&'static str>);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{ParseStream, Parser as _};
@@ -12,14 +13,22 @@ type Bound = BTreeMap<String, Value>;
 
 #[derive(Debug, Clone)]
 enum Value {
-    One(TokenStream),
+    /// With the number of tokens.
+    One(TokenStream, usize),
     /// Of each time that a repetition matches.
     Many(Vec<Value>),
 }
 
-/// Expands a call by the first rule that matches; none if that rule, or one before it, is not understood. `$crate` becomes
-/// `krate`, and what the rule writes has `span`, so that its names are looked up where the call is: hygiene is not modelled.
-pub fn expand(rules: TokenStream, arguments: &TokenStream, krate: &str, span: Span) -> Option<TokenStream> {
+/// Expands a call by the first rule that matches; none if that rule, or one before it, is not understood, or writes more
+/// tokens than the budget has. `$crate` becomes `krate`, and what the rule writes has `span`, so that its names are looked
+/// up where the call is: hygiene is not modelled.
+pub(super) fn expand(
+    rules: TokenStream,
+    arguments: &TokenStream,
+    krate: &str,
+    span: Span,
+    budget: &mut usize,
+) -> Option<TokenStream> {
     let mut rules = rules.into_iter();
     loop {
         let TokenTree::Group(matcher) = rules.next()? else { return None };
@@ -29,7 +38,7 @@ pub fn expand(rules: TokenStream, arguments: &TokenStream, krate: &str, span: Sp
         })?;
         let patterns = patterns(matcher.stream())?;
         if let Some(bound) = matched(&patterns, arguments.clone()) {
-            return transcribe(body.stream(), &bound, krate, span);
+            return Transcriber { krate, span, budget }.transcribe(body.stream(), &bound);
         }
         match rules.next() {
             Some(TokenTree::Punct(semicolon)) if semicolon.as_char() == ';' => {}
@@ -51,7 +60,8 @@ enum Pattern {
 /// What stands in `$( … )`.
 struct Repeat<T> {
     inner: T,
-    separator: Option<TokenTree>,
+    /// One token, which may be of two signs: `=>`.
+    separator: Vec<TokenTree>,
     /// `?`: not more than once.
     once: bool,
 }
@@ -73,14 +83,14 @@ impl Pattern {
 
 /// What follows `$( … )`; none for what is no repetition.
 fn repeat<T>(inner: T, tokens: &mut impl Iterator<Item = TokenTree>) -> Option<Repeat<T>> {
-    let mut separator = None;
-    for _ in 0..2 {
+    let mut separator = Vec::new();
+    for _ in 0..3 {
         let token = tokens.next()?;
         match &token {
             TokenTree::Punct(many) if matches!(many.as_char(), '*' | '+' | '?') => {
                 return Some(Repeat { inner, separator, once: many.as_char() == '?' });
             }
-            _ => separator = Some(token),
+            _ => separator.push(token),
         }
     }
     None
@@ -124,7 +134,8 @@ fn match_one(pattern: &Pattern, input: ParseStream<'_>, bound: &mut Bound) -> sy
     match pattern {
         Pattern::Bind(name, kind) => {
             let value = fragment(kind, input)?;
-            bound.insert(name.clone(), Value::One(value));
+            let size = size(&value);
+            bound.insert(name.clone(), Value::One(value, size));
         }
         Pattern::Repeat(repeat) => bound.extend(match_repeat(repeat, input)),
         Pattern::Group(delimiter, inner) => match input.parse::<TokenTree>()? {
@@ -152,10 +163,12 @@ fn match_repeat(repeat: &Repeat<Vec<Pattern>>, input: ParseStream<'_>) -> Bound 
     let mut first = true;
     while !input.is_empty() && (first || !repeat.once) {
         let ahead = input.fork();
-        let separator = repeat.separator.as_ref().filter(|_| !first);
-        let separated = separator
-            .is_none_or(|wanted| ahead.parse::<TokenTree>().is_ok_and(|found| found.to_string() == wanted.to_string()));
+        let separated = first || repeat.separator.iter().all(|wanted| is_next(&ahead, wanted));
         let Some(bound) = separated.then(|| match_all(&repeat.inner, &ahead).ok()).flatten() else { break };
+        // A repetition of nothing would never end.
+        if ahead.cursor() == input.cursor() {
+            break;
+        }
         input.advance_to(&ahead);
         first = false;
         for (name, value) in bound {
@@ -163,6 +176,19 @@ fn match_repeat(repeat: &Repeat<Vec<Pattern>>, input: ParseStream<'_>) -> Bound 
         }
     }
     all.into_iter().map(|(name, values)| (name, Value::Many(values))).collect()
+}
+
+fn is_next(input: ParseStream<'_>, wanted: &TokenTree) -> bool {
+    input.parse::<TokenTree>().is_ok_and(|found| found.to_string() == wanted.to_string())
+}
+
+/// The number of tokens, those in groups as well.
+fn size(tokens: &TokenStream) -> usize {
+    let each = |token: TokenTree| match token {
+        TokenTree::Group(group) => 1 + size(&group.stream()),
+        _ => 1,
+    };
+    tokens.clone().into_iter().map(each).sum()
 }
 
 /// What `$name:kind` takes of the arguments.
@@ -185,67 +211,111 @@ fn fragment(kind: &str, input: ParseStream<'_>) -> syn::Result<TokenStream> {
         "literal" => tokens(input.parse::<syn::Lit>()?),
         "block" => tokens(input.parse::<syn::Block>()?),
         "pat" | "pat_param" => tokens(syn::Pat::parse_multi(input)?),
+        "vis" => tokens(input.parse::<syn::Visibility>()?),
+        "item" => tokens(input.parse::<syn::Item>()?),
+        "stmt" => statement(input)?,
+        "meta" => tokens(input.parse::<syn::Meta>()?),
         "lifetime" => tokens(input.parse::<syn::Lifetime>()?),
         "tt" => tokens(input.parse::<TokenTree>()?),
         _ => return Err(input.error("not understood")),
     })
 }
 
-/// The body of a rule with what is bound; none if it is not understood.
-fn transcribe(body: TokenStream, bound: &Bound, krate: &str, span: Span) -> Option<TokenStream> {
-    let mut written = TokenStream::new();
-    let mut tokens = body.into_iter();
-    while let Some(token) = tokens.next() {
-        match token {
-            TokenTree::Punct(dollar) if dollar.as_char() == '$' => match tokens.next()? {
-                TokenTree::Ident(name) if name == "crate" => {
-                    written.extend([TokenTree::Ident(Ident::new(krate, span))]);
-                }
-                TokenTree::Ident(name) => match bound.get(&name.to_string())? {
-                    Value::One(value) => written.extend(value.clone()),
-                    Value::Many(_) => return None,
-                },
-                TokenTree::Group(group) => {
-                    let repeat = repeat(group.stream(), &mut tokens)?;
-                    written.extend(transcribe_each(&repeat, bound, krate, span)?);
-                }
-                _ => return None,
-            },
-            TokenTree::Group(group) => {
-                let mut inner = Group::new(group.delimiter(), transcribe(group.stream(), bound, krate, span)?);
-                inner.set_span(span);
-                written.extend([TokenTree::Group(inner)]);
-            }
-            mut other => {
-                other.set_span(span);
-                written.extend([other]);
-            }
+/// A statement without its semicolon.
+fn statement(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    if !input.peek(syn::Token![let]) {
+        let ahead = input.fork();
+        if let Ok(item) = ahead.parse::<syn::Item>() {
+            input.advance_to(&ahead);
+            return Ok(item.into_token_stream());
         }
+        return Ok(input.parse::<syn::Expr>()?.into_token_stream());
     }
-    Some(written)
+    // The parser of `let` wants the semicolon, which is not part of the fragment.
+    let mut found = TokenStream::new();
+    while !input.is_empty() && !input.peek(syn::Token![;]) {
+        found.extend([input.parse::<TokenTree>()?]);
+    }
+    Ok(found)
 }
 
-/// What a repetition writes: once for each value of the names in it.
-fn transcribe_each(repeat: &Repeat<TokenStream>, bound: &Bound, krate: &str, span: Span) -> Option<TokenStream> {
-    let mut used = Vec::new();
-    names(repeat.inner.clone(), &mut used);
-    let times = used.iter().filter_map(|name| match bound.get(name)? {
-        Value::Many(values) => Some(values.len()),
-        Value::One(_) => None,
-    });
-    let mut written = TokenStream::new();
-    for position in 0..times.min()? {
-        if position > 0 {
-            written.extend(repeat.separator.clone());
-        }
-        let at = |(name, value): (&String, &Value)| match value {
-            Value::Many(values) => values.get(position).map(|value| (name.clone(), value.clone())),
-            one @ Value::One(_) => Some((name.clone(), one.clone())),
-        };
-        let bound: Bound = bound.iter().filter_map(at).collect();
-        written.extend(transcribe(repeat.inner.clone(), &bound, krate, span)?);
+/// Writes the body of a rule.
+struct Transcriber<'a> {
+    krate: &'a str,
+    span: Span,
+    /// The tokens that may still be written.
+    budget: &'a mut usize,
+}
+
+impl Transcriber<'_> {
+    fn spend(&mut self, tokens: usize) -> Option<()> {
+        *self.budget = self.budget.checked_sub(tokens)?;
+        Some(())
     }
-    Some(written)
+
+    /// The body with what is bound; none if it is not understood.
+    fn transcribe(&mut self, body: TokenStream, bound: &Bound) -> Option<TokenStream> {
+        let mut written = TokenStream::new();
+        let mut tokens = body.into_iter();
+        while let Some(token) = tokens.next() {
+            self.spend(1)?;
+            match token {
+                TokenTree::Punct(dollar) if dollar.as_char() == '$' => match tokens.next()? {
+                    TokenTree::Ident(name) if name == "crate" => {
+                        written.extend([TokenTree::Ident(Ident::new(self.krate, self.span))]);
+                    }
+                    TokenTree::Ident(name) => match bound.get(&name.to_string()) {
+                        Some(Value::One(value, size)) => {
+                            self.spend(*size)?;
+                            written.extend(value.clone());
+                        }
+                        Some(Value::Many(_)) => return None,
+                        // A metavariable of a macro that the body declares.
+                        None => written.extend([TokenTree::Punct(dollar), TokenTree::Ident(name)]),
+                    },
+                    TokenTree::Group(group) => {
+                        let repeat = repeat(group.stream(), &mut tokens)?;
+                        written.extend(self.transcribe_each(&repeat, bound)?);
+                    }
+                    _ => return None,
+                },
+                TokenTree::Group(group) => {
+                    let mut inner = Group::new(group.delimiter(), self.transcribe(group.stream(), bound)?);
+                    inner.set_span(self.span);
+                    written.extend([TokenTree::Group(inner)]);
+                }
+                mut other => {
+                    other.set_span(self.span);
+                    written.extend([other]);
+                }
+            }
+        }
+        Some(written)
+    }
+
+    /// What a repetition writes: once for each value of the names in it.
+    fn transcribe_each(&mut self, repeat: &Repeat<TokenStream>, bound: &Bound) -> Option<TokenStream> {
+        let mut used = Vec::new();
+        names(repeat.inner.clone(), &mut used);
+        let times = used.iter().filter_map(|name| match bound.get(name)? {
+            Value::Many(values) => Some(values.len()),
+            Value::One(..) => None,
+        });
+        let mut written = TokenStream::new();
+        for position in 0..times.min()? {
+            if position > 0 {
+                written.extend(repeat.separator.clone());
+            }
+            let at = |(name, value): (&String, &Value)| match value {
+                Value::Many(values) => values.get(position).map(|value| (name.clone(), value.clone())),
+                one @ Value::One(..) => Some((name.clone(), one.clone())),
+            };
+            // Of the names, only those in it: a long list of others is not copied for each position.
+            let bound: Bound = bound.iter().filter(|(name, _)| used.contains(name)).filter_map(at).collect();
+            written.extend(self.transcribe(repeat.inner.clone(), &bound)?);
+        }
+        Some(written)
+    }
 }
 
 /// The names behind `$`.

@@ -162,8 +162,16 @@ fn any_bytes_are_roles_or_a_line_that_is_wrong() {
 
 fn findings(grants: &[Grant]) -> Diagnostics {
     let home = Home::default();
-    let comparison =
-        Comparison { usages: &[], doubts: &[], grants, optional: &[], waived: &[], home: &home, by_hand: true };
+    let comparison = Comparison {
+        usages: &[],
+        doubts: &[],
+        grants,
+        optional: &[],
+        waived: &[],
+        served: &Default::default(),
+        home: &home,
+        by_hand: true,
+    };
     comparison.findings(&comparison.missing(|_| true))
 }
 

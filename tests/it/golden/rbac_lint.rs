@@ -193,7 +193,10 @@ fn what_could_not_be_followed_is_no_all_clear() {
     assert!(run.err().contains("= help: check that a role has its permissions, and say so"), "{run}");
     assert!(!run.err().contains("+kubebuilder"), "{run}");
     sandbox.file("src/main.rs", &code("// +kubebuilder:rbac:urls=/stats,verbs=get\n"));
-    sandbox.run("rbac lint").success().stderr("the declared permissions are those that the code uses\n");
+    let held_back = "the declared permissions are those that the code uses; 1 note is held back: what no call uses that could \
+                     be followed (shown with `-v`); 1 call that could not be followed: markers in the same file name what \
+                     they need\n";
+    sandbox.run("rbac lint").success().stderr(held_back);
     // In another file it may be about something else.
     sandbox.file("src/main.rs", &(code("") + "mod other;\n"));
     sandbox.file("src/other.rs", "// +kubebuilder:rbac:urls=/stats,verbs=get\n");
@@ -509,4 +512,95 @@ fn each_audit_log_has_its_findings() {
     std::fs::write(sandbox.path("log.gz"), [0x1f, 0x8b, 8]).unwrap();
     let run = sandbox.run("rbac verify --audit-log log.gz --user operators/operator").code(1);
     assert!(run.err().contains("gunzip"), "{run}");
+}
+
+/// The package of which [`role_sources`] asks: it lists pods and deletes nodes.
+const LISTS: &str = "use k8s_openapi::api::core::v1::{Node, Pod};\nuse kube::{Api, Client};\nfn main() {}\n\
+                     async fn run(client: Client) {\n    Api::<Pod>::all(client.clone()).list(&lp).await;\n    \
+                     Api::<Node>::all(client).delete(\"a\", &dp).await;\n}\n";
+
+fn role(name: &str, resource: &str, verb: &str) -> String {
+    format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: {name}\nrules:\n\
+         - apiGroups: [\"\"]\n  resources: [{resource}]\n  verbs: [{verb}]\n"
+    )
+}
+
+/// `--role` takes files, folders, kustomizations and charts.
+#[test]
+fn role_sources() {
+    let (pods, nodes, secrets) = (role("a", "pods", "list"), role("b", "nodes", "delete"), role("c", "secrets", "get"));
+    let chart = format!(
+        "{{{{- if .Values.rbac }}}}\n{}{{{{- end }}}}\n---\n{}  {{{{- with .Values.labels }}}}\n  {{{{- end }}}}\n",
+        pods.replace(
+            "name: a",
+            "name: {{ include \"x.name\" . }}\n  labels:\n    {{- include \"x.labels\" . | nindent 4 }}"
+        ),
+        nodes.replace("name: b", "name: {{ .Release.Name }}-b"),
+    );
+    let written = pods.replace("[list]", "{{ toYaml .Values.verbs | nindent 4 }}");
+    let fine = "the declared permissions are those that the code uses\n";
+    let held = "the declared permissions are those that the code uses; 1 note is held back: what no call uses that could be \
+                followed (shown with `-v`)\n";
+    let missing = "error: `base/kustomization.yaml` lists `gone.yaml`, which is not there\n";
+    let values = "error: what `chart/templates/role.yaml` allows depends on values, which are not known here\n\
+                  help: render the chart, and name the result: `helm template chart > all.yaml`\n";
+    let cases: [(&str, &[(&str, &str)], &str); 8] = [
+        ("a.yaml --role b.yaml", &[("a.yaml", &pods), ("b.yaml", &nodes)], fine),
+        (
+            "all",
+            &[
+                ("all/a.yaml", &pods),
+                ("all/x/b.yml", &nodes),
+                ("all/values.yaml", "a: [\n"),
+                ("all/.x/c.yaml", &secrets),
+            ],
+            fine,
+        ),
+        (
+            "over",
+            &[
+                ("over/kustomization.yml", "resources: [../base, b.yaml]\n"),
+                ("over/b.yaml", &nodes),
+                ("over/unlisted.yaml", &secrets),
+                ("base/kustomization.yaml", "resources: [a.yaml]\n"),
+                ("base/a.yaml", &pods),
+            ],
+            fine,
+        ),
+        (
+            "base/kustomization.yaml",
+            &[
+                ("base/kustomization.yaml", "resources: [a.yaml, 'https://example.com/b.yaml', b.yaml]\n"),
+                ("base/a.yaml", &pods),
+                ("base/b.yaml", &nodes),
+            ],
+            held,
+        ),
+        ("base", &[("base/kustomization.yaml", "resources: [gone.yaml]\n")], missing),
+        (
+            "chart",
+            &[
+                ("chart/Chart.yaml", "name: x\n"),
+                ("chart/templates/role.yaml", &chart),
+                ("chart/templates/deployment.yaml", "a:\n{{ toYaml . }}\n b: [\n"),
+                ("chart/templates/_helpers.tpl", "{{ define \"x.name\" }}x{{ end }}"),
+            ],
+            held,
+        ),
+        ("chart", &[("chart/Chart.yaml", "name: x\n"), ("chart/templates/role.yaml", &written)], values),
+        (
+            "none",
+            &[("none/a.yaml", "a: b\n")],
+            "error: there is no role in `none`\nhelp: name files with a `Role` or `ClusterRole`, a kustomization, a chart or a \
+             folder of them; another template has to be rendered first\n",
+        ),
+    ];
+    for (roles, files, expected) in cases {
+        let sandbox = package(LISTS);
+        for (path, text) in files {
+            sandbox.file(path, text);
+        }
+        assert_eq!(sandbox.run(&format!("rbac lint --role {roles}")).err(), expected, "--role {roles}");
+    }
 }

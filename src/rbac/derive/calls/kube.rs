@@ -198,6 +198,23 @@ impl Reader<'_> {
         }
     }
 
+    /// Notes the requests of a leader election.
+    pub(super) fn elects(&mut self, election: &table::Election, call: &Call<'_>) {
+        let api = match call.get(election.client) {
+            Ty::Api(kind, reach) => {
+                self.unify(&kind, &Ty::k8s(table::LEASE));
+                Ty::Api(kind, reach)
+            }
+            client => {
+                let scope = election.namespace.map_or(RequestScope::Namespaced, |at| scope_of(&call.get(at)));
+                let reach = if matches!(client, Ty::Elsewhere(_)) { Reach::Elsewhere } else { Reach::Here(scope) };
+                Ty::Api(Rc::new(Ty::k8s(table::LEASE)), BTreeSet::from([reach]))
+            }
+        };
+        let shown = format!("{}::{}", election.name(), call.name);
+        self.request(call.location, &api, election.verbs, None, &shown);
+    }
+
     /// Says that a crate that knows kube is given an `Api` or a client: what it does with it is not read.
     pub(super) fn handed(&mut self, krate: Option<&str>, call: &Call<'_>) {
         let Some(krate) = krate else { return };
@@ -289,14 +306,15 @@ impl Reader<'_> {
                     self.clear(location);
                     Some(sub.to_string())
                 } else {
-                    self.doubt(location, Cause::Subresource(name.to_string()));
+                    let of = self.resource_names(kind);
+                    self.doubt(location, Cause::Subresource { method: name.to_string(), of });
                     return Some((**kind).clone());
                 }
             }
         };
         let mut verbs = method.verbs.to_vec();
         if table::CREATING.contains(&&*name) {
-            verbs.extend(self.creates(location, &call.get(2), format!("Api::{name}")));
+            verbs.extend(self.creates(location, kind, &call.get(2), format!("Api::{name}")));
         }
         self.request(location, receiver, &verbs, sub.as_deref(), &format!("Api<K>::{name}"));
         Some(match method.answer {
@@ -392,13 +410,26 @@ impl Reader<'_> {
     }
 
     /// What a patch needs besides `patch`: a server-side apply creates what does not exist.
-    pub(super) fn creates(&mut self, location: Location, patch: &Ty, method: String) -> Option<&'static str> {
+    pub(super) fn creates(
+        &mut self,
+        location: Location,
+        kind: &Ty,
+        patch: &Ty,
+        method: String,
+    ) -> Option<&'static str> {
         if let Ty::Patch { apply } = self.resolve(patch) {
             self.clear(location);
             return apply.then_some("create");
         }
-        self.doubt(location, Cause::Patch(method));
+        let of = self.resource_names(kind);
+        self.doubt(location, Cause::Patch { method, of });
         None
+    }
+
+    /// Group and plural of the resources that a kind stands for; none while it is not known.
+    fn resource_names(&self, kind: &Ty) -> Option<Vec<(String, String)>> {
+        let resources = self.types.kinds.resources(&self.resolve(kind))?;
+        Some(resources.into_iter().map(|resource| (resource.group, resource.plural)).collect())
     }
 
     /// What an environment variable holds; that it only may be the namespace of the pod is said.

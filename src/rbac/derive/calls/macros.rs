@@ -1,12 +1,11 @@
-//! Calls of macros: what a `macro_rules!` of the packages writes is run where it is called, and so are the arguments of others
-//! that are expressions.
+//! Calls of macros that are not expanded: their arguments are run if they are expressions.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::ext::IdentExt as _;
-use syn::parse::{Parse, ParseStream, Parser as _};
+use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
-use syn::{Block, Expr, Ident, Item, Pat, Token};
+use syn::{Block, Expr, Ident, Pat, Token};
 
 use super::super::active::CfgBranches;
 use super::super::doubt::Cause;
@@ -16,11 +15,7 @@ use super::super::read::Reader;
 use super::super::table;
 use super::super::types::Ty;
 use crate::source::macros::{self, is_punct, words};
-use crate::source::{Cfg, ItemRef, ModuleId};
-
-/// How deep macros call each other, and how many calls are expanded: they may double with each level.
-const DEPTH: usize = 8;
-const CALLS: usize = 20_000;
+use crate::source::{Cfg, ModuleId};
 
 /// `pattern = future[, if condition] => handler` of a `select!`.
 struct Arm {
@@ -82,12 +77,7 @@ impl Reader<'_> {
         if matches!(name.as_str(), "cfg_if" | "cfg_select") {
             return self.cfg_macro(frame, call);
         }
-        if let Some(block) = self.expand(frame, call) {
-            self.macros.depth += 1;
-            let value = self.block(frame, &block, expected);
-            self.macros.depth -= 1;
-            return value;
-        }
+        self.refused_macro(frame.scope.module, call);
         if let Ok(parts) = call.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated) {
             let wanted = match name.as_str() {
                 "vec" => self.types.element(expected),
@@ -196,44 +186,23 @@ impl Reader<'_> {
         self.unread(Location { module, span: call.path.span() }, name, &call.tokens);
     }
 
-    /// The same if its rules speak of them.
-    pub(in crate::rbac::derive) fn unread_call(&mut self, location: Location, item: ItemRef) {
-        if let Item::Macro(rules) = self.tree.item(item) {
-            self.unread(location, rules.ident.as_ref(), &rules.mac.tokens);
+    /// The same if a macro of the packages could not be expanded, and its rules speak of them.
+    pub(in crate::rbac::derive) fn refused_macro(&mut self, module: ModuleId, call: &syn::Macro) {
+        if let Some(rules) = self.tree.refused_macro(module, call) {
+            let name = call.path.segments.last().map(|last| &last.ident);
+            self.unread(Location { module, span: call.path.span() }, name, rules);
         }
+    }
+
+    /// The same of rules that nothing calls.
+    pub(in crate::rbac::derive) fn uncalled_macro(&mut self, module: ModuleId, rules: &syn::ItemMacro) {
+        self.unread(Location { module, span: rules.mac.path.span() }, rules.ident.as_ref(), &rules.mac.tokens);
     }
 
     fn unread(&mut self, location: Location, name: Option<&Ident>, tokens: &TokenStream) {
         if let Some(name) = name.filter(|_| speaks_of_api(tokens.clone())) {
             self.doubt(location, Cause::of_macro(&name.to_string()));
         }
-    }
-
-    /// What a call of a macro of the tree stands for; none if it can't be told, which is said if it may make requests.
-    fn expand(&mut self, frame: &Frame, call: &syn::Macro) -> Option<Block> {
-        let tree = self.tree;
-        let item = self.macros.named(tree, frame.scope.module, &call.path)?;
-        self.macros.called.insert(item);
-        let block = self.expansion(frame.scope.module, item, call);
-        if block.is_none() {
-            self.unread_call(frame.location(call.path.span()), item);
-        }
-        block
-    }
-
-    fn expansion(&mut self, module: ModuleId, item: ItemRef, call: &syn::Macro) -> Option<Block> {
-        let tree = self.tree;
-        self.macros.calls += 1;
-        if self.macros.depth >= DEPTH || self.macros.calls > CALLS {
-            return None;
-        }
-        let Item::Macro(rules) = tree.item(item) else { return None };
-        let (home, here) =
-            (tree.module_path(tree.module(item)).swap_remove(0), tree.module_path(module).swap_remove(0));
-        let krate = if home == here { "crate".to_owned() } else { home };
-        let tokens = macros::expand(rules.mac.tokens.clone(), &call.tokens, &krate, call.path.span())?;
-        let stmts = Block::parse_within.parse2(tokens).ok()?;
-        Some(Block { brace_token: syn::token::Brace::default(), stmts })
     }
 }
 

@@ -66,7 +66,7 @@ impl Reader<'_> {
                     let api = Ty::reaching(kind.clone(), RequestScope::Cluster);
                     self.request(location, &api, verbs, *sub, &of_kind);
                     if of == ManagerType::Objects && table::CREATING.contains(&name) {
-                        let created = self.creates(location, &call.get(2), format!("Objects::{name}"));
+                        let created = self.creates(location, kind, &call.get(2), format!("Objects::{name}"));
                         self.request(location, &api, created.as_slice(), None, &of_kind);
                     }
                 }
