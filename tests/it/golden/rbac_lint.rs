@@ -545,7 +545,8 @@ fn role_sources() {
     let missing = "error: `base/kustomization.yaml` lists `gone.yaml`, which is not there\n";
     let values = "error: what `chart/templates/role.yaml` allows depends on values, which are not known here\n\
                   help: render the chart, and name the result: `helm template chart > all.yaml`\n";
-    let cases: [(&str, &[(&str, &str)], &str); 8] = [
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let cases: [Case<'_>; 8] = [
         ("a.yaml --role b.yaml", &[("a.yaml", &pods), ("b.yaml", &nodes)], fine),
         (
             "all",
