@@ -32,9 +32,9 @@ pub(crate) fn keeping_line_endings(
     Ok(format!("{bom}{changed}"))
 }
 
-/// `text`, which has `\n` line endings, with those of `disk`: git's `core.autocrlf` checks files out with `\r\n`.
+/// `text` with the line endings of `disk`: git's `core.autocrlf` checks files out with `\r\n`.
 pub(crate) fn with_line_endings_of<'a>(text: &'a str, disk: &str) -> Cow<'a, str> {
-    if has_windows_line_endings(disk) { text.replace('\n', "\r\n").into() } else { text.into() }
+    if has_windows_line_endings(disk) { text.replace("\r\n", "\n").replace('\n', "\r\n").into() } else { text.into() }
 }
 
 /// Whether all lines end in `\r\n`.

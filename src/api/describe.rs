@@ -139,8 +139,21 @@ impl Describer<'_> {
             message,
             help: Some(help.to_owned()),
         };
-        if self.eval.types.active.len() > NESTING || self.eval.types.active.contains(&id) {
-            if self.eval.types.active.len() > NESTING {
+        let active = &self.eval.types.active;
+        let is_same = |other: &&TypeId| matches!(self.eval.types.info(**other), Info::User(other) if other.item == user.item);
+        let is_endless = active.iter().filter(is_same).count() > INSIDE_ITSELF;
+        if active.len() > NESTING {
+            self.refuse(Refusal {
+                code: Code::SchemaSize,
+                ..refusal(
+                    format!("`{}` is nested more than {NESTING} types deep, which is not followed", input.ident),
+                    "describe an inner value with `#[schemars(with = \"serde_json::Value\")]`",
+                )
+            });
+            return;
+        }
+        if is_endless || active.contains(&id) {
+            if is_endless {
                 // All that it is made of would come here as well.
                 self.instances = INSTANCES + 1;
             }
@@ -266,8 +279,11 @@ impl Describer<'_> {
     }
 }
 
-/// More structs inside each other than any API has: a generic type that contains itself with other arguments.
-const NESTING: usize = 48;
+/// How often a generic type is inside of itself, each time with other arguments, before it is one that never ends.
+const INSIDE_ITSELF: usize = 48;
+
+/// How deep types are followed: each is a frame on the stack of this program.
+const NESTING: usize = 200;
 
 /// More generic types with different arguments than any API has: one that is made of two others for some levels.
 const INSTANCES: usize = 10_000;

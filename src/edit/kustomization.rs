@@ -93,6 +93,20 @@ pub(crate) fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, Ed
     })
 }
 
+/// Takes `entry` out of every list, also where it is the `path` of a patch and nothing more is said of that. Nothing changes
+/// where it is not.
+pub(crate) fn remove_entry(text: &str, entry: &str) -> String {
+    let removed = [format!("- {entry}"), format!("- path: {entry}")];
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let is_whole = |at: usize| {
+        let next = lines[at + 1..].iter().find(|line| !line.trim().is_empty());
+        next.is_none_or(|next| indent(next) <= indent(lines[at]))
+    };
+    let is_removed = |at: usize| removed.iter().any(|removed| lines[at].trim() == removed) && is_whole(at);
+    (0..lines.len()).filter(|at| !is_removed(*at)).map(|at| lines[at]).collect()
+}
+
 /// Adds `entry`, which may have several lines, to the list at the top-level key `key`: below the line `below`, or as
 /// [`add_entry`] does where there is no such line. Nothing changes when it is there already.
 ///

@@ -10,6 +10,7 @@ use super::Manifests;
 use crate::cli::LayoutArgs;
 use crate::crd;
 use crate::diagnostic::Problem;
+use crate::edit;
 use crate::k8s::kind_name;
 use crate::parallel;
 use crate::plan::{Draft, RelPath};
@@ -104,6 +105,9 @@ impl Output {
             let texts = parallel::map(crds, |crd| yaml::file(header.text(), std::slice::from_ref(&crd.value)));
             for (crd, text) in crds.iter().zip(texts) {
                 let path = below(crd_folder, &crd.file_name)?;
+                if self.is_usual() && project.is_some() && draft.read(&path)?.is_none() {
+                    list(draft, &path)?;
+                }
                 draft.generate(path.clone(), text);
                 written.insert(path);
             }
@@ -118,6 +122,7 @@ impl Output {
                 .collect();
             removes = !stale.is_empty();
             for path in stale {
+                unlist(draft, &path)?;
                 draft.remove(path);
             }
         }
@@ -136,6 +141,31 @@ impl Output {
         }
         Ok(removes)
     }
+}
+
+/// A new CRD of a project is one of those that `config/crd` installs.
+fn list(draft: &mut Draft, crd: &RelPath) -> Result<()> {
+    let kustomization = RelPath::new("config/crd/kustomization.yaml")?;
+    let Some(entry) = crd.as_str().strip_prefix("config/crd/") else { return Ok(()) };
+    if draft.read(&kustomization)?.is_some() {
+        draft.edit(&kustomization, |text| edit::kustomization::add_entry(text, "resources", entry))?;
+    }
+    Ok(())
+}
+
+/// A file that goes is taken out of the kustomizations of its folder and of the one above, which could not be built any more.
+fn unlist(draft: &mut Draft, file: &RelPath) -> Result<()> {
+    for (at, _) in file.as_str().rmatch_indices('/').take(2) {
+        let (folder, entry) = (&file.as_str()[..at], &file.as_str()[at + 1..]);
+        for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
+            let kustomization = below(folder, name)?;
+            let Some(text) = draft.read(&kustomization)? else { continue };
+            if edit::kustomization::remove_entry(&text, entry) != text {
+                draft.edit(&kustomization, |text| Ok(edit::kustomization::remove_entry(text, entry)))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Plans the file of the webhooks. Without any it goes, or is left empty where a kustomization lists it. The answer is whether

@@ -82,7 +82,20 @@ fn string(scanner: &mut Scanner<'_>) -> Result<String, ScanError> {
         scanner.scan()?;
         end = scanner.end;
     }
-    Ok(scanner.text[start..end].to_owned())
+    let text = scanner.text[start..end].to_owned();
+    if has_argument(&text) {
+        return Err(ScanError { what: Wrong::ArgumentInside(text), offset: start });
+    }
+    Ok(text)
+}
+
+/// Whether a bare value goes on as an argument would: a blank, a word, and `=`.
+fn has_argument(text: &str) -> bool {
+    text.match_indices('=').any(|(equals, _)| {
+        let before = text[..equals].trim_end();
+        let value = before.trim_end_matches(|char: char| char.is_alphanumeric() || char == '_');
+        value.len() < before.len() && value.ends_with(char::is_whitespace)
+    })
 }
 
 /// `{a, b}` or `a;b`.

@@ -19,7 +19,7 @@ pub(super) struct ScanError {
     pub(super) offset: usize,
 }
 
-/// What is wrong, in controller-gen's words.
+/// What is wrong, in controller-gen's words where it says so, too.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Wrong {
     #[error("expected {wanted}, got {found:?}")]
@@ -33,6 +33,9 @@ pub(super) enum Wrong {
     /// A number that begins with 0 is octal.
     #[error("invalid digit {0:?} in octal literal")]
     OctalDigit(char),
+    /// controller-gen takes it for a part of the value.
+    #[error("the value {0:?} has an argument in it: a comma is missing before it, or quotes around the value")]
+    ArgumentInside(String),
 }
 
 pub(super) struct Scanner<'a> {
