@@ -232,7 +232,7 @@ codes! {
     NoLock = "no-lock", Error, "Without an up-to-date `Cargo.lock` the releases of dependencies are not known";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
     NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
-    OnlyRead = "only-read", Warning, "A kind that can't be written may be an API of others that is only read";
+    OnlyRead = "only-read", Warning, "A kind may be an API of others that the operator only reads";
     Pattern = "pattern", Error, "A regular expression that Go, and so the API server, can't compile";
     PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
     ProjectDiffers = "project-differs", Warning, "A file of the scaffold says another choice than `PROJECT`";
@@ -280,6 +280,7 @@ codes! {
     WebhookDeadlock = "webhook-deadlock", Warning, "A webhook that is asked about the objects of its own operator";
     WebhookMarker = "webhook-marker", Error, "The arguments of a webhook's marker make no webhook";
     WebhookRule = "webhook-rule", Warning, "A webhook that the API server refuses, or asks about nothing";
+    WebhookResource = "webhook-resource", Warning, "A marker of a webhook names a resource that its own group does not have";
     WebhookUnmarked = "webhook-unmarked", Warning, "A handler of a webhook that no marker names, so nothing asks it";
     WebhookUnserved = "webhook-unserved", Warning, "The marker of a webhook that no handler serves";
 }

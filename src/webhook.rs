@@ -2,7 +2,7 @@
 //!
 //! What a marker means, and the order of the webhooks, is controller-gen's, so that the same markers give the same file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -66,6 +66,36 @@ pub struct Webhooks {
     pub webhooks: Vec<Webhook>,
     /// The names of the objects that they are in, each with its marker.
     pub names: BTreeMap<WebhookKind, (String, Origin)>,
+}
+
+/// Webhooks for resources that their group does not have: the API server never asks these. `resources` are those of each group
+/// that the source declares; of other groups nothing is known.
+pub fn unserved(packages: &[Webhooks], resources: &BTreeMap<String, BTreeSet<String>>) -> Diagnostics {
+    let texts = |value: &Value| -> Vec<String> {
+        let all = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+        all.map(str::to_owned).collect()
+    };
+    let mut found = Diagnostics::default();
+    for webhook in packages.iter().flat_map(|package| &package.webhooks) {
+        for rule in webhook.value["rules"].as_array().into_iter().flatten() {
+            for group in texts(&rule["apiGroups"]) {
+                let Some(known) = resources.get(&group) else { continue };
+                for resource in texts(&rule["resources"]) {
+                    let plural = resource.split('/').next().unwrap_or_default();
+                    if plural == "*" || known.contains(plural) {
+                        continue;
+                    }
+                    let message = format!(
+                        "the group `{group}` has no resource `{plural}`, so the API server never asks this webhook"
+                    );
+                    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                    let help = format!("write one that it has: `{}`", known.join("`, `"));
+                    found.push(Diagnostic::new(Code::WebhookResource, message).help(help).at(webhook.origin.clone()));
+                }
+            }
+        }
+    }
+    found
 }
 
 /// The webhooks of a package.

@@ -140,7 +140,8 @@ impl Describer<'_> {
             help: Some(help.to_owned()),
         };
         let active = &self.eval.types.active;
-        let is_same = |other: &&TypeId| matches!(self.eval.types.info(**other), Info::User(other) if other.item == user.item);
+        let is_same =
+            |other: &&TypeId| matches!(self.eval.types.info(**other), Info::User(other) if other.item == user.item);
         let is_endless = active.iter().filter(is_same).count() > INSIDE_ITSELF;
         if active.len() > NESTING {
             self.refuse(Refusal {

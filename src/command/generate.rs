@@ -65,8 +65,12 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
     let mut manifests = generate(&options, &Pending::default(), scope, &mut found, &mut |text| term.status(text))?;
     list(&manifests, term);
+    tell_of_nothing(&manifests, &options, &found, term);
     let refused = Refused::of(&manifests, &options, &found);
-    found.extend(refused.only_read(&manifests, &options.packages));
+    let domain = project.as_ref().and_then(|project| project.domain.as_ref()).map(ToString::to_string);
+    let own =
+        |group: &str| domain.as_ref().is_some_and(|domain| group == domain || group.ends_with(&format!(".{domain}")));
+    found.extend(refused.only_read(&manifests, &options.packages, options.choice.names_kinds(), own));
     if options.keep_going && found.has_errors() {
         refused.leave_out(&mut manifests);
     }
@@ -123,6 +127,27 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     let outcome = report.show(&args.write, term)?;
     refused.tell(&options, term);
     Ok(outcome)
+}
+
+/// Says that there is nothing to write, which is seldom what somebody wants, and where something may be.
+fn tell_of_nothing(manifests: &Manifests, options: &Options, found: &Diagnostics, term: &mut Term) {
+    if found.has_errors() {
+        return;
+    }
+    let nothing = |values: &Option<Vec<Value>>| values.as_ref().is_none_or(Vec::is_empty);
+    let is_empty = manifests.crds.as_ref().is_none_or(Vec::is_empty) && nothing(&manifests.webhooks);
+    let has_no_role = manifests.roles.is_none() || manifests.unmarked;
+    if is_empty
+        && has_no_role
+        && let Some(elsewhere) = options.packages.elsewhere()
+    {
+        term.status(&format!("nothing to generate was found; {elsewhere}"));
+    } else if manifests.roles.is_some() && manifests.unmarked {
+        term.status(
+            "the role is left as it is, since the source has no `+kubebuilder:rbac` marker: `memcached-sdk rbac lint --fix` \
+             writes those that it needs",
+        );
+    }
 }
 
 /// Which engine is asked for.

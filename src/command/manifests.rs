@@ -58,6 +58,10 @@ pub(super) struct Manifests {
     pub(super) crds: Option<Vec<Crd>>,
     pub(super) roles: Option<Vec<Value>>,
     pub(super) webhooks: Option<Vec<Value>>,
+    /// The packages that were read.
+    pub(super) packages: Option<Packages>,
+    /// No marker asks for a permission.
+    pub(super) unmarked: bool,
     /// What the roles of markers that name none are called.
     pub(super) role_name: String,
     /// Where the roles hold; `None` outside of projects.
@@ -238,7 +242,8 @@ pub(super) fn generate(
     }
     kinds.check(&options.choice, found)?;
     let complete = options.packages.all && options.paths.is_empty() && !options.choice.names_kinds();
-    let mut manifests = Manifests { complete, verified, kinds, ..Manifests::default() };
+    let packages = Some(options.packages.clone());
+    let mut manifests = Manifests { complete, verified, kinds, packages, ..Manifests::default() };
     if options.what.crds() {
         manifests.crds = Some(finished(crds, options, found));
     }
@@ -251,6 +256,7 @@ pub(super) fn generate(
             found.extend(findings);
             manifests.scope = Some(scope);
         }
+        manifests.unmarked = markers.is_empty() && manifests.scope.is_none();
         manifests.roles =
             Some(role::documents(&markers, &Roles { default_name: &options.role_name, fold: options.fold }));
         manifests.role_name.clone_from(&options.role_name);
@@ -265,10 +271,23 @@ pub(super) fn generate(
         // Elsewhere there may be others.
         if options.packages.all && options.paths.is_empty() && !manifests.kinds.doubtful_webhooks {
             found.extend(handlers.compare(&webhooks));
+            if options.choice.is_all() && !found.has_errors() {
+                found.extend(webhook::unserved(&webhooks, &plurals(manifests.crds.iter().flatten())));
+            }
         }
         manifests.webhooks = Some(documents);
     }
     Ok(manifests)
+}
+
+/// The resources of each group that has some.
+fn plurals<'a>(crds: impl Iterator<Item = &'a Crd>) -> BTreeMap<String, BTreeSet<String>> {
+    let mut plurals: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for crd in crds {
+        let plural = crd.value["spec"]["names"]["plural"].as_str().unwrap_or_default();
+        plurals.entry(crd::group(&crd.value).to_owned()).or_default().insert(plural.to_owned());
+    }
+    plurals
 }
 
 /// The CRDs of all packages, by file name.

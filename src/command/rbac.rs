@@ -50,6 +50,7 @@ pub(super) fn derive(args: &DeriveArgs, term: &mut Term) -> Result<Outcome> {
         return code.json(code.usages.iter(), json!({ "roles": roles, "markers": markers }), term);
     }
     term.diagnostics(&code.found);
+    code.tell_elsewhere(term);
     match args.format {
         DeriveFormat::Roles => term.data(&yaml::file(None, &roles))?,
         DeriveFormat::Markers => {
@@ -123,6 +124,8 @@ struct Code {
     allows: Vec<Allow>,
     /// The custom kinds that the code declares.
     served: Served,
+    /// Where other code is, if this has no request and says so.
+    elsewhere: Option<String>,
 }
 
 impl Code {
@@ -146,6 +149,7 @@ impl Code {
             of_markers: Diagnostics::default(),
             allows: Vec::new(),
             served: Served::default(),
+            elsewhere: None,
         };
         let mut environment = Environment::below(&packages.root);
         // What is wrong with them is said where they are read.
@@ -179,7 +183,17 @@ impl Code {
             seen.insert((permission.clone(), scope.clone(), origin.path.clone(), origin.range.start))
         });
         code.found.sort();
+        if code.usages.is_empty() && code.doubts.is_empty() {
+            code.elsewhere = packages.elsewhere();
+        }
         Ok(code)
+    }
+
+    /// Says where requests may be, if there is none here.
+    fn tell_elsewhere(&self, term: &mut Term) {
+        if let Some(elsewhere) = &self.elsewhere {
+            term.status(&format!("no request was found; {elsewhere}"));
+        }
     }
 
     fn add(&mut self, tree: &mut SourceTree, question: &Question) {

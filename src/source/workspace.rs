@@ -80,6 +80,29 @@ impl Packages {
         Ok(Self { root, members, all })
     }
 
+    /// Where there may be what these packages lack: members of the workspace that were not read and use kube, in a sentence.
+    pub fn elsewhere(&self) -> Option<String> {
+        let uses_kube = |member: &Member| {
+            CargoManifest::of(&member.dir).is_some_and(|manifest| manifest.dependency_on("kube").next().is_some())
+        };
+        let mut others = self.unread().ok()?;
+        others.retain(uses_kube);
+        let names: Vec<&str> = others.iter().map(|member| member.name.as_str()).collect();
+        let [first, ..] = names.as_slice() else { return None };
+        let (verb, were) = if names.len() == 1 { ("uses", "was") } else { ("use", "were") };
+        Some(format!(
+            "in this workspace `{}` {verb} kube and {were} not read: pass `-p {first}`, or `--workspace` for all",
+            names.join("`, `")
+        ))
+    }
+
+    /// The members of the workspace that were not chosen.
+    pub fn unread(&self) -> Result<Vec<Member>> {
+        let mut others = members(&self.workspace())?;
+        others.retain(|other| !self.members.iter().any(|member| member.dir == other.dir));
+        Ok(others)
+    }
+
     /// The folder of the workspace that the root is of, else the root.
     pub fn workspace(&self) -> PathBuf {
         let document = parse(&self.root.join("Cargo.toml")).ok();

@@ -7,15 +7,17 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::Manifests;
+use crate::api;
 use crate::cli::LayoutArgs;
 use crate::crd;
 use crate::diagnostic::Problem;
 use crate::edit;
-use crate::k8s::kind_name;
+use crate::k8s::{self, kind_name};
 use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
 use crate::rbac::scope;
+use crate::source::{FeatureSelection, Packages, Pending};
 use crate::yaml;
 
 /// Where manifests go. Paths are relative to [`Self::base`].
@@ -114,12 +116,16 @@ impl Output {
             let groups: BTreeSet<&str> = crds.iter().map(|crd| crd::group(&crd.value)).collect();
             let stale =
                 if manifests.complete { stale(draft, crd_folder, project, &groups, &written)? } else { Vec::new() };
-            // Those that were not chosen are not gone.
-            let stale: Vec<RelPath> = stale
-                .into_iter()
-                .filter(|(_, name)| !manifests.kinds.all.contains(name))
-                .map(|(path, _)| path)
-                .collect();
+            // Those that were not chosen are not gone, nor are those of other members of the workspace.
+            let mut stale: Vec<(RelPath, String)> =
+                stale.into_iter().filter(|(_, name)| !manifests.kinds.all.contains(name)).collect();
+            if !stale.is_empty() {
+                match declared_elsewhere(manifests.packages.as_ref()) {
+                    Some(elsewhere) => stale.retain(|(_, name)| !elsewhere.contains(name)),
+                    None => stale.clear(),
+                }
+            }
+            let stale: Vec<RelPath> = stale.into_iter().map(|(path, _)| path).collect();
             removes = !stale.is_empty();
             for path in stale {
                 unlist(draft, &path)?;
@@ -128,7 +134,9 @@ impl Output {
         }
         if let Some(roles) = &manifests.roles {
             let path = below(role_folder, "role.yaml")?;
-            if let Some(scope) = manifests.scope.as_ref().filter(|_| self.is_usual()) {
+            if manifests.unmarked {
+                // A role that allows nothing is of no use, and one that is there may be written by hand.
+            } else if let Some(scope) = manifests.scope.as_ref().filter(|_| self.is_usual()) {
                 let placed = scope.place(roles.clone(), &manifests.role_name);
                 draft.generate(path, yaml::file(header.text(), &placed.inside));
                 write_overlay(scope.overlay(&placed), header, draft)?;
@@ -136,11 +144,27 @@ impl Output {
                 draft.generate(path, yaml::file(header.text(), roles));
             }
         }
-        if let Some(webhooks) = &manifests.webhooks {
+        let others = || manifests.packages.as_ref().is_some_and(|packages| packages.elsewhere().is_some());
+        if let Some(webhooks) = manifests.webhooks.as_ref().filter(|webhooks| !webhooks.is_empty() || !others()) {
             removes |= write_webhooks(webhooks, webhook_folder, manifests.complete, header, draft)?;
         }
         Ok(removes)
     }
+}
+
+/// The custom resources of the members of the workspace that were not read, as `Kind.group`; `None` if one can't be read.
+fn declared_elsewhere(packages: Option<&Packages>) -> Option<BTreeSet<String>> {
+    let mut declared = BTreeSet::new();
+    for member in packages.map(|packages| packages.unread().ok()).unwrap_or_default()? {
+        let all = FeatureSelection { all: true, ..FeatureSelection::default() };
+        let (mut tree, found) = k8s::load_with(&member.dir, &all, &Pending::default()).ok()?;
+        let (names, read) = tree.settle(api::names);
+        if found.has_errors() || read.has_errors() || tree.read_all().has_errors() {
+            return None;
+        }
+        declared.extend(names.into_keys());
+    }
+    Some(declared)
 }
 
 /// A new CRD of a project is one of those that `config/crd` installs.
@@ -239,7 +263,8 @@ fn write_overlay(files: Vec<(&str, Vec<Value>)>, header: &Header, draft: &mut Dr
 /// All of it as YAML documents, each after a line `---`.
 pub(in crate::command) fn text(manifests: &Manifests, header: &Header) -> String {
     let crds = manifests.crds.iter().flatten().map(|crd| crd.value.clone());
-    let others = manifests.roles.iter().chain(&manifests.webhooks).flatten();
+    let roles = manifests.roles.iter().filter(|_| !manifests.unmarked);
+    let others = roles.chain(&manifests.webhooks).flatten();
     let all: Vec<Value> = crds.chain(others.cloned()).collect();
     yaml::file(header.text(), &all)
 }

@@ -53,6 +53,13 @@ impl Kinds {
     }
 }
 
+/// Two groups are of one owner: one is below the other, or both are below the same domain.
+fn is_related(one: &str, other: &str) -> bool {
+    let domain = |group: &str| group.split_once('.').map_or(String::new(), |(_, domain)| domain.to_owned());
+    let below = |inner: &str, outer: &str| inner == outer || inner.ends_with(&format!(".{outer}"));
+    below(one, other) || below(other, one) || (domain(one).contains('.') && domain(one) == domain(other))
+}
+
 /// With such an error nothing that was read of a package is known to be right.
 fn is_about_all(found: &Diagnostic) -> bool {
     let codes = [Code::CrdPanic, Code::DependencyVersion, Code::NewRelease, Code::NoLock, Code::Syntax];
@@ -73,14 +80,24 @@ impl Refused {
         Self { of: existing.len(), kinds, roles, webhooks }
     }
 
-    /// Of those that nothing in the workspace asks for its CRD: types of an API that is somebody else's.
-    pub(in crate::command) fn only_read(&self, manifests: &Manifests, packages: &Packages) -> Diagnostics {
+    /// Of those that nothing in the workspace asks for its CRD: types of an API that is somebody else's. Of kinds that are written
+    /// only those count that the command line does not name (`named`), and whose group is none of `own` and of those that are
+    /// asked for.
+    pub(in crate::command) fn only_read(
+        &self,
+        manifests: &Manifests,
+        packages: &Packages,
+        named: bool,
+        own: impl Fn(&str) -> bool,
+    ) -> Diagnostics {
         let mut roots = manifests.kinds.roots.clone();
         for crd in manifests.crds.iter().flatten() {
             let generated = crd.declared.values().filter_map(|declared| declared.root.clone());
             roots.entry(crd.name()).or_default().extend(generated);
         }
-        if self.kinds.is_empty() {
+        let group = |name: &str| name.split_once('.').map(|(_, group)| group.to_owned()).unwrap_or_default();
+        let groups: BTreeSet<String> = roots.keys().map(|name| group(name)).collect();
+        if self.kinds.is_empty() && groups.len() < 2 {
             return Diagnostics::default();
         }
         let called = engine::crd_calls(&packages.workspace());
@@ -92,8 +109,14 @@ impl Refused {
         let doubtful = &manifests.kinds.doubtful;
         let unasked =
             |name: &&String| roots.get(*name).is_some_and(|roots| !roots.is_empty() && roots.is_disjoint(&called));
-        let names: BTreeSet<&str> =
-            self.kinds.iter().filter(|name| !doubtful.contains(*name)).filter(unasked).map(String::as_str).collect();
+        let asked = roots.iter().filter(|(_, roots)| !roots.is_disjoint(&called));
+        let asked: BTreeSet<String> = asked.map(|(name, _)| group(name)).collect();
+        let is_own = |group: &str| own(group) || asked.iter().any(|asked| is_related(asked, group));
+        let written: Vec<String> = manifests.crds.iter().flatten().map(crate::crd::Crd::name).collect();
+        // Who names a kind wants it.
+        let foreign = written.iter().filter(|name| !named && !is_own(&group(name)));
+        let names = self.kinds.iter().chain(foreign).filter(|name| !doubtful.contains(*name));
+        let names: BTreeSet<&str> = names.filter(unasked).map(String::as_str).collect();
         if names.is_empty() {
             return Diagnostics::default();
         }

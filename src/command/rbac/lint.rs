@@ -82,6 +82,7 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
     }
     term.diagnostics(&found);
     if term.verbosity() > Verbosity::Quiet {
+        code.tell_elsewhere(term);
         term.status(&summary(&found, term.verbosity(), scope));
     }
     Ok(outcome)

@@ -313,7 +313,7 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Of codes that need cargo, git, rustfmt or a whole project the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 22] = [
+const ELSEWHERE: [(Code, &str); 23] = [
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),
@@ -336,6 +336,7 @@ const ELSEWHERE: [(Code, &str); 22] = [
     (Code::Syntax, "any_project.rs"),
     (Code::Unformatted, "tidy.rs"),
     (Code::WebhookDeadlock, "create_webhook.rs"),
+    (Code::WebhookResource, "generate.rs"),
 ];
 
 #[test]

@@ -1,5 +1,8 @@
 //! `generate`: what is written, what goes, what stays.
 
+use snapbox::str;
+
+use crate::lock;
 use crate::sandbox::Sandbox;
 
 const CRD: &str = "config/crd/bases/cache.example.com_memcacheds.yaml";
@@ -176,4 +179,148 @@ fn a_sample_that_does_not_fit_is_told_of() {
     sandbox.file("config/samples/other.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {}\n");
     sandbox.file("config/samples/README.md", "{{");
     sandbox.run("generate").success().stderr("2 unchanged\n");
+}
+
+/// A package outside of projects, with these files below `src`.
+fn package(files: &[(&str, &str)]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let manifest = "[package]\nname = \"op\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\nkube = \"5\"\n\
+                    schemars = \"1\"\nserde = \"1\"\n";
+    sandbox.file("Cargo.toml", manifest).file("Cargo.lock", &lock::text([manifest]));
+    for (path, text) in files {
+        sandbox.file(&format!("src/{path}"), text);
+    }
+    sandbox
+}
+
+fn kind(group: &str, kind: &str) -> String {
+    format!(
+        "#[derive(kube::CustomResource, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]\n\
+         #[kube(group = \"{group}\", version = \"v1\", kind = \"{kind}\")]\npub struct {kind}Spec {{\n    a: i32,\n}}\n"
+    )
+}
+
+#[test]
+fn without_markers_there_is_no_role_and_it_is_said() {
+    let code = kind("example.com", "Pond");
+    let sandbox = package(&[("lib.rs", &code)]);
+    sandbox.run("generate").success().stderr(str![[r#"
+the role is left as it is, since the source has no `+kubebuilder:rbac` marker: `memcached-sdk rbac lint --fix` writes those that it needs
+1 created
+
+"#]]);
+    assert!(!sandbox.path("config/rbac/role.yaml").exists());
+    let all = sandbox.run("generate --stdout").success().out();
+    assert!(!all.contains("ClusterRole"), "{all}");
+    sandbox.file("config/rbac/role.yaml", "mine\n");
+    sandbox.run("generate").success();
+    assert_eq!(sandbox.read("config/rbac/role.yaml"), "mine\n");
+    sandbox.file("src/lib.rs", &format!("// +kubebuilder:rbac:groups=\"\",resources=pods,verbs=get\n\n{code}"));
+    sandbox.run("generate").success();
+    assert!(sandbox.read("config/rbac/role.yaml").contains("- pods\n"));
+}
+
+#[test]
+fn a_package_that_has_nothing_names_the_members_that_may() {
+    let sandbox = package(&[("lib.rs", "")]);
+    let manifest = sandbox.read("Cargo.toml").replace("\"op\"", "\"pond\"");
+    let plain = manifest.split("kube").next().unwrap();
+    sandbox
+        .file("Cargo.toml", &format!("[workspace]\nmembers = [\"pond\", \"plain\"]\n\n{}", sandbox.read("Cargo.toml")));
+    sandbox.file("pond/Cargo.toml", &manifest).file("pond/src/lib.rs", &kind("example.com", "Pond"));
+    sandbox.file("plain/Cargo.toml", &plain.replace("\"pond\"", "\"plain\"")).file("plain/src/lib.rs", "");
+    let members = "in this workspace `pond` uses kube and was not read: pass `-p pond`, or `--workspace` for all\n";
+    for (command, what) in [
+        ("generate crds", "nothing to generate was found"),
+        ("generate", "nothing to generate was found"),
+        ("rbac derive", "no request was found"),
+        ("rbac lint", "no request was found"),
+    ] {
+        let told = sandbox.run(command).success().err();
+        assert!(told.contains(&format!("{what}; {members}")), "{command}: {told}");
+    }
+    assert!(!sandbox.path("config").exists());
+}
+
+#[test]
+fn kinds_of_others_that_are_written_are_warned_of() {
+    for (groups, called, warned) in [
+        (["ponds.example.com", "monitoring.coreos.com"], "A::crd()", true),
+        (["ponds.example.com", "monitoring.coreos.com"], "1", false),
+        (["ponds.example.com", "monitoring.coreos.com"], "(A::crd(), B::crd())", false),
+        (["ponds.example.com", "lakes.example.com"], "A::crd()", false),
+        (["example.com", "lakes.example.com"], "A::crd()", false),
+        (["example.com", "example.com"], "A::crd()", false),
+    ] {
+        let code =
+            format!("{}{}fn print() {{\n    let _ = {called};\n}}\n", kind(groups[0], "A"), kind(groups[1], "B"));
+        let told = package(&[("lib.rs", &code)]).run("generate crds").success().err();
+        let warning = format!("leave out what is only read: `--exclude B.{}`", groups[1]);
+        assert_eq!(told.contains(&warning), warned, "{groups:?} {called}: {told}");
+    }
+}
+
+#[test]
+fn a_crd_that_another_member_declares_stays() {
+    let sandbox = package(&[("lib.rs", &kind("example.com", "Gamma"))]);
+    let manifest = sandbox.read("Cargo.toml");
+    let beta = manifest.replace("\"op\"", "\"beta\"");
+    sandbox.file("Cargo.lock", &lock::text([&*manifest, &*beta]));
+    sandbox.file("Cargo.toml", &format!("[workspace]\nmembers = [\"beta\"]\n\n{manifest}"));
+    sandbox.file("beta/Cargo.toml", &beta);
+    sandbox.file("beta/src/lib.rs", &kind("example.com", "Beta"));
+    sandbox.run("generate crds --workspace").success();
+    let before = sandbox.files();
+    for (folder, command) in [(".", "generate crds"), ("beta", "generate crds --output-dir ../config/crd/bases")] {
+        let mut in_folder = sandbox.command(command);
+        in_folder.current_dir(sandbox.path(folder));
+        sandbox.finish(command, &mut in_folder).success();
+        assert_eq!(sandbox.files(), before, "{folder}");
+    }
+    // What nobody declares goes; while a member can't be read, nobody knows.
+    sandbox.file("beta/src/lib.rs", "struct Broken {");
+    sandbox.run("generate crds").success();
+    assert_eq!(
+        sandbox.read("config/crd/bases/example.com_betas.yaml"),
+        before["config/crd/bases/example.com_betas.yaml"]
+    );
+    sandbox.file("beta/src/lib.rs", "");
+    sandbox.run("generate crds").success();
+    assert!(!sandbox.path("config/crd/bases/example.com_betas.yaml").exists());
+}
+
+#[test]
+fn a_kustomization_follows_the_crds_of_a_project() {
+    let sandbox = project();
+    let listed = |name: &str| format!("- bases/cache.example.com_{name}.yaml\n");
+    sandbox.replace("src/api/v1alpha1/memcached.rs", "plural = \"memcacheds\"", "plural = \"caches\"");
+    let told = sandbox.run("generate").success().out();
+    assert!(told.contains("update    config/crd/kustomization.yaml"), "{told}");
+    let kustomization = sandbox.read("config/crd/kustomization.yaml");
+    assert!(
+        !kustomization.contains(&listed("memcacheds")) && kustomization.contains(&listed("caches")),
+        "{kustomization}"
+    );
+    sandbox.run("generate --check").success();
+}
+
+/// Its plural has changed, and the marker has not.
+#[test]
+fn a_webhook_for_a_resource_that_nobody_serves_is_warned_of() {
+    let webhook = |resources: &str| {
+        format!(
+            "// +kubebuilder:webhook:path=/a,mutating=false,failurePolicy=fail,sideEffects=None,groups=example.com,\
+             resources={resources},verbs=create,versions=v1,name=a.example.com,admissionReviewVersions=v1\n\n"
+        )
+    };
+    for (resources, warned) in
+        [("ponds", false), ("ponds/status", false), ("*", false), ("lakes", true), ("ponds;lakes/status", true)]
+    {
+        let code = format!("{}{}", webhook(resources), kind("example.com", "Pond"));
+        let told = package(&[("lib.rs", &code)]).run("generate").success().err();
+        let warning = "warning[webhook-resource]: the group `example.com` has no resource `lakes`, so the API server never asks \
+                       this webhook\n";
+        assert_eq!(told.contains(warning), warned, "{resources}: {told}");
+        assert_eq!(told.contains("write one that it has: `ponds`"), warned, "{resources}: {told}");
+    }
 }
