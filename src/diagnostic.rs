@@ -202,6 +202,7 @@ codes! {
     ConversionUnknown = "conversion-unknown", Warning, "Versions of a custom resource are served whose schemas differ, and what converts them is not known";
     CrdPanic = "crd-panic", Error, "`crd()` of a compiled type panics";
     CrdSize = "crd-size", Warning, "A CRD is too big for `kubectl apply` without `--server-side`";
+    DanglingKustomization = "dangling-kustomization", Warning, "A kustomization that can not be built any more, since a generated file goes";
     DefaultValue = "default-value", Error, "The default of a field can't be evaluated without running code";
     DependencyVersion = "dependency-version", Error, "A dependency has a version whose schemas may differ from those reproduced here";
     DeprecationWarning = "deprecation-warning", Error, "A warning of a deprecated version that the API server refuses";

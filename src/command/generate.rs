@@ -67,10 +67,8 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
     list(&manifests, term);
     tell_of_nothing(&manifests, &options, &found, term);
     let refused = Refused::of(&manifests, &options, &found);
-    let domain = project.as_ref().and_then(|project| project.domain.as_ref()).map(ToString::to_string);
-    let own =
-        |group: &str| domain.as_ref().is_some_and(|domain| group == domain || group.ends_with(&format!(".{domain}")));
-    found.extend(refused.only_read(&manifests, &options.packages, options.choice.names_kinds(), own));
+    let domain = project.as_ref().and_then(|project| project.domain.as_ref());
+    found.extend(refused.only_read(&manifests, &options, domain.map(ToString::to_string).as_deref()));
     if options.keep_going && found.has_errors() {
         refused.leave_out(&mut manifests);
     }
@@ -91,15 +89,17 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         return Ok(outcome);
     }
     let mut draft = Draft::open(output.base());
-    if output.write(&manifests, &header, project.as_ref(), &mut draft)? {
+    let (removes, mut dangling) = output.write(&manifests, &header, project.as_ref(), &mut draft)?;
+    if removes {
         let broken = read_all(&options, &Pending::default())?;
         if options.keep_going && broken.has_errors() {
             manifests.complete = false;
             draft = Draft::open(output.base());
-            output.write(&manifests, &header, project.as_ref(), &mut draft)?;
+            (_, dangling) = output.write(&manifests, &header, project.as_ref(), &mut draft)?;
         }
         found.extend(broken);
     }
+    found.extend(dangling);
     if let (true, Some(_), Some(crds)) = (output.is_usual(), &project, &manifests.crds) {
         found.extend(samples::update(crds, &mut draft)?);
     }
@@ -107,15 +107,8 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
         && args.what == GenerateWhat::All
         && output.is_usual()
         && let Some(project) = &project
-        && let Some(differs) = update::verify_manager(&mut draft, project)?
     {
-        found.push(differs);
-    }
-    if args.write.check
-        && args.what == GenerateWhat::All
-        && output.is_usual()
-        && let Some(project) = &project
-    {
+        found.extend(update::verify_manager(&mut draft, project)?.into_iter().collect());
         found.extend(edit::verify_choices(&mut draft, project, term)?);
     }
     let next = record.make(&manifests.verified, &mut draft)?;

@@ -128,7 +128,9 @@ pub(super) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     // The lock file of a new project is made afterwards, of releases that its manifest asks for.
     let kept = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
     found = kept.chain(new).collect();
-    if Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)? {
+    let (removes, dangling) = Output::usual(&root).write(&manifests, &Header::default(), Some(project), draft)?;
+    found.extend(dangling);
+    if removes {
         found.extend(read_all(&options, &pending)?);
     }
     if let Some(crds) = &manifests.crds {
@@ -243,7 +245,7 @@ pub(super) fn generate(
     kinds.check(&options.choice, found)?;
     let complete = options.packages.all && options.paths.is_empty() && !options.choice.names_kinds();
     let packages = Some(options.packages.clone());
-    let mut manifests = Manifests { complete, verified, kinds, packages, ..Manifests::default() };
+    let mut manifests = Manifests { packages, complete, verified, kinds, ..Manifests::default() };
     if options.what.crds() {
         manifests.crds = Some(finished(crds, options, found));
     }

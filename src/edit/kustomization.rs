@@ -93,17 +93,28 @@ pub(crate) fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, Ed
     })
 }
 
+/// A path as it stands in a list: without a comment behind it, quotes, and `./`.
+fn plain(item: &str) -> &str {
+    let item = item.split(" #").next().unwrap_or_default().trim_end();
+    let quoted = ['"', '\''].iter().find_map(|quote| item.strip_prefix(*quote)?.strip_suffix(*quote));
+    let item = quoted.unwrap_or(item);
+    item.strip_prefix("./").unwrap_or(item)
+}
+
 /// Takes `entry` out of every list, also where it is the `path` of a patch and nothing more is said of that. Nothing changes
 /// where it is not.
 pub(crate) fn remove_entry(text: &str, entry: &str) -> String {
-    let removed = [format!("- {entry}"), format!("- path: {entry}")];
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
     let is_whole = |at: usize| {
         let next = lines[at + 1..].iter().find(|line| !line.trim().is_empty());
         next.is_none_or(|next| indent(next) <= indent(lines[at]))
     };
-    let is_removed = |at: usize| removed.iter().any(|removed| lines[at].trim() == removed) && is_whole(at);
+    let is_removed = |at: usize| {
+        let item = lines[at].trim().strip_prefix('-').map(str::trim_start);
+        let item = item.map(|item| item.strip_prefix("path:").map_or(item, str::trim_start));
+        item.is_some_and(|item| plain(item) == entry) && is_whole(at)
+    };
     (0..lines.len()).filter(|at| !is_removed(*at)).map(|at| lines[at]).collect()
 }
 
@@ -161,6 +172,25 @@ pub(crate) fn add_block(text: &str, key: &str, block: &str) -> Result<String, Ed
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entry_goes_however_it_is_written() {
+        for (text, left) in [
+            ("resources:\n- a.yaml\n- b.yaml\n", "resources:\n- b.yaml\n"),
+            ("resources:\n  - \"a.yaml\"\n  - b.yaml # a.yaml\n", "resources:\n  - b.yaml # a.yaml\n"),
+            ("resources:\n- ./a.yaml # why\n- 'a.yaml'\n", "resources:\n"),
+            ("resources:\r\n- a.yaml\r\n- b.yaml\r\n", "resources:\r\n- b.yaml\r\n"),
+            ("patches:\n- path: a.yaml\n- path: b.yaml\n", "patches:\n- path: b.yaml\n"),
+            // More is said of it, which is the author's.
+            (
+                "patches:\n- path: a.yaml\n  target:\n    kind: A\n",
+                "patches:\n- path: a.yaml\n  target:\n    kind: A\n",
+            ),
+            ("resources:\n- aa.yaml\n- x/a.yaml\n# - a.yaml\n", "resources:\n- aa.yaml\n- x/a.yaml\n# - a.yaml\n"),
+        ] {
+            assert_eq!(remove_entry(text, "a.yaml"), left, "{text}");
+        }
+    }
 
     #[test]
     fn comments_become_entries_of_the_list_around_them() {

@@ -10,7 +10,7 @@ use super::Manifests;
 use crate::api;
 use crate::cli::LayoutArgs;
 use crate::crd;
-use crate::diagnostic::Problem;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit;
 use crate::k8s::{self, kind_name};
 use crate::parallel;
@@ -84,24 +84,26 @@ impl Output {
         matches!(self.layout, Layout::Stdout)
     }
 
-    /// Plans the files, and the removal of those that earlier runs wrote. The answer is whether there are such.
+    /// Plans the files, and the removal of those that earlier runs wrote. The answer is whether there are such, and which
+    /// kustomizations can't be built without them.
     pub(in crate::command) fn write(
         &self,
         manifests: &Manifests,
         header: &Header,
         project: Option<&Project>,
         draft: &mut Draft,
-    ) -> Result<bool> {
+    ) -> Result<(bool, Diagnostics)> {
         let (crd_folder, role_folder, webhook_folder) = match &self.layout {
             Layout::Usual => ("config/crd/bases", "config/rbac", "config/webhook"),
             Layout::Folder(folder) => (folder.as_str(), folder.as_str(), folder.as_str()),
             Layout::File(path) => {
                 draft.generate(RelPath::new(path)?, text(manifests, header));
-                return Ok(false);
+                return Ok((false, Diagnostics::default()));
             }
-            Layout::Stdout => return Ok(false),
+            Layout::Stdout => return Ok((false, Diagnostics::default())),
         };
         let mut removes = false;
+        let mut found = Diagnostics::default();
         if let Some(crds) = &manifests.crds {
             let mut written = BTreeSet::new();
             let texts = parallel::map(crds, |crd| yaml::file(header.text(), std::slice::from_ref(&crd.value)));
@@ -128,7 +130,7 @@ impl Output {
             let stale: Vec<RelPath> = stale.into_iter().map(|(path, _)| path).collect();
             removes = !stale.is_empty();
             for path in stale {
-                unlist(draft, &path)?;
+                found.extend(unlist(draft, &path)?);
                 draft.remove(path);
             }
         }
@@ -148,7 +150,7 @@ impl Output {
         if let Some(webhooks) = manifests.webhooks.as_ref().filter(|webhooks| !webhooks.is_empty() || !others()) {
             removes |= write_webhooks(webhooks, webhook_folder, manifests.complete, header, draft)?;
         }
-        Ok(removes)
+        Ok((removes, found))
     }
 }
 
@@ -171,14 +173,32 @@ fn declared_elsewhere(packages: Option<&Packages>) -> Option<BTreeSet<String>> {
 fn list(draft: &mut Draft, crd: &RelPath) -> Result<()> {
     let kustomization = RelPath::new("config/crd/kustomization.yaml")?;
     let Some(entry) = crd.as_str().strip_prefix("config/crd/") else { return Ok(()) };
-    if draft.read(&kustomization)?.is_some() {
+    // A list that is written in another way is the author's.
+    if let Some(text) = draft.read(&kustomization)?
+        && !lists(&text, entry)
+        && edit::kustomization::add_entry(&text, "resources", entry).is_ok()
+    {
         draft.edit(&kustomization, |text| edit::kustomization::add_entry(text, "resources", entry))?;
     }
     Ok(())
 }
 
+/// Whether a kustomization names this file anywhere.
+fn lists(text: &str, file: &str) -> bool {
+    fn names(value: &Value, file: &str) -> bool {
+        match value {
+            Value::String(text) => text.strip_prefix("./").unwrap_or(text) == file,
+            Value::Array(values) => values.iter().any(|value| names(value, file)),
+            Value::Object(fields) => fields.values().any(|value| names(value, file)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    serde_yaml::from_str::<Value>(text).is_ok_and(|value| names(&value, file))
+}
+
 /// A file that goes is taken out of the kustomizations of its folder and of the one above, which could not be built any more.
-fn unlist(draft: &mut Draft, file: &RelPath) -> Result<()> {
+fn unlist(draft: &mut Draft, file: &RelPath) -> Result<Diagnostics> {
+    let mut found = Diagnostics::default();
     for (at, _) in file.as_str().rmatch_indices('/').take(2) {
         let (folder, entry) = (&file.as_str()[..at], &file.as_str()[at + 1..]);
         for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
@@ -186,10 +206,35 @@ fn unlist(draft: &mut Draft, file: &RelPath) -> Result<()> {
             let Some(text) = draft.read(&kustomization)? else { continue };
             if edit::kustomization::remove_entry(&text, entry) != text {
                 draft.edit(&kustomization, |text| Ok(edit::kustomization::remove_entry(text, entry)))?;
+            } else if !lists(&text, entry) {
+                continue;
             }
+            let text = draft.read(&kustomization)?.unwrap_or_default();
+            let is_empty = |text: &str| {
+                let value = serde_yaml::from_str::<Value>(text).unwrap_or_default();
+                value["resources"].as_array().is_none_or(Vec::is_empty)
+            };
+            let dangling = if lists(&text, entry) {
+                Some((format!("`{kustomization}` lists `{entry}`, which goes"), "take the entry out"))
+            } else {
+                let help = "take its folder out of the kustomization that lists it, until there is a resource again";
+                is_empty(&text).then(|| {
+                    (format!("`{kustomization}` lists no resource any more, and kustomize refuses that"), help)
+                })
+            };
+            found.extend(
+                dangling
+                    .map(|(message, help)| {
+                        Diagnostic::new(Code::DanglingKustomization, message)
+                            .help(help)
+                            .at(Origin::file(kustomization.as_str()))
+                    })
+                    .into_iter()
+                    .collect(),
+            );
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 /// Plans the file of the webhooks. Without any it goes, or is left empty where a kustomization lists it. The answer is whether

@@ -8,7 +8,7 @@ use super::{Kinds, Manifests, Options};
 use crate::command::outcome::Usage;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, Severity};
 use crate::engine::{self, listed};
-use crate::source::{Choice, Packages};
+use crate::source::Choice;
 use crate::term::Term;
 
 /// What an error is about.
@@ -53,11 +53,15 @@ impl Kinds {
     }
 }
 
+/// The group is this domain, or in it.
+fn is_below(group: &str, domain: &str) -> bool {
+    group == domain || group.ends_with(&format!(".{domain}"))
+}
+
 /// Two groups are of one owner: one is below the other, or both are below the same domain.
 fn is_related(one: &str, other: &str) -> bool {
     let domain = |group: &str| group.split_once('.').map_or(String::new(), |(_, domain)| domain.to_owned());
-    let below = |inner: &str, outer: &str| inner == outer || inner.ends_with(&format!(".{outer}"));
-    below(one, other) || below(other, one) || (domain(one).contains('.') && domain(one) == domain(other))
+    is_below(one, other) || is_below(other, one) || (domain(one).contains('.') && domain(one) == domain(other))
 }
 
 /// With such an error nothing that was read of a package is known to be right.
@@ -81,14 +85,13 @@ impl Refused {
     }
 
     /// Of those that nothing in the workspace asks for its CRD: types of an API that is somebody else's. Of kinds that are written
-    /// only those count that the command line does not name (`named`), and whose group is none of `own` and of those that are
+    /// only those count that the command line does not name, and whose group is neither below `domain` nor related to one that is
     /// asked for.
     pub(in crate::command) fn only_read(
         &self,
         manifests: &Manifests,
-        packages: &Packages,
-        named: bool,
-        own: impl Fn(&str) -> bool,
+        options: &Options,
+        domain: Option<&str>,
     ) -> Diagnostics {
         let mut roots = manifests.kinds.roots.clone();
         for crd in manifests.crds.iter().flatten() {
@@ -100,7 +103,7 @@ impl Refused {
         if self.kinds.is_empty() && groups.len() < 2 {
             return Diagnostics::default();
         }
-        let called = engine::crd_calls(&packages.workspace());
+        let called = engine::crd_calls(&options.packages.workspace());
         let declared: BTreeSet<&String> = roots.values().flatten().collect();
         // A name that is none of them may stand for any.
         if called.is_empty() || !called.iter().all(|name| declared.contains(name)) {
@@ -111,10 +114,12 @@ impl Refused {
             |name: &&String| roots.get(*name).is_some_and(|roots| !roots.is_empty() && roots.is_disjoint(&called));
         let asked = roots.iter().filter(|(_, roots)| !roots.is_disjoint(&called));
         let asked: BTreeSet<String> = asked.map(|(name, _)| group(name)).collect();
-        let is_own = |group: &str| own(group) || asked.iter().any(|asked| is_related(asked, group));
+        let is_own = |group: &str| {
+            domain.is_some_and(|domain| is_below(group, domain)) || asked.iter().any(|asked| is_related(asked, group))
+        };
         let written: Vec<String> = manifests.crds.iter().flatten().map(crate::crd::Crd::name).collect();
         // Who names a kind wants it.
-        let foreign = written.iter().filter(|name| !named && !is_own(&group(name)));
+        let foreign = written.iter().filter(|name| !options.choice.names_kinds() && !is_own(&group(name)));
         let names = self.kinds.iter().chain(foreign).filter(|name| !doubtful.contains(*name));
         let names: BTreeSet<&str> = names.filter(unasked).map(String::as_str).collect();
         if names.is_empty() {

@@ -63,7 +63,8 @@ fn packages_are_chosen_as_cargo_chooses_them() {
         ("", "crds --all-features -p operator", vec![PEAR]),
         ("", "crds --paths crates/types", vec![APPLE]),
         ("", "crds --all-features --paths crates/types/src/extra.rs,crates/operator", vec![EXTRA, PEAR]),
-        ("", "rbac --paths crates/types", vec![ROLE]),
+        ("", "rbac --paths crates/operator", vec![ROLE]),
+        ("", "rbac --paths crates/types", vec![]),
         ("crates/operator/src", "--manifest-path ../../../Cargo.toml crds", vec![APPLE, PEAR]),
         ("", "crds --single-file deploy/crds.yaml", vec!["deploy/crds.yaml"]),
         (

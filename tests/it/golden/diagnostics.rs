@@ -313,7 +313,8 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Of codes that need cargo, git, rustfmt or a whole project the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 23] = [
+const ELSEWHERE: [(Code, &str); 24] = [
+    (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
     (Code::CrdPanic, "engine.rs"),

@@ -304,6 +304,30 @@ fn a_kustomization_follows_the_crds_of_a_project() {
     sandbox.run("generate --check").success();
 }
 
+/// What is left to do by hand is said.
+#[test]
+fn a_kustomization_that_can_not_be_built_any_more_is_named() {
+    let kustomization = "config/crd/kustomization.yaml";
+    for (text, warned) in [
+        ("resources:\n- bases/example.com_ponds.yaml\n- bases/other.yaml\n", ""),
+        (
+            "resources:\n- bases/example.com_ponds.yaml\n",
+            "warning[dangling-kustomization]: `config/crd/kustomization.yaml` lists no resource any more, and kustomize refuses that\n",
+        ),
+        (
+            "resources: [bases/example.com_ponds.yaml]\n",
+            "warning[dangling-kustomization]: `config/crd/kustomization.yaml` lists `bases/example.com_ponds.yaml`, which goes\n",
+        ),
+    ] {
+        let sandbox = package(&[("lib.rs", &kind("example.com", "Pond"))]);
+        sandbox.run("generate crds").success();
+        sandbox.file(kustomization, text).file("src/lib.rs", &kind("example.com", "Lake"));
+        let told = sandbox.run("generate crds").success().err();
+        assert_eq!(told.contains("dangling-kustomization"), !warned.is_empty(), "{told}");
+        assert!(told.contains(warned), "{told}");
+    }
+}
+
 /// Its plural has changed, and the marker has not.
 #[test]
 fn a_webhook_for_a_resource_that_nobody_serves_is_warned_of() {
