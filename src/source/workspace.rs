@@ -96,10 +96,11 @@ impl Packages {
         ))
     }
 
-    /// The members of the workspace that were not chosen.
+    /// The members of the workspace that were not chosen; a generated one, the vendored manager, is none.
     pub fn unread(&self) -> Result<Vec<Member>> {
         let mut others = members(&self.workspace())?;
         others.retain(|other| !self.members.iter().any(|member| member.dir == other.dir));
+        others.retain(|other| !is_generated(&other.dir.join("Cargo.toml")));
         Ok(others)
     }
 

@@ -278,7 +278,7 @@ warning[rbac-rule]: a Role can't allow `/metrics`, and the operator is confined 
   |    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = help: write it in a marker of its own with `roleName=NAME`, and bind this ClusterRole to the ServiceAccount `demo-controller-manager`; or run `memcached-sdk edit --namespaced=false`
-4 created, 1 updated, 1 unchanged
+4 created, 2 updated, 1 unchanged
 
 "#]]
     );
