@@ -142,7 +142,7 @@ fn verify_is_clean_with_everything_switched_on() {
     other.replace("config/default/kustomizeconfig.yaml", "rules/resourceNames", "rules/others");
     let run = verify(&plane, other.root()).code(1);
     let error = run.err();
-    for (code, count) in [("rbac-missing", 2), ("rbac-unused", 1)] {
-        assert_eq!(error.matches(&format!("[{code}]")).count(), count, "{run}");
+    for code in ["rbac-missing", "rbac-unused"] {
+        assert_eq!(error.matches(&format!("[{code}]")).count(), 2, "{run}");
     }
 }
