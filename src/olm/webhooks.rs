@@ -23,8 +23,8 @@ const FIELDS: [&str; 8] = [
 /// The port of a Service where a webhook says none.
 const PORT: u64 = 443;
 
-/// The `webhookdefinitions`. `confined` says that OLM installs the operator for some namespaces: OLM then limits its webhooks to
-/// those of the `OperatorGroup`.
+/// The `webhookdefinitions`. `everywhere` says that OLM may install the operator for all namespaces; otherwise it limits its
+/// webhooks to those of the `OperatorGroup`.
 pub(super) fn definitions(
     configurations: &[Value],
     crds: &[Value],
@@ -197,8 +197,8 @@ mod tests {
             });
             let configurations = [json!({ "kind": "MutatingWebhookConfiguration", "webhooks": [webhook] })];
             let (services, deployments) = ([service.clone()], [deployment.clone()]);
-            let found = [false, true].map(|confined| {
-                let (definitions, found) = definitions(&configurations, &[], &services, &deployments, confined);
+            let found = [true, false].map(|everywhere| {
+                let (definitions, found) = definitions(&configurations, &[], &services, &deployments, everywhere);
                 assert_eq!(definitions.len(), 1);
                 found.iter().count()
             });
