@@ -29,7 +29,7 @@ use crate::schema::release::Releases;
 use crate::source::{ItemRef, SourceTree};
 
 pub use custom_resource::Api;
-pub(crate) use custom_resource::plural;
+pub(crate) use custom_resource::{plural, plural_of};
 pub use declared::{Declared, declared, names};
 pub use dependency::new_releases;
 use describe::{Describer, read};

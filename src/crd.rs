@@ -206,6 +206,11 @@ pub fn group(crd: &Value) -> &str {
     crd["spec"]["group"].as_str().unwrap_or_default()
 }
 
+/// The group is this domain, or in it.
+pub(crate) fn is_below(group: &str, domain: &str) -> bool {
+    group == domain || group.ends_with(&format!(".{domain}"))
+}
+
 /// The name of the file of a CRD: `cache.example.com_memcacheds.yaml`.
 pub fn file_name(crd: &Value) -> String {
     format!("{}_{}.yaml", group(crd), crd["spec"]["names"]["plural"].as_str().unwrap_or_default())

@@ -145,6 +145,11 @@ impl Term {
         }
     }
 
+    /// Several of them.
+    pub fn statuses(&mut self, texts: impl IntoIterator<Item = String>) {
+        texts.into_iter().for_each(|text| self.status(&text));
+    }
+
     /// A message about why; with `-v` only.
     pub(crate) fn detail(&mut self, text: &str) {
         if self.verbosity >= Verbosity::Verbose {

@@ -71,16 +71,12 @@ pub struct Webhooks {
 /// Webhooks for resources that their group does not have: the API server never asks these. `resources` are those of each group
 /// that the source declares; of other groups nothing is known.
 pub fn unserved(packages: &[Webhooks], resources: &BTreeMap<String, BTreeSet<String>>) -> Diagnostics {
-    let texts = |value: &Value| -> Vec<String> {
-        let all = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-        all.map(str::to_owned).collect()
-    };
     let mut found = Diagnostics::default();
     for webhook in packages.iter().flat_map(|package| &package.webhooks) {
         for rule in webhook.value["rules"].as_array().into_iter().flatten() {
-            for group in texts(&rule["apiGroups"]) {
-                let Some(known) = resources.get(&group) else { continue };
-                for resource in texts(&rule["resources"]) {
+            for group in refused::texts(&rule["apiGroups"]) {
+                let Some(known) = resources.get(group) else { continue };
+                for resource in refused::texts(&rule["resources"]) {
                     let plural = resource.split('/').next().unwrap_or_default();
                     if plural == "*" || known.contains(plural) {
                         continue;

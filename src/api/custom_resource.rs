@@ -7,6 +7,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 
 use crate::diagnostic::Origin;
+use crate::k8s::CustomResource;
 use crate::schema::release::Releases;
 use crate::schema::{Graph, TypeId};
 
@@ -50,6 +51,11 @@ pub struct Api {
     pub origin: Origin,
     /// The releases of kube and schemars that make the CRD.
     pub(crate) releases: Releases,
+}
+
+/// The plural of a kind: what its attributes say, or [`plural`] of its name.
+pub(crate) fn plural_of(kind: &CustomResource) -> String {
+    kind.plural.clone().unwrap_or_else(|| plural(&kind.kind.to_ascii_lowercase()))
 }
 
 /// kube's guess; irregular plurals are written out by the user.

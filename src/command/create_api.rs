@@ -21,9 +21,7 @@ use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &CreateApiArgs, term: &mut Term) -> Result<Outcome> {
-    for note in args.peers.notes() {
-        term.status(&note);
-    }
+    term.statuses(args.peers.notes());
     let root = Project::find_root(Path::new("."))?;
     run_in(Draft::open(&root), Diagnostics::default(), args, term)
 }

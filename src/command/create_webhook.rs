@@ -28,9 +28,7 @@ const CONVERSION_FIRST: &str =
     "\nShip the conversion one release before you change the stored version: see docs/releasing.md of memcached-sdk.";
 
 pub(super) fn run(args: &CreateWebhookArgs, term: &mut Term) -> Result<Outcome> {
-    for note in args.peers.notes() {
-        term.status(&note);
-    }
+    term.statuses(args.peers.notes());
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
     let mut found = plan(&mut draft, args)?;

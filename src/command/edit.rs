@@ -23,9 +23,7 @@ use crate::source::CargoManifest;
 use crate::term::Term;
 
 pub(super) fn run(args: &EditArgs, term: &mut Term) -> Result<Outcome> {
-    for note in peers::notes(&args.parts.plugins) {
-        term.status(&note);
-    }
+    term.statuses(peers::notes(&args.parts.plugins));
     let root = Project::find_root(Path::new("."))?;
     let mut draft = Draft::open(&root);
     let mut found = plan(&mut draft, args, term)?;

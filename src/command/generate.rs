@@ -129,13 +129,12 @@ fn tell_of_nothing(manifests: &Manifests, options: &Options, found: &Diagnostics
     }
     let nothing = |values: &Option<Vec<Value>>| values.as_ref().is_none_or(Vec::is_empty);
     let is_empty = manifests.crds.as_ref().is_none_or(Vec::is_empty) && nothing(&manifests.webhooks);
-    let has_no_role = manifests.roles.is_none() || manifests.unmarked;
     if is_empty
-        && has_no_role
+        && manifests.roles.is_none()
         && let Some(elsewhere) = options.packages.elsewhere()
     {
         term.status(&format!("nothing to generate was found; {elsewhere}"));
-    } else if manifests.roles.is_some() && manifests.unmarked {
+    } else if manifests.unmarked {
         term.status(
             "the role is left as it is, since the source has no `+kubebuilder:rbac` marker: `memcached-sdk rbac lint --fix` \
              writes those that it needs",

@@ -40,9 +40,8 @@ pub(super) fn run(args: &InitArgs, term: &mut Term) -> Result<Outcome> {
 
 /// Says what flags of kubebuilder and operator-sdk mean here.
 pub(super) fn say_peers(args: &ProjectArgs, term: &mut Term) {
-    for note in [peers::notes(&args.parts.plugins), args.peers.notes()].concat() {
-        term.status(&note);
-    }
+    term.statuses(peers::notes(&args.parts.plugins));
+    term.statuses(args.peers.notes());
     if let Some(path) = args.repo.as_deref().filter(|repo| is_module_path(repo)) {
         term.status(&format!("`--repo`: a Go module has this path; the URL of the repository is `https://{path}`"));
     }

@@ -60,7 +60,7 @@ pub(super) struct Manifests {
     pub(super) webhooks: Option<Vec<Value>>,
     /// The packages that were read.
     pub(super) packages: Option<Packages>,
-    /// No marker asks for a permission.
+    /// No marker asks for a permission, so that there is no role.
     pub(super) unmarked: bool,
     /// What the roles of markers that name none are called.
     pub(super) role_name: String,
@@ -258,9 +258,10 @@ pub(super) fn generate(
             found.extend(findings);
             manifests.scope = Some(scope);
         }
-        manifests.unmarked = markers.is_empty() && manifests.scope.is_none();
-        manifests.roles =
-            Some(role::documents(&markers, &Roles { default_name: &options.role_name, fold: options.fold }));
+        // A role that allows nothing is of no use, and one that is there may be written by hand.
+        manifests.unmarked = markers.is_empty() && manifests.scope.is_none() && !manifests.kinds.doubtful_roles;
+        let documents = || role::documents(&markers, &Roles { default_name: &options.role_name, fold: options.fold });
+        manifests.roles = (!manifests.unmarked).then(documents);
         manifests.role_name.clone_from(&options.role_name);
     }
     if options.what.webhooks() {
@@ -349,7 +350,7 @@ pub(super) fn cluster_wide(tree: &SourceTree) -> Vec<(String, String)> {
     let (declared, _) = api::declared(tree);
     let kinds = declared.into_iter().filter_map(|declared| k8s::custom_resource(tree, declared.item));
     let named = |kind: CustomResource| {
-        let plural = kind.plural.unwrap_or_else(|| api::plural(&kind.kind.to_lowercase()));
+        let plural = api::plural_of(&kind);
         (kind.group, plural)
     };
     kinds.filter(|kind| !kind.namespaced).map(named).collect()

@@ -210,9 +210,8 @@ impl Code {
         self.note(&read);
         for item in tree.all_items() {
             if let Some(kind) = k8s::custom_resource(tree, item) {
-                let lower = kind.kind.to_lowercase();
-                let plural = kind.plural.unwrap_or_else(|| crate::api::plural(&lower));
-                self.served.entry(kind.group).or_default().insert(plural, lower);
+                let plural = crate::api::plural_of(&kind);
+                self.served.entry(kind.group).or_default().insert(plural, kind.kind.to_lowercase());
             }
         }
         let (kinds, read) = tree.settle(cluster_wide);

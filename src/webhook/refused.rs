@@ -152,6 +152,7 @@ fn client_config(config: &Value, warn: &mut dyn FnMut(String, &str)) {
     }
 }
 
-fn texts(value: &Value) -> impl Iterator<Item = &str> {
+/// The texts in a list.
+pub(super) fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }

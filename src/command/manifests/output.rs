@@ -136,9 +136,7 @@ impl Output {
         }
         if let Some(roles) = &manifests.roles {
             let path = below(role_folder, "role.yaml")?;
-            if manifests.unmarked {
-                // A role that allows nothing is of no use, and one that is there may be written by hand.
-            } else if let Some(scope) = manifests.scope.as_ref().filter(|_| self.is_usual()) {
+            if let Some(scope) = manifests.scope.as_ref().filter(|_| self.is_usual()) {
                 let placed = scope.place(roles.clone(), &manifests.role_name);
                 draft.generate(path, yaml::file(header.text(), &placed.inside));
                 write_overlay(scope.overlay(&placed), header, draft)?;
@@ -157,7 +155,7 @@ impl Output {
 /// The custom resources of the members of the workspace that were not read, as `Kind.group`; `None` if one can't be read.
 fn declared_elsewhere(packages: Option<&Packages>) -> Option<BTreeSet<String>> {
     let mut declared = BTreeSet::new();
-    for member in packages.map(|packages| packages.unread().ok()).unwrap_or_default()? {
+    for member in packages?.unread().ok()? {
         let all = FeatureSelection { all: true, ..FeatureSelection::default() };
         let (mut tree, found) = k8s::load_with(&member.dir, &all, &Pending::default()).ok()?;
         let (names, read) = tree.settle(api::names);
@@ -308,8 +306,7 @@ fn write_overlay(files: Vec<(&str, Vec<Value>)>, header: &Header, draft: &mut Dr
 /// All of it as YAML documents, each after a line `---`.
 pub(in crate::command) fn text(manifests: &Manifests, header: &Header) -> String {
     let crds = manifests.crds.iter().flatten().map(|crd| crd.value.clone());
-    let roles = manifests.roles.iter().filter(|_| !manifests.unmarked);
-    let others = roles.chain(&manifests.webhooks).flatten();
+    let others = manifests.roles.iter().chain(&manifests.webhooks).flatten();
     let all: Vec<Value> = crds.chain(others.cloned()).collect();
     yaml::file(header.text(), &all)
 }
@@ -371,7 +368,7 @@ fn stale(
         let domain = project.and_then(|project| project.domain.as_ref());
         groups.contains(group)
             || resources.filter(|resource| resource.api.is_some()).any(|resource| resource.qualified_group() == group)
-            || domain.is_some_and(|domain| group == domain.as_str() || group.ends_with(&format!(".{domain}")))
+            || domain.is_some_and(|domain| crd::is_below(group, domain.as_str()))
     };
     let mut stale = Vec::new();
     for entry in std::fs::read_dir(draft.root().join(folder)).into_iter().flatten() {

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::{Kinds, Manifests, Options};
 use crate::command::outcome::Usage;
+use crate::crd;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, Severity};
 use crate::engine::{self, listed};
 use crate::source::Choice;
@@ -53,15 +54,12 @@ impl Kinds {
     }
 }
 
-/// The group is this domain, or in it.
-fn is_below(group: &str, domain: &str) -> bool {
-    group == domain || group.ends_with(&format!(".{domain}"))
-}
-
 /// Two groups are of one owner: one is below the other, or both are below the same domain.
 fn is_related(one: &str, other: &str) -> bool {
     let domain = |group: &str| group.split_once('.').map_or(String::new(), |(_, domain)| domain.to_owned());
-    is_below(one, other) || is_below(other, one) || (domain(one).contains('.') && domain(one) == domain(other))
+    crd::is_below(one, other)
+        || crd::is_below(other, one)
+        || (domain(one).contains('.') && domain(one) == domain(other))
 }
 
 /// With such an error nothing that was read of a package is known to be right.
@@ -115,7 +113,8 @@ impl Refused {
         let asked = roots.iter().filter(|(_, roots)| !roots.is_disjoint(&called));
         let asked: BTreeSet<String> = asked.map(|(name, _)| group(name)).collect();
         let is_own = |group: &str| {
-            domain.is_some_and(|domain| is_below(group, domain)) || asked.iter().any(|asked| is_related(asked, group))
+            domain.is_some_and(|domain| crd::is_below(group, domain))
+                || asked.iter().any(|asked| is_related(asked, group))
         };
         let written: Vec<String> = manifests.crds.iter().flatten().map(crate::crd::Crd::name).collect();
         // Who names a kind wants it.

@@ -86,7 +86,7 @@ fn wrong_metadata(crd: &Crd) -> Vec<Problem> {
         wrong.push(problem.help(format!("all together have at most {ANNOTATIONS}")));
     }
     let group = crd::group(&crd.value);
-    if PROTECTED.iter().any(|protected| group == *protected || group.ends_with(&format!(".{protected}"))) {
+    if PROTECTED.iter().any(|protected| crd::is_below(group, protected)) {
         let approval = annotations.iter().find(|(key, _)| key == APPROVAL).map_or("", |(_, value)| value);
         let is_url = approval
             .split_once("://")

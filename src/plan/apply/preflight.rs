@@ -89,6 +89,9 @@ type Decision<'a> = (ChangeKind, Option<Cow<'a, str>>);
 fn decide<'a>(op: &'a FileOp, disk: Option<&[u8]>, mode: Mode) -> Result<Option<Decision<'a>>, Obstacle> {
     let replace = |text: &'a str| {
         let Some(disk) = disk else { return (ChangeKind::Create, Some(text.into())) };
+        if disk == text.as_bytes() {
+            return (ChangeKind::Unchanged, Some(text.into()));
+        }
         let text = edit::with_line_endings_of(text, &String::from_utf8_lossy(disk));
         let kind = if disk == text.as_bytes() { ChangeKind::Unchanged } else { ChangeKind::Update };
         (kind, Some(text))

@@ -54,7 +54,7 @@ impl<'a> Kinds<'a> {
             Ty::Foreign(Foreign::K8s(path), _) => Some(vec![self.builtin(path)?]),
             Ty::Root(item) => {
                 let found = k8s::custom_resource(self.tree, *item)?;
-                let plural = found.plural.unwrap_or_else(|| crate::api::plural(&found.kind.to_ascii_lowercase()));
+                let plural = crate::api::plural_of(&found);
                 Some(vec![Resource {
                     group: found.group,
                     plural,
