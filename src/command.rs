@@ -20,6 +20,7 @@ mod create_api;
 mod create_webhook;
 mod early;
 mod edit;
+mod elsewhere;
 mod existing;
 mod external;
 mod generate;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
+use super::elsewhere::uses_kube;
 use crate::diagnostic::Problem;
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::source::CargoManifest;
@@ -44,9 +45,7 @@ pub(super) fn refuse(root: &Path) -> Result<()> {
             Some(own) if own.dependencies.is_empty() && sources.is_empty() => return Ok(()),
             Some(own) => {
                 let problem = Problem::new(format!("`{folder}` has a crate already: `{}`", own.name));
-                let is_operator =
-                    ["kube", "kube-runtime", "kube-client"].iter().any(|name| own.dependency_on(name).next().is_some());
-                problem.help(if is_operator { format!("{WORKS}, {new}") } else { new.to_owned() })
+                problem.help(if uses_kube(&own) { format!("{WORKS}, {new}") } else { new.to_owned() })
             }
         },
     };

@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 use self::record::Record;
+use super::elsewhere::elsewhere;
 use super::manifests::output::{self, Header, Output};
 use super::manifests::{Manifests, Options, Refused, converted, generate, read_all, samples, scope};
 use super::outcome::{Outcome, Usage, apply, apply_anyway};
@@ -131,7 +132,7 @@ fn tell_of_nothing(manifests: &Manifests, options: &Options, found: &Diagnostics
     let is_empty = manifests.crds.as_ref().is_none_or(Vec::is_empty) && nothing(&manifests.webhooks);
     if is_empty
         && manifests.roles.is_none()
-        && let Some(elsewhere) = options.packages.elsewhere()
+        && let Some(elsewhere) = elsewhere(&options.packages)
     {
         term.status(&format!("nothing to generate was found; {elsewhere}"));
     } else if manifests.unmarked {

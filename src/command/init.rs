@@ -81,10 +81,7 @@ pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exist
 
 /// A project is a workspace of its own, of the operator and its manager, and cargo knows no workspace inside of another.
 fn refuse_workspace(root: &Path) -> Result<()> {
-    let Some(workspace) = workspace_of(root) else { return Ok(()) };
-    let root = std::path::absolute(root).context("the folder has no path")?;
-    let inside = workspace.parent().and_then(|above| root.strip_prefix(above).ok()).unwrap_or(&root);
-    let inside = inside.display().to_string().replace('\\', "/");
+    let Some((workspace, inside)) = workspace_of(root) else { return Ok(()) };
     let problem = Problem::new(format!(
         "`{inside}` would be a member of the cargo workspace `{}`, and a project is a workspace of its own",
         workspace.display()

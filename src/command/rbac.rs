@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::elsewhere::elsewhere;
 use super::generate::{features, own_project, selection};
 use super::manifests::{cluster_wide, scope};
 use super::outcome::{Outcome, Usage as Misuse};
@@ -184,7 +185,7 @@ impl Code {
         });
         code.found.sort();
         if code.usages.is_empty() && code.doubts.is_empty() {
-            code.elsewhere = packages.elsewhere();
+            code.elsewhere = elsewhere(&packages);
         }
         Ok(code)
     }

@@ -80,22 +80,6 @@ impl Packages {
         Ok(Self { root, members, all })
     }
 
-    /// Where there may be what these packages lack: members of the workspace that were not read and use kube, in a sentence.
-    pub fn elsewhere(&self) -> Option<String> {
-        let uses_kube = |member: &Member| {
-            CargoManifest::of(&member.dir).is_some_and(|manifest| manifest.dependency_on("kube").next().is_some())
-        };
-        let mut others = self.unread().ok()?;
-        others.retain(uses_kube);
-        let names: Vec<&str> = others.iter().map(|member| member.name.as_str()).collect();
-        let [first, ..] = names.as_slice() else { return None };
-        let (verb, were) = if names.len() == 1 { ("uses", "was") } else { ("use", "were") };
-        Some(format!(
-            "in this workspace `{}` {verb} kube and {were} not read: pass `-p {first}`, or `--workspace` for all",
-            names.join("`, `")
-        ))
-    }
-
     /// The members of the workspace that were not chosen; a generated one, the vendored manager, is none.
     pub fn unread(&self) -> Result<Vec<Member>> {
         let mut others = members(&self.workspace())?;
@@ -145,10 +129,10 @@ impl Packages {
 }
 
 /// The `Cargo.toml` of the workspace above `folder` that takes a package there for a member: one that `members` names, and
-/// `exclude` does not. The folder need not exist.
+/// `exclude` does not; and the folder as it is seen from there, with `/`. The folder need not exist.
 ///
 /// See <https://doc.rust-lang.org/cargo/reference/workspaces.html#the-members-and-exclude-fields>.
-pub fn workspace_of(folder: &Path) -> Option<PathBuf> {
+pub fn workspace_of(folder: &Path) -> Option<(PathBuf, String)> {
     let folder = clean(&std::path::absolute(folder).ok()?);
     folder.ancestors().skip(1).find_map(|above| {
         let manifest = above.join("Cargo.toml");
@@ -164,7 +148,8 @@ pub fn workspace_of(folder: &Path) -> Option<PathBuf> {
         let excludes = |path: &String| inside.starts_with(clean(Path::new(path)));
         let is_member = strings(get(workspace, &["members"])).iter().any(names)
             && !strings(get(workspace, &["exclude"])).iter().any(excludes);
-        is_member.then_some(manifest)
+        let shown = inside.display().to_string().replace('\\', "/");
+        is_member.then_some((manifest, shown))
     })
 }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::Manifests;
 use crate::api;
 use crate::cli::LayoutArgs;
+use crate::command::elsewhere::elsewhere;
 use crate::crd;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit;
@@ -144,9 +145,8 @@ impl Output {
                 draft.generate(path, yaml::file(header.text(), roles));
             }
         }
-        let others = || manifests.packages.as_ref().is_some_and(|packages| packages.elsewhere().is_some());
-        if let Some(webhooks) = manifests.webhooks.as_ref().filter(|webhooks| !webhooks.is_empty() || !others()) {
-            removes |= write_webhooks(webhooks, webhook_folder, manifests.complete, header, draft)?;
+        if let Some(webhooks) = &manifests.webhooks {
+            removes |= write_webhooks(webhooks, webhook_folder, manifests, header, draft)?;
         }
         Ok((removes, found))
     }
@@ -240,7 +240,7 @@ fn unlist(draft: &mut Draft, file: &RelPath) -> Result<Diagnostics> {
 fn write_webhooks(
     webhooks: &[Value],
     folder: &str,
-    complete: bool,
+    manifests: &Manifests,
     header: &Header,
     draft: &mut Draft,
 ) -> Result<bool> {
@@ -250,7 +250,10 @@ fn write_webhooks(
         return Ok(false);
     }
     let before = draft.read(&path)?;
-    if !complete || before.as_ref().is_some_and(|text| !is_webhooks(text)) {
+    let is_foreign = before.as_ref().is_some_and(|text| !is_webhooks(text));
+    // Other members of the workspace may have webhooks in it.
+    let others = || manifests.packages.as_ref().is_some_and(|packages| elsewhere(packages).is_some());
+    if !manifests.complete || is_foreign || (before.is_some() && others()) {
         return Ok(false);
     }
     let kustomization = draft.read(&below(folder, "kustomization.yaml")?)?;
