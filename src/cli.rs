@@ -10,6 +10,7 @@ use clap_complete::Shell;
 
 use crate::crd::fix::Fixable;
 use crate::engine::Engine;
+use crate::project::manager::ManagerSource;
 use crate::project::parts::LeaderElection;
 use crate::project::webhook::CertMode;
 use crate::rbac::role;
@@ -242,10 +243,21 @@ pub struct PartArgs {
     /// [default: false]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub metrics_cert: Option<bool>,
+    /// Where the runtime comes from, the package memcached-sdk-manager: vendored, a copy in manager/; registry, a release on
+    /// crates.io; git=URL[#REV]; path=DIR, relative to the project [default: vendored]
+    #[arg(long, value_name = "SOURCE", value_parser = manager_source)]
+    pub manager: Option<ManagerSource>,
     /// Further parts; NAME=false takes one back. helm: targets of make, and a workflow, for the Helm chart; grafana: dashboards;
     /// olm: targets of make for a bundle and a catalog of the Operator Lifecycle Manager
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = Plugin::parse)]
     pub plugins: Vec<Named>,
+}
+
+fn manager_source(text: &str) -> Result<ManagerSource, String> {
+    ManagerSource::parse(text).map_err(|problem| match problem.help {
+        Some(help) => format!("{}; {help}", problem.message),
+        None => problem.message,
+    })
 }
 
 /// The license of a project.

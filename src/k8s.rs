@@ -13,6 +13,7 @@ use std::rc::Rc;
 use semver::Version;
 
 use crate::diagnostic::Diagnostics;
+use crate::runtime;
 use crate::source::{
     CargoManifest, Dependency, Derive, Ecosystem, FeatureSelection, ItemRef, Listed, ModuleId, Pending, SourceTree,
     Unread,
@@ -59,6 +60,16 @@ pub fn load_below(
     selection: &FeatureSelection,
     pending: &Pending,
 ) -> anyhow::Result<(SourceTree, Diagnostics)> {
+    if pending.lacks(dir, runtime::PACKAGE) {
+        // Its sources are those of this program and need not be downloaded.
+        let mut pending = pending.clone();
+        pending.provide(
+            runtime::PACKAGE,
+            &dir.join(format!("{}-{}", runtime::PACKAGE, runtime::VERSION)),
+            runtime::copy()?,
+        );
+        return SourceTree::load_below(&ECOSYSTEM, root, dir, selection, &pending);
+    }
     SourceTree::load_below(&ECOSYSTEM, root, dir, selection, pending)
 }
 

@@ -21,6 +21,7 @@ pub mod k8s;
 pub mod objects;
 pub mod olm;
 pub mod rbac;
+pub mod runtime;
 pub mod schema;
 pub mod source;
 pub mod webhook;

@@ -15,6 +15,7 @@ pub mod builtin;
 mod comments;
 pub mod crd_names;
 pub mod ident;
+pub mod manager;
 pub mod name;
 mod parse;
 pub mod parts;
@@ -26,6 +27,7 @@ pub mod webhook;
 pub use resource::{Controllers, Resource, ResourceApi};
 
 use crd_names::CrdNames;
+use manager::ManagerSource;
 use name::{ControllerName, Domain, Namespace, ProjectName};
 use parts::Parts;
 
@@ -62,6 +64,11 @@ pub struct Project {
     pub owner: Option<String>,
     /// The SPDX expression of the licence, kept below `plugins`.
     pub license: Option<String>,
+    /// Where the runtime comes from, kept below `plugins` unless it is a copy.
+    pub manager: ManagerSource,
+    /// The root of the cargo workspace that the project is a member of, relative to the project; kept below `plugins`. Without it the
+    /// project is a workspace of its own.
+    pub workspace: Option<String>,
     /// What is switched on of what every project has, kept below `plugins`.
     pub parts: Parts,
     /// The resources in the order in which they were made.
@@ -84,6 +91,8 @@ impl Project {
             repo: None,
             owner: None,
             license: None,
+            manager: ManagerSource::DEFAULT,
+            workspace: None,
             parts: Parts::default(),
             resources: Vec::new(),
             unknown: Map::new(),

@@ -30,6 +30,9 @@ pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: If
             found.extend(put(draft, template::render(set, context)?, if_exists)?);
         }
     }
+    if context.manager_source == "vendored" {
+        found.extend(put(draft, template::render("vendored", context)?, if_exists)?);
+    }
     found.extend(put(draft, licenses(context)?, IfExists::Skip)?);
     Ok(found)
 }

@@ -3,6 +3,7 @@
 use crate::cli::PartArgs;
 use crate::cli::peers::Plugin;
 use crate::project::Project;
+use crate::project::manager::ManagerSource;
 use crate::project::name::Namespace;
 use crate::project::parts::{LeaderElection, Switch};
 use crate::project::webhook::CertMode;
@@ -15,6 +16,7 @@ pub(super) enum Choice {
     License(Option<String>),
     CertMode(CertMode),
     LeaderElection(LeaderElection),
+    Manager(ManagerSource),
     Switch(Switch, bool),
 }
 
@@ -29,11 +31,13 @@ pub(super) enum Scope {
 impl Choice {
     /// Those of the flags that `init` has, too.
     pub(super) fn of_parts(args: &PartArgs) -> Vec<Self> {
-        let PartArgs { webhook_cert_mode, leader_election, prometheus, network_policy, metrics_cert, plugins } = args;
+        let PartArgs { webhook_cert_mode, leader_election, prometheus, network_policy, metrics_cert, manager, plugins } =
+            args;
         let switch = |switch, on: &Option<bool>| on.map(|on| Self::Switch(switch, on));
         [
             webhook_cert_mode.map(Self::CertMode),
             leader_election.map(Self::LeaderElection),
+            manager.clone().map(Self::Manager),
             switch(Switch::Prometheus, prometheus),
             switch(Switch::NetworkPolicy, network_policy),
             switch(Switch::MetricsCert, metrics_cert),
@@ -58,6 +62,7 @@ impl Choice {
             Self::License(license) => project.license.clone_from(license),
             Self::CertMode(mode) => mode.record(project),
             Self::LeaderElection(mode) => project.parts.leader_election = *mode,
+            Self::Manager(source) => project.manager.clone_from(source),
             Self::Switch(switch, true) => _ = project.parts.on.insert(*switch),
             Self::Switch(switch, false) => _ = project.parts.on.remove(switch),
         }
@@ -95,6 +100,11 @@ impl Choice {
             Self::LeaderElection(mode) => {
                 LeaderElection::ALL.into_iter().filter(|other| other != mode).map(Self::LeaderElection).collect()
             }
+            Self::Manager(source) => [ManagerSource::Vendored, ManagerSource::Registry]
+                .into_iter()
+                .filter(|other| other != source)
+                .map(Self::Manager)
+                .collect(),
             Self::Switch(switch, on) => vec![Self::Switch(*switch, !on)],
         }
     }
@@ -113,6 +123,7 @@ impl Choice {
             Some(Self::Scope(scope)),
             has_webhooks.then(|| Self::CertMode(CertMode::of(project).unwrap_or_default())),
             life.then_some(Self::LeaderElection(LeaderElection::Life)),
+            (project.manager != ManagerSource::Vendored).then(|| Self::Manager(project.manager.clone())),
         ]
         .into_iter()
         .flatten()
@@ -133,6 +144,7 @@ impl Choice {
             Self::License(license) => format!("--license={}", license.as_deref().unwrap_or("none")),
             Self::CertMode(mode) => format!("--webhook-cert-mode={}", mode.as_str()),
             Self::LeaderElection(mode) => format!("--leader-election={}", mode.as_str()),
+            Self::Manager(source) => format!("--manager={source}"),
             Self::Switch(switch, on) => {
                 let flag = match switch {
                     Switch::Grafana => "--plugins=grafana",

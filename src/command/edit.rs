@@ -18,7 +18,8 @@ use crate::edit::merge::{Conflict, Merged, merge};
 use crate::parallel;
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
-use crate::scaffold;
+use crate::project::manager::ManagerSource;
+use crate::scaffold::{self, manager};
 use crate::source::CargoManifest;
 use crate::term::Term;
 
@@ -58,6 +59,11 @@ fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnosti
             let _other_choices_conflicts =
                 apply_difference(draft, &replay(&other.applied_to(&wanted), term)?, &after, if_exists)?;
         }
+    }
+    let carries = |project: &Project| project.manager == ManagerSource::Vendored;
+    if carries(&wanted) != carries(&recorded) {
+        manager::check(draft.root(), &wanted.manager)?;
+        found.extend(if carries(&wanted) { manager::files(draft, args.write.force)? } else { manager::remove(draft)? });
     }
     if wanted != recorded {
         draft.edit(&RelPath::new(RECORD)?, |before| Ok(wanted.to_yaml_over(before)))?;

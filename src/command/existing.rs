@@ -7,11 +7,9 @@ use anyhow::Result;
 use super::elsewhere::uses_kube;
 use crate::diagnostic::Problem;
 use crate::plan::{Draft, RECORD, RelPath};
+use crate::runtime;
 use crate::source::CargoManifest;
 use crate::term;
-
-/// The dependency that the manifest of each project has.
-const MANAGER: &str = "memcached-sdk-manager";
 
 /// What `cargo new` writes into `src/main.rs` and `src/lib.rs`.
 const OF_CARGO: [&str; 2] = ["println!(\"Hello, world!\");", "pub fn add(left: u64, right: u64) -> u64 {"];
@@ -24,7 +22,7 @@ pub(super) fn refuse(root: &Path) -> Result<()> {
         return Ok(());
     }
     let manifest = read("Cargo.toml")?;
-    if manifest.as_deref().is_some_and(|text| text.contains(MANAGER)) {
+    if manifest.as_deref().is_some_and(|text| text.contains(runtime::PACKAGE)) {
         // A run that was interrupted before it wrote `PROJECT`.
         return Ok(());
     }

@@ -12,10 +12,12 @@ use crate::cli::{InitArgs, License, ProjectArgs, WriteArgs, peers};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::Project;
+use crate::project::manager::ManagerSource;
 use crate::project::name::{Domain, Namespace, ProjectName, SUBDOMAIN_MAX};
+use crate::runtime;
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
-use crate::source::workspace_of;
+use crate::source::{PackageSelection, Packages, workspace_of};
 use crate::term::{self, Term};
 
 /// The domain of a project that was given none.
@@ -65,13 +67,16 @@ pub(super) fn if_exists(write: &WriteArgs) -> IfExists {
 
 /// The files of a project without APIs, PROJECT among them.
 pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exists: IfExists) -> Result<Diagnostics> {
-    let project = project(draft.root(), args, domain)?;
-    refuse_workspace(draft.root())?;
+    let mut project = project(draft.root(), args, domain)?;
+    project.workspace = workspace(draft.root(), &project.manager)?;
+    scaffold::manager::check(draft.root(), &project.manager)?;
     if !args.skip_toolchain_check {
         toolchain::check()?;
     }
     let mut found = scaffold(draft, &project, if_exists)?;
-    found.extend(scaffold::manager::files(draft, if_exists == IfExists::Overwrite)?);
+    if project.manager == ManagerSource::Vendored {
+        found.extend(scaffold::manager::files(draft, if_exists == IfExists::Overwrite)?);
+    }
     if let Some(long) = project.name.check_services() {
         found.push(long);
     }
@@ -79,16 +84,30 @@ pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exist
     Ok(found)
 }
 
-/// A project is a workspace of its own, of the operator and its manager, and cargo knows no workspace inside of another.
-fn refuse_workspace(root: &Path) -> Result<()> {
-    let Some((workspace, inside)) = workspace_of(root) else { return Ok(()) };
-    let problem = Problem::new(format!(
-        "`{inside}` would be a member of the cargo workspace `{}`, and a project is a workspace of its own",
-        workspace.display()
-    ));
-    Err(problem
-        .help(format!("write `exclude = [\"{inside}\"]` into `[workspace]` there, and run the command again"))
-        .into())
+/// The way to the root of the cargo workspace that takes the project for a member, if one does: `../..`.
+fn workspace(root: &Path, source: &ManagerSource) -> Result<Option<String>> {
+    let Some((workspace, inside)) = workspace_of(root) else { return Ok(None) };
+    if *source == ManagerSource::Vendored {
+        let all = PackageSelection {
+            manifest_path: Some(workspace.join("Cargo.toml")),
+            workspace: true,
+            packages: Vec::new(),
+        };
+        let other = Packages::find(root, &all)?.members.into_iter().find(|member| member.name == runtime::PACKAGE);
+        let own = std::path::absolute(root)?.join("manager");
+        if let Some(other) = other.filter(|other| other.dir != own) {
+            let up = "../".repeat(inside.split('/').count());
+            let there =
+                other.dir.strip_prefix(&workspace).unwrap_or(&other.dir).display().to_string().replace('\\', "/");
+            let problem = Problem::new(format!(
+                "the cargo workspace `{}` has a package `{}` already, in `{there}`, and cannot have two",
+                workspace.display(),
+                runtime::PACKAGE
+            ));
+            return Err(problem.help(format!("share it: pass `--manager path={up}{there}`")).into());
+        }
+    }
+    Ok(Some(vec![".."; inside.split('/').count()].join("/")))
 }
 
 /// What is of the user once, and PROJECT.

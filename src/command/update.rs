@@ -8,9 +8,11 @@ use super::outcome::{Outcome, apply};
 use super::version::VERSION;
 use crate::cli::UpdateArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
-use crate::edit;
+use crate::edit::{self, cargo_toml};
 use crate::plan::{Draft, RECORD, RelPath};
 use crate::project::Project;
+use crate::project::manager::ManagerSource;
+use crate::runtime;
 use crate::scaffold::manager;
 use crate::term::Term;
 
@@ -31,7 +33,16 @@ fn plan(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
         .help("install the newer version, or pass `--force` to go back to this one's manager")
         .into());
     }
-    let found = manager::files(draft, force)?;
+    let found = match &project.manager {
+        ManagerSource::Vendored => manager::files(draft, force)?,
+        ManagerSource::Registry => {
+            draft.edit(&RelPath::new("Cargo.toml")?, |text| {
+                cargo_toml::require(text, runtime::PACKAGE, runtime::VERSION)
+            })?;
+            Diagnostics::default()
+        }
+        ManagerSource::Git { .. } | ManagerSource::Path(_) => Diagnostics::default(),
+    };
     if project.cli_version.as_deref() != Some(VERSION) {
         project.cli_version = Some(VERSION.to_owned());
         draft.edit(&RelPath::new(RECORD)?, |before| Ok(project.to_yaml_over(before)))?;
@@ -41,6 +52,9 @@ fn plan(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
 
 /// For `generate --check`: the manager of this version as part of the draft, and a finding when the disk differs.
 pub(super) fn verify_manager(draft: &mut Draft, project: &Project) -> Result<Option<Diagnostic>> {
+    if project.manager != ManagerSource::Vendored {
+        return Ok(None);
+    }
     let disk = Draft::open(draft.root());
     let mut wanted = Draft::open(draft.root());
     let _foreign = manager::files(&mut wanted, true)?;

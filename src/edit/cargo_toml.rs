@@ -91,6 +91,21 @@ pub(crate) fn add_feature(text: &str, section: Section, dependency: &str, featur
     })
 }
 
+/// Asks for a release of a package that is a dependency already, under whatever name.
+pub(crate) fn require(text: &str, package: &str, version: &str) -> Result<String, EditError> {
+    let help = format!("ask for version \"{version}\" of `{package}` in `[dependencies]` by hand");
+    edit(text, &help, |document| {
+        let table = document.get(Section::Dependencies.key()).and_then(Item::as_table_like);
+        let name = local_name(document, table, package)?;
+        let dependency = document.get_mut(Section::Dependencies.key())?.get_mut(&name)?;
+        let old = if dependency.is_str() { dependency } else { dependency.get_mut("version")? }.as_value_mut()?;
+        let decor = old.decor().clone();
+        *old = version.into();
+        *old.decor_mut() = decor;
+        Some(())
+    })
+}
+
 /// Lists releases in `verified` of `[package.metadata.memcached-sdk]`, each in the place of another one of the same crate that is
 /// not among them.
 pub(crate) fn record_verified(text: &str, releases: &[String]) -> Result<String, EditError> {

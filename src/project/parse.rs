@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::manager::ManagerSource;
 use super::name::{ControllerName, Domain, Group, Kind, Namespace, Plural, ProjectName, ShortName, Version};
 use super::parts::{LeaderElection, Parts, Switch};
 use super::{Controllers, LAYOUT, Project, Resource, ResourceApi};
@@ -34,10 +35,14 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
     project.multigroup = top.bool("multigroup")?.unwrap_or_default();
     project.namespaced = top.bool("namespaced")?.unwrap_or_default();
     project.repo = top.string("repo")?;
+    // A copy is not recorded, whatever the default for new projects is.
+    project.manager = ManagerSource::Vendored;
     if let Some(mut plugins) = top.fields("plugins")? {
         if let Some(mut own) = plugins.fields(LAYOUT)? {
             project.owner = own.string("owner")?;
             project.license = own.string("license")?;
+            project.manager = own.parsed("manager", ManagerSource::parse)?.unwrap_or(project.manager);
+            project.workspace = own.string("workspace")?;
             project.parts.leader_election = own.parsed("leaderElection", LeaderElection::parse)?.unwrap_or_default();
             for switch in Switch::ALL {
                 if own.bool(switch.key())?.unwrap_or_default() {
@@ -278,18 +283,29 @@ pub(super) fn to_value(project: &Project) -> Value {
         repo,
         owner,
         license,
+        manager,
+        workspace,
         parts,
         resources,
         unknown,
     } = project;
     let mut plugins = plugins.clone();
-    if owner.is_some() || license.is_some() || !namespaces.is_empty() || *parts != Parts::default() {
+    let copied = *manager == ManagerSource::Vendored;
+    if owner.is_some()
+        || license.is_some()
+        || !namespaces.is_empty()
+        || !copied
+        || workspace.is_some()
+        || *parts != Parts::default()
+    {
         let mut own = match plugins.remove(LAYOUT) {
             Some(Value::Object(own)) => own,
             _ => Map::new(),
         };
         put(&mut own, "owner", owner.as_deref());
         put(&mut own, "license", license.as_deref());
+        put(&mut own, "manager", (!copied).then(|| manager.to_string()));
+        put(&mut own, "workspace", workspace.as_deref());
         let Parts { leader_election, on } = parts;
         let elected = *leader_election != LeaderElection::default();
         put(&mut own, "leaderElection", elected.then_some(leader_election.as_str()));

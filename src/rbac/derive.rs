@@ -34,6 +34,7 @@ pub use self::doubt::Doubt;
 pub use self::question::Question;
 use self::read::Reader;
 use super::Usage;
+use crate::runtime;
 use crate::source::SourceTree;
 
 /// Every request that the package's own code may make, in the order of the source, and what could not be followed.
@@ -56,5 +57,5 @@ pub fn uses_of(tree: &SourceTree, question: &Question) -> (Vec<Usage>, Vec<Doubt
 /// Whether the manager of the project can elect a leader for life, which is a feature of its crate.
 pub(crate) fn leader_for_life(tree: &SourceTree) -> bool {
     let mut dependencies = tree.manifest().dependencies.values();
-    dependencies.any(|dependency| dependency.package == manager::PACKAGE && dependency.features.contains(manager::LIFE))
+    dependencies.any(|dependency| dependency.package == runtime::PACKAGE && dependency.features.contains(manager::LIFE))
 }

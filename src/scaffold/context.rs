@@ -3,9 +3,11 @@
 use heck::ToUpperCamelCase as _;
 use serde::Serialize;
 
+use crate::project::manager::ManagerSource;
 use crate::project::name::{ControllerName, Namespace};
 use crate::project::webhook::Webhooks;
 use crate::project::{Project, Resource, ResourceApi, ident};
+use crate::runtime;
 
 /// `init`, and part of every other context.
 #[derive(Debug, Clone, Serialize)]
@@ -42,11 +44,31 @@ pub(crate) struct ProjectContext {
     pub(crate) leader_election_id: String,
     /// Of this program.
     pub(crate) cli_version: String,
+    /// The keys of the dependency on the runtime: `path = "manager"`.
+    pub(crate) manager_dependency: String,
+    /// `vendored`, `registry`, `git` or `path`.
+    pub(crate) manager_source: &'static str,
+    /// The folder of the runtime as the image is built: below the root of the build.
+    pub(crate) manager_inside: String,
+    /// The same when it is not below that root.
+    pub(crate) manager_outside: String,
+    /// The way from the project to the root of its cargo workspace, `../../`; empty when it is the root.
+    pub(crate) workspace: String,
+    /// The file that says what is not sent to the builder of the image.
+    pub(crate) ignore_file: &'static str,
 }
 
 impl ProjectContext {
     pub(crate) fn new(project: &Project) -> Self {
         let package_name = project.package();
+        let workspace = project.workspace.as_ref().map(|up| format!("{up}/")).unwrap_or_default();
+        let manager = match &project.manager {
+            ManagerSource::Vendored => "manager",
+            ManagerSource::Path(dir) => dir.as_str(),
+            ManagerSource::Registry | ManagerSource::Git { .. } => "",
+        };
+        let is_outside = manager.strip_prefix(&workspace).is_some_and(|rest| rest.starts_with("../"));
+        let (manager_inside, manager_outside) = if is_outside { ("", manager) } else { (manager, "") };
         Self {
             project_name: project.name.to_string(),
             crate_name: ident::crate_name(&package_name),
@@ -64,6 +86,12 @@ impl ProjectContext {
             parts: project.parts.on.iter().map(|switch| switch.key()).collect(),
             leader_election_id: project.leader_election_id(),
             cli_version: env!("CARGO_PKG_VERSION").to_owned(),
+            manager_dependency: project.manager.dependency(runtime::VERSION),
+            manager_source: project.manager.name(),
+            manager_inside: manager_inside.to_owned(),
+            manager_outside: manager_outside.to_owned(),
+            ignore_file: if workspace.is_empty() { ".dockerignore" } else { "Dockerfile.dockerignore" },
+            workspace,
         }
     }
 }

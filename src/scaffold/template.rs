@@ -1,8 +1,7 @@
 //! The embedded templates: a folder below `templates/` is a set, and a path in it is the path of the output.
 //!
-//! A segment such as `{kind_snake}` is filled from the same context as the text. Every template ends in `.tera`; only
-//! the set `manager` is a plain package, copied as it is. Its Cargo.toml ends in `.tera`, too: cargo leaves a folder with a
-//! `Cargo.toml` out when it packages this crate. Nothing else in the crate knows tera.
+//! A segment such as `{kind_snake}` is filled from the same context as the text. Every template ends in `.tera`.
+//! Nothing else in the crate knows tera.
 
 use std::path::Path;
 
@@ -52,12 +51,6 @@ pub(crate) fn render(set: &str, context: &impl Serialize) -> Result<Vec<Rendered
 
 pub(crate) fn is_rust(path: &str) -> bool {
     Path::new(path).extension().is_some_and(|extension| extension == "rs")
-}
-
-/// The files of a set as they are, sorted by path.
-pub(crate) fn verbatim(set: &str) -> Result<Vec<Rendered>> {
-    let plain = |path: String| path.strip_suffix(SUFFIX).map_or_else(|| path.clone(), str::to_owned);
-    Ok(files(set)?.into_iter().map(|(path, text)| Rendered { path: plain(path), text: text.to_owned() }).collect())
 }
 
 fn files(set: &str) -> Result<Vec<(String, &'static str)>> {
@@ -118,7 +111,6 @@ mod tests {
     fn every_template_ends_in_the_suffix() {
         let wrong: Vec<_> = TEMPLATES
             .dirs()
-            .filter(|set| set.path() != "manager")
             .flat_map(|set| files(set.path().to_str().unwrap()).unwrap())
             .filter(|(path, _)| !path.ends_with(SUFFIX))
             .collect();
@@ -129,7 +121,7 @@ mod tests {
     #[test]
     fn every_set_is_used() {
         let sets: Vec<_> = TEMPLATES.dirs().map(|set| set.path().to_str().unwrap()).collect();
-        let used = concat!(include_str!("../scaffold.rs"), include_str!("manager.rs"), include_str!("webhook.rs"));
+        let used = concat!(include_str!("../scaffold.rs"), include_str!("webhook.rs"));
         let unused: Vec<_> = sets.iter().filter(|set| !used.contains(&format!("(\"{set}\""))).collect();
         assert!(unused.is_empty() && !sets.is_empty(), "{unused:?} of {sets:?}");
     }

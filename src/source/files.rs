@@ -3,17 +3,41 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::file::clean;
+use super::manifest::{CargoManifest, FeatureSelection};
 
 /// Texts in place of what is on disk, by absolute path.
 #[derive(Debug, Clone, Default)]
-pub struct Pending(BTreeMap<PathBuf, String>);
+pub struct Pending {
+    files: BTreeMap<PathBuf, String>,
+    packages: BTreeMap<String, PathBuf>,
+}
 
 impl Pending {
     /// Puts `text` in the place of the file at `path`, which need not exist.
     pub fn insert(&mut self, path: &Path, text: String) {
-        self.0.insert(key(path), text);
+        self.files.insert(key(path), text);
+    }
+
+    /// Reads a package, wherever a manifest depends on it without a path, from `files` in the folder `dir`.
+    pub(crate) fn provide(&mut self, package: &str, dir: &Path, files: impl IntoIterator<Item = (String, String)>) {
+        self.packages.insert(package.to_owned(), key(dir));
+        files.into_iter().for_each(|(path, text)| self.insert(&dir.join(path), text));
+    }
+
+    /// Returns true if the package in `dir` depends on another one without a path.
+    pub(crate) fn lacks(&self, dir: &Path, package: &str) -> bool {
+        // Most packages don't have the name in their manifests.
+        let named = self.read(&dir.join("Cargo.toml")).is_ok_and(|text| text.contains(package));
+        let read = || CargoManifest::read(dir, "Cargo.toml", &FeatureSelection::default(), self, Some(&Rc::default()));
+        named && read().is_ok_and(|own| own.dependency_on(package).any(|dependency| dependency.path.is_none()))
+    }
+
+    /// The folder of a package that [`Self::provide`] provides.
+    pub(super) fn provided(&self, package: &str) -> Option<&PathBuf> {
+        self.packages.get(package)
     }
 
     pub(super) fn read(&self, path: &Path) -> io::Result<String> {
@@ -28,7 +52,7 @@ impl Pending {
     }
 
     fn get(&self, path: &Path) -> Option<&str> {
-        if self.0.is_empty() { None } else { self.0.get(&key(path)).map(String::as_str) }
+        if self.files.is_empty() { None } else { self.files.get(&key(path)).map(String::as_str) }
     }
 }
 

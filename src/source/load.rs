@@ -127,7 +127,13 @@ fn manifests_of(
     let shown = |dir: &Path| {
         file::relative(&file::clean(&dir.join("Cargo.toml")), &file::clean(root)).to_string_lossy().into_owned()
     };
-    let own = CargoManifest::read(dir, &shown(dir), selection, pending, lock)?;
+    let provide = |mut manifest: CargoManifest| {
+        for dependency in manifest.dependencies.values_mut().filter(|dependency| dependency.path.is_none()) {
+            dependency.path = pending.provided(&dependency.package).cloned();
+        }
+        manifest
+    };
+    let own = provide(CargoManifest::read(dir, &shown(dir), selection, pending, lock)?);
     let mut wanted: BTreeMap<PathBuf, FeatureSelection> = BTreeMap::new();
     let mut read: BTreeMap<PathBuf, CargoManifest> = BTreeMap::new();
     let mut order = Vec::new();
@@ -149,7 +155,9 @@ fn manifests_of(
                 continue;
             }
             // A path dependency that can't be read stays a foreign crate.
-            if let Ok(manifest) = CargoManifest::read(path, &shown(path), &selection, pending, own.lock.as_ref()) {
+            if let Ok(manifest) =
+                CargoManifest::read(path, &shown(path), &selection, pending, own.lock.as_ref()).map(provide)
+            {
                 if read.insert(path.clone(), manifest.clone()).is_none() {
                     order.push(path.clone());
                 }

@@ -39,9 +39,9 @@ pub(crate) fn manifest(name: &str) -> toml_edit::DocumentMut {
     manifest
 }
 
-/// The manager as a package of its own.
+/// The package of the runtime.
 pub(crate) fn manager() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/manager")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("manager")
 }
 
 /// `cargo` in a project, as all of them are built.

@@ -23,9 +23,7 @@ fn sample(name: &str) -> PathBuf {
 
 /// The crate of the manager, as every project gets it.
 pub(crate) fn manager() -> BTreeMap<String, String> {
-    let shipped = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("templates/manager"));
-    let plain = |path: String| path.strip_suffix(".tera").map_or_else(|| path.clone(), str::to_owned);
-    shipped.into_iter().map(|(path, text)| (format!("manager/{}", plain(path)), text)).collect()
+    memcached_sdk::runtime::copy().unwrap().into_iter().map(|(path, text)| (format!("manager/{path}"), text)).collect()
 }
 
 /// A sample with the manager, of which the samples keep no copy.

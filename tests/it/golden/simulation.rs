@@ -5,15 +5,15 @@
 
 // The shipped files, which are formatted as generated projects are.
 #[rustfmt::skip]
-#[path = "../../../templates/manager/src/election/gate.rs"]
+#[path = "../../../manager/src/election/gate.rs"]
 #[allow(dead_code)]
 mod gate;
 #[rustfmt::skip]
-#[path = "../../../templates/manager/src/election/lease.rs"]
+#[path = "../../../manager/src/election/lease.rs"]
 #[allow(dead_code)]
 mod lease;
 #[rustfmt::skip]
-#[path = "../../../templates/manager/src/election/patience.rs"]
+#[path = "../../../manager/src/election/patience.rs"]
 #[allow(dead_code)]
 mod patience;
 mod server;

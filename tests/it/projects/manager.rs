@@ -1,8 +1,6 @@
-//! The manager of the generated projects in place, as a package of its own: `tests/manager` is `templates/manager` with the
-//! names that cargo wants, by links. A `Cargo.toml` in `templates/` would keep the folder out of the published package.
+//! The runtime library, as a package of this workspace. Its dependencies are compiled once for it and for generated projects.
 
 use std::path::Path;
-use std::process::Command;
 
 use quote::ToTokens as _;
 use syn::visit::Visit;
@@ -18,31 +16,16 @@ fn against_a_mock_api_server() {
     let version = [VERSION];
     let for_life = ["--features=k8s-openapi/v1_36,anyhow,leader-for-life"];
     let webhook = ["--features=k8s-openapi/v1_36,webhook"];
-    crate::projects::with_the_lock_file(&generated::manager(), |cargo| {
-        cargo(&["fmt", "--check"]);
-        for features in [version, for_life, webhook] {
-            cargo(&[&["clippy", "--quiet", "--all-targets"], &features[..], &["--", "-D", "warnings"]].concat());
-        }
-        cargo(&[&["test", "--quiet"], &version[..]].concat());
-        cargo(&[&["test", "--quiet", "--lib", "--test=election"], &for_life[..]].concat());
-        for tests in ["--lib", "--doc"] {
-            cargo(&[&["test", "--quiet", tests], &webhook[..]].concat());
-        }
-    });
-}
-
-/// What cargo would leave out without a word.
-#[test]
-fn it_is_part_of_the_published_package() {
-    let mut list = Command::new(env!("CARGO"));
-    list.args(["package", "--list", "--allow-dirty", "--offline"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    let output = list.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let listed = String::from_utf8(output.stdout).unwrap();
-    let listed: Vec<&str> = listed.lines().collect();
-    for path in samples::manager().keys() {
-        let path = if path == "manager/Cargo.toml" { "manager/Cargo.toml.tera" } else { path };
-        assert!(listed.contains(&&*format!("templates/{path}")), "{path}");
+    let _building = generated::building();
+    let cargo = |arguments: &[&str]| drop(crate::projects::cargo(&generated::manager(), arguments));
+    cargo(&["fmt", "--check"]);
+    for features in [version, for_life, webhook] {
+        cargo(&[&["clippy", "--quiet", "--all-targets"], &features[..], &["--", "-D", "warnings"]].concat());
+    }
+    cargo(&[&["test", "--quiet"], &version[..]].concat());
+    cargo(&[&["test", "--quiet", "--lib", "--test=election"], &for_life[..]].concat());
+    for tests in ["--lib", "--doc"] {
+        cargo(&[&["test", "--quiet", tests], &webhook[..]].concat());
     }
 }
 

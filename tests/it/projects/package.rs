@@ -1,8 +1,11 @@
-//! The published package, as `cargo install` gets it.
+//! Both published packages, as a registry gives them out: the program is built from its package, and a project uses the
+//! package of the runtime.
 
 use std::path::Path;
 use std::process::Command;
 
+use crate::generated;
+use crate::projects::place;
 use crate::sandbox::OFFLINE;
 
 fn run(command: &mut Command) {
@@ -12,29 +15,42 @@ fn run(command: &mut Command) {
 }
 
 #[test]
-fn it_is_installed_and_makes_a_project() {
+fn the_packages_make_a_program_and_a_project() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let dir = tempfile::tempdir().unwrap();
     let packaged = dir.path().join("target");
     let mut package = Command::new(env!("CARGO"));
-    package.args(["package", "--no-verify", "--allow-dirty", "--offline", "--target-dir"]).arg(&packaged);
+    package
+        .args(["package", "--workspace", "--no-verify", "--allow-dirty", "--offline", "--target-dir"])
+        .arg(&packaged);
     run(package.current_dir(root));
+    let [program, runtime] = ["memcached-sdk", "memcached-sdk-manager"].map(|name| {
+        let name = format!("{name}-{}", env!("CARGO_PKG_VERSION"));
+        let archive = packaged.join(format!("package/{name}.crate"));
+        run(Command::new("tar").arg("-xzf").arg(archive).current_dir(dir.path()));
+        dir.path().join(name)
+    });
+    // Cargo takes the release from here, not from the registry.
+    let patch = format!("patch.crates-io.memcached-sdk-manager.path = {:?}", runtime.to_str().unwrap());
 
-    let name = concat!("memcached-sdk-", env!("CARGO_PKG_VERSION"));
-    let archive = packaged.join(format!("package/{name}.crate"));
-    run(Command::new("tar").arg("-xzf").arg(archive).current_dir(dir.path()));
-    let mut install = Command::new(env!("CARGO"));
+    let mut build = Command::new(env!("CARGO"));
     // The dependencies are those that are built already; the program of the tests stays where it is.
     let built = Path::new(env!("CARGO_BIN_EXE_memcached-sdk")).ancestors().nth(2).unwrap();
-    install.args(["install", "--debug", "--locked", "--offline", "--no-track", "--path", "."]);
-    install.arg("--root").arg(dir.path()).arg("--target-dir").arg(&packaged).env("CARGO_BUILD_BUILD_DIR", built);
-    run(install.current_dir(dir.path().join(name)));
+    build.args(["build", "--offline", "--config", &patch, "--target-dir"]).arg(&packaged);
+    run(build.env("CARGO_BUILD_BUILD_DIR", built).current_dir(&program));
+    let program = packaged.join("debug/memcached-sdk");
 
     let empty = dir.path().join("empty");
     std::fs::create_dir(&empty).unwrap();
-    let mut new = Command::new(dir.path().join("bin/memcached-sdk"));
-    new.args(["new", "demo", "--sample", "memcached"]).args(OFFLINE.split(' ')).current_dir(&empty);
-    run(&mut new);
-    let mut check = Command::new(dir.path().join("bin/memcached-sdk"));
-    run(check.args(["generate", "--check"]).current_dir(empty.join("demo")));
+    let sdk =
+        |arguments: &str, folder: &Path| run(Command::new(&program).args(arguments.split(' ')).current_dir(folder));
+    sdk(&format!("new from-registry --sample memcached --manager registry {OFFLINE}"), &empty);
+    let _building = generated::building();
+    let project = place("from-registry", &empty.join("from-registry"));
+    run(generated::cargo(&project, &["test", "--quiet", "--offline", "--config", &patch]).current_dir(&project));
+    sdk("generate --check", &project);
+    sdk("rbac lint", &project);
+    // The copy of the runtime is the same, whatever cargo has made of the manifest.
+    sdk("edit --manager vendored", &project);
+    run(Command::new(env!("CARGO_BIN_EXE_memcached-sdk")).args(["generate", "--check"]).current_dir(&project));
 }

@@ -1,0 +1,613 @@
+//! A cache of the objects of one kind, fed by watches (see `feed`), that tells its listeners what changed.
+//!
+//! The answers to our own writes enter the cache too, so that the next reconcile sees them although the watch has
+//! not delivered them yet.
+
+pub(crate) mod digest;
+pub(crate) mod feed;
+mod guard;
+pub(crate) mod index;
+pub(crate) mod invalid;
+mod selector;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use kube::core::ObjectMeta;
+use kube::{Resource, ResourceExt};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use self::feed::{Feed, Progress};
+use self::index::Follow;
+use crate::caught;
+use crate::object::{Kind, Object, ObjectKey};
+
+/// What happened to an object: the one before, if there was one, and the one after, if it still exists.
+pub(crate) struct Seen<'a, K> {
+    pub(crate) before: Option<&'a K>,
+    pub(crate) after: Option<&'a K>,
+    /// Whether it is no news: the object was there when the watch began, or the operator wrote this state.
+    pub(crate) known: bool,
+}
+
+/// A watch that has not listed everything.
+pub(crate) struct Unsynced {
+    /// The kind, the namespace and the reason, for people.
+    pub(crate) why: String,
+    /// True if a replica that serves webhooks waits for it before it is ready.
+    ///
+    /// A custom resource may be listed through a conversion webhook of this operator, which the API server reaches only when
+    /// a replica is ready. So a listing of such a kind delays nothing; an answer that refuses it does, because it needs no
+    /// webhook, and so does a listing of a built-in kind. A cache that was filled before delays nothing either: all
+    /// replicas would become unready together.
+    pub(crate) delays_webhooks: bool,
+}
+
+type Listener<K> = Box<dyn Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync>;
+
+pub(crate) struct Cache<K: Resource> {
+    pub(crate) kind: Kind<K>,
+    state: RwLock<State<K>>,
+    listeners: RwLock<Vec<Listener<K>>>,
+    synced: watch::Sender<bool>,
+    /// Whether anybody applies objects of this kind, so that it matters what they were after that.
+    applied: AtomicBool,
+    /// Whether the server may lack the kind.
+    optional: AtomicBool,
+    /// Whether somebody was told of objects that no watch tells of.
+    warned: AtomicBool,
+}
+
+pub(crate) struct State<K> {
+    objects: BTreeMap<ObjectKey, Entry<K>>,
+    /// What the server has and no watch has told of. It is there to be read until it is written, or told of.
+    found: BTreeMap<ObjectKey, Arc<K>>,
+    /// One per watched namespace; the empty name watches all.
+    pub(crate) feeds: BTreeMap<String, Feed<K>>,
+    indexes: Vec<Follow<K>>,
+}
+
+struct Entry<K> {
+    object: Arc<K>,
+    /// What the listeners have heard of last; behind `object` while the watch has not delivered our own write.
+    told: Option<Arc<K>>,
+    /// When we wrote its status last.
+    status: Option<Instant>,
+    /// What it is now, status aside; `None` if nobody applied objects of this kind when it came.
+    digest: Option<u64>,
+    settled: Vec<Settled>,
+    /// The field managers that have made it, as hashes.
+    made: Vec<u64>,
+}
+
+/// What a field manager applied last, and what the object was in the server's answer. Both are hashes.
+#[derive(Clone, Copy)]
+struct Settled {
+    manager: u64,
+    desired: u64,
+    digest: u64,
+}
+
+/// An object as it came from the server, without `managedFields`: they are often larger than the rest of it, and what
+/// they say is in the digest.
+pub(crate) struct Arrived<K> {
+    pub(crate) object: K,
+    pub(crate) digest: Option<u64>,
+}
+
+/// Proves that an answer belongs to a write that was sent while the watch was in this state.
+pub(crate) struct Ticket(Option<u64>);
+
+impl<K: Object> Cache<K> {
+    pub(crate) fn new(kind: Kind<K>) -> Self {
+        Self {
+            kind,
+            state: RwLock::new(State {
+                objects: BTreeMap::new(),
+                found: BTreeMap::new(),
+                feeds: BTreeMap::new(),
+                indexes: Vec::new(),
+            }),
+            listeners: RwLock::new(Vec::new()),
+            synced: watch::Sender::new(true),
+            applied: AtomicBool::new(false),
+            optional: AtomicBool::new(false),
+            warned: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.read(|state| state.objects.get(key).map(|entry| entry.object.clone()))
+    }
+
+    /// Remembers what the server was asked for, until it is taken or the watch tells of it.
+    pub(crate) fn find(&self, object: K) {
+        let object = Arc::new(self.arrived(object).object);
+        let key = ObjectKey::of(&*object);
+        self.write(|state| {
+            if !state.objects.contains_key(&key) {
+                state.found.insert(key, object);
+            }
+        });
+    }
+
+    pub(crate) fn found(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.read(|state| state.found.get(key).cloned())
+    }
+
+    pub(crate) fn take_found(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.write(|state| state.found.remove(key))
+    }
+
+    /// Whether an object with these labels would be in the cache if it was there and known.
+    pub(crate) fn tells_of(&self, key: &ObjectKey, labels: &BTreeMap<String, String>) -> bool {
+        self.read(|state| {
+            let feed = state.feed(key.namespace.as_deref());
+            feed.is_some_and(|feed| feed.selects.surely(labels))
+        })
+    }
+
+    /// Why no watch will ever tell of an object with these labels, said once.
+    pub(crate) fn overlooks(
+        &self,
+        key: &ObjectKey,
+        labels: &BTreeMap<String, String>,
+    ) -> Option<String> {
+        let why = self.read(|state| match state.feed(key.namespace.as_deref()) {
+            Some(feed) => feed.selects.never(labels),
+            None if state.feeds.is_empty() => None,
+            None => Some("the namespace is not watched".to_owned()),
+        })?;
+        let warned = self.warned.swap(true, Ordering::Relaxed);
+        (!warned).then_some(why)
+    }
+
+    /// The objects of a namespace, or all; sorted by namespace and name.
+    pub(crate) fn list(&self, namespace: Option<&str>) -> Vec<Arc<K>> {
+        let Some(namespace) = namespace else {
+            let all = |state: &State<K>| {
+                let entries = state.objects.values();
+                entries.map(|entry| entry.object.clone()).collect()
+            };
+            return self.read(all);
+        };
+        let namespace = Some(namespace.to_owned());
+        let first = ObjectKey {
+            namespace: namespace.clone(),
+            name: String::new(),
+        };
+        self.read(|state| {
+            let from_first = state.objects.range(first..);
+            let in_namespace = from_first.take_while(|(key, _)| key.namespace == namespace);
+            in_namespace
+                .map(|(_, entry)| entry.object.clone())
+                .collect()
+        })
+    }
+
+    /// The objects with these keys, which are asked for while nothing changes.
+    pub(crate) fn some(&self, keys: impl FnOnce() -> Vec<ObjectKey>) -> Vec<Arc<K>> {
+        self.read(|state| {
+            let keys = keys().into_iter();
+            let entries = keys.filter_map(|key| state.objects.get(&key));
+            entries.map(|entry| entry.object.clone()).collect()
+        })
+    }
+
+    /// From now on `follow` hears of every object, as soon as it is in the cache.
+    pub(crate) fn tell_index(&self, follow: Follow<K>) {
+        self.write(|state| {
+            for (key, entry) in &state.objects {
+                follow(key, Some(&entry.object));
+            }
+            state.indexes.push(follow);
+        });
+    }
+
+    /// The watches that have not listed everything.
+    pub(crate) fn unsynced(&self) -> Vec<Unsynced> {
+        let built_in = self.kind.is_built_in();
+        let unsynced = |(namespace, feed): (&String, &Feed<K>)| {
+            let why = feed.progress.missing(&self.kind, namespace)?;
+            let answered = built_in || feed.progress != Progress::Listing;
+            Some(Unsynced {
+                why,
+                delays_webhooks: answered && !feed.was_filled,
+            })
+        };
+        self.read(|state| {
+            let feeds = state.feeds.iter();
+            feeds
+                .filter(|(_, feed)| !self.is_filled(feed.progress))
+                .filter_map(unsynced)
+                .collect()
+        })
+    }
+
+    /// How long the watch that was silent for longest has been; zero for a kind that the server lacks.
+    pub(crate) fn silence(&self) -> Duration {
+        let served = |feed: &&Feed<K>| feed.progress != Progress::Missing;
+        self.read(|state| {
+            let feeds = state.feeds.values().filter(served);
+            let silences = feeds.map(|feed| feed.heard.silence());
+            silences.max().unwrap_or_default()
+        })
+    }
+
+    /// Which watches have been silent for longer than `limit`, for people.
+    pub(crate) fn silent(&self, limit: Duration) -> Vec<String> {
+        self.read(|state| {
+            let feeds = state.feeds.iter();
+            feeds
+                .filter(|(_, feed)| feed.progress == Progress::Synced)
+                .filter_map(|(namespace, feed)| {
+                    let silence = feed.heard.silence();
+                    (silence > limit).then(|| feed::silent(&self.kind, namespace, silence))
+                })
+                .collect()
+        })
+    }
+
+    /// From now on nobody waits for a kind that the server lacks.
+    pub(crate) fn optional(&self) {
+        self.optional.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_optional(&self) -> bool {
+        self.optional.load(Ordering::Relaxed)
+    }
+
+    /// Whether the server has the kind, as far as is known.
+    pub(crate) fn is_served(&self) -> bool {
+        let missing = |feed: &Feed<K>| feed.progress == Progress::Missing;
+        self.read(|state| !state.feeds.values().any(missing))
+    }
+
+    fn is_filled(&self, progress: Progress) -> bool {
+        progress == Progress::Synced || (progress == Progress::Missing && self.is_optional())
+    }
+
+    /// Returns once everything has been listed.
+    pub(crate) fn synced(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut synced = self.synced.subscribe();
+        async move {
+            if synced.wait_for(|synced| *synced).await.is_err() {
+                // Without a cache there is nothing to wait for.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    pub(crate) fn set_progress(&self, namespace: &str, progress: Progress) {
+        let all = self.write(|state| {
+            if let Some(feed) = state.feeds.get_mut(namespace) {
+                feed.progress = progress;
+                feed.was_filled |= self.is_filled(progress);
+            }
+            let mut feeds = state.feeds.values();
+            feeds.all(|feed| self.is_filled(feed.progress))
+        });
+        self.synced.send_replace(all);
+    }
+
+    pub(crate) fn listen(
+        &self,
+        listener: impl Fn(&ObjectKey, &Seen<'_, K>) + Send + Sync + 'static,
+    ) {
+        let mut listeners = self
+            .listeners
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        listeners.push(Box::new(listener));
+    }
+
+    /// When we wrote the status of an object last.
+    pub(crate) fn status_written_at(&self, key: &ObjectKey) -> Option<Instant> {
+        self.read(|state| state.objects.get(key).and_then(|entry| entry.status))
+    }
+
+    pub(crate) fn status_written(&self, key: &ObjectKey) {
+        self.write(|state| {
+            if let Some(entry) = state.objects.get_mut(key) {
+                entry.status = Some(Instant::now());
+            }
+        });
+    }
+
+    /// From now on what comes from the server is compared with what it was after an apply.
+    pub(crate) fn applies(&self) {
+        self.applied.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn arrived(&self, mut object: K) -> Arrived<K> {
+        let applied = self.applied.load(Ordering::Relaxed);
+        let digest = applied.then(|| digest::of(&object)).flatten();
+        object.meta_mut().managed_fields = None;
+        Arrived { object, digest }
+    }
+
+    /// Whether this is what the manager applied last, and the object has not changed since, its status aside.
+    pub(crate) fn is_settled(&self, key: &ObjectKey, (manager, desired): (u64, u64)) -> bool {
+        self.read(|state| {
+            let entry = state.objects.get(key)?;
+            let digest = entry.digest?;
+            let mut settled = entry.settled.iter();
+            let settled = settled.find(|settled| settled.manager == manager)?;
+            Some(settled.desired == desired && settled.digest == digest)
+        })
+        .unwrap_or_default()
+    }
+
+    /// Whether the manager has applied the object, as far as this process knows.
+    pub(crate) fn was_applied(&self, key: &ObjectKey, manager: u64) -> bool {
+        self.read(|state| {
+            let entry = state.objects.get(key);
+            entry.is_some_and(|entry| entry.settled.iter().any(|it| it.manager == manager))
+        })
+    }
+
+    /// Remembers that the manager has made this object.
+    pub(crate) fn made(&self, object: &K, manager: u64) {
+        self.write(|state| {
+            if let Some(entry) = state.entry_of(object)
+                && !entry.made.contains(&manager)
+            {
+                entry.made.push(manager);
+            }
+        });
+    }
+
+    /// Whether the manager has made this object, as far as this process knows.
+    pub(crate) fn was_made(&self, object: &K, manager: u64) -> bool {
+        self.write(|state| {
+            let entry = state.entry_of(object);
+            entry.is_some_and(|entry| entry.made.contains(&manager))
+        })
+    }
+
+    /// What the manager applied, and what the object was in the answer.
+    pub(crate) fn settle(&self, answer: &K, (manager, desired): (u64, u64), digest: Option<u64>) {
+        self.write(|state| {
+            if let Some(entry) = state.objects.get_mut(&ObjectKey::of(answer)) {
+                // An apply that changed nothing: the object is older than the first one of its kind, perhaps.
+                if entry.version() == version_of(answer.meta()) {
+                    entry.digest = digest;
+                }
+                entry.settled.retain(|settled| settled.manager != manager);
+                entry.settled.extend(digest.map(|digest| Settled {
+                    manager,
+                    desired,
+                    digest,
+                }));
+            }
+        });
+    }
+
+    /// Taken before a write, given back with its answer.
+    pub(crate) fn ticket(&self, namespace: Option<&str>) -> Ticket {
+        Ticket(self.read(|state| state.feed(namespace).map(|feed| feed.epoch)))
+    }
+
+    /// Remembers the answer to our own write, unless the watch knows better: it has seen that state, was interrupted
+    /// since the write was sent, or may never say what becomes of the object.
+    pub(crate) fn wrote(&self, arrived: Arrived<K>, ticket: &Ticket) -> Arc<K> {
+        let object = Arc::new(arrived.object);
+        let key = ObjectKey::of(&*object);
+        let version = version_of(object.meta());
+        self.write(|state| {
+            let entry = state.objects.get(&key);
+            let newer = entry.is_none_or(|entry| entry.version() < version);
+            let told = entry.is_some_and(|entry| entry.told.is_some());
+            let current = match state.feed(key.namespace.as_deref()) {
+                Some(feed) => {
+                    Some(feed.epoch) == ticket.0
+                        && feed.newest < version
+                        && (told || feed.selects.surely(object.labels()))
+                }
+                // Without any watch this is a test; otherwise nobody watches this namespace.
+                None => state.feeds.is_empty(),
+            };
+            if !current || !newer {
+                return;
+            }
+            // No watch will tell that it is gone.
+            if state.feeds.is_empty() && is_over(object.meta()) {
+                state.take(&key);
+            } else {
+                state.put(key, object.clone(), arrived.digest);
+            }
+        });
+        object
+    }
+
+    /// The watch has seen the object in this state; in a listing, perhaps.
+    pub(crate) fn insert(&self, namespace: &str, arrived: Arrived<K>, listed: bool) {
+        let object = Arc::new(arrived.object);
+        let key = ObjectKey::of(&*object);
+        let version = version_of(object.meta());
+        let before = self.write(|state| {
+            state.delivered(namespace, version);
+            let entry = state.objects.get(&key);
+            let told = entry.and_then(|entry| entry.told.clone());
+            let heard = told
+                .as_ref()
+                .is_some_and(|told| told.meta().resource_version == object.meta().resource_version);
+            let overtaken = entry.is_some_and(|entry| entry.version() > version);
+            if heard || overtaken {
+                return None;
+            }
+            let ours = entry.is_some_and(|entry| entry.version() == version);
+            let entry = state.put(key.clone(), object.clone(), arrived.digest);
+            entry.told = Some(object.clone());
+            Some((told, ours))
+        });
+        let Some((told, ours)) = before else { return };
+        // A successor of the same name: a listing shows it, and not that the one before was deleted.
+        let is_same = |told: &Arc<K>| told.meta().uid == object.meta().uid;
+        let succeeds = told.as_ref().is_some_and(|told| !is_same(told));
+        let before = if succeeds {
+            self.tell_gone(&key, told);
+            None
+        } else {
+            told
+        };
+        let seen = Seen {
+            known: ours || listed && before.is_none() && !succeeds,
+            before: before.as_deref(),
+            after: Some(&*object),
+        };
+        self.tell(&key, &seen);
+    }
+
+    /// The watch has seen the object go, in this state: it was deleted, or is not selected any more.
+    ///
+    /// What we wrote later stays: a successor, which has another UID, or a newer version of the same object; unless
+    /// the watch may be silent about it.
+    pub(crate) fn delete(&self, namespace: &str, metadata: &ObjectMeta) {
+        let key = ObjectKey::of_meta(metadata);
+        let version = version_of(metadata);
+        let before = self.write(|state| {
+            state.delivered(namespace, version);
+            let feed = state.feeds.get(namespace);
+            let entry = state.objects.get_mut(&key)?;
+            let later = entry.object.meta().uid != metadata.uid || entry.version() > version;
+            let labels = entry.object.labels();
+            if later && feed.is_some_and(|feed| feed.selects.surely(labels)) {
+                return entry.told.take();
+            }
+            state.take(&key)
+        });
+        self.tell_gone(&key, before);
+    }
+
+    /// The server says that the object is no more. The watch will say so too, and nobody is told twice.
+    pub(crate) fn gone(&self, object: &K) {
+        let key = ObjectKey::of(object);
+        let before = self.write(|state| {
+            let entry = state.objects.get(&key)?;
+            let same = entry.object.meta().uid == object.meta().uid;
+            if same { state.take(&key) } else { None }
+        });
+        self.tell_gone(&key, before);
+    }
+
+    /// A complete listing lacks the object.
+    pub(crate) fn remove(&self, key: &ObjectKey) {
+        let before = self.write(|state| state.take(key));
+        self.tell_gone(key, before);
+    }
+
+    fn tell_gone(&self, key: &ObjectKey, before: Option<Arc<K>>) {
+        if let Some(before) = before {
+            let seen = Seen {
+                before: Some(&*before),
+                after: None,
+                known: false,
+            };
+            self.tell(key, &seen);
+        }
+    }
+
+    fn tell(&self, key: &ObjectKey, seen: &Seen<'_, K>) {
+        for listener in self
+            .listeners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+        {
+            // Predicates and maps are user code, and the watch must go on.
+            if let Err(panic) = caught::call(|| listener(key, seen)) {
+                tracing::error!(kind = %self.kind.name(), %key, panic, "a predicate or map panicked: the change is lost");
+            }
+        }
+    }
+
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&State<K>) -> T) -> T {
+        look(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn write<T>(&self, change: impl FnOnce(&mut State<K>) -> T) -> T {
+        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<K: Object> Entry<K> {
+    fn version(&self) -> u64 {
+        version_of(self.object.meta())
+    }
+}
+
+impl<K: Object> State<K> {
+    fn feed(&self, namespace: Option<&str>) -> Option<&Feed<K>> {
+        self.feeds.get("").or_else(|| self.feeds.get(namespace?))
+    }
+
+    fn put(&mut self, key: ObjectKey, object: Arc<K>, digest: Option<u64>) -> &mut Entry<K> {
+        self.found.remove(&key);
+        for index in &self.indexes {
+            index(&key, Some(&object));
+        }
+        let entry = self.objects.entry(key).or_insert_with(|| Entry {
+            object: object.clone(),
+            told: None,
+            status: None,
+            digest,
+            settled: Vec::new(),
+            made: Vec::new(),
+        });
+        if entry.object.meta().uid != object.meta().uid {
+            // What was written to the one before says nothing of its successor.
+            entry.status = None;
+            entry.settled.clear();
+            entry.made.clear();
+        }
+        entry.digest = digest;
+        entry.object = object;
+        entry
+    }
+
+    /// The entry of this object, which is not that of another one of its name.
+    fn entry_of(&mut self, object: &K) -> Option<&mut Entry<K>> {
+        let entry = self.objects.get_mut(&ObjectKey::of(object))?;
+        (entry.object.meta().uid == object.meta().uid).then_some(entry)
+    }
+
+    fn delivered(&mut self, namespace: &str, version: u64) {
+        if let Some(feed) = self.feeds.get_mut(namespace) {
+            feed.newest = feed.newest.max(version);
+        }
+    }
+
+    /// What the listeners should be told of as the state before.
+    fn take(&mut self, key: &ObjectKey) -> Option<Arc<K>> {
+        let entry = self.objects.remove(key)?;
+        for index in &self.indexes {
+            index(key, None);
+        }
+        Some(entry.told.unwrap_or(entry.object))
+    }
+
+    /// The objects that the watch of this namespace is answerable for.
+    pub(crate) fn keys_in<'a>(&'a self, namespace: &str) -> impl Iterator<Item = &'a ObjectKey> {
+        let keys = self.objects.keys();
+        keys.filter(move |key| namespace.is_empty() || key.namespace.as_deref() == Some(namespace))
+    }
+}
+
+/// Returns true if the server has removed an object with this answer, which took away its last finalizer.
+fn is_over(metadata: &ObjectMeta) -> bool {
+    let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+    let grace = metadata.deletion_grace_period_seconds.unwrap_or_default();
+    metadata.deletion_timestamp.is_some() && finalizers.is_empty() && grace == 0
+}
+
+/// Resource versions of one kind are numbers that only grow.
+fn version_of(metadata: &ObjectMeta) -> u64 {
+    let version = metadata.resource_version.as_deref();
+    version
+        .and_then(|version| version.parse().ok())
+        .unwrap_or_default()
+}

@@ -1,0 +1,618 @@
+//! What fills a cache: a watch of one kind, in one namespace or in all.
+//!
+//! It never ends. A kind that the server does not know or does not show, and a panic, stop it for a pause that grows; until
+//! it goes on the operator is not ready, and says why.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::join;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, InitialListStrategy, watcher};
+use kube::{Api, Client, Resource};
+use tokio::sync::Notify;
+
+use super::guard::{Guard, Invalid};
+use super::invalid::{self, Reporter};
+use super::selector::Selects;
+use super::{Arrived, Cache, State};
+use crate::caught;
+use crate::client::heard::Heard;
+use crate::object::{self, Kind, Object, ObjectKey};
+
+/// How long a watch that was stopped waits; doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(16);
+/// How many objects a listing gets at a time: a page is read as a whole, with all that the cache does not keep, and the
+/// memory for it is not given back.
+const PAGE: u32 = 50;
+/// After how many seconds the API server ends a watch, which then goes on where it was. A watch that it does not end in
+/// time is on a dead connection: HTTP/1.1 has no other sign of that while nothing changes.
+const WATCH: u32 = 20;
+
+/// What a cache knows of one of its watches.
+pub(crate) struct Feed<K> {
+    pub(crate) progress: Progress,
+    /// True once everything was listed.
+    pub(crate) was_filled: bool,
+    /// Counts the beginnings and ends of listings: between an end and a beginning the watch misses nothing.
+    pub(crate) epoch: u64,
+    /// The newest resource version that the watch has delivered.
+    pub(crate) newest: u64,
+    pub(crate) selects: Selects,
+    pub(crate) heard: Heard,
+    listing: BTreeMap<ObjectKey, Arrived<K>>,
+    unreadable: Unreadable,
+}
+
+/// How far a watch has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Listing,
+    /// Everything was listed, and from there on nothing is missed.
+    Synced,
+    /// The server does not know the kind.
+    Missing,
+    /// The operator may not list or watch the kind.
+    Forbidden,
+    /// The watch has panicked.
+    Broken,
+}
+
+/// The objects that could not be read and still exist: each is reported once in each state.
+#[derive(Default)]
+struct Unreadable {
+    reported: BTreeMap<ObjectKey, Report>,
+    /// Those of the listing that goes on.
+    listed: BTreeSet<ObjectKey>,
+}
+
+struct Report {
+    resource_version: Option<String>,
+    /// What no event tells of yet.
+    unpublished: Option<Invalid>,
+}
+
+impl Progress {
+    /// What keeps the watch from being complete, for people.
+    pub(crate) fn missing<K: Object>(self, kind: &Kind<K>, namespace: &str) -> Option<String> {
+        let what = match self {
+            Self::Synced => return None,
+            Self::Listing => "not listed yet",
+            Self::Missing => "not served by the cluster: is its CRD installed?",
+            Self::Forbidden => "forbidden: does a role of the operator allow to list and watch it?",
+            Self::Broken => "not watched: the watch panicked, and begins again soon",
+        };
+        let (kind, version) = (kind.name(), kind.api_version());
+        Some(match namespace {
+            "" => format!("{kind} ({version}) is {what}"),
+            namespace => format!("{kind} ({version}) in {namespace} is {what}"),
+        })
+    }
+}
+
+impl<K: Object> Feed<K> {
+    fn new(selects: Selects) -> Self {
+        Self {
+            progress: Progress::Listing,
+            was_filled: false,
+            epoch: 0,
+            newest: 0,
+            selects,
+            heard: Heard::new(),
+            listing: BTreeMap::new(),
+            unreadable: Unreadable::default(),
+        }
+    }
+}
+
+impl Unreadable {
+    /// Whether it was not reported in this state before.
+    fn add(&mut self, invalid: &Invalid) -> bool {
+        let key = ObjectKey::of_meta(&invalid.metadata);
+        let resource_version = invalid.metadata.resource_version.clone();
+        self.listed.insert(key.clone());
+        let reported = self.reported.get(&key);
+        if reported.is_some_and(|reported| reported.resource_version == resource_version) {
+            return false;
+        }
+        let report = Report {
+            resource_version,
+            unpublished: Some(invalid.clone()),
+        };
+        self.reported.insert(key, report);
+        true
+    }
+
+    /// The listing is complete: what was not in it is gone, or can be read.
+    fn prune(&mut self) {
+        let listed = std::mem::take(&mut self.listed);
+        self.reported.retain(|key, _| listed.contains(key));
+    }
+}
+
+impl<K: Object> Cache<K> {
+    /// Takes over what the watch says; true if an object that can't be read is to be reported.
+    fn handle(&self, namespace: &str, event: Event<Guard<K>>) -> bool {
+        match event {
+            Event::Init => {
+                self.feed(namespace, |feed| {
+                    feed.epoch += 1;
+                    feed.listing.clear();
+                    feed.unreadable.listed.clear();
+                });
+            }
+            Event::InitApply(Guard::Valid(object)) => {
+                let key = ObjectKey::of(&object);
+                let arrived = self.arrived(object);
+                self.feed(namespace, |feed| feed.listing.insert(key, arrived));
+            }
+            // Not in the listing, and therefore gone when that is done.
+            Event::InitApply(Guard::Invalid(invalid)) => {
+                return self.news(namespace, &invalid);
+            }
+            Event::InitDone => {
+                let (listed, gone) = self.write(|state| take_listing(state, namespace));
+                gone.iter().for_each(|key| self.remove(key));
+                for object in listed {
+                    self.insert(namespace, object, true);
+                }
+                self.feed(namespace, |feed| feed.epoch += 1);
+                self.set_progress(namespace, Progress::Synced);
+            }
+            Event::Apply(Guard::Valid(object)) => {
+                let key = ObjectKey::of(&object);
+                self.feed(namespace, |feed| feed.unreadable.reported.remove(&key));
+                self.insert(namespace, self.arrived(object), false);
+            }
+            // Nobody should act on what it was before.
+            Event::Apply(Guard::Invalid(invalid)) => {
+                self.delete(namespace, &invalid.metadata);
+                return self.news(namespace, &invalid);
+            }
+            Event::Delete(object) => {
+                let key = ObjectKey::of_meta(object.meta());
+                self.feed(namespace, |feed| feed.unreadable.reported.remove(&key));
+                self.delete(namespace, object.meta());
+            }
+        }
+        false
+    }
+
+    fn news(&self, namespace: &str, invalid: &Invalid) -> bool {
+        let news = self.feed(namespace, |feed| feed.unreadable.add(invalid));
+        let news = news.unwrap_or_default();
+        if news {
+            invalid::log(&self.kind, invalid);
+        }
+        news
+    }
+
+    /// An object that can't be read, and that no event tells of.
+    fn unpublished(&self, namespace: &str) -> Option<Invalid> {
+        let next = |feed: &mut Feed<K>| {
+            let mut reports = feed.unreadable.reported.values_mut();
+            reports.find_map(|report| report.unpublished.take())
+        };
+        self.feed(namespace, next).flatten()
+    }
+
+    fn feed<T>(&self, namespace: &str, change: impl FnOnce(&mut Feed<K>) -> T) -> Option<T> {
+        self.write(|state| state.feeds.get_mut(namespace).map(change))
+    }
+
+    fn progress(&self, namespace: &str) -> Option<Progress> {
+        self.read(|state| state.feeds.get(namespace).map(|feed| feed.progress))
+    }
+
+    /// Follows the watch until it can't go on: how far it came, and why it ended.
+    async fn follow(
+        &self,
+        namespace: &str,
+        api: Api<Guard<K>>,
+        config: watcher::Config,
+        news: &Notify,
+    ) -> (Progress, String) {
+        let mut events = pin!(watcher(api, config.page_size(PAGE)).default_backoff());
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(event) => {
+                    if self.handle(namespace, event) {
+                        news.notify_one();
+                    }
+                }
+                Err(error) => match refusal(&error) {
+                    Some(progress) => return (progress, error.to_string()),
+                    None => {
+                        tracing::warn!(kind = %self.kind.name(), namespace, %error, "watch failed, trying again");
+                    }
+                },
+            }
+        }
+        (Progress::Broken, "the watch ended".to_owned())
+    }
+
+    /// Tells of objects that can't be read, by one replica: the one that leads.
+    async fn report(&self, namespace: &str, reporter: &Reporter, news: &Notify) {
+        loop {
+            news.notified().await;
+            reporter.leadership.held().await;
+            while let Some(invalid) = self.unpublished(namespace) {
+                reporter.publish(&self.kind, invalid).await;
+            }
+        }
+    }
+}
+
+/// The objects of a finished listing, and the keys of those that went away unseen.
+fn take_listing<K: Object>(
+    state: &mut State<K>,
+    namespace: &str,
+) -> (Vec<Arrived<K>>, Vec<ObjectKey>) {
+    let Some(feed) = state.feeds.get_mut(namespace) else {
+        return (Vec::new(), Vec::new());
+    };
+    feed.unreadable.prune();
+    let listing = std::mem::take(&mut feed.listing);
+    let keys = state.keys_in(namespace);
+    let gone = keys.filter(|key| !listing.contains_key(key));
+    let gone = gone.cloned().collect();
+    (listing.into_values().collect(), gone)
+}
+
+/// Keeps the cache up to date for as long as the process lives.
+pub(crate) fn run<K: Object>(
+    cache: Arc<Cache<K>>,
+    client: Client,
+    namespace: Option<String>,
+    config: watcher::Config,
+    reporter: Reporter,
+) -> impl Future<Output = ()> + Send {
+    let name = namespace.clone().unwrap_or_default();
+    let feed = Feed::new(Selects::of(&config));
+    let client = feed.heard.by(client);
+    let config = limited(config);
+    cache.write(|state| state.feeds.insert(name.clone(), feed));
+    cache.set_progress(&name, Progress::Listing);
+    async move {
+        let api = object::api::<Guard<K>>(&client, namespace.as_deref(), &cache.kind.dynamic);
+        let news = Notify::new();
+        let mut pause = FIRST_PAUSE;
+        let following = async {
+            loop {
+                let following = cache.follow(&name, api.clone(), config.clone(), &news);
+                let ended = caught::run(following).await;
+                let (stopped, error) = ended.unwrap_or_else(|panic| (Progress::Broken, panic));
+                let before = cache.progress(&name);
+                if before == Some(Progress::Synced) {
+                    pause = FIRST_PAUSE;
+                }
+                cache.set_progress(&name, stopped);
+                let why = stopped.missing(&cache.kind, &name).unwrap_or_default();
+                if !cache.is_optional() || stopped != Progress::Missing {
+                    tracing::error!(error, again_in = ?pause, "{why}");
+                } else if before != Some(stopped) {
+                    tracing::info!("{why}");
+                }
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        };
+        join(following, cache.report(&name, &reporter, &news)).await;
+    }
+}
+
+/// What is wrong with a watch that nothing comes from, for people.
+pub(super) fn silent<K: Object>(kind: &Kind<K>, namespace: &str, silence: Duration) -> String {
+    let (kind, version, seconds) = (kind.name(), kind.api_version(), silence.as_secs());
+    let place = match namespace {
+        "" => String::new(),
+        namespace => format!(" in {namespace}"),
+    };
+    format!(
+        "the watch of {kind} ({version}){place} has been silent for {seconds} s: is the API server reachable?"
+    )
+}
+
+/// The watch with a time limit, unless it has one or lists within its time.
+fn limited(mut config: watcher::Config) -> watcher::Config {
+    if config.initial_list_strategy == InitialListStrategy::ListWatch {
+        config.timeout.get_or_insert(WATCH);
+    }
+    config
+}
+
+/// What an answer says that will not be another one soon.
+fn refusal(error: &watcher::Error) -> Option<Progress> {
+    let code = match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code,
+        watcher::Error::WatchError(status) => status.code,
+        _ => return None,
+    };
+    match code {
+        403 => Some(Progress::Forbidden),
+        404 => Some(Progress::Missing),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn cache(selector: &str) -> Cache<ConfigMap> {
+        let cache = Cache::new(Kind::default());
+        let config = watcher::Config::default().labels(selector);
+        let feed = Feed::new(Selects::of(&config));
+        cache.write(|state| state.feeds.insert(String::new(), feed));
+        cache
+    }
+
+    fn map(uid: &str, version: u64, labels: &Value) -> ConfigMap {
+        let version = version.to_string();
+        let metadata =
+            json!({ "name": "a", "uid": uid, "resourceVersion": version, "labels": labels });
+        serde_json::from_value(json!({ "metadata": metadata })).expect("a config map")
+    }
+
+    fn valid(uid: &str, version: u64) -> Guard<ConfigMap> {
+        Guard::Valid(map(uid, version, &json!({})))
+    }
+
+    fn invalid(name: &str, version: &str) -> Guard<ConfigMap> {
+        let metadata = json!({ "name": name, "resourceVersion": version });
+        serde_json::from_value(json!({ "metadata": metadata, "data": 1 })).expect("a guarded one")
+    }
+
+    fn tell(
+        cache: &Cache<ConfigMap>,
+        events: impl IntoIterator<Item = Event<Guard<ConfigMap>>>,
+    ) -> usize {
+        for event in events {
+            cache.handle("", event);
+        }
+        std::iter::from_fn(|| cache.unpublished("")).count()
+    }
+
+    fn wrote(cache: &Cache<ConfigMap>, object: ConfigMap) {
+        let ticket = cache.ticket(None);
+        cache.wrote(cache.arrived(object), &ticket);
+    }
+
+    /// The UID and the version of what is in the cache.
+    fn cached(cache: &Cache<ConfigMap>) -> Option<(String, String)> {
+        let map = cache.list(None).pop()?;
+        map.metadata
+            .uid
+            .clone()
+            .zip(map.metadata.resource_version.clone())
+    }
+
+    fn is(uid: &str, version: &str) -> Option<(String, String)> {
+        Some((uid.to_owned(), version.to_owned()))
+    }
+
+    #[test]
+    fn a_late_deletion_leaves_what_was_written_after_it() {
+        for (deleted, left) in [
+            (valid("one", 7), is("two", "8")),
+            // The server does not say when, or counts otherwise.
+            (valid("one", 9), is("two", "8")),
+            // Not selected any more at 7, and again since our write.
+            (valid("two", 7), is("two", "8")),
+            (valid("two", 8), None),
+            (valid("two", 9), None),
+        ] {
+            let cache = cache("");
+            tell(
+                &cache,
+                [
+                    Event::Init,
+                    Event::InitApply(valid("one", 5)),
+                    Event::InitDone,
+                ],
+            );
+            wrote(&cache, map("two", 8, &json!({})));
+            assert_eq!(cached(&cache), is("two", "8"));
+            let what = format!("{deleted:?}");
+            tell(&cache, [Event::Delete(deleted)]);
+            assert_eq!(cached(&cache), left, "{what}");
+        }
+    }
+
+    /// A predicate that compares the states before and after must not take one for the other.
+    #[test]
+    fn a_successor_that_only_a_listing_shows_is_told_of_as_a_deletion_and_a_new_object() {
+        type Told = Vec<(Option<String>, Option<String>, bool)>;
+        let uid = |map: Option<&ConfigMap>| map.and_then(|map| map.metadata.uid.clone());
+        let one_then_two: Told = vec![
+            (None, Some("one".to_owned()), true),
+            (Some("one".to_owned()), None, false),
+            (None, Some("two".to_owned()), false),
+        ];
+        for (ours, shown) in [
+            (
+                None,
+                vec![
+                    Event::Init,
+                    Event::InitApply(valid("two", 8)),
+                    Event::InitDone,
+                ],
+            ),
+            (None, vec![Event::Apply(valid("two", 8))]),
+            // An answer to our own write was there first.
+            (Some(7), vec![Event::Apply(valid("two", 8))]),
+        ] {
+            let cache = cache("");
+            let told = Arc::<std::sync::Mutex<Told>>::default();
+            let log = told.clone();
+            cache.listen(move |_, seen| {
+                let told = (uid(seen.before), uid(seen.after), seen.known);
+                log.lock().unwrap().push(told);
+            });
+            let listing = [
+                Event::Init,
+                Event::InitApply(valid("one", 5)),
+                Event::InitDone,
+            ];
+            tell(&cache, listing);
+            if let Some(version) = ours {
+                wrote(&cache, map("two", version, &json!({})));
+            }
+            tell(&cache, shown);
+            assert_eq!(*told.lock().unwrap(), one_then_two);
+        }
+    }
+
+    #[test]
+    fn what_we_wrote_stays_only_where_the_watch_goes_on_to_tell_of_it() {
+        let listed = |cache: &Cache<ConfigMap>| tell(cache, [Event::Init, Event::InitDone]);
+        for (selector, labels, stays) in [
+            ("", json!({}), true),
+            ("app=a", json!({ "app": "a" }), true),
+            ("app=a", json!({ "app": "b" }), false),
+            ("app=a", json!({}), false),
+        ] {
+            let cache = cache(selector);
+            listed(&cache);
+            wrote(&cache, map("one", 8, &labels));
+            assert_eq!(cached(&cache).is_some(), stays, "{selector} {labels}");
+        }
+        // The watch knows it, and will tell that it is not selected any more.
+        let cache = cache("app=a");
+        let known = Guard::Valid(map("one", 5, &json!({ "app": "a" })));
+        tell(
+            &cache,
+            [Event::Init, Event::InitApply(known), Event::InitDone],
+        );
+        wrote(&cache, map("one", 8, &json!({ "app": "b" })));
+        assert_eq!(cached(&cache), is("one", "8"));
+        tell(
+            &cache,
+            [Event::Delete(Guard::Valid(map(
+                "one",
+                8,
+                &json!({ "app": "b" }),
+            )))],
+        );
+        assert_eq!(cached(&cache), None);
+        // In a namespace that nobody watches.
+        let cache = Cache::<ConfigMap>::new(Kind::default());
+        let feed = || Feed::new(Selects::of(&watcher::Config::default()));
+        cache.write(|state| state.feeds.insert("here".to_owned(), feed()));
+        wrote(&cache, map("one", 8, &json!({})));
+        assert_eq!(cached(&cache), None);
+    }
+
+    #[test]
+    fn an_object_that_cannot_be_read_is_told_once_in_each_state_and_forgotten_when_it_is_gone() {
+        let cache = cache("");
+        let known = || {
+            let known = cache.feed("", |feed| {
+                let keys = feed.unreadable.reported.keys();
+                keys.map(ToString::to_string).collect::<Vec<_>>()
+            });
+            known.expect("a feed")
+        };
+        let listing = |listed: Vec<Guard<ConfigMap>>| {
+            let listed = listed.into_iter().map(Event::InitApply);
+            let events = [Event::Init]
+                .into_iter()
+                .chain(listed)
+                .chain([Event::InitDone]);
+            tell(&cache, events)
+        };
+        assert_eq!(
+            listing(vec![
+                invalid("a", "1"),
+                invalid("b", "1"),
+                invalid("c", "1")
+            ]),
+            3
+        );
+        assert_eq!(
+            tell(
+                &cache,
+                [
+                    Event::Apply(invalid("a", "1")),
+                    Event::Apply(invalid("b", "2"))
+                ]
+            ),
+            1
+        );
+        // A listing that is begun again does not tell twice.
+        tell(&cache, [Event::Init, Event::InitApply(invalid("a", "1"))]);
+        assert_eq!(listing(vec![invalid("a", "1"), invalid("b", "2")]), 0);
+        assert_eq!(known(), ["a", "b"]);
+        tell(&cache, [Event::Apply(valid("one", 3))]);
+        assert_eq!(known(), ["b"]);
+        tell(&cache, [Event::Delete(invalid("b", "4"))]);
+        assert_eq!(known(), [""; 0]);
+    }
+
+    #[test]
+    fn webhooks_wait_for_built_in_kinds_and_refusals_until_the_cache_was_filled_once() {
+        use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
+        use kube::discovery::Scope;
+
+        let delays = |group: &str, steps: &[Progress]| {
+            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", "Thing"));
+            let cache = Cache::<DynamicObject>::new(Kind::new(&resource, &Scope::Namespaced));
+            let feed = Feed::new(Selects::of(&watcher::Config::default()));
+            cache.write(|state| state.feeds.insert(String::new(), feed));
+            steps.iter().for_each(|step| cache.set_progress("", *step));
+            let unsynced = cache.unsynced().into_iter();
+            Vec::from_iter(unsynced.map(|watch| watch.delays_webhooks))
+        };
+        use Progress::{Forbidden, Listing, Missing, Synced};
+        for (steps, built_in, custom) in [
+            (&[Listing][..], &[true][..], &[false][..]),
+            (&[Forbidden], &[true], &[true]),
+            (&[Missing], &[true], &[true]),
+            (&[Synced], &[], &[]),
+            (&[Synced, Forbidden], &[false], &[false]),
+        ] {
+            assert_eq!(delays("apps", steps), built_in, "{steps:?}");
+            assert_eq!(delays("example.com", steps), custom, "{steps:?}");
+            assert_eq!(
+                delays("gateway.networking.k8s.io", steps),
+                custom,
+                "{steps:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_written_and_never_watched_is_told_once() {
+        let key = |namespace: &str| ObjectKey {
+            namespace: Some(namespace.to_owned()),
+            name: "a".to_owned(),
+        };
+        let labels = |value: &str| BTreeMap::from([("app".to_owned(), value.to_owned())]);
+        let all = cache("app=a");
+        assert_eq!(all.overlooks(&key("x"), &labels("a")), None);
+        let told = || all.overlooks(&key("x"), &labels("b"));
+        assert_eq!(
+            told().as_deref(),
+            Some("its labels are not those that are watched: `app=a`")
+        );
+        assert_eq!(told(), None);
+
+        let some = Cache::<ConfigMap>::new(Kind::default());
+        assert_eq!(some.overlooks(&key("x"), &labels("a")), None, "no watch");
+        let feed = Feed::new(Selects::of(&watcher::Config::default()));
+        some.write(|state| state.feeds.insert("here".to_owned(), feed));
+        assert_eq!(some.overlooks(&key("here"), &labels("a")), None);
+        assert_eq!(
+            some.overlooks(&key("there"), &labels("a")).as_deref(),
+            Some("the namespace is not watched")
+        );
+    }
+}

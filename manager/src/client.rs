@@ -1,0 +1,119 @@
+//! The clients for the API server: one that was made elsewhere, in layers of our own, and what it says about itself.
+
+pub(crate) mod apply;
+pub(crate) mod attempt;
+pub(crate) mod connections;
+mod create;
+mod fence;
+pub(crate) mod heard;
+mod live;
+pub(crate) mod objects;
+mod takeover;
+mod token;
+pub(crate) mod visit;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use hyper::{Request, Response};
+use kube::client::retry::RetryPolicy;
+use kube::client::{Body, ClientBuilder};
+use kube::{Client, Config};
+use tower::filter::FilterLayer;
+use tower::retry::RetryLayer;
+use tower::{BoxError, Service, service_fn};
+
+use self::attempt::AttemptLayer;
+use self::connections::Connections;
+use self::token::TokenFile;
+use crate::election::gate::Gate;
+
+/// A client with connections of its own, without kube's retries, which are too deep inside for us.
+pub(crate) fn plain(mut config: Config, connections: &Connections) -> kube::Result<Client> {
+    config.default_retry = false;
+    let token = TokenFile::take(&mut config)?;
+    let builder = ClientBuilder::try_from((config, connections.clone()))?;
+    Ok(match token {
+        Some(token) => {
+            let authorize = move |request| token.authorize(request);
+            builder.with_layer(&FilterLayer::new(authorize)).build()
+        }
+        None => builder.build(),
+    })
+}
+
+/// A client that tries again when the server is too busy to answer; each attempt passes the gate.
+pub(crate) fn retrying(
+    client: Client,
+    attempt: &AttemptLayer,
+    agent: &str,
+    gate: Arc<Gate>,
+) -> Client {
+    let agent = agent.to_owned();
+    let passed = gate.clone();
+    let pass = move |request| fence::pass(request, &agent, &passed);
+    // From the inside out: what is put below the retry is done again with each attempt.
+    sending(client)
+        .with_layer(&attempt.clone().behind(&gate))
+        .with_layer(&FilterLayer::new(pass))
+        .with_layer(&RetryLayer::new(RetryPolicy::server_retry()))
+        .build()
+}
+
+/// A client that sends every request once, whoever leads.
+pub(crate) fn single(client: Client, attempt: &AttemptLayer, agent: &str) -> Client {
+    let agent = agent.to_owned();
+    let name = move |request| fence::named(request, &agent);
+    sending(client)
+        .with_layer(attempt)
+        .with_layer(&FilterLayer::new(name))
+        .build()
+}
+
+/// The client as the innermost service.
+fn sending(
+    client: Client,
+) -> ClientBuilder<
+    impl Service<
+        Request<Body>,
+        Response = Response<Body>,
+        Error = BoxError,
+        Future = impl Future<Output = Result<Response<Body>, BoxError>> + Send + 'static,
+    > + Clone
+    + Send
+    + 'static,
+> {
+    let namespace = client.default_namespace().to_owned();
+    let send = move |request| {
+        let client = client.clone();
+        async move { client.send(request).await.map_err(BoxError::from) }
+    };
+    ClientBuilder::new(service_fn(send), namespace)
+}
+
+/// What requests say about their sender: which operator, and which replica of it.
+pub(crate) fn agent(operator: &str, version: &str, identity: &str) -> String {
+    format!("{operator}/{version} ({identity})")
+}
+
+/// Tells this process from every other, those in the same container before it included: the name of the host, which
+/// is the pod's, and a random number.
+pub(crate) fn identity() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .ok()
+        .or_else(|| std::env::var("HOSTNAME").ok())
+        .or_else(|| std::env::var("COMPUTERNAME").ok());
+    let host = host.as_deref().map_or("localhost", str::trim);
+    let random = RandomState::new().hash_one(std::process::id());
+    format!("{host}_{random:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_process_has_an_identity_of_its_own() {
+        assert_ne!(identity(), identity());
+    }
+}

@@ -1,0 +1,157 @@
+//! Requests that the author words: `Objects` sends them, and its cache knows the answers.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::runtime::events::EventType;
+use kube::{Api, ResourceExt};
+use serde::Serialize;
+
+use super::objects::Objects;
+use crate::event;
+use crate::object::{Object, ObjectKey};
+
+impl<K: Object> Objects<K> {
+    /// kube's `Api` for the objects of a namespace, or of all: for what has no method of its own here, such as subresources.
+    /// Its requests are those of [`Manager::client`](crate::Manager::client), and the cache hears of their answers by the watch.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kube::api::{Patch, PatchParams};
+    /// use manager::Objects;
+    /// use serde_json::json;
+    ///
+    /// async fn scale(deployments: &Objects<Deployment>, name: &str, replicas: i32) -> kube::Result<()> {
+    ///     let patch = Patch::Merge(json!({ "spec": { "replicas": replicas } }));
+    ///     let api = deployments.api("default");
+    ///     api.patch_scale(name, &PatchParams::default(), &patch).await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn api<'a>(&self, namespace: impl Into<Option<&'a str>>) -> Api<K> {
+        self.cache.kind.api(&self.client, namespace.into())
+    }
+
+    /// As [`Objects::get`], from the server: for what must not be decided by a cache that may be behind, or that is not in
+    /// it because its watch does not select it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use manager::Objects;
+    ///
+    /// async fn is_there(secrets: &Objects<Secret>) -> kube::Result<bool> {
+    ///     Ok(secrets.get_live("default", "sample").await?.is_some())
+    /// }
+    /// ```
+    pub async fn get_live<'a>(
+        &self,
+        namespace: impl Into<Option<&'a str>>,
+        name: &str,
+    ) -> kube::Result<Option<Arc<K>>> {
+        let api = self.api(namespace);
+        Ok(api.get_opt(name).await?.map(Arc::new))
+    }
+
+    /// Changes `object`, as [`Api::patch`] does; the answer is in the cache at once.
+    ///
+    /// It goes by the name. Where the patch is only for the version of `object`, it says so: `metadata.resourceVersion`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::batch::v1::Job;
+    /// use kube::api::{Patch, PatchParams};
+    /// use manager::Objects;
+    /// use serde_json::json;
+    ///
+    /// async fn suspend(jobs: &Objects<Job>, job: &Job) -> kube::Result<()> {
+    ///     let patch = Patch::Merge(json!({ "spec": { "suspend": true } }));
+    ///     jobs.patch(job, &PatchParams::default(), &patch).await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    pub async fn patch<P: Serialize + Debug>(
+        &self,
+        object: &K,
+        params: &PatchParams,
+        patch: &Patch<P>,
+    ) -> kube::Result<Arc<K>> {
+        let key = ObjectKey::of(object);
+        if params.dry_run {
+            let api = self.api(key.namespace.as_deref());
+            return api.patch(&key.name, params, patch).await.map(Arc::new);
+        }
+        let (object, _) = self.send(&key, None, params, patch).await?;
+        Ok(object)
+    }
+
+    /// Deletes `object`: this one, and none that has its name meanwhile. True if it goes or is gone now, false if it was not
+    /// there.
+    ///
+    /// The UID of `object` is a precondition, besides those of `params`; the error is of reason `Conflict` if one does not
+    /// hold. What the server has removed is no longer in the cache, so that [`Objects::apply`] can make it anew; what has
+    /// finalizers or a grace period is there until the watch tells otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::batch::v1::Job;
+    /// use kube::api::DeleteParams;
+    /// use manager::Objects;
+    ///
+    /// /// With its pods.
+    /// async fn remove(jobs: &Objects<Job>, job: &Job) -> kube::Result<bool> {
+    ///     jobs.delete(job, &DeleteParams::background()).await
+    /// }
+    /// ```
+    pub async fn delete(&self, object: &K, params: &DeleteParams) -> kube::Result<bool> {
+        let key = ObjectKey::of(object);
+        let mut params = params.clone();
+        let preconditions = params.preconditions.get_or_insert_default();
+        preconditions.uid = preconditions.uid.take().or(object.uid());
+        let ticket = self.cache.ticket(key.namespace.as_deref());
+        let api = self.api(key.namespace.as_deref());
+        let answer = match api.delete(&key.name, &params).await {
+            Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(false),
+            answer => answer?,
+        };
+        if params.dry_run {
+            return Ok(true);
+        }
+        let going = answer.left();
+        match going.filter(|going| going.meta().deletion_timestamp.is_some()) {
+            Some(going) => drop(self.cache.wrote(self.cache.arrived(going), &ticket)),
+            None => self.cache.gone(object),
+        }
+        Ok(true)
+    }
+
+    /// Publishes an event about `object`, which `kubectl describe` shows. `reason` is one CamelCase word; `note` is a sentence,
+    /// of which the first 1024 bytes are kept.
+    ///
+    /// An event helps people. So an event that can't be published is a warning in the log, and never an error. The same event
+    /// again, within six minutes, is counted and not repeated. [`Manager::recorder`](crate::Manager::recorder) is for events
+    /// with another action than `Reconcile`, or with a second object.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube::runtime::events::EventType;
+    /// use manager::Objects;
+    ///
+    /// async fn complain(maps: &Objects<ConfigMap>, map: &ConfigMap) {
+    ///     let note = "the key `port` is missing";
+    ///     maps.publish(map, EventType::Warning, "NoPort", note).await;
+    /// }
+    /// ```
+    pub async fn publish(&self, object: &K, type_: EventType, reason: &str, note: &str) {
+        let about = object.object_ref(&self.cache.kind.dynamic);
+        event::publish(&self.recorder, &about, type_, ("Reconcile", reason), note).await;
+    }
+}

@@ -1,0 +1,375 @@
+//! What keeps an apply from being valid: an element of a list that others put there, of which the server keeps both.
+//!
+//! Elements of a list are told apart by some of their fields, and server-side apply adds the one that is desired beside
+//! the one that somebody else has made of it. Where both have a value that must be unique, such as the name of a port,
+//! the server refuses them. The foreign element goes when it is ours before the next apply: so we take over its fields,
+//! and change nothing else about it.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry};
+use kube::core::response::StatusCause;
+use serde_json::{Map, Value, json};
+
+/// What to take over.
+pub(super) struct Takeover {
+    /// The `managedFields` to write.
+    pub(super) managed_fields: Vec<ManagedFieldsEntry>,
+    /// The elements, for people.
+    pub(super) elements: Vec<String>,
+}
+
+/// Where the causes of a refusal show that elements of others are in the way of desired ones.
+pub(super) fn of(
+    causes: &[StatusCause],
+    desired: &Value,
+    live: &Value,
+    managed_fields: &[ManagedFieldsEntry],
+    field_manager: &str,
+) -> Option<Takeover> {
+    let mut found = Vec::new();
+    for cause in causes {
+        let Some((list, field)) = place(&cause.field) else {
+            continue;
+        };
+        for entry in managed_fields {
+            let is_ours = is_apply_of(entry, field_manager);
+            if is_ours || entry.subresource.is_some() {
+                continue;
+            }
+            if let Some(Value::Object(owned)) = entry.fields_v1.as_ref().map(|fields| &fields.0) {
+                let mut search = Search {
+                    field: &field,
+                    found: &mut found,
+                };
+                search.follow(&list, owned, desired, live, &mut Vec::new());
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    if found.is_empty() {
+        return None;
+    }
+    Some(Takeover {
+        managed_fields: moved(&found, managed_fields, desired, field_manager),
+        elements: found.iter().map(|path| shown(path)).collect(),
+    })
+}
+
+/// `spec.ports[{"port":80}]`
+fn shown(path: &[String]) -> String {
+    let mut shown = String::new();
+    for part in path {
+        match (part.strip_prefix("f:"), part.strip_prefix("k:")) {
+            (Some(field), _) if shown.is_empty() => shown += field,
+            (Some(field), _) => shown += &format!(".{field}"),
+            (_, Some(keys)) => shown += &format!("[{keys}]"),
+            _ => {}
+        }
+    }
+    shown
+}
+
+fn is_apply_of(entry: &ManagedFieldsEntry, field_manager: &str) -> bool {
+    entry.manager.as_deref() == Some(field_manager)
+        && entry.operation.as_deref() == Some("Apply")
+        && entry.subresource.is_none()
+}
+
+/// A step to a field, or to any element of a list.
+enum Step {
+    Field(String),
+    Each,
+}
+
+/// `spec.ports[1].name`: the steps to the list, and those from its element.
+fn place(field: &str) -> Option<(Vec<Step>, Vec<String>)> {
+    let (list, inside) = field.rsplit_once(']')?;
+    let (list, _) = list.rsplit_once('[')?;
+    let mut steps = Vec::new();
+    for part in list.split('.') {
+        let (name, index) = part
+            .split_once('[')
+            .map_or((part, None), |(name, index)| (name, Some(index)));
+        steps.push(Step::Field(name.to_owned()));
+        if index.is_some() {
+            steps.push(Step::Each);
+        }
+    }
+    let inside = inside
+        .trim_start_matches('.')
+        .split('.')
+        .filter(|part| !part.is_empty());
+    Some((steps, inside.map(str::to_owned).collect()))
+}
+
+struct Search<'a> {
+    /// The field of an element that must be unique.
+    field: &'a [String],
+    found: &'a mut Vec<Vec<String>>,
+}
+
+impl Search<'_> {
+    /// Follows the steps in what somebody owns, in what is desired and in what there is.
+    fn follow(
+        &mut self,
+        steps: &[Step],
+        owned: &Map<String, Value>,
+        desired: &Value,
+        live: &Value,
+        path: &mut Vec<String>,
+    ) {
+        let inside = |key: &String| owned.get(key).and_then(Value::as_object);
+        match steps.split_first() {
+            Some((Step::Field(name), rest)) => {
+                let key = format!("f:{name}");
+                if let Some(owned) = inside(&key) {
+                    path.push(key);
+                    self.follow(rest, owned, &desired[name], &live[name], path);
+                    path.pop();
+                }
+            }
+            Some((Step::Each, rest)) => {
+                for (key, keys) in owned.keys().filter_map(|key| Some((key, keys_of(key)?))) {
+                    let (Some(desired), Some(live)) =
+                        (element(desired, &keys), element(live, &keys))
+                    else {
+                        continue;
+                    };
+                    if let Some(owned) = inside(key) {
+                        path.push(key.clone());
+                        self.follow(rest, owned, desired, live, path);
+                        path.pop();
+                    }
+                }
+            }
+            None => {
+                let unique = |element: &Value| {
+                    let field = self
+                        .field
+                        .iter()
+                        .try_fold(element, |value, name| value.get(name));
+                    field.filter(|value| !value.is_null()).cloned()
+                };
+                let wanted: Vec<Value> = desired
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(unique)
+                    .collect();
+                for (key, keys) in owned.keys().filter_map(|key| Some((key, keys_of(key)?))) {
+                    let is_desired = element(desired, &keys).is_some();
+                    let value = element(live, &keys).and_then(unique);
+                    if !is_desired && value.is_some_and(|value| wanted.contains(&value)) {
+                        let mut path = path.clone();
+                        path.push(key.clone());
+                        self.found.push(path);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The fields that tell an element apart: `k:{"port":80,"protocol":"TCP"}`.
+fn keys_of(key: &str) -> Option<Map<String, Value>> {
+    serde_json::from_str(key.strip_prefix("k:")?).ok()
+}
+
+/// The element of a list with these keys; a key that is not written has its default.
+fn element<'a>(list: &'a Value, keys: &Map<String, Value>) -> Option<&'a Value> {
+    let mut elements = list.as_array()?.iter();
+    elements.find(|element| {
+        let mut named = false;
+        keys.iter().all(|(key, value)| {
+            named |= element[key] == *value;
+            element[key].is_null() || element[key] == *value
+        }) && named
+    })
+}
+
+/// The entries, where these elements are ours and nobody else's.
+fn moved(
+    elements: &[Vec<String>],
+    entries: &[ManagedFieldsEntry],
+    desired: &Value,
+    field_manager: &str,
+) -> Vec<ManagedFieldsEntry> {
+    let mut entries = entries.to_vec();
+    let mut ours = json!({});
+    if let Some(entry) = entries
+        .iter()
+        .find(|entry| is_apply_of(entry, field_manager))
+        && let Some(fields) = &entry.fields_v1
+    {
+        ours = fields.0.clone();
+    }
+    for path in elements {
+        let mut owned = json!({});
+        for entry in &mut entries {
+            if is_apply_of(entry, field_manager) {
+                continue;
+            }
+            if let Some(fields) = &mut entry.fields_v1
+                && let Some(taken) = take(&mut fields.0, path)
+            {
+                owned = taken;
+            }
+        }
+        let place = path
+            .iter()
+            .fold(&mut ours, |place, key| &mut place[key.as_str()]);
+        *place = owned;
+    }
+    entries.retain(|entry| {
+        let fields = entry
+            .fields_v1
+            .as_ref()
+            .and_then(|fields| fields.0.as_object());
+        fields.is_none_or(|fields| !fields.is_empty())
+    });
+    match entries
+        .iter_mut()
+        .find(|entry| is_apply_of(entry, field_manager))
+    {
+        Some(entry) => entry.fields_v1 = Some(FieldsV1(ours)),
+        None => entries.push(ManagedFieldsEntry {
+            api_version: desired["apiVersion"].as_str().map(str::to_owned),
+            fields_type: Some("FieldsV1".to_owned()),
+            fields_v1: Some(FieldsV1(ours)),
+            manager: Some(field_manager.to_owned()),
+            operation: Some("Apply".to_owned()),
+            ..ManagedFieldsEntry::default()
+        }),
+    }
+    entries
+}
+
+/// Removes what is at the path, and what is empty without it.
+fn take(fields: &mut Value, path: &[String]) -> Option<Value> {
+    let (key, rest) = path.split_first()?;
+    let fields = fields.as_object_mut()?;
+    if rest.is_empty() {
+        return fields.remove(key);
+    }
+    let inner = fields.get_mut(key)?;
+    let taken = take(inner, rest)?;
+    if inner.as_object().is_some_and(Map::is_empty) {
+        fields.remove(key);
+    }
+    Some(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(manager: &str, operation: &str, fields: &Value) -> ManagedFieldsEntry {
+        serde_json::from_value(
+            json!({ "manager": manager, "operation": operation, "fieldsV1": fields }),
+        )
+        .expect("an entry")
+    }
+
+    fn cause(field: &str) -> [StatusCause; 1] {
+        [StatusCause {
+            reason: "FieldValueDuplicate".to_owned(),
+            message: String::new(),
+            field: field.to_owned(),
+        }]
+    }
+
+    /// As the server has it after `kubectl edit` made 9999 of the port 11211.
+    #[test]
+    fn the_port_that_has_the_name_of_ours_is_taken_over() {
+        let theirs = r#"k:{"port":9999,"protocol":"TCP"}"#;
+        let web = r#"k:{"port":80,"protocol":"TCP"}"#;
+        let desired = json!({ "spec": { "ports": [{ "name": "main", "port": 11211 }] } });
+        let live = json!({ "spec": { "ports": [
+            { "name": "main", "port": 9999, "protocol": "TCP" },
+            { "name": "web", "port": 80, "protocol": "TCP" },
+        ] } });
+        let fields = [
+            entry("us", "Apply", &json!({ "f:spec": { "f:type": {} } })),
+            entry(
+                "them",
+                "Update",
+                &json!({ "f:spec": { "f:ports": { theirs: { ".": {}, "f:name": {} }, web: { ".": {} } } } }),
+            ),
+            entry(
+                "more",
+                "Update",
+                &json!({ "f:spec": { "f:ports": { theirs: { ".": {} } } } }),
+            ),
+        ];
+        let taken = of(&cause("spec.ports[1].name"), &desired, &live, &fields, "us")
+            .expect("it is in the way");
+        assert_eq!(
+            taken.elements,
+            [r#"spec.ports[{"port":9999,"protocol":"TCP"}]"#]
+        );
+        let left: Vec<_> = taken
+            .managed_fields
+            .iter()
+            .map(|entry| entry.fields_v1.clone().map(|it| it.0))
+            .collect();
+        let ours = &left[0].as_ref().expect("fields")["f:spec"];
+        assert!(
+            ours["f:type"].is_object() && ours["f:ports"][theirs].is_object(),
+            "{ours}"
+        );
+        assert_eq!(
+            left[1..],
+            [Some(
+                json!({ "f:spec": { "f:ports": { web: { ".": {} } } } })
+            )]
+        );
+
+        for (field, live) in [
+            ("spec.ports[1].nodePort", live.clone()),
+            ("spec.ports", live.clone()),
+            ("spec.clusterIP", live.clone()),
+            ("", live.clone()),
+            (
+                "spec.ports[1].name",
+                json!({ "spec": { "ports": [{ "name": "other", "port": 9999, "protocol": "TCP" }] } }),
+            ),
+        ] {
+            assert!(
+                of(&cause(field), &desired, &live, &fields, "us").is_none(),
+                "{field}"
+            );
+        }
+    }
+
+    #[test]
+    fn elements_of_elements_are_found() {
+        let main = r#"k:{"name":"main"}"#;
+        let theirs = r#"k:{"containerPort":2,"protocol":"TCP"}"#;
+        let desired = json!({ "spec": { "containers": [
+            { "name": "side", "ports": [{ "name": "x", "containerPort": 2 }] },
+            { "name": "main", "ports": [{ "name": "a", "containerPort": 1 }] },
+        ] } });
+        let live = json!({ "spec": { "containers": [
+            { "name": "main", "ports": [{ "name": "a", "containerPort": 2, "protocol": "TCP" }] },
+        ] } });
+        let fields = [entry(
+            "them",
+            "Update",
+            &json!({ "f:spec": { "f:containers": { main: { "f:ports": { theirs: { ".": {} } } } } } }),
+        )];
+        let taken = of(
+            &cause("spec.containers[0].ports[1].name"),
+            &desired,
+            &live,
+            &fields,
+            "us",
+        );
+        let taken = taken.expect("it is in the way");
+        let shown =
+            r#"spec.containers[{"name":"main"}].ports[{"containerPort":2,"protocol":"TCP"}]"#;
+        assert_eq!(taken.elements, [shown]);
+        // Nothing of theirs is left, and we had none.
+        assert_eq!(taken.managed_fields.len(), 1);
+        assert_eq!(taken.managed_fields[0].manager.as_deref(), Some("us"));
+    }
+}

@@ -1,0 +1,36 @@
+//! Failures that nobody has to act on: the object is gone, or its namespace is about to go.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::failure;
+use crate::object::ObjectKey;
+
+/// The namespaces that were reported as being deleted.
+#[derive(Default)]
+pub(super) struct Terminating(Mutex<BTreeSet<String>>);
+
+impl Terminating {
+    /// Logs a deleted namespace once, not once per object in it. False if the failure has another reason.
+    pub(super) fn explains(&self, reason: &str, key: &ObjectKey) -> bool {
+        if reason != failure::TERMINATING {
+            return false;
+        }
+        let namespace = key.namespace.clone().unwrap_or_default();
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.insert(namespace) {
+            tracing::info!("the namespace is being deleted: nothing is created in it");
+        } else {
+            tracing::debug!("the namespace is being deleted");
+        }
+        true
+    }
+
+    /// A reconcile succeeded: if the namespace was deleted, there is a new one.
+    pub(super) fn forget(&self, key: &ObjectKey) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(namespace) = &key.namespace {
+            told.remove(namespace);
+        }
+    }
+}

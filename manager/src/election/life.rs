@@ -1,0 +1,691 @@
+//! Leader for life: what to ask of the API server next, and what its answer means.
+//!
+//! The lock is a ConfigMap that belongs to the leader's Pod. It is created once and never changed; garbage collection
+//! removes it when that Pod is gone, and not before, so that no clock decides who leads. As in [`super::lease`] this is
+//! the whole decision and no I/O.
+//!
+//! - Pods are told apart by their UIDs: a new container in the same Pod leads on, a new Pod of the same name does not.
+//! - Nobody deletes the lock. A Pod that has ended for good (it was evicted, for example) is deleted instead of waited for.
+//! - A node that is not ready may still run the Pod, so that it is waited for, too, unless the user accepts two leaders.
+//! - The leader reads the lock again and again. Its gate is open until the *start* of the last read that found the lock
+//!   its own, plus the renew deadline: a process that was stopped or cut off looks before it writes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::flags::Rules;
+use super::gate::Gate;
+use super::lease::{Timing, jittered};
+
+/// A Pod, and no other that has its name later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) name: String,
+    pub(crate) uid: String,
+}
+
+/// What the ConfigMap says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Lock {
+    Absent,
+    /// It belongs to no Pod, so that nothing ever removes it.
+    Ownerless,
+    Owned(Owner),
+}
+
+/// What is known of a Pod.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pod {
+    pub(crate) uid: String,
+    /// None of its containers runs, and none will.
+    pub(crate) ended: bool,
+    /// It is about to be deleted.
+    pub(crate) leaving: bool,
+    pub(crate) node: Option<String>,
+}
+
+/// What is known of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// Ready, or not there any more: then Kubernetes deletes its Pods.
+    Fine,
+    /// Not ready since this time of the control plane, which only tells one outage from another.
+    Unready(String),
+}
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Ask again after this time.
+    Wait(Duration),
+    /// Read the lock.
+    ReadLock,
+    /// Read the Pod of this name.
+    ReadPod(String),
+    /// Read the node of this name.
+    ReadNode(String),
+    /// Create the lock for this Pod, provided that there is none.
+    Create(Owner),
+    /// Delete this Pod, which has ended.
+    Delete(Owner),
+    /// Delete this Pod without waiting for its node.
+    DeleteByForce(Owner),
+    /// There is no Pod that this process could run in.
+    Homeless,
+    /// There is no more to do; the lock stays.
+    Over,
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Lock(Lock),
+    /// `None` if there is no such Pod.
+    Pod(Option<Pod>),
+    Node(Node),
+    /// It was written or deleted.
+    Done,
+    /// Somebody else was faster.
+    Conflict,
+    /// It is unknown whether the server has seen the request.
+    Failed,
+}
+
+/// Why this process does not lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// Another Pod does.
+    Led,
+    /// The node of the leader is not ready.
+    Unready,
+    /// The leader is gone, and garbage collection has yet to remove the lock.
+    Collected,
+    /// The lock belongs to no Pod.
+    Ownerless,
+    /// The own Pod is about to go, or has gone.
+    Leaving,
+}
+
+impl Reason {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Led => "another pod leads until it is gone",
+            Self::Unready => "the node of the leader is not ready, the leader may still run there",
+            Self::Collected => {
+                "the leader is gone, waiting for garbage collection to remove its ConfigMap"
+            }
+            Self::Ownerless => "the ConfigMap belongs to no pod: delete it if no replica leads",
+            Self::Leaving => "this pod is about to be deleted, or has been replaced",
+        }
+    }
+}
+
+/// One contender.
+#[derive(Debug)]
+pub(crate) struct Elector {
+    rules: Rules,
+    timing: Timing,
+    gate: Arc<Gate>,
+    /// The own Pod, once it is known.
+    me: Option<Owner>,
+    known: Known,
+    /// When the request under way was sent.
+    asked: Option<(Step, Duration)>,
+    /// What keeps this process waiting, and for whom.
+    reason: Option<(Reason, Option<Owner>)>,
+    /// The name of the Pod that owns the lock, empty if none does.
+    holder: String,
+    outage: Option<Outage>,
+    /// When to look at the lock again.
+    due: Duration,
+    /// How often nothing has changed since.
+    tries: u32,
+    over: bool,
+    random: u64,
+}
+
+/// What this look at the lock has found so far.
+#[derive(Debug, Default)]
+struct Known {
+    lock: Option<Lock>,
+    /// The owner of the lock; the own one while nobody owns it.
+    pod: Option<Option<Pod>>,
+    node: Option<Node>,
+}
+
+/// A node that is not ready.
+#[derive(Debug)]
+struct Outage {
+    node: String,
+    since: String,
+    /// When we noticed.
+    at: Duration,
+}
+
+/// What follows from all that is known.
+enum Verdict {
+    Ask(Step),
+    Lead,
+    Wait(Reason),
+}
+
+impl Elector {
+    /// `seed` makes the jitter differ between processes.
+    pub(crate) fn new(rules: Rules, timing: Timing, gate: Arc<Gate>, seed: u64) -> Self {
+        Self {
+            rules,
+            timing,
+            gate,
+            me: None,
+            known: Known::default(),
+            asked: None,
+            reason: None,
+            holder: String::new(),
+            outage: None,
+            due: Duration::ZERO,
+            tries: 0,
+            over: false,
+            random: seed | 1,
+        }
+    }
+
+    /// From now on there are no more writes. The lock stays until the Pod is gone.
+    pub(crate) fn release(&mut self) {
+        self.gate.close();
+        self.over = true;
+    }
+
+    /// The Pod that leads, as far as we know; nobody if empty.
+    pub(crate) fn holder(&self) -> &str {
+        &self.holder
+    }
+
+    /// The name of the own Pod.
+    pub(crate) fn pod(&self) -> &str {
+        &self.rules.pod
+    }
+
+    /// Why this process waits, if it does.
+    pub(crate) fn reason(&self) -> Option<Reason> {
+        self.reason.as_ref().map(|(reason, _)| *reason)
+    }
+
+    /// What to do at `now` since boot. After a request, [`Elector::answer`] comes before the next call.
+    pub(crate) fn next(&mut self, now: Duration) -> Step {
+        if self.over {
+            return Step::Over;
+        }
+        if now >= self.due {
+            match self.verdict(now) {
+                Verdict::Ask(step) => {
+                    self.asked = Some((step.clone(), now));
+                    return step;
+                }
+                Verdict::Lead => {
+                    self.reason = None;
+                    self.holder.clone_from(&self.rules.pod);
+                    self.look_again(now, 0);
+                }
+                Verdict::Wait(reason) => {
+                    let owner = match self.known.lock.take() {
+                        Some(Lock::Owned(owner)) => Some(owner),
+                        _ => None,
+                    };
+                    self.holder = owner
+                        .as_ref()
+                        .map_or_else(String::new, |it| it.name.clone());
+                    let why = Some((reason, owner));
+                    let tries = if self.reason == why {
+                        self.tries + 1
+                    } else {
+                        0
+                    };
+                    self.reason = why;
+                    self.look_again(now, tries);
+                }
+            }
+        }
+        let mut until = self.due;
+        if self.gate.lets_pass(now) {
+            until = until.min(self.gate.until());
+        }
+        Step::Wait(until.saturating_sub(now))
+    }
+
+    /// What came of the request of the last [`Elector::next`].
+    pub(crate) fn answer(&mut self, now: Duration, answer: Answer) {
+        let Some((step, at)) = self.asked.take() else {
+            return;
+        };
+        match (step, answer) {
+            (Step::ReadLock, Answer::Lock(lock)) => self.found(at, lock),
+            (Step::Create(me), Answer::Done) => self.found(at, Lock::Owned(me)),
+            (Step::ReadPod(name), Answer::Pod(pod)) if self.me.is_none() => match pod {
+                Some(pod) => self.me = Some(Owner { name, uid: pod.uid }),
+                None => self.known.pod = Some(None),
+            },
+            (Step::ReadPod(_), Answer::Pod(pod)) => self.known.pod = Some(pod),
+            (Step::ReadNode(_), Answer::Node(node)) => self.known.node = Some(node),
+            (_, Answer::Done | Answer::Conflict) => self.look_again(now, 0),
+            // Who leads looks again soon, before its gate shuts.
+            _ if self.gate.lets_pass(now) => self.look_again(now, 0),
+            _ => self.look_again(now, self.tries + 1),
+        }
+    }
+
+    /// The lock as it was at some time after `at`.
+    fn found(&mut self, at: Duration, lock: Lock) {
+        match &lock {
+            Lock::Owned(owner) if self.is_me(owner) => {
+                self.gate.renew(at + self.timing.renew_deadline);
+            }
+            _ => self.gate.close(),
+        }
+        self.known.lock = Some(lock);
+    }
+
+    fn is_me(&self, owner: &Owner) -> bool {
+        self.me.as_ref().is_some_and(|me| me.uid == owner.uid)
+    }
+
+    fn verdict(&mut self, now: Duration) -> Verdict {
+        let Some(me) = self.me.clone() else {
+            return Verdict::Ask(match self.known.pod {
+                Some(None) => Step::Homeless,
+                _ => Step::ReadPod(self.rules.pod.clone()),
+            });
+        };
+        match (&self.known.lock, &self.known.pod) {
+            (None, _) => Verdict::Ask(Step::ReadLock),
+            (Some(Lock::Ownerless), _) => Verdict::Wait(Reason::Ownerless),
+            (Some(Lock::Owned(owner)), _) if owner.uid == me.uid => Verdict::Lead,
+            (Some(Lock::Owned(owner)), None) => Verdict::Ask(Step::ReadPod(owner.name.clone())),
+            (Some(Lock::Owned(owner)), Some(Some(pod))) if pod.uid == owner.uid => {
+                self.led_by(owner.clone(), pod.clone(), now)
+            }
+            (Some(Lock::Owned(_)), Some(_)) => Verdict::Wait(Reason::Collected),
+            (Some(Lock::Absent), None) => Verdict::Ask(Step::ReadPod(me.name)),
+            (Some(Lock::Absent), Some(Some(pod)))
+                if pod.uid == me.uid && !pod.leaving && !pod.ended =>
+            {
+                Verdict::Ask(Step::Create(me))
+            }
+            // A lock that belongs to no living Pod would be removed while we lead.
+            (Some(Lock::Absent), Some(_)) => Verdict::Wait(Reason::Leaving),
+        }
+    }
+
+    /// Another Pod owns the lock, and is there.
+    fn led_by(&mut self, owner: Owner, pod: Pod, now: Duration) -> Verdict {
+        if pod.ended {
+            return Verdict::Ask(Step::Delete(owner));
+        }
+        let (Some(patience), Some(name)) = (self.rules.takeover_after, pod.node) else {
+            return Verdict::Wait(Reason::Led);
+        };
+        match &self.known.node {
+            None => Verdict::Ask(Step::ReadNode(name)),
+            Some(Node::Fine) => {
+                self.outage = None;
+                Verdict::Wait(Reason::Led)
+            }
+            Some(Node::Unready(since)) => {
+                let same = |outage: &&Outage| outage.node == name && outage.since == *since;
+                let at = self
+                    .outage
+                    .as_ref()
+                    .filter(same)
+                    .map_or(now, |outage| outage.at);
+                let since = since.clone();
+                self.outage = Some(Outage {
+                    node: name,
+                    since,
+                    at,
+                });
+                if now >= at + patience {
+                    return Verdict::Ask(Step::DeleteByForce(owner));
+                }
+                Verdict::Wait(Reason::Unready)
+            }
+        }
+    }
+
+    /// Forgets what was found. The pause doubles with each try, up to eight retry periods.
+    fn look_again(&mut self, now: Duration, tries: u32) {
+        self.known = Known::default();
+        self.tries = tries.min(3);
+        let pause = self.timing.retry_period * (1 << self.tries);
+        self.due = now + jittered(&mut self.random, pause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMING: Timing = Timing {
+        lease_duration: Duration::from_secs(15),
+        renew_deadline: Duration::from_secs(10),
+        retry_period: Duration::from_secs(2),
+    };
+
+    fn owned(uid: &str) -> Answer {
+        Answer::Lock(Lock::Owned(owner(uid)))
+    }
+
+    /// The Pod `pod-a` has the UID `a`.
+    fn owner(uid: &str) -> Owner {
+        Owner {
+            name: format!("pod-{uid}"),
+            uid: uid.to_owned(),
+        }
+    }
+
+    fn pod(uid: &str) -> Pod {
+        Pod {
+            uid: uid.to_owned(),
+            node: Some("node".to_owned()),
+            ..Pod::default()
+        }
+    }
+
+    fn there(pod: Pod) -> Answer {
+        Answer::Pod(Some(pod))
+    }
+
+    fn unready(since: &str) -> Answer {
+        Answer::Node(Node::Unready(since.to_owned()))
+    }
+
+    /// The Pod `pod-me` on a server that a test plays.
+    struct Contender {
+        elector: Elector,
+        gate: Arc<Gate>,
+        now: Duration,
+    }
+
+    impl Contender {
+        fn new(takeover_after: Option<Duration>) -> Self {
+            let gate = Arc::new(Gate::shut());
+            let rules = Rules {
+                pod: "pod-me".to_owned(),
+                takeover_after,
+            };
+            let elector = Elector::new(rules, TIMING, gate.clone(), 1);
+            let now = Duration::from_secs(100);
+            let mut contender = Self { elector, gate, now };
+            let step = contender.look([there(pod("me"))]);
+            assert_eq!(step, Step::ReadLock);
+            contender
+        }
+
+        /// Gives these answers in turn: what comes after them.
+        fn look(&mut self, answers: impl IntoIterator<Item = Answer>) -> Step {
+            for answer in answers {
+                let step = self.elector.next(self.now);
+                assert!(!matches!(step, Step::Wait(_)), "no question for {answer:?}");
+                self.elector.answer(self.now, answer);
+            }
+            self.elector.next(self.now)
+        }
+
+        /// Lets the pause go by.
+        fn rest(&mut self) -> Duration {
+            let Step::Wait(pause) = self.elector.next(self.now) else {
+                panic!("it does not wait");
+            };
+            self.now += pause;
+            pause
+        }
+
+        fn leads(&self) -> bool {
+            self.gate.lets_pass(self.now)
+        }
+    }
+
+    #[test]
+    fn what_follows_from_the_lock_and_its_pod() {
+        let ended = |uid| Pod {
+            ended: true,
+            ..pod(uid)
+        };
+        let leaving = |uid| Pod {
+            leaving: true,
+            ..pod(uid)
+        };
+        let waits = |reason| (None, Some(reason), false);
+        let asks = |step| (Some(step), None, false);
+        let absent = Answer::Lock(Lock::Absent);
+        for (answers, expected) in [
+            // Free.
+            (
+                vec![absent.clone()],
+                asks(Step::ReadPod("pod-me".to_owned())),
+            ),
+            (
+                vec![absent.clone(), there(pod("me"))],
+                asks(Step::Create(owner("me"))),
+            ),
+            (
+                vec![absent.clone(), there(pod("me")), Answer::Done],
+                (None, None, true),
+            ),
+            (
+                vec![absent.clone(), there(leaving("me"))],
+                waits(Reason::Leaving),
+            ),
+            (
+                vec![absent.clone(), there(ended("me"))],
+                waits(Reason::Leaving),
+            ),
+            (
+                vec![absent.clone(), there(pod("later"))],
+                waits(Reason::Leaving),
+            ),
+            (vec![absent, Answer::Pod(None)], waits(Reason::Leaving)),
+            // Ours, although this process did not create it.
+            (vec![owned("me")], (None, None, true)),
+            // Somebody else's.
+            (vec![owned("a")], asks(Step::ReadPod("pod-a".to_owned()))),
+            (vec![owned("a"), there(pod("a"))], waits(Reason::Led)),
+            (vec![owned("a"), there(leaving("a"))], waits(Reason::Led)),
+            (
+                vec![owned("a"), there(ended("a"))],
+                asks(Step::Delete(owner("a"))),
+            ),
+            (
+                vec![owned("a"), there(pod("later"))],
+                waits(Reason::Collected),
+            ),
+            (
+                vec![owned("a"), there(ended("later"))],
+                waits(Reason::Collected),
+            ),
+            (
+                vec![owned("a"), Answer::Pod(None)],
+                waits(Reason::Collected),
+            ),
+            // Nobody's.
+            (
+                vec![Answer::Lock(Lock::Ownerless)],
+                waits(Reason::Ownerless),
+            ),
+        ] {
+            let mut contender = Contender::new(None);
+            let case = format!("{answers:?}");
+            let step = contender.look(answers);
+            let step = (!matches!(step, Step::Wait(_))).then_some(step);
+            let found = (step, contender.elector.reason(), contender.leads());
+            assert_eq!(found, expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn who_waits_leads_when_the_pod_of_the_leader_and_its_lock_are_gone() {
+        let mut contender = Contender::new(None);
+        for (pod, reason) in [
+            (Some(pod("a")), Reason::Led),
+            // Deleted: garbage collection needs a moment for the lock.
+            (None, Reason::Collected),
+            (None, Reason::Collected),
+        ] {
+            contender.look([owned("a"), Answer::Pod(pod)]);
+            assert_eq!(contender.elector.reason(), Some(reason));
+            assert!(!contender.leads());
+            contender.rest();
+        }
+        contender.look([Answer::Lock(Lock::Absent), there(pod("me")), Answer::Done]);
+        assert_eq!(
+            (contender.elector.reason(), contender.leads()),
+            (None, true)
+        );
+        assert_eq!(contender.elector.holder(), "pod-me");
+    }
+
+    #[test]
+    fn who_leads_stops_when_its_own_pod_is_deleted_and_does_not_lead_again() {
+        let mut contender = Contender::new(None);
+        contender.look([owned("me")]);
+        assert!(contender.leads());
+        for _ in 0..2 {
+            contender.rest();
+            contender.look([Answer::Lock(Lock::Absent), Answer::Pod(None)]);
+            assert_eq!(contender.elector.reason(), Some(Reason::Leaving));
+            assert!(!contender.leads());
+        }
+    }
+
+    #[test]
+    fn an_old_uid_under_the_own_name_is_another_pod() {
+        let mut contender = Contender::new(None);
+        let before = Owner {
+            name: "pod-me".to_owned(),
+            ..owner("before")
+        };
+        contender.look([Answer::Lock(Lock::Owned(before)), there(pod("me"))]);
+        assert_eq!(contender.elector.reason(), Some(Reason::Collected));
+        assert!(!contender.leads());
+    }
+
+    #[test]
+    fn without_a_pod_of_that_name_there_is_no_election() {
+        let gate = Arc::new(Gate::shut());
+        let rules = Rules {
+            pod: "nobody".to_owned(),
+            takeover_after: None,
+        };
+        let mut elector = Elector::new(rules, TIMING, gate, 1);
+        assert_eq!(
+            elector.next(Duration::ZERO),
+            Step::ReadPod("nobody".to_owned())
+        );
+        // The server may be away; that says nothing.
+        elector.answer(Duration::ZERO, Answer::Failed);
+        let Step::Wait(pause) = elector.next(Duration::ZERO) else {
+            panic!("no pause")
+        };
+        assert_eq!(elector.next(pause), Step::ReadPod("nobody".to_owned()));
+        elector.answer(pause, Answer::Pod(None));
+        assert_eq!(elector.next(pause), Step::Homeless);
+    }
+
+    #[test]
+    fn the_pause_doubles_while_nothing_changes() {
+        let mut contender = Contender::new(None);
+        for (uid, retry_periods) in [("a", 1), ("a", 2), ("a", 4), ("a", 8), ("a", 8), ("b", 1)] {
+            contender.look([owned(uid), there(pod(uid))]);
+            let (pause, expected) = (contender.rest(), TIMING.retry_period * retry_periods);
+            assert!(
+                expected <= pause && pause < expected * 6 / 5,
+                "{uid} {retry_periods}: {pause:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_leader_that_loses_its_lock_stops_and_contends_again() {
+        for loss in [
+            owned("a"),
+            Answer::Lock(Lock::Absent),
+            Answer::Lock(Lock::Ownerless),
+        ] {
+            let mut contender = Contender::new(None);
+            contender.look([owned("me")]);
+            assert!(contender.rest() <= TIMING.retry_period * 6 / 5);
+            assert!(contender.leads());
+            let case = format!("{loss:?}");
+            contender.look([loss]);
+            assert!(!contender.leads(), "{case}");
+        }
+    }
+
+    #[test]
+    fn the_gate_shuts_when_nobody_tells_whose_the_lock_is() {
+        let mut contender = Contender::new(None);
+        contender.look([owned("me")]);
+        let start = contender.now;
+        while contender.leads() {
+            match contender.elector.next(contender.now) {
+                Step::Wait(pause) => contender.now += pause,
+                _ => contender.elector.answer(contender.now, Answer::Failed),
+            }
+        }
+        assert_eq!(contender.now - start, TIMING.renew_deadline);
+        // It was ours all the time.
+        while !contender.leads() {
+            match contender.elector.next(contender.now) {
+                Step::Wait(pause) => contender.now += pause,
+                _ => contender.elector.answer(contender.now, owned("me")),
+            }
+        }
+    }
+
+    #[test]
+    fn a_lost_answer_to_the_creation_is_found_out() {
+        let mut contender = Contender::new(None);
+        contender.look([Answer::Lock(Lock::Absent), there(pod("me")), Answer::Failed]);
+        assert!(!contender.leads());
+        contender.rest();
+        contender.look([owned("me")]);
+        assert!(contender.leads());
+    }
+
+    #[test]
+    fn only_a_long_outage_that_was_seen_is_taken_over() {
+        let minute = Duration::from_secs(60);
+        let force = Step::DeleteByForce(owner("a"));
+        // Answers about the node, one a minute after the other; whether the last one makes it act.
+        for (answers, expected) in [
+            (vec![unready("t1")], false),
+            (vec![unready("t1"), unready("t1")], false),
+            (vec![unready("t1"), unready("t1"), unready("t1")], true),
+            // Ready again in between, seen or not.
+            (
+                vec![unready("t1"), Answer::Node(Node::Fine), unready("t1")],
+                false,
+            ),
+            (vec![unready("t1"), unready("t1"), unready("t2")], false),
+            (vec![Answer::Node(Node::Fine); 3], false),
+        ] {
+            let mut contender = Contender::new(Some(2 * minute));
+            let case = format!("{answers:?}");
+            let mut step = None;
+            for answer in answers {
+                contender.now += minute;
+                let ask = contender.look([owned("a"), there(pod("a"))]);
+                assert_eq!(ask, Step::ReadNode("node".to_owned()));
+                step = Some(contender.look([answer]));
+            }
+            assert_eq!(step == Some(force.clone()), expected, "{case}: {step:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_leaves_the_lock() {
+        let mut contender = Contender::new(None);
+        contender.look([owned("me")]);
+        contender.elector.release();
+        assert_eq!(contender.elector.next(contender.now), Step::Over);
+        assert!(!contender.leads());
+    }
+}

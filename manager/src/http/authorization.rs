@@ -1,0 +1,202 @@
+//! Who may ask for what: the API server knows a client by its bearer token (TokenReview), and whether it may
+//! (SubjectAccessReview).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hyper::StatusCode;
+use hyper::header::{AUTHORIZATION, HeaderMap};
+use hyper::http::request::Parts;
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use ring::digest;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+use super::server::Answer;
+
+/// For how long a client that was let in stays so without another review.
+const ALLOWED: Duration = Duration::from_secs(60);
+/// For how long a client that was refused stays so; shorter, as somebody may be waiting for a new permission.
+const REFUSED: Duration = Duration::from_secs(30);
+/// How long the reviews of one request may take.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// How many verdicts are remembered.
+const CAPACITY: usize = 1000;
+
+/// Asks the API server about clients, and remembers what it said for a short time.
+pub(crate) struct Authorization {
+    client: Client,
+    path: &'static str,
+    reviews: Mutex<BTreeMap<Key, Arc<Review>>>,
+}
+
+/// Stands for a token and a verb; tokens are not kept.
+type Key = [u8; digest::SHA256_OUTPUT_LEN];
+
+struct Review {
+    started: Instant,
+    /// Those who ask the same at the same time wait for one answer. A failure is none.
+    verdict: OnceCell<Verdict>,
+}
+
+#[derive(Clone)]
+enum Verdict {
+    Allowed,
+    /// The token is not one of this cluster, or no longer.
+    Unknown,
+    /// The name of the user who lacks the permission.
+    Denied(String),
+}
+
+impl Authorization {
+    /// For one path that is not that of a resource.
+    pub(crate) fn new(client: Client, path: &'static str) -> Self {
+        Self {
+            client,
+            path,
+            reviews: Mutex::default(),
+        }
+    }
+
+    /// The answer to a client that must not have what it asks for; `None` when it may.
+    pub(crate) async fn refusal(&self, request: &Parts) -> Option<Answer> {
+        let unauthorized = || Some(Answer::new(StatusCode::UNAUTHORIZED, "Unauthorized"));
+        let Some(token) = bearer(&request.headers) else {
+            return unauthorized();
+        };
+        let verb = request.method.as_str().to_ascii_lowercase();
+        let review = self.review(key(token, &verb));
+        let verdict = review.verdict.get_or_try_init(|| self.ask(token, verb));
+        let error = match tokio::time::timeout(TIME_LIMIT, verdict).await {
+            Ok(Ok(Verdict::Allowed)) => return None,
+            Ok(Ok(Verdict::Unknown)) => return unauthorized(),
+            Ok(Ok(Verdict::Denied(user))) => {
+                let text = format!("Authorization denied for user {user}");
+                return Some(Answer::new(StatusCode::FORBIDDEN, text));
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no answer from the API server within {TIME_LIMIT:?}"),
+        };
+        tracing::error!(error, path = self.path, "can't tell who may have this");
+        let text = "Authentication failed";
+        Some(Answer::new(StatusCode::INTERNAL_SERVER_ERROR, text))
+    }
+
+    /// The review of this kind that is remembered or going on, or a new one.
+    fn review(&self, key: Key) -> Arc<Review> {
+        let mut reviews = self.reviews.lock().unwrap_or_else(PoisonError::into_inner);
+        reviews.retain(|_, review| review.is_fresh());
+        if reviews.len() >= CAPACITY && !reviews.contains_key(&key) {
+            let oldest = reviews.iter().min_by_key(|(_, review)| review.started);
+            if let Some(oldest) = oldest.map(|(key, _)| *key) {
+                reviews.remove(&oldest);
+            }
+        }
+        let new = || {
+            Arc::new(Review {
+                started: Instant::now(),
+                verdict: OnceCell::new(),
+            })
+        };
+        reviews.entry(key).or_insert_with(new).clone()
+    }
+
+    async fn ask(&self, token: &str, verb: String) -> kube::Result<Verdict> {
+        let review = TokenReview {
+            spec: TokenReviewSpec {
+                token: token.to_owned(),
+                ..TokenReviewSpec::default()
+            },
+            ..TokenReview::default()
+        };
+        let reviews = Api::<TokenReview>::all(self.client.clone());
+        let review = reviews.create(&PostParams::default(), &review).await?;
+        let status = review.status.unwrap_or_default();
+        if status.authenticated != Some(true) {
+            return Ok(Verdict::Unknown);
+        }
+        let user = status.user.unwrap_or_default();
+        let name = user.username.clone().unwrap_or_default();
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: user.username,
+                uid: user.uid,
+                groups: user.groups,
+                extra: user.extra,
+                non_resource_attributes: Some(NonResourceAttributes {
+                    path: Some(self.path.to_owned()),
+                    verb: Some(verb),
+                }),
+                ..SubjectAccessReviewSpec::default()
+            },
+            ..SubjectAccessReview::default()
+        };
+        let reviews = Api::<SubjectAccessReview>::all(self.client.clone());
+        let review = reviews.create(&PostParams::default(), &review).await?;
+        match review.status {
+            Some(status) if status.allowed => Ok(Verdict::Allowed),
+            _ => Ok(Verdict::Denied(name)),
+        }
+    }
+}
+
+impl Review {
+    fn is_fresh(&self) -> bool {
+        let lasts = match self.verdict.get() {
+            Some(Verdict::Allowed) => ALLOWED,
+            Some(Verdict::Unknown | Verdict::Denied(_)) => REFUSED,
+            None => TIME_LIMIT,
+        };
+        self.started.elapsed() < lasts
+    }
+}
+
+/// The token of `Authorization: Bearer`; the word may be in any case (RFC 9110, section 11.1).
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+fn key(token: &str, verb: &str) -> Key {
+    // Neither of them has a space.
+    let text = format!("{verb} {token}");
+    let mut key = Key::default();
+    key.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+    key
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::Config;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_number_of_verdicts_is_bounded() {
+        let config = Config::new("http://localhost".parse().unwrap());
+        let client = Client::try_from(config).unwrap();
+        let authorization = Authorization::new(client, "/metrics");
+        let token = |number: usize| key(&number.to_string(), "get");
+        for number in 0..=CAPACITY {
+            authorization.review(token(number));
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+        let known = |number| {
+            let reviews = authorization.reviews.lock().unwrap();
+            (reviews.len(), reviews.contains_key(&token(number)))
+        };
+        assert_eq!(known(0), (CAPACITY, false));
+        assert_eq!(known(1), (CAPACITY, true));
+        assert_eq!(known(CAPACITY), (CAPACITY, true));
+        tokio::time::advance(TIME_LIMIT).await;
+        authorization.review(token(0));
+        assert_eq!(known(0), (1, true));
+    }
+}

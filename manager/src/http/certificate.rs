@@ -1,0 +1,269 @@
+//! The certificate of a TLS server: kept in files by somebody else, or made here and kept in memory.
+
+use std::io::{Error, ErrorKind, Result};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+#[cfg(feature = "webhook")]
+use prometheus_client::metrics::gauge::Gauge;
+use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+#[cfg(feature = "webhook")]
+use super::validity;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// For how long a certificate made here is valid. It is in use for two thirds of that.
+const VALID: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// Follows a certificate through its renewals.
+pub(crate) struct Certificate {
+    state: Mutex<State>,
+}
+
+struct State {
+    source: Source,
+    config: Arc<ServerConfig>,
+    /// When the certificate ends, in seconds since 1970; 0 when nobody wants to know.
+    #[cfg(feature = "webhook")]
+    end: i64,
+    #[cfg(feature = "webhook")]
+    shown: Gauge,
+}
+
+enum Source {
+    /// Signed by itself: it hides what is said, and clients can't tell who says it.
+    Own { in_use: Range<SystemTime> },
+    /// By somebody in this process, who also renews it.
+    #[cfg(feature = "webhook")]
+    Kept,
+    /// A Secret that is mounted, most likely.
+    Files {
+        certificate: PathBuf,
+        key: PathBuf,
+        /// What was in them last, of use or not; `None` if they could not be read.
+        seen: Option<[Vec<u8>; 2]>,
+    },
+}
+
+impl Certificate {
+    pub(crate) fn own(now: SystemTime) -> Result<Self> {
+        let (config, in_use) = own(now)?;
+        Ok(Self::new(Source::Own { in_use }, config))
+    }
+
+    /// Of two PEM files: the certificate with those between it and the authority, and its key.
+    pub(crate) fn files(certificate: PathBuf, key: PathBuf) -> Result<Self> {
+        let pair = read(&certificate, &key)?;
+        let config = given(&pair, &certificate, &key)?;
+        let source = Source::Files {
+            certificate,
+            key,
+            seen: Some(pair),
+        };
+        let certificate = Self::new(source, config);
+        #[cfg(feature = "webhook")]
+        certificate.lock().read_end();
+        Ok(certificate)
+    }
+
+    /// Until it is replaced. `end` is when the certificate ends, in seconds since 1970.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn kept(config: Arc<ServerConfig>, end: i64) -> Self {
+        let certificate = Self::new(Source::Kept, config);
+        certificate.lock().end = end;
+        certificate
+    }
+
+    /// Shows when the certificate ends, in seconds since 1970, from now on.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn show_end(&self, gauge: Gauge) {
+        let mut state = self.lock();
+        gauge.set(state.end);
+        state.shown = gauge;
+    }
+
+    /// For the clients from now on.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn replace(&self, config: Arc<ServerConfig>, end: i64) {
+        let mut state = self.lock();
+        state.config = config;
+        state.end = end;
+        state.shown.set(end);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn new(source: Source, config: Arc<ServerConfig>) -> Self {
+        Self {
+            state: Mutex::new(State {
+                source,
+                config,
+                #[cfg(feature = "webhook")]
+                end: 0,
+                #[cfg(feature = "webhook")]
+                shown: Gauge::default(),
+            }),
+        }
+    }
+
+    /// What to meet a client with. Reads the files, if there are any: a new pair counts from the next client on, and
+    /// instead of a bad pair the one before stays. May block.
+    pub(crate) fn current(&self, now: SystemTime) -> Arc<ServerConfig> {
+        let mut state = self.lock();
+        match state.renewed(now) {
+            Ok(None) => {}
+            Ok(Some(config)) => {
+                tracing::info!("the certificate is a new one");
+                state.config = config;
+                #[cfg(feature = "webhook")]
+                state.read_end();
+            }
+            Err(error) => {
+                tracing::error!(%error, "the certificate can't be renewed, the old one stays")
+            }
+        }
+        state.config.clone()
+    }
+}
+
+impl State {
+    /// Of a certificate in a file.
+    #[cfg(feature = "webhook")]
+    fn read_end(&mut self) {
+        if let Source::Files {
+            seen: Some([chain, _]),
+            ..
+        } = &self.source
+        {
+            self.end = validity::end(chain).unwrap_or_default();
+            self.shown.set(self.end);
+        }
+    }
+
+    /// A new certificate, if it is time for it. The same failure is returned once.
+    fn renewed(&mut self, now: SystemTime) -> Result<Option<Arc<ServerConfig>>> {
+        match &mut self.source {
+            #[cfg(feature = "webhook")]
+            Source::Kept => Ok(None),
+            Source::Own { in_use } if in_use.contains(&now) => Ok(None),
+            Source::Own { in_use } => {
+                let (config, until) = own(now)?;
+                *in_use = until;
+                Ok(Some(config))
+            }
+            Source::Files {
+                certificate,
+                key,
+                seen,
+            } => match read(certificate, key) {
+                Ok(pair) if seen.as_ref() == Some(&pair) => Ok(None),
+                Ok(pair) => {
+                    let config = given(&pair, certificate, key);
+                    *seen = Some(pair);
+                    config.map(Some)
+                }
+                Err(_) if seen.is_none() => Ok(None),
+                Err(error) => {
+                    *seen = None;
+                    Err(error)
+                }
+            },
+        }
+    }
+}
+
+/// A certificate made now, and when to use it. Clocks that are a day slow accept it.
+fn own(now: SystemTime) -> Result<(Arc<ServerConfig>, Range<SystemTime>)> {
+    let key = KeyPair::generate().map_err(Error::other)?;
+    let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let mut params = CertificateParams::new(names).map_err(Error::other)?;
+    params.distinguished_name = DistinguishedName::new();
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "localhost");
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let start = now - DAY;
+    params.not_before = start.into();
+    params.not_after = (now + VALID).into();
+    let certificate = params.self_signed(&key).map_err(Error::other)?;
+    let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+    let config = config(vec![certificate.der().clone()], key)?;
+    Ok((config, start..now + VALID * 2 / 3))
+}
+
+fn read(certificate: &Path, key: &Path) -> Result<[Vec<u8>; 2]> {
+    let file = |path| std::fs::read(path).map_err(|error| of(path, error.kind(), &error));
+    Ok([file(certificate)?, file(key)?])
+}
+
+fn given(
+    [chain, private]: &[Vec<u8>; 2],
+    certificate: &Path,
+    key: &Path,
+) -> Result<Arc<ServerConfig>> {
+    let chain: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
+    let chain = chain.map_err(|error| of(certificate, ErrorKind::InvalidData, &error))?;
+    let private = PrivateKeyDer::from_pem_slice(private);
+    let private = private.map_err(|error| of(key, ErrorKind::InvalidData, &error))?;
+    config(chain, private).map_err(|error| of(certificate, error.kind(), &error))
+}
+
+/// An error that names the file.
+fn of(path: &Path, kind: ErrorKind, error: &dyn std::error::Error) -> Error {
+    Error::new(kind, format!("{}: {error}", path.display()))
+}
+
+/// Of a certificate with its authorities, and its key.
+#[cfg(feature = "webhook")]
+pub(crate) fn from_pem(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>> {
+    let chain = CertificateDer::pem_slice_iter(chain).collect::<std::result::Result<_, _>>();
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(Error::other)?;
+    config(chain.map_err(Error::other)?, key)
+}
+
+fn config(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<Arc<ServerConfig>> {
+    let invalid = |error| Error::new(ErrorKind::InvalidData, error);
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(invalid)?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .map_err(invalid)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_own_certificate_is_renewed_before_it_ends() {
+        let start = SystemTime::now();
+        let certificate = Certificate::own(start).unwrap();
+        let first = certificate.current(start);
+        let same = |days, other: &Arc<ServerConfig>| {
+            Arc::ptr_eq(&certificate.current(start + DAY * days), other)
+        };
+        assert!(same(59, &first));
+        let second = certificate.current(start + DAY * 60);
+        assert!(!Arc::ptr_eq(&second, &first));
+        assert!(same(119, &second));
+        assert!(!same(120, &second));
+        // A clock that was wrong is set right.
+        let third = certificate.current(start);
+        assert!(!same(120, &third));
+    }
+}

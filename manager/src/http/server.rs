@@ -1,0 +1,320 @@
+//! HTTP for probes, metrics and webhooks, plain or by TLS.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tower::BoxError;
+
+use super::certificate::Certificate;
+use crate::metrics;
+use crate::signal::Shutdown;
+
+/// How long a request may take, from its last header to the last byte of the answer.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(30);
+/// How long the first request of a connection may take to come.
+const HEADER_TIME_LIMIT: Duration = Duration::from_secs(5);
+/// How long a connection may be without a request: longer than the 90 seconds of Go's clients, because a request that meets a
+/// closing connection fails.
+const IDLE_TIME_LIMIT: Duration = Duration::from_secs(120);
+/// How many connections there may be at the same time: one more ends the one that has the least time left, so that nobody keeps
+/// the others out by saying nothing.
+const CONNECTIONS: usize = 256;
+
+/// What a connection is for.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Requests {
+    One,
+    #[cfg_attr(not(feature = "webhook"), allow(dead_code))]
+    Many,
+}
+
+/// What a request gets: a status code and a text.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) text: String,
+    content_type: &'static str,
+    /// Ends its connection.
+    is_last: bool,
+}
+
+impl Answer {
+    pub(crate) fn new(status: StatusCode, text: impl Into<String>) -> Self {
+        Self {
+            status,
+            text: text.into(),
+            content_type: "text/plain; charset=utf-8",
+            is_last: false,
+        }
+    }
+
+    pub(crate) fn ok(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::OK, text)
+    }
+
+    pub(crate) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not found")
+    }
+
+    pub(crate) fn metrics(text: String) -> Self {
+        Self {
+            content_type: metrics::CONTENT_TYPE,
+            ..Self::ok(text)
+        }
+    }
+
+    #[cfg(feature = "webhook")]
+    pub(crate) fn json(text: String) -> Self {
+        Self {
+            content_type: "application/json",
+            ..Self::ok(text)
+        }
+    }
+
+    /// Makes this the last answer of its connection: the client is told, and opens another one for its next request.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn last(self) -> Self {
+        Self {
+            is_last: true,
+            ..self
+        }
+    }
+
+    fn into_response(self) -> Response<String> {
+        let mut response = Response::new(self.text);
+        *response.status_mut() = self.status;
+        let content_type = HeaderValue::from_static(self.content_type);
+        response.headers_mut().insert(CONTENT_TYPE, content_type);
+        if self.status == StatusCode::UNAUTHORIZED {
+            let how = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(WWW_AUTHENTICATE, how);
+        }
+        if self.is_last {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+        }
+        response
+    }
+}
+
+/// Answers requests until the shutdown, and ends what it is answering then; by TLS if there is a certificate.
+///
+/// Idle connections close at the shutdown, and a request that is sent at that moment fails. A server that clients use all the
+/// time first gives them [`Answer::last`] for a while.
+pub(crate) async fn serve<Answering>(
+    listener: TcpListener,
+    certificate: Option<Arc<Certificate>>,
+    requests: Requests,
+    shutdown: Shutdown,
+    answer: impl Fn(Request<Incoming>) -> Answering + Send + Sync + 'static,
+) where
+    Answering: Future<Output = Answer> + Send + 'static,
+{
+    let answer = Arc::new(answer);
+    let mut connections = JoinSet::new();
+    let mut open = Vec::<(AbortHandle, Deadline)>::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+            () = shutdown.requested() => break,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Out of file descriptors, most likely: others may close theirs.
+                tracing::warn!(%error, "can't accept a connection");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        open.retain(|(connection, _)| !connection.is_finished());
+        if open.len() >= CONNECTIONS
+            && let Some((connection, _)) = open.iter().min_by_key(|(_, deadline)| deadline.get())
+        {
+            connection.abort();
+        }
+        let deadline = Deadline::after(HEADER_TIME_LIMIT);
+        let (certificate, answer) = (certificate.clone(), answer.clone());
+        let (of_connection, shutdown) = (deadline.clone(), shutdown.clone());
+        let connection = async move {
+            let of_requests = of_connection.clone();
+            let talk = async {
+                match certificate {
+                    Some(certificate) => {
+                        let stream = handshake(stream, certificate).await?;
+                        converse(stream, requests, &of_requests, &shutdown, &*answer).await
+                    }
+                    None => converse(stream, requests, &of_requests, &shutdown, &*answer).await,
+                }
+            };
+            let ended = tokio::select! {
+                ended = talk => ended,
+                () = of_connection.passed() => Err("out of time".into()),
+            };
+            if let Err(error) = ended {
+                tracing::debug!(error, "connection ended");
+            }
+        };
+        open.push((connections.spawn(connection), deadline));
+    }
+    drop(listener);
+    connections.join_all().await;
+}
+
+/// When a connection ends, whatever it is doing.
+#[derive(Clone)]
+struct Deadline(Arc<watch::Sender<Instant>>);
+
+impl Deadline {
+    fn after(limit: Duration) -> Self {
+        Self(Arc::new(watch::Sender::new(Instant::now() + limit)))
+    }
+
+    fn get(&self) -> Instant {
+        *self.0.borrow()
+    }
+
+    fn set(&self, limit: Duration) {
+        self.0.send_replace(Instant::now() + limit);
+    }
+
+    async fn passed(&self) {
+        let mut changes = self.0.subscribe();
+        loop {
+            let deadline = *changes.borrow_and_update();
+            tokio::select! {
+                () = tokio::time::sleep_until(deadline) => return,
+                _ = changes.changed() => {}
+            }
+        }
+    }
+}
+
+async fn handshake(
+    stream: TcpStream,
+    certificate: Arc<Certificate>,
+) -> Result<TlsStream<TcpStream>, BoxError> {
+    let current = move || certificate.current(SystemTime::now());
+    let config = tokio::task::spawn_blocking(current).await?;
+    Ok(TlsAcceptor::from(config).accept(stream).await?)
+}
+
+async fn converse<Answering>(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    requests: Requests,
+    deadline: &Deadline,
+    shutdown: &Shutdown,
+    answer: &impl Fn(Request<Incoming>) -> Answering,
+) -> Result<(), BoxError>
+where
+    Answering: Future<Output = Answer>,
+{
+    let has_begun = AtomicBool::new(false);
+    let service = service_fn(|request| {
+        has_begun.store(true, Ordering::Relaxed);
+        deadline.set(TIME_LIMIT);
+        let answer = answer(request);
+        async {
+            let answer = answer.await;
+            if requests == Requests::Many {
+                deadline.set(IDLE_TIME_LIMIT);
+            }
+            Ok::<_, Infallible>(answer.into_response())
+        }
+    });
+    let mut http = http1::Builder::new();
+    http.keep_alive(requests == Requests::Many)
+        .timer(TokioTimer::new())
+        .header_read_timeout(None);
+    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        ended = &mut connection => return Ok(ended?),
+        () = shutdown.requested() => {}
+    }
+    // The first request of a new connection is on its way: a client does not send it again.
+    if requests == Requests::One || has_begun.load(Ordering::Relaxed) {
+        connection.as_mut().graceful_shutdown();
+    }
+    Ok(connection.await?)
+}
+
+#[cfg(all(test, feature = "webhook"))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "helpers of tests panic, too")]
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+    /// Sends a request; the head of the answer in lower case.
+    async fn ask(client: &mut TcpStream) -> String {
+        client.write_all(REQUEST).await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\nok") {
+            head.push(client.read_u8().await.unwrap());
+        }
+        String::from_utf8(head).unwrap().to_lowercase()
+    }
+
+    async fn is_closed(client: &mut TcpStream) -> bool {
+        client.read(&mut [0]).await.unwrap() == 0
+    }
+
+    #[tokio::test]
+    async fn no_request_meets_the_end_of_a_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stopping, closing) = (Shutdown::default(), Shutdown::default());
+        let told = stopping.clone();
+        let answer = move |_: Request<Incoming>| {
+            let answer = Answer::ok("ok");
+            let answer = if told.is_requested() {
+                answer.last()
+            } else {
+                answer
+            };
+            std::future::ready(answer)
+        };
+        let serve = serve(listener, None, Requests::Many, closing.clone(), answer);
+        let server = tokio::spawn(serve);
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            clients.push(TcpStream::connect(address).await.unwrap());
+        }
+        let [mut busy, mut idle, mut new] = <[_; 3]>::try_from(clients).unwrap();
+        for client in [&mut busy, &mut idle] {
+            for _ in 0..2 {
+                assert!(!ask(client).await.contains("connection: close"));
+            }
+        }
+
+        stopping.request();
+        assert!(ask(&mut busy).await.contains("connection: close"));
+        assert!(is_closed(&mut busy).await);
+
+        // The first request of a connection may be on its way.
+        closing.request();
+        assert!(is_closed(&mut idle).await);
+        assert!(ask(&mut new).await.contains("connection: close"));
+        assert!(is_closed(&mut new).await);
+        server.await.unwrap();
+    }
+}

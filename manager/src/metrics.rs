@@ -1,0 +1,387 @@
+//! Metrics with the names, labels and meanings of controller-runtime, so that its dashboards and alerts fit.
+//!
+//! No label holds the name of an object or the text of an error: the number of series stays small.
+
+#[cfg(target_os = "linux")]
+mod process;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+/// The media type of [`page`]: <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Upper bounds of the time of a reconcile, in seconds.
+const RECONCILE_SECONDS: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
+];
+
+/// Upper bounds of the times in the queue and at work, in seconds.
+const QUEUE_SECONDS: [f64; 12] = [
+    1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0,
+];
+
+type Labels<const N: usize> = [(&'static str, String); N];
+type Histograms<const N: usize> = Family<Labels<N>, Histogram, fn() -> Histogram>;
+
+/// What every operator measures.
+pub(crate) struct Metrics {
+    active: Family<Labels<1>, Gauge>,
+    workers: Family<Labels<1>, Gauge>,
+    errors: Family<Labels<1>, Counter>,
+    panics: Family<Labels<1>, Counter>,
+    permanent_errors: Family<Labels<1>, Counter>,
+    results: Family<Labels<2>, Counter>,
+    took: Histograms<1>,
+    adds: Family<Labels<2>, Counter>,
+    retries: Family<Labels<2>, Counter>,
+    waited: Histograms<2>,
+    worked: Histograms<2>,
+    loads: Loads,
+    silences: Silences,
+    leaders: Family<Labels<1>, Gauge>,
+    requests: Family<Labels<3>, Counter>,
+}
+
+/// The reconciles of one controller.
+pub(crate) struct ControllerMetrics {
+    active: Gauge,
+    errors: Counter,
+    panics: Counter,
+    permanent_errors: Counter,
+    results: [Counter; Outcome::ALL.len()],
+    took: Histogram,
+}
+
+/// What has gone through one queue.
+pub(crate) struct QueueMetrics {
+    pub(crate) adds: Counter,
+    pub(crate) retries: Counter,
+    pub(crate) waited: Histogram,
+    pub(crate) worked: Histogram,
+}
+
+/// What is in one queue now.
+pub(crate) struct Load {
+    pub(crate) depth: usize,
+    /// How long the work that is not done has taken, all of it added up.
+    pub(crate) unfinished: Duration,
+    /// How long the oldest of that has taken.
+    pub(crate) longest: Duration,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Outcome {
+    Error,
+    Requeue,
+    RequeueAfter,
+    Success,
+    /// An error that waits for a change.
+    PermanentError,
+    Panic,
+}
+
+impl Outcome {
+    /// The results, as controller-runtime calls them.
+    const ALL: [&'static str; 4] = ["error", "requeue", "requeue_after", "success"];
+
+    fn result(self) -> usize {
+        match self {
+            Self::Error | Self::PermanentError | Self::Panic => 0,
+            Self::Requeue => 1,
+            Self::RequeueAfter => 2,
+            Self::Success => 3,
+        }
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new(registry: &mut Registry) -> Arc<Self> {
+        let reconcile_seconds: fn() -> Histogram = || Histogram::new(RECONCILE_SECONDS);
+        let queue_seconds: fn() -> Histogram = || Histogram::new(QUEUE_SECONDS);
+        let metrics = Self {
+            active: Family::default(),
+            workers: Family::default(),
+            errors: Family::default(),
+            panics: Family::default(),
+            permanent_errors: Family::default(),
+            results: Family::default(),
+            took: Family::new_with_constructor(reconcile_seconds),
+            adds: Family::default(),
+            retries: Family::default(),
+            waited: Family::new_with_constructor(queue_seconds),
+            worked: Family::new_with_constructor(queue_seconds),
+            loads: Loads::default(),
+            silences: Silences::default(),
+            leaders: Family::default(),
+            requests: Family::default(),
+        };
+        metrics.register(registry);
+        Arc::new(metrics)
+    }
+
+    /// Counters are named without their `_total`.
+    fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "controller_runtime_active_workers",
+            "Workers that are reconciling",
+            self.active.clone(),
+        );
+        registry.register(
+            "controller_runtime_max_concurrent_reconciles",
+            "Most reconciles at the same time",
+            self.workers.clone(),
+        );
+        registry.register(
+            "controller_runtime_reconcile_errors",
+            "Reconciles that failed",
+            self.errors.clone(),
+        );
+        registry.register(
+            "controller_runtime_reconcile_panics",
+            "Reconciles that panicked",
+            self.panics.clone(),
+        );
+        registry.register(
+            "controller_runtime_terminal_reconcile_errors",
+            "Reconciles that failed and wait for a change",
+            self.permanent_errors.clone(),
+        );
+        registry.register(
+            "controller_runtime_reconcile",
+            "Reconciles by result",
+            self.results.clone(),
+        );
+        registry.register(
+            "controller_runtime_reconcile_time_seconds",
+            "How long a reconcile takes",
+            self.took.clone(),
+        );
+        registry.register(
+            "workqueue_adds",
+            "Objects that came into the queue",
+            self.adds.clone(),
+        );
+        registry.register(
+            "workqueue_retries",
+            "Objects put back for later",
+            self.retries.clone(),
+        );
+        registry.register(
+            "workqueue_queue_duration_seconds",
+            "How long an object stays in the queue",
+            self.waited.clone(),
+        );
+        registry.register(
+            "workqueue_work_duration_seconds",
+            "How long the work on an object takes",
+            self.worked.clone(),
+        );
+        registry.register_collector(Box::new(self.loads.clone()));
+        registry.register_collector(Box::new(self.silences.clone()));
+        registry.register(
+            "leader_election_master_status",
+            "Whether this replica leads: 1 if it does, 0 if it stands by",
+            self.leaders.clone(),
+        );
+        registry.register(
+            "rest_client_requests",
+            "Requests to the API server",
+            self.requests.clone(),
+        );
+        #[cfg(target_os = "linux")]
+        registry.register_collector(Box::new(process::Own));
+    }
+
+    pub(crate) fn controller(&self, name: &str, workers: usize) -> ControllerMetrics {
+        let labels = [("controller", name.to_owned())];
+        let workers = i64::try_from(workers).unwrap_or(i64::MAX);
+        self.workers.get_or_create(&labels).set(workers);
+        let results = Outcome::ALL.map(|result| {
+            let [controller] = labels.clone();
+            let labels = [controller, ("result", result.to_owned())];
+            self.results.get_or_create_owned(&labels)
+        });
+        ControllerMetrics {
+            active: self.active.get_or_create_owned(&labels),
+            errors: self.errors.get_or_create_owned(&labels),
+            panics: self.panics.get_or_create_owned(&labels),
+            permanent_errors: self.permanent_errors.get_or_create_owned(&labels),
+            results,
+            took: self.took.get_or_create_owned(&labels),
+        }
+    }
+
+    pub(crate) fn queue(&self, controller: &str) -> QueueMetrics {
+        let labels = queue_labels(controller);
+        QueueMetrics {
+            adds: self.adds.get_or_create_owned(&labels),
+            retries: self.retries.get_or_create_owned(&labels),
+            waited: self.waited.get_or_create_owned(&labels),
+            worked: self.worked.get_or_create_owned(&labels),
+        }
+    }
+
+    /// Whom to ask what is in the queue of a controller.
+    pub(crate) fn ask(&self, controller: &str, load: impl Fn() -> Load + Send + Sync + 'static) {
+        let mut loads = self.loads.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loads.insert(controller.to_owned(), Box::new(load));
+    }
+
+    /// Whom to ask how long a watch of this kind has been silent.
+    pub(crate) fn listen(
+        &self,
+        kind: &str,
+        silence: impl Fn() -> Duration + Send + Sync + 'static,
+    ) {
+        let silences = self.silences.0.lock();
+        let mut silences = silences.unwrap_or_else(PoisonError::into_inner);
+        let of_kind = silences.entry(kind.to_owned()).or_default();
+        of_kind.push(Box::new(silence));
+    }
+
+    /// An answer from the API server; `code` is `<error>` when there was none.
+    pub(crate) fn requested(&self, host: &str, method: &str, code: &str) {
+        let labels = [("code", code), ("host", host), ("method", method)];
+        let labels = labels.map(|(name, value)| (name, value.to_owned()));
+        self.requests.get_or_create(&labels).inc();
+    }
+
+    /// Whether this replica holds the lock of that name.
+    pub(crate) fn set_leader(&self, name: &str, leading: bool) {
+        let labels = [("name", name.to_owned())];
+        self.leaders.get_or_create(&labels).set(leading.into());
+    }
+}
+
+impl ControllerMetrics {
+    pub(crate) fn started(&self) {
+        self.active.inc();
+    }
+
+    pub(crate) fn ended(&self, outcome: Outcome, took: Duration) {
+        self.active.dec();
+        self.results[outcome.result()].inc();
+        let failed = outcome.result() == Outcome::Error.result();
+        self.errors.inc_by(failed.into());
+        let permanent = matches!(outcome, Outcome::PermanentError);
+        self.permanent_errors.inc_by(permanent.into());
+        self.panics.inc_by(matches!(outcome, Outcome::Panic).into());
+        self.took.observe(took.as_secs_f64());
+    }
+}
+
+impl Default for QueueMetrics {
+    fn default() -> Self {
+        Self {
+            adds: Counter::default(),
+            retries: Counter::default(),
+            waited: Histogram::new(QUEUE_SECONDS),
+            worked: Histogram::new(QUEUE_SECONDS),
+        }
+    }
+}
+
+type ReadLoad = Box<dyn Fn() -> Load + Send + Sync>;
+
+/// What only the queues know, by the names of their controllers.
+#[derive(Clone, Default)]
+struct Loads(Arc<Mutex<BTreeMap<String, ReadLoad>>>);
+
+impl fmt::Debug for Loads {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Loads")
+    }
+}
+
+impl Collector for Loads {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let loads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let loads = loads
+            .iter()
+            .map(|(name, load)| (queue_labels(name), load()));
+        let loads = Vec::from_iter(loads);
+        let (name, help) = ("workqueue_depth", "Objects in the queue.");
+        let mut depth = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (labels, load) in &loads {
+            depth.encode_family(labels)?.encode_gauge(&load.depth)?;
+        }
+        let mut seconds = |name, help, value: fn(&Load) -> Duration| {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for (labels, load) in &loads {
+                let seconds = value(load).as_secs_f64();
+                family.encode_family(labels)?.encode_gauge(&seconds)?;
+            }
+            Ok(())
+        };
+        seconds(
+            "workqueue_longest_running_processor_seconds",
+            "For how long the oldest work has been going on.",
+            |load| load.longest,
+        )?;
+        seconds(
+            "workqueue_unfinished_work_seconds",
+            "For how long the work that is going on has been going on, all of it added up.",
+            |load| load.unfinished,
+        )
+    }
+}
+
+type ReadSilence = Box<dyn Fn() -> Duration + Send + Sync>;
+
+/// What only the caches know, by the kinds of their objects.
+#[derive(Clone, Default)]
+struct Silences(Arc<Mutex<BTreeMap<String, Vec<ReadSilence>>>>);
+
+impl fmt::Debug for Silences {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Silences")
+    }
+}
+
+impl Collector for Silences {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let silences = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut family = encoder.encode_descriptor(
+            "watch_longest_silence_seconds",
+            "For how long the quietest watch of a kind has brought nothing.",
+            None,
+            MetricType::Gauge,
+        )?;
+        for (kind, silences) in silences.iter() {
+            let longest = silences.iter().map(|silence| silence()).max();
+            let labels = [("kind", kind.as_str())];
+            let mut gauge = family.encode_family(&labels)?;
+            gauge.encode_gauge(&longest.unwrap_or_default().as_secs_f64())?;
+        }
+        Ok(())
+    }
+}
+
+fn queue_labels(controller: &str) -> Labels<2> {
+    ["controller", "name"].map(|name| (name, controller.to_owned()))
+}
+
+/// What is scraped.
+pub(crate) fn page(registry: &Registry) -> String {
+    let mut page = String::new();
+    if let Err(error) = text::encode(&mut page, registry) {
+        // A metric of the author's: writing to a string does not fail.
+        tracing::error!(%error, "a metric can't be encoded");
+    }
+    page
+}

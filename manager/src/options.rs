@@ -1,0 +1,211 @@
+//! The flags and the environment that every operator understands.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::Config;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use crate::duration;
+use crate::election::LeaderElection;
+use crate::error::Error;
+use crate::http::address::BindAddress;
+use crate::http::endpoint::Endpoint;
+use crate::logging::LogOptions;
+
+/// Flags of the manager; flatten them into those of the program.
+///
+/// # Examples
+///
+/// ```
+/// use clap::Parser;
+/// use manager::Options;
+///
+/// #[derive(Parser)]
+/// struct Args {
+///     #[command(flatten)]
+///     manager: Options,
+/// }
+///
+/// let args = Args::parse_from(["example", "--max-concurrent-reconciles=2"]);
+/// assert_eq!(args.manager.max_concurrent_reconciles.get(), 2);
+/// ```
+#[derive(Clone, Debug, clap::Args)]
+// What the program is, is said where the program is.
+#[command(about = None, long_about = None)]
+pub struct Options {
+    /// The kubeconfig; else that of KUBECONFIG or ~/.kube/config, or the service account of the pod
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// The context of the kubeconfig; else its current one
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+
+    /// Where to serve the probes /healthz and /readyz; 0 for nowhere
+    #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
+    pub health_probe_bind_address: BindAddress,
+
+    /// Where to serve /metrics: :8443, or :8080 with --metrics-secure=false; 0 for nowhere
+    #[arg(long, value_name = "ADDRESS", default_value = "0")]
+    pub metrics_bind_address: BindAddress,
+
+    /// Whether metrics are served by HTTPS and only to those who may get them; else by HTTP and to everybody
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
+    #[arg(default_value_t = true, default_missing_value = "true")]
+    #[arg(action = clap::ArgAction::Set)]
+    pub metrics_secure: bool,
+
+    /// The folder with the certificate of the metrics server, read again when it changes; else one is made in memory
+    #[arg(long, value_name = "FOLDER")]
+    pub metrics_cert_path: Option<PathBuf>,
+
+    /// The file with the certificate in that folder
+    #[arg(long, value_name = "FILE", default_value = "tls.crt")]
+    pub metrics_cert_name: PathBuf,
+
+    /// The file with the key in that folder
+    #[arg(long, value_name = "FILE", default_value = "tls.key")]
+    pub metrics_cert_key: PathBuf,
+
+    /// How many objects each controller may reconcile at the same time
+    #[arg(long, value_name = "NUMBER", default_value = "8")]
+    pub max_concurrent_reconciles: NonZeroUsize,
+
+    /// How long running reconciles may take to end after a signal, such as 8s; less than the pod's grace period
+    #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration::parse)]
+    pub graceful_shutdown_timeout: Duration,
+
+    /// Which replica works
+    #[command(flatten)]
+    pub leader_election: LeaderElection,
+
+    /// Where webhooks are served, and with which certificate
+    #[cfg(feature = "webhook")]
+    #[command(flatten)]
+    pub webhook: crate::webhook::WebhookOptions,
+
+    /// What to log, and how.
+    #[command(flatten)]
+    pub log: LogOptions,
+}
+
+impl Options {
+    /// Sends the log to standard error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[derive(clap::Parser)]
+    /// # struct Args {
+    /// #     #[command(flatten)]
+    /// #     manager: manager::Options,
+    /// # }
+    /// # let options = <Args as clap::Parser>::parse_from(["example"]).manager;
+    /// options.init_logging();
+    /// tracing::info!("starting");
+    /// ```
+    pub fn init_logging(&self) {
+        self.log.init();
+    }
+
+    /// Which cluster, and who we are there.
+    pub(crate) async fn config(&self) -> Result<Config, Error> {
+        let options = KubeConfigOptions {
+            context: self.context.clone(),
+            ..KubeConfigOptions::default()
+        };
+        let config = match &self.kubeconfig {
+            Some(file) => match Kubeconfig::read_from(file) {
+                Ok(kubeconfig) => Config::from_custom_kubeconfig(kubeconfig, &options).await,
+                Err(error) => Err(error),
+            },
+            None if self.context.is_some() => Config::from_kubeconfig(&options).await,
+            None => {
+                let inferred = Config::infer().await;
+                return inferred.map_err(|error| Error::Config(Box::new(error)));
+            }
+        };
+        config.map_err(|error| Error::Kubeconfig(Box::new(error)))
+    }
+
+    pub(crate) fn metrics_endpoint(&self) -> Endpoint<'_> {
+        let files = [&self.metrics_cert_name, &self.metrics_cert_key];
+        let folder = self.metrics_cert_path.as_ref();
+        Endpoint {
+            address: &self.metrics_bind_address,
+            secure: self.metrics_secure,
+            certificate: folder.map(|folder| files.map(|name| folder.join(name))),
+        }
+    }
+}
+
+/// The namespaces to work in, from `WATCH_NAMESPACE`: a list with commas; empty or unset for all.
+pub(crate) fn watched_namespaces() -> Vec<String> {
+    namespaces(&std::env::var("WATCH_NAMESPACE").unwrap_or_default())
+}
+
+fn namespaces(list: &str) -> Vec<String> {
+    let names = list
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
+    let mut names: Vec<_> = names.map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn namespaces_are_a_list_and_none_means_all() {
+        assert_eq!(namespaces(""), Vec::<String>::new());
+        assert_eq!(namespaces(" b, a,,b"), ["a", "b"]);
+    }
+
+    #[derive(clap::Parser)]
+    struct Args {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[tokio::test]
+    async fn the_cluster_is_that_of_the_flags() {
+        use clap::Parser;
+
+        let file = std::env::temp_dir().join(format!("kubeconfig-{}", std::process::id()));
+        let both = |each: fn(&'static str) -> String| ["a", "b"].map(each).concat();
+        let text = format!(
+            "current-context: a\nclusters:\n{}contexts:\n{}users: [{{ name: me, user: {{}} }}]\n",
+            both(|name| format!(
+                "- {{ name: {name}, cluster: {{ server: 'https://{name}.example.com' }} }}\n"
+            )),
+            both(|name| format!(
+                "- {{ name: {name}, context: {{ cluster: {name}, user: me }} }}\n"
+            )),
+        );
+        std::fs::write(&file, text).unwrap();
+        let kubeconfig = format!("--kubeconfig={}", file.display());
+        for (flags, host) in [
+            (vec![], Some("a.example.com")),
+            (vec!["--context=b"], Some("b.example.com")),
+            (vec!["--context=c"], None),
+        ] {
+            let args = Args::parse_from(["test", &kubeconfig].into_iter().chain(flags));
+            let config = args.options.config().await;
+            let actual = config
+                .as_ref()
+                .ok()
+                .and_then(|config| config.cluster_url.host());
+            assert_eq!(actual, host, "{:?}", config.as_ref().err());
+        }
+        std::fs::remove_file(&file).unwrap();
+        let args = Args::parse_from(["test", &kubeconfig]);
+        let error = args.options.config().await.unwrap_err().to_string();
+        assert!(error.contains("kubeconfig"), "{error}");
+    }
+}

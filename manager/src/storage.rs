@@ -1,0 +1,146 @@
+//! Rewrites objects that are stored in an older version of their kind, so that the version can be removed.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
+
+use crate::controller::Failure;
+use crate::manager::Manager;
+use crate::object::Object;
+use crate::runs::Runs;
+
+/// How many objects are read at once.
+const PAGE: u32 = 500;
+/// How often an object that others change is tried again.
+const TRIES: usize = 5;
+
+impl Manager {
+    /// Has the objects of a custom resource stored in the version that its CRD stores now, once on the replica that leads. When
+    /// none is left in another version, the CRD says so in `status.storedVersions`, and those versions can be removed from it.
+    ///
+    /// It needs to `list`, `get` and `update` the objects in all namespaces, to `get` their CRD, and to `patch` its `status`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use manager::{Manager, Object};
+    ///
+    /// fn register<Memcached: Object<DynamicType = ()>>(manager: &mut Manager) {
+    ///     manager.migrate_storage::<Memcached>();
+    /// }
+    /// ```
+    pub fn migrate_storage<K: Object<DynamicType: Default>>(&mut self) {
+        let client = self.client();
+        let resource = ApiResource::erase::<K>(&K::DynamicType::default());
+        let name = format!("migrate-storage-{}.{}", resource.plural, resource.group);
+        self.task(&name, Runs::Leader, move || {
+            migrate(client.clone(), resource.clone())
+        });
+    }
+}
+
+/// Why not all is migrated.
+#[derive(Debug, thiserror::Error)]
+enum Failed {
+    #[error(transparent)]
+    Request(#[from] kube::Error),
+    #[error("{left} objects can't be rewritten, the first because of: {first}")]
+    Objects { left: usize, first: kube::Error },
+    #[error("the CRD `{0}` was changed meanwhile")]
+    Changed(String),
+}
+
+impl Failure for Failed {
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Request(error) | Self::Objects { first: error, .. } => error.reason(),
+            Self::Changed(_) => "Conflict",
+        }
+    }
+}
+
+async fn migrate(client: Client, resource: ApiResource) -> Result<(), Failed> {
+    let definitions = Api::<CustomResourceDefinition>::all(client.clone());
+    let name = format!("{}.{}", resource.plural, resource.group);
+    let before = definitions.get(&name).await?;
+    let mut versions = before.spec.versions.iter();
+    let stored = versions.find(|version| version.storage);
+    let Some(stored) = stored.map(|version| version.name.clone()) else {
+        return Ok(());
+    };
+    if versions_in_use(&before) == [&*stored] {
+        return Ok(());
+    }
+    tracing::info!(crd = name, stored, "objects are rewritten");
+    let rewritten = rewrite_all(&client, &resource).await?;
+    let now = definitions.get(&name).await?;
+    let same = now.uid() == before.uid()
+        && now.metadata.generation == before.metadata.generation
+        && versions_in_use(&now) == versions_in_use(&before);
+    if !same {
+        return Err(Failed::Changed(name));
+    }
+    let patch = json!({
+        "metadata": { "resourceVersion": now.metadata.resource_version },
+        "status": { "storedVersions": [stored] },
+    });
+    let (parameters, patch) = (PatchParams::default(), Patch::Merge(patch));
+    definitions.patch_status(&name, &parameters, &patch).await?;
+    tracing::info!(crd = name, stored, rewritten, "all objects are rewritten");
+    Ok(())
+}
+
+/// The versions in which there may be objects.
+fn versions_in_use(definition: &CustomResourceDefinition) -> &[String] {
+    let status = definition.status.as_ref();
+    let versions = status.and_then(|status| status.stored_versions.as_deref());
+    versions.unwrap_or_default()
+}
+
+/// How many were rewritten. A list that has expired is an error: the next try begins anew.
+async fn rewrite_all(client: &Client, resource: &ApiResource) -> Result<usize, Failed> {
+    let everywhere = Api::<DynamicObject>::all_with(client.clone(), resource);
+    let mut parameters = ListParams::default().limit(PAGE);
+    let (mut rewritten, mut failed) = (0, Vec::new());
+    loop {
+        let page = everywhere.list(&parameters).await?;
+        for object in page.items {
+            let api = match object.namespace() {
+                Some(namespace) => Api::namespaced_with(client.clone(), &namespace, resource),
+                None => everywhere.clone(),
+            };
+            match rewrite(&api, object).await {
+                Ok(()) => rewritten += 1,
+                Err(error) => failed.push(error),
+            }
+        }
+        match page.metadata.continue_ {
+            Some(token) if !token.is_empty() => parameters = parameters.continue_token(&token),
+            _ => break,
+        }
+    }
+    let left = failed.len();
+    match failed.into_iter().next() {
+        Some(first) => Err(Failed::Objects { left, first }),
+        None => Ok(rewritten),
+    }
+}
+
+/// An update without a change is stored in the version that is stored now. What is gone needs none.
+async fn rewrite(api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<()> {
+    let name = object.name_any();
+    let parameters = PostParams::default();
+    for _ in 1..TRIES {
+        match api.replace(&name, &parameters, &object).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => {}
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
+            done => return done.map(drop),
+        }
+        match api.get_opt(&name).await? {
+            Some(current) => object = current,
+            None => return Ok(()),
+        }
+    }
+    api.replace(&name, &parameters, &object).await.map(drop)
+}

@@ -1,0 +1,406 @@
+//! Webhooks: the API server asks before it stores an object, and the operator sets defaults, refuses, or converts.
+//!
+//! They are served by HTTPS on every replica, whether it leads or not.
+//!
+//! ```
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use manager::Manager;
+//! use manager::webhook::{Defaulting, Denied, Request, Validating, Warnings};
+//!
+//! /// What the handlers ask: caches and clients.
+//! struct Context {}
+//!
+//! fn register(manager: &mut Manager) {
+//!     manager
+//!         .webhooks(Context {})
+//!         .defaulting::<ConfigMap>("/mutate--v1-configmap")
+//!         .validating::<ConfigMap>("/validate--v1-configmap");
+//! }
+//!
+//! impl Defaulting<Context> for ConfigMap {
+//!     fn default(&mut self, request: &Request<Context>) -> Result<(), Denied> {
+//!         self.immutable.get_or_insert(false);
+//!         Ok(())
+//!     }
+//! }
+//!
+//! impl Validating<Context> for ConfigMap {
+//!     async fn validate_create(&self, request: &Request<Context>) -> Result<Warnings, Denied> {
+//!         Ok(vec![])
+//!     }
+//! }
+//! # drop(register);
+//! ```
+
+mod admission;
+mod conversion;
+mod denied;
+mod field;
+mod flags;
+mod keeper;
+mod lenient;
+mod lens;
+mod local;
+mod merge;
+mod metrics;
+mod pair;
+mod publish;
+mod review;
+mod schema;
+mod secret;
+mod serving;
+#[cfg(test)]
+mod tests;
+mod version;
+
+use std::collections::BTreeMap;
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::{self, BoxFuture, FutureExt};
+use hyper::body::{Bytes, Incoming};
+use kube::Client;
+use prometheus_client::registry::Registry;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+pub use self::admission::{Defaulting, Operation, Request, Validating};
+use self::conversion::Conversions;
+pub use self::denied::{Denied, Warnings};
+pub use self::field::FieldErrors;
+pub use self::flags::WebhookOptions;
+use self::flags::{Operator, Source};
+use self::keeper::Progress;
+use self::local::Local;
+use self::metrics::Metrics;
+use self::serving::{Answering, BUDGET, Handler, Serving};
+pub use self::version::{Hub, Spoke};
+use crate::Manager;
+use crate::error::Error;
+use crate::http::certificate::Certificate;
+use crate::http::probes::Checks;
+use crate::http::server::{self, Requests};
+use crate::signal::Shutdown;
+
+/// Where all kinds are converted.
+const CONVERT: &str = "/convert";
+
+/// Registers webhooks; from [`Manager::webhooks`].
+///
+/// # Examples
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Secret;
+/// use manager::webhook::{Validating, Webhooks};
+///
+/// fn register<C: Send + Sync + 'static>(webhooks: Webhooks<'_, C>)
+/// where
+///     Secret: Validating<C>,
+/// {
+///     webhooks.validating::<Secret>("/validate--v1-secret");
+/// }
+/// ```
+pub struct Webhooks<'m, C> {
+    registered: &'m mut Registered,
+    context: Arc<C>,
+}
+
+impl Manager {
+    /// Registers webhooks. Their handlers get `context`: the caches and the client that they ask, taken from this manager.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{Namespace, Pod};
+    /// use kube::runtime::watcher;
+    /// use manager::webhook::{Denied, Request, Validating, Warnings};
+    /// use manager::{Manager, Objects};
+    ///
+    /// struct Context {
+    ///     namespaces: Objects<Namespace>,
+    /// }
+    ///
+    /// fn register(manager: &mut Manager) {
+    ///     let namespaces = manager.objects(&watcher::Config::default());
+    ///     manager
+    ///         .webhooks(Context { namespaces })
+    ///         .validating::<Pod>("/validate--v1-pod");
+    /// }
+    ///
+    /// impl Validating<Context> for Pod {
+    ///     async fn validate_create(&self, request: &Request<Context>) -> Result<Warnings, Denied> {
+    ///         let known = request.context.namespaces.list(None).len();
+    ///         Ok(vec![format!("there are {known} namespaces")])
+    ///     }
+    /// }
+    /// ```
+    pub fn webhooks<C: Send + Sync + 'static>(&mut self, context: C) -> Webhooks<'_, C> {
+        Webhooks {
+            registered: &mut self.webhooks,
+            context: Arc::new(context),
+        }
+    }
+}
+
+impl<C: Send + Sync + 'static> Webhooks<'_, C> {
+    /// Sets the defaults of a kind. The path is that of its marker `+kubebuilder:webhook`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use manager::Manager;
+    /// use manager::webhook::Defaulting;
+    ///
+    /// fn register<C: Send + Sync + 'static>(manager: &mut Manager, context: C)
+    /// where
+    ///     Pod: Defaulting<C>,
+    /// {
+    ///     manager.webhooks(context).defaulting::<Pod>("/mutate--v1-pod");
+    /// }
+    /// ```
+    pub fn defaulting<K: Defaulting<C>>(self, path: &str) -> Self {
+        let context = self.context.clone();
+        self.handle(path, move |body| {
+            ready(review::default::<C, K>(context.clone(), &body)).boxed()
+        })
+    }
+
+    /// Validates a kind. The path is that of its marker `+kubebuilder:webhook`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use manager::Manager;
+    /// use manager::webhook::Validating;
+    ///
+    /// fn register<C: Send + Sync + 'static>(manager: &mut Manager, context: C)
+    /// where
+    ///     Pod: Validating<C>,
+    /// {
+    ///     manager.webhooks(context).validating::<Pod>("/validate--v1-pod");
+    /// }
+    /// ```
+    pub fn validating<K: Validating<C>>(self, path: &str) -> Self {
+        let context = self.context.clone();
+        self.handle(path, move |body| {
+            let context = context.clone();
+            async move { review::validate::<C, K>(context, &body).await }.boxed()
+        })
+    }
+
+    /// Converts a kind, of which this version is the hub, at `/convert`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use manager::Manager;
+    /// use manager::webhook::{Hub, Spoke};
+    ///
+    /// fn register<H: Hub, S: Spoke<Hub = H>>(manager: &mut Manager) {
+    ///     manager.webhooks(()).conversion::<H>().spoke::<S>();
+    /// }
+    /// ```
+    pub fn conversion<H: Hub>(self) -> Self {
+        if !self.registered.conversions.hub::<H>() {
+            self.registered.twice = Some(format!("{CONVERT} for {}", H::kind(&())));
+        }
+        self
+    }
+
+    /// Another version of a kind that is converted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use manager::Manager;
+    /// use manager::webhook::Spoke;
+    ///
+    /// fn register<S: Spoke>(manager: &mut Manager) {
+    ///     manager.webhooks(()).conversion::<S::Hub>().spoke::<S>();
+    /// }
+    /// ```
+    pub fn spoke<S: Spoke>(self) -> Self {
+        if !self.registered.conversions.spoke::<S>() {
+            let version = S::api_version(&());
+            self.registered.twice = Some(format!("{CONVERT} for {} of {version}", S::kind(&())));
+        }
+        self
+    }
+
+    fn handle(
+        self,
+        path: &str,
+        handler: impl Fn(Bytes) -> Answering + Send + Sync + 'static,
+    ) -> Self {
+        let handler: Handler = Arc::new(handler);
+        let before = self.registered.handlers.insert(path.to_owned(), handler);
+        if before.is_some() {
+            self.registered.twice = Some(path.to_owned());
+        }
+        self
+    }
+}
+
+/// What is to be served.
+#[derive(Default)]
+pub(crate) struct Registered {
+    handlers: BTreeMap<String, Handler>,
+    conversions: Conversions,
+    /// A path that was registered twice.
+    twice: Option<String>,
+    operator: Operator,
+}
+
+impl Registered {
+    /// Nothing yet; `server` is the host and the port of the API server, if they are known.
+    pub(crate) fn of(operator: &str, server: &str) -> Self {
+        let operator = Operator {
+            name: operator.to_owned(),
+            server: server.to_owned(),
+            ..Operator::default()
+        };
+        Self {
+            operator,
+            ..Self::default()
+        }
+    }
+
+    /// Says where the operator works; no namespaces mean everywhere.
+    pub(crate) fn within(mut self, namespaces: Vec<String>) -> Self {
+        self.operator.namespaces = namespaces;
+        self
+    }
+
+    /// The path of two webhooks.
+    fn ambiguous(&self) -> Option<String> {
+        let converts = !self.conversions.is_empty() && self.handlers.contains_key(CONVERT);
+        let convert = converts.then(|| CONVERT.to_owned());
+        self.twice.clone().or(convert)
+    }
+
+    /// Returns true if the API server reaches this replica through a Service, and so only while it is ready.
+    pub(crate) fn are_behind_service(&self, options: &WebhookOptions) -> bool {
+        let any = !self.handlers.is_empty() || !self.conversions.is_empty();
+        any && flags::enabled() && options.webhook_local.is_none()
+    }
+
+    fn handlers(self) -> BTreeMap<String, Handler> {
+        let (mut handlers, conversions) = (self.handlers, self.conversions);
+        if !conversions.is_empty() {
+            let convert: Handler = Arc::new(move |body| ready(conversions.answer(&body)).boxed());
+            handlers.insert(CONVERT.to_owned(), convert);
+        }
+        handlers
+    }
+
+    /// Binds the port; the future serves until the shutdown, and then ends what it is answering. `None` when there is nothing
+    /// to serve. The client needs no leadership.
+    pub(crate) async fn bind(
+        mut self,
+        options: &WebhookOptions,
+        ready: &mut Checks,
+        registry: &mut Registry,
+        client: Client,
+        shutdown: Shutdown,
+    ) -> Result<Option<BoxFuture<'static, ()>>, Error> {
+        if let Some(path) = self.ambiguous() {
+            return Err(Error::Path(path));
+        }
+        let definitions = self.conversions.definitions();
+        let operator = std::mem::take(&mut self.operator);
+        let handlers = self.handlers();
+        if handlers.is_empty() {
+            return Ok(None);
+        }
+        if !flags::enabled() {
+            if options.webhook_local.is_none() || !operator.is_local() {
+                return Ok(None);
+            }
+            let local = Local::new(client, operator.name);
+            return Ok(Some(async move { local.clear().await }.map(drop).boxed()));
+        }
+        let failed = |source| Error::Bind {
+            what: "webhooks",
+            source,
+        };
+        let listener = TcpListener::bind(&options.addresses()[..])
+            .await
+            .map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let paths = handlers.keys().cloned().collect();
+        let source = options.source(client, &operator, address, &paths, definitions);
+        let source = source.map_err(failed)?;
+
+        let (serves, stopping) = (Arc::new(AtomicBool::new(false)), shutdown.clone());
+        let served = serves.clone();
+        let told = match &source {
+            Source::Kept(keeper) if keeper.local.is_some() => keeper.published.clone(),
+            _ => serves.clone(),
+        };
+        ready.add_open("webhooks", move || {
+            let error = match [&served, &told].map(|done| done.load(Ordering::Relaxed)) {
+                _ if stopping.is_requested() => "the operator is stopping",
+                [true, true] => return Ok(()),
+                [true, false] => "the API server is not told yet",
+                [false, _] => "there is no certificate yet",
+            };
+            Err(error.to_owned())
+        });
+        let metrics = Metrics::new(registry);
+        let ends = metrics.certificate_ends.clone();
+        let serving = Arc::new(Serving {
+            handlers,
+            metrics,
+            budget: Arc::new(Semaphore::new(BUDGET)),
+        });
+        let ending = shutdown.clone();
+        let answer = move |request: hyper::Request<Incoming>| {
+            let (serving, ending) = (serving.clone(), ending.clone());
+            async move {
+                let answer = serving.answer(request).await;
+                // The API server leaves the connection before it is closed, so that none of its requests meets the end of one.
+                if ending.is_requested() {
+                    answer.last()
+                } else {
+                    answer
+                }
+            }
+        };
+        let linger = options.linger();
+        let closing = Shutdown::default();
+        let closed = closing.clone();
+        let serve = move |certificate: Arc<Certificate>| {
+            tracing::info!(%address, "Serving webhook server");
+            certificate.show_end(ends);
+            serves.store(true, Ordering::Relaxed);
+            server::serve(listener, Some(certificate), Requests::Many, closed, answer)
+        };
+        // The API server goes on asking until it has heard that this replica is going.
+        let close = shutdown.clone();
+        let lingered = async move {
+            close.requested().await;
+            tokio::time::sleep(linger).await;
+        };
+        Ok(Some(match source {
+            Source::Files(certificate) => {
+                let lingered = lingered.map(move |()| closing.request());
+                let serve = serve(Arc::new(certificate));
+                future::join(serve, lingered).map(drop).boxed()
+            }
+            Source::Kept(keeper) => async move {
+                let mut progress = Progress::default();
+                let certificate = tokio::select! {
+                    certificate = keeper.first(&mut progress) => certificate,
+                    () = shutdown.requested() => return,
+                };
+                let keep = keeper.keep(progress, certificate.clone(), shutdown);
+                let kept = future::join(keep, lingered).map(move |_| closing.request());
+                future::join(serve(certificate), kept).await;
+            }
+            .boxed(),
+        }))
+    }
+}

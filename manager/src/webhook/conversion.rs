@@ -1,0 +1,139 @@
+//! A ConversionReview as it comes and as it goes, and which versions there are:
+//! <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/>.
+
+use std::collections::BTreeMap;
+
+use kube::core::conversion::{ConversionRequest, ConversionResponse, ConversionReview};
+use kube::core::{Status, TypeMeta};
+use serde_json::Value;
+
+use super::lens::{self, Sides};
+use super::review::{self, Answered};
+use super::version::{Hub, Spoke};
+
+const META_API_VERSION_V1: &str = "apiextensions.k8s.io/v1";
+const META_KIND: &str = "ConversionReview";
+/// How many objects that can't be converted are named in the answer.
+const NAMED: usize = 10;
+
+/// The versions of the kinds that are converted here.
+#[derive(Default)]
+pub(super) struct Conversions(BTreeMap<(String, String), Kind>);
+
+struct Kind {
+    hub: String,
+    plural: String,
+    spokes: BTreeMap<String, Sides>,
+}
+
+impl Conversions {
+    /// False if there is another hub of this kind.
+    pub(super) fn hub<H: Hub>(&mut self) -> bool {
+        let version = H::version(&());
+        self.kind::<H>().hub == version
+    }
+
+    /// False if there is another hub of this kind, or the same spoke.
+    pub(super) fn spoke<S: Spoke>(&mut self) -> bool {
+        let same = self.hub::<S::Hub>();
+        let spokes = &mut self.kind::<S::Hub>().spokes;
+        let before = spokes.insert(S::version(&()).into_owned(), Sides::of::<S>());
+        same && before.is_none()
+    }
+
+    fn kind<H: Hub>(&mut self) -> &mut Kind {
+        let key = (H::group(&()).into_owned(), H::kind(&()).into_owned());
+        self.0.entry(key).or_insert_with(|| Kind {
+            hub: H::version(&()).into_owned(),
+            plural: H::plural(&()).into_owned(),
+            spokes: BTreeMap::new(),
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names of the CRDs.
+    pub(super) fn definitions(&self) -> Vec<String> {
+        let name =
+            |((group, _), kind): (&(String, String), &Kind)| format!("{}.{group}", kind.plural);
+        self.0.iter().map(name).collect()
+    }
+
+    pub(super) fn answer(&self, body: &[u8]) -> Answered {
+        let expected = TypeMeta {
+            api_version: META_API_VERSION_V1.to_owned(),
+            kind: META_KIND.to_owned(),
+        };
+        review::of_type(body, &expected)?;
+        let review = serde_json::from_slice::<ConversionReview>(body);
+        let review = review.map_err(|error| format!("the body is no {META_KIND}: {error}"))?;
+        let request = ConversionRequest::from_review(review);
+        let mut request = request.map_err(|_| "the review has no request")?;
+        let desired = request.desired_api_version.clone();
+        let (mut converted, mut errors) = (Vec::new(), Vec::new());
+        for object in std::mem::take(&mut request.objects) {
+            let name = described(&object);
+            match self.convert(object, &desired) {
+                Ok(object) => converted.push(object),
+                Err(error) => errors.push(format!("can't convert {name} to {desired}: {error}")),
+            }
+        }
+        let response = ConversionResponse::for_request(request);
+        let response = match errors.len() {
+            0 => response.success(converted),
+            count => {
+                errors.truncate(NAMED);
+                if count > NAMED {
+                    errors.push(format!("and {} more", count - NAMED));
+                }
+                response.failure(Status::failure(&errors.join("; "), "ConversionFailed"))
+            }
+        };
+        serde_json::to_string(&response.into_review()).map_err(|error| error.to_string())
+    }
+
+    fn convert(&self, mut object: Value, desired: &str) -> Result<Value, String> {
+        let text = |key| {
+            let text = object.get(key).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let (version, kind) = (text("apiVersion"), text("kind"));
+        if version == desired && !version.is_empty() {
+            return Ok(object);
+        }
+        let (group, from) = version.split_once('/').unwrap_or_default();
+        let (desired_group, to) = desired.split_once('/').unwrap_or_default();
+        if group != desired_group {
+            return Err("the group is another one".to_owned());
+        }
+        let kind = self.0.get(&(group.to_owned(), kind));
+        let kind = kind.ok_or("this operator does not convert the kind")?;
+        let spoke = |version: &str| {
+            let sides = kind.spokes.get(version);
+            sides.ok_or_else(|| format!("this operator has no version {version:?} of the kind"))
+        };
+        if from != kind.hub {
+            object = lens::convert(object, [from, &kind.hub], group, spoke(from)?)?;
+        }
+        if to != kind.hub {
+            object = lens::convert(object, [&kind.hub, to], group, &spoke(to)?.clone().turned())?;
+        }
+        Ok(object)
+    }
+}
+
+/// What people call the object.
+fn described(object: &Value) -> String {
+    let text = |pointer| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let (kind, version) = (text("/kind"), text("/apiVersion"));
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    format!("{kind} {namespace}{slash}{name} of {version}")
+}

@@ -1,0 +1,272 @@
+//! Errors of fields in the words of the API server:
+//! <https://pkg.go.dev/k8s.io/apimachinery/pkg/util/validation/field#Error>.
+
+use std::fmt;
+
+use kube::core::response::StatusCause;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Errors of fields, collected so that the user sees all at once. Fields are named by their paths: `spec.ports[0].name`.
+///
+/// # Examples
+///
+/// ```
+/// use manager::webhook::{FieldErrors, Warnings};
+///
+/// fn validate(size: i32, mode: &str) -> Result<Warnings, manager::webhook::Denied> {
+///     let mut errors = FieldErrors::new();
+///     if size < 1 {
+///         errors.invalid("spec.size", size, "must be at least 1");
+///     }
+///     if mode != "fast" {
+///         errors.not_supported("spec.mode", mode, &["fast"]);
+///     }
+///     errors.into_result(vec![])
+/// }
+///
+/// let denied = validate(0, "slow").unwrap_err();
+/// assert_eq!(
+///     denied.to_string(),
+///     "[spec.size: Invalid value: 0: must be at least 1, \
+///      spec.mode: Unsupported value: \"slow\": supported values: \"fast\"]",
+/// );
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct FieldErrors(Vec<FieldError>);
+
+#[derive(Clone, Debug)]
+struct FieldError {
+    field: String,
+    what: What,
+    detail: String,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Duplicate(Value),
+    Forbidden,
+    Invalid(Value),
+    NotFound(Value),
+    NotSupported(Value),
+    Required,
+    TooLong,
+    TooMany(usize),
+}
+
+impl FieldErrors {
+    /// None so far.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let errors = manager::webhook::FieldErrors::new();
+    /// assert!(errors.into_result(vec![]).is_ok());
+    /// ```
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value can't be used.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut errors = manager::webhook::FieldErrors::new();
+    /// errors.invalid("spec.size", 0, "must be at least 1");
+    /// assert_eq!(errors.to_string(), "spec.size: Invalid value: 0: must be at least 1");
+    /// ```
+    pub fn invalid(&mut self, field: impl Into<String>, value: impl Serialize, detail: &str) {
+        self.push(field, What::Invalid(json(value)), detail);
+    }
+
+    /// There is no value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut errors = manager::webhook::FieldErrors::new();
+    /// errors.required("spec.image", "");
+    /// assert_eq!(errors.to_string(), "spec.image: Required value");
+    /// ```
+    pub fn required(&mut self, field: impl Into<String>, detail: &str) {
+        self.push(field, What::Required, detail);
+    }
+
+    /// The value is none of a list.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut errors = manager::webhook::FieldErrors::new();
+    /// errors.not_supported("spec.mode", "c", &["a", "b"]);
+    /// assert_eq!(errors.to_string(), r#"spec.mode: Unsupported value: "c": supported values: "a", "b""#);
+    /// ```
+    pub fn not_supported(
+        &mut self,
+        field: impl Into<String>,
+        value: impl Serialize,
+        supported: &[&str],
+    ) {
+        let quoted: Vec<_> = supported.iter().map(|value| format!("{value:?}")).collect();
+        let detail = match quoted.as_slice() {
+            [] => String::new(),
+            quoted => format!("supported values: {}", quoted.join(", ")),
+        };
+        self.push(field, What::NotSupported(json(value)), &detail);
+    }
+
+    /// The field may not be set, or not be changed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut errors = manager::webhook::FieldErrors::new();
+    /// errors.forbidden("spec.class", "is immutable");
+    /// assert_eq!(errors.to_string(), "spec.class: Forbidden: is immutable");
+    /// ```
+    pub fn forbidden(&mut self, field: impl Into<String>, detail: &str) {
+        self.push(field, What::Forbidden, detail);
+    }
+
+    /// The value is there twice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut errors = manager::webhook::FieldErrors::new();
+    /// errors.duplicate("spec.ports[1].name", "http");
+    /// assert_eq!(errors.to_string(), r#"spec.ports[1].name: Duplicate value: "http""#);
+    /// ```
+    pub fn duplicate(&mut self, field: impl Into<String>, value: impl Serialize) {
+        self.push(field, What::Duplicate(json(value)), "");
+    }
+
+    /// What the value names does not exist.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut errors = manager::webhook::FieldErrors::new();
+    /// errors.not_found("spec.secretName", "password");
+    /// assert_eq!(errors.to_string(), r#"spec.secretName: Not found: "password""#);
+    /// ```
+    pub fn not_found(&mut self, field: impl Into<String>, value: impl Serialize) {
+        self.push(field, What::NotFound(json(value)), "");
+    }
+
+    /// The text has more than `most` bytes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut errors = manager::webhook::FieldErrors::new();
+    /// errors.too_long("metadata.name", 63);
+    /// assert_eq!(errors.to_string(), "metadata.name: Too long: may not be more than 63 bytes");
+    /// ```
+    pub fn too_long(&mut self, field: impl Into<String>, most: usize) {
+        let bytes = if most == 1 { "byte" } else { "bytes" };
+        let detail = format!("may not be more than {most} {bytes}");
+        self.push(field, What::TooLong, &detail);
+    }
+
+    /// The list has `count` items, which are more than `most`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut errors = manager::webhook::FieldErrors::new();
+    /// errors.too_many("spec.ports", 5, 3);
+    /// assert_eq!(errors.to_string(), "spec.ports: Too many: 5: must have at most 3 items");
+    /// ```
+    pub fn too_many(&mut self, field: impl Into<String>, count: usize, most: usize) {
+        let items = if most == 1 { "item" } else { "items" };
+        let detail = format!("must have at most {most} {items}");
+        self.push(field, What::TooMany(count), &detail);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn push(&mut self, field: impl Into<String>, what: What, detail: &str) {
+        self.0.push(FieldError {
+            field: field.into(),
+            what,
+            detail: detail.to_owned(),
+        });
+    }
+
+    pub(super) fn causes(&self) -> Vec<StatusCause> {
+        let cause = |error: &FieldError| StatusCause {
+            reason: error.what.words().0.to_owned(),
+            message: error.body(),
+            field: error.field.clone(),
+        };
+        self.0.iter().map(cause).collect()
+    }
+}
+
+/// As the API server prints several errors: each once, in brackets.
+impl fmt::Display for FieldErrors {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut texts = Vec::<String>::new();
+        for error in &self.0 {
+            let text = format!("{}: {}", error.field, error.body());
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        match texts.as_slice() {
+            [text] => formatter.write_str(text),
+            texts => write!(formatter, "[{}]", texts.join(", ")),
+        }
+    }
+}
+
+impl FieldError {
+    fn body(&self) -> String {
+        let mut body = self.what.words().1.to_owned();
+        match &self.what {
+            What::Forbidden | What::Required | What::TooLong => {}
+            What::TooMany(count) => body += &format!(": {count}"),
+            // Go's pointer to nothing is printed as this text.
+            What::Duplicate(Value::Null)
+            | What::Invalid(Value::Null)
+            | What::NotFound(Value::Null)
+            | What::NotSupported(Value::Null) => body += ": \"null\"",
+            What::Duplicate(value)
+            | What::Invalid(value)
+            | What::NotFound(value)
+            | What::NotSupported(value) => match value {
+                Value::String(text) => body += &format!(": {text:?}"),
+                value => body += &format!(": {value}"),
+            },
+        }
+        if !self.detail.is_empty() {
+            body += &format!(": {}", self.detail);
+        }
+        body
+    }
+}
+
+impl What {
+    /// For programs, and for people.
+    fn words(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Duplicate(_) => ("FieldValueDuplicate", "Duplicate value"),
+            Self::Forbidden => ("FieldValueForbidden", "Forbidden"),
+            Self::Invalid(_) => ("FieldValueInvalid", "Invalid value"),
+            Self::NotFound(_) => ("FieldValueNotFound", "Not found"),
+            Self::NotSupported(_) => ("FieldValueNotSupported", "Unsupported value"),
+            Self::Required => ("FieldValueRequired", "Required value"),
+            Self::TooLong => ("FieldValueTooLong", "Too long"),
+            Self::TooMany(_) => ("FieldValueTooMany", "Too many"),
+        }
+    }
+}
+
+/// A value that has no JSON is shown as null.
+fn json(value: impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}

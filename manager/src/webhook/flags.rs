@@ -1,0 +1,206 @@
+//! The flags of the webhook server, with the names and defaults of Go operators.
+
+use std::collections::BTreeSet;
+use std::io::{Error, ErrorKind, Result};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use kube::Client;
+
+use super::keeper::Keeper;
+use super::local::{self, Local};
+use super::publish::{Place, Target};
+use super::secret::Rules;
+use crate::duration;
+use crate::http::certificate::Certificate;
+
+/// How long requests are taken after the operator was told to stop: kube-proxy hears of it from the API server.
+const LINGER: Duration = Duration::from_secs(3);
+/// The shortest life of a certificate.
+const SHORTEST: Duration = Duration::from_secs(10);
+
+/// Flags of the webhook server; part of [`Options`](crate::Options).
+///
+/// # Examples
+///
+/// ```
+/// use clap::Parser;
+/// use manager::webhook::WebhookOptions;
+///
+/// #[derive(Parser)]
+/// struct Args {
+///     #[command(flatten)]
+///     webhook: WebhookOptions,
+/// }
+///
+/// let args = Args::parse_from(["example", "--webhook-port=10250"]);
+/// assert_eq!(args.webhook.webhook_port, 10250);
+/// ```
+#[derive(Clone, Debug, clap::Args)]
+pub struct WebhookOptions {
+    /// Where to serve webhooks, by HTTPS
+    #[arg(long, value_name = "PORT", default_value_t = 9443)]
+    pub webhook_port: u16,
+
+    /// The folder with the certificate of the webhook server, read again when it changes; else one is kept in a Secret
+    #[arg(long, value_name = "FOLDER")]
+    pub webhook_cert_path: Option<PathBuf>,
+
+    /// The file with the certificate in that folder
+    #[arg(long, value_name = "FILE", default_value = "tls.crt")]
+    pub webhook_cert_name: PathBuf,
+
+    /// The file with the key in that folder
+    #[arg(long, value_name = "FILE", default_value = "tls.key")]
+    pub webhook_cert_key: PathBuf,
+
+    /// The Service that leads to this server, in the operator's namespace
+    #[arg(long, value_name = "NAME", default_value = "webhook-service")]
+    pub webhook_service: String,
+
+    /// The Secret that the replicas keep their certificate in, in the operator's namespace
+    #[arg(long, value_name = "NAME", default_value = "webhook-server-cert")]
+    pub webhook_secret: String,
+
+    /// The configurations that lead to this server, as mutating:NAME or validating:NAME, with commas between them
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub webhook_configurations: Vec<String>,
+
+    /// How long a certificate in the Secret is valid; the next one is used after two thirds of that
+    #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = long_enough)]
+    pub webhook_cert_duration: Duration,
+
+    /// Serve an API server on this host alone, which asks as this file of `generate` says, until the operator ends
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["webhook_cert_path", "webhook_configurations"])]
+    pub webhook_local: Option<PathBuf>,
+}
+
+/// Who serves, and the API server that is to ask.
+#[derive(Default)]
+pub(super) struct Operator {
+    pub(super) name: String,
+    /// Its host and port, if they are known.
+    pub(super) server: String,
+    /// Where it works; empty for everywhere.
+    pub(super) namespaces: Vec<String>,
+}
+
+impl Operator {
+    pub(super) fn is_local(&self) -> bool {
+        self.server.is_empty() || local::is_here(&self.server)
+    }
+}
+
+/// Where the certificate comes from.
+pub(super) enum Source {
+    /// Somebody else, who also tells the API server.
+    Files(Certificate),
+    Kept(Box<Keeper>),
+}
+
+impl WebhookOptions {
+    /// `at` is where it is served, for which of these paths, and `definitions` are the names of the CRDs that are converted here.
+    pub(super) fn source(
+        &self,
+        client: Client,
+        operator: &Operator,
+        at: SocketAddr,
+        paths: &BTreeSet<String>,
+        definitions: Vec<String>,
+    ) -> Result<Source> {
+        if let Some(folder) = &self.webhook_cert_path {
+            let [certificate, key] = [&self.webhook_cert_name, &self.webhook_cert_key];
+            let certificate = Certificate::files(folder.join(certificate), folder.join(key))?;
+            return Ok(Source::Files(certificate));
+        }
+        let mut keeper = Keeper {
+            namespace: client.default_namespace().to_owned(),
+            secret: None,
+            rules: Rules {
+                names: vec![at.ip().to_string()],
+                life: self.webhook_cert_duration,
+            },
+            place: Place::Local {
+                url: format!("https://{at}"),
+                operator: operator.name.clone(),
+            },
+            targets: Vec::new(),
+            local: None,
+            published: Arc::default(),
+            clock: Box::new(SystemTime::now),
+            client,
+        };
+        if let Some(file) = &self.webhook_local {
+            if !operator.is_local() {
+                return Err(invalid(format!(
+                    "`--webhook-local` is for an API server on this host, which {} is not",
+                    operator.server
+                )));
+            }
+            let local = Local::new(keeper.client.clone(), operator.name.clone());
+            let url = format!("https://{at}");
+            let configurations = local.configurations(file, &url, paths, &operator.namespaces)?;
+            keeper.local = Some((local, configurations));
+        } else {
+            let (service, namespace) = (&self.webhook_service, &keeper.namespace);
+            let ends = ["", ".svc", ".svc.cluster.local"];
+            let names = ends.map(|end| format!("{service}.{namespace}{end}"));
+            keeper.rules.names = [vec![service.clone()], names.to_vec()].concat();
+            keeper.secret = Some(self.webhook_secret.clone());
+            keeper.place = Place::Service {
+                name: service.clone(),
+                namespace: namespace.clone(),
+            };
+        }
+        let configurations = self.webhook_configurations.iter();
+        let targets = configurations.map(|text| Target::parse(text));
+        let targets = targets.collect::<std::result::Result<Vec<_>, _>>();
+        keeper.targets = targets.map_err(invalid)?;
+        let definitions = definitions.into_iter().map(Target::Definition);
+        keeper.targets.extend(definitions);
+        Ok(Source::Kept(Box::new(keeper)))
+    }
+
+    /// How long to serve after the operator was told to stop. A server on the same host is told.
+    pub(super) fn linger(&self) -> Duration {
+        match &self.webhook_local {
+            Some(_) => Duration::ZERO,
+            None => LINGER,
+        }
+    }
+
+    /// Where to listen.
+    pub(super) fn addresses(&self) -> Vec<SocketAddr> {
+        let port = self.webhook_port;
+        match &self.webhook_local {
+            Some(_) => vec![(Ipv4Addr::LOCALHOST, port).into()],
+            None => vec![
+                (Ipv6Addr::UNSPECIFIED, port).into(),
+                (Ipv4Addr::UNSPECIFIED, port).into(),
+            ],
+        }
+    }
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorKind::InvalidInput, message)
+}
+
+/// At least what the steps of a rotation need.
+fn long_enough(text: &str) -> std::result::Result<Duration, String> {
+    let life = duration::parse(text)?;
+    if life < SHORTEST {
+        return Err(format!(
+            "a certificate is valid for at least {}s",
+            SHORTEST.as_secs()
+        ));
+    }
+    Ok(life)
+}
+
+/// Whether webhooks are served: `ENABLE_WEBHOOKS=false` turns them off, for a run outside the cluster.
+pub(super) fn enabled() -> bool {
+    std::env::var("ENABLE_WEBHOOKS").map_or(true, |value| value != "false")
+}

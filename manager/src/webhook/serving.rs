@@ -1,0 +1,163 @@
+//! What becomes of one request: the right webhook is asked, within its limits.
+
+use std::collections::BTreeMap;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::{Body, Bytes};
+use hyper::header::{CONTENT_TYPE, HeaderMap};
+use hyper::{Method, Request, StatusCode};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use tower::BoxError;
+
+use super::CONVERT;
+use super::metrics::Metrics;
+use super::review::Answered;
+use crate::http::server::{Answer, TIME_LIMIT};
+use crate::{caught, duration};
+
+/// The most bytes of a body, as in controller-runtime: an object and the one before it, each as big as etcd stores, and more.
+const SIZE_LIMIT: usize = 7 * 1024 * 1024;
+/// The same where objects are converted, since the API server sends those of a list together.
+const CONVERSION_LIMIT: usize = 32 * 1024 * 1024;
+/// The most bytes of all bodies that are being answered.
+pub(super) const BUDGET: usize = 64 * 1024 * 1024;
+
+pub(super) type Answering = Pin<Box<dyn Future<Output = Answered> + Send>>;
+
+/// What answers the requests for one path.
+pub(super) type Handler = Arc<dyn Fn(Bytes) -> Answering + Send + Sync>;
+
+pub(super) struct Serving {
+    pub(super) handlers: BTreeMap<String, Handler>,
+    pub(super) metrics: Metrics,
+    /// A permit for each byte of [`BUDGET`].
+    pub(super) budget: Arc<Semaphore>,
+}
+
+/// A body, and its part of the budget.
+struct Held {
+    bytes: Vec<u8>,
+    permits: Option<OwnedSemaphorePermit>,
+}
+
+impl Serving {
+    /// A panic, a body that is no review and a late answer are errors of HTTP: the `failurePolicy` decides what they mean.
+    pub(super) async fn answer<B>(&self, request: Request<B>) -> Answer
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>>,
+    {
+        let path = request.uri().path().to_owned();
+        let Some(handler) = self.handlers.get(&path) else {
+            return Answer::not_found();
+        };
+        let started = Instant::now();
+        let in_flight = self.metrics.started(&path);
+        let limit = time_limit(request.uri().query().unwrap_or_default());
+        let answer = tokio::time::timeout(limit, self.asked(&path, handler, request)).await;
+        let answer = answer.unwrap_or_else(|_| {
+            tracing::warn!(webhook = path, ?limit, "a request took too long");
+            Answer::new(StatusCode::GATEWAY_TIMEOUT, "out of time")
+        });
+        drop(in_flight);
+        let code = answer.status.as_u16();
+        self.metrics.answered(&path, code, started.elapsed());
+        answer
+    }
+
+    async fn asked<B>(&self, path: &str, handler: &Handler, request: Request<B>) -> Answer
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>>,
+    {
+        if request.method() != Method::POST {
+            return Answer::new(StatusCode::METHOD_NOT_ALLOWED, "a review is sent with POST");
+        }
+        if !is_json(request.headers()) {
+            return Answer::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a review is JSON");
+        }
+        let limit = match path {
+            CONVERT => CONVERSION_LIMIT,
+            _ => SIZE_LIMIT,
+        };
+        let Held {
+            bytes,
+            permits: _held,
+        } = match self.read(request.into_body(), limit).await {
+            Ok(held) => held,
+            Err(answer) => return answer,
+        };
+        match caught::run(async { handler(bytes.into()).await }).await {
+            Ok(Ok(text)) => Answer::json(text),
+            Ok(Err(text)) => {
+                tracing::warn!(webhook = path, error = text, "a request is no review");
+                Answer::new(StatusCode::BAD_REQUEST, text)
+            }
+            Err(panic) => {
+                self.metrics.panics.inc();
+                tracing::error!(webhook = path, panic, "a webhook panicked");
+                Answer::new(StatusCode::INTERNAL_SERVER_ERROR, "the webhook panicked")
+            }
+        }
+    }
+}
+
+impl Serving {
+    /// What has come of a body counts, not what a client says about its length: who says much and sends nothing is in nobody's
+    /// way.
+    async fn read<B>(&self, body: B, limit: usize) -> Result<Held, Answer>
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>>,
+    {
+        let mut body = pin!(body);
+        let mut held = Held {
+            bytes: Vec::new(),
+            permits: None,
+        };
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| {
+                let text = error.into().to_string();
+                Answer::new(StatusCode::BAD_REQUEST, text)
+            })?;
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            if held.bytes.len() + data.len() > limit {
+                let text = format!("a review has at most {limit} bytes");
+                return Err(Answer::new(StatusCode::PAYLOAD_TOO_LARGE, text));
+            }
+            let wanted = u32::try_from(data.len()).unwrap_or(u32::MAX);
+            let permits = self.budget.clone().try_acquire_many_owned(wanted);
+            let permits = permits.map_err(|_| {
+                tracing::warn!("too many large reviews at the same time");
+                let text = "too many large reviews at the same time";
+                Answer::new(StatusCode::SERVICE_UNAVAILABLE, text)
+            })?;
+            match &mut held.permits {
+                Some(before) => before.merge(permits),
+                none => *none = Some(permits),
+            }
+            held.bytes.extend_from_slice(&data);
+        }
+        Ok(held)
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let media_type = value.and_then(|value| value.split(';').next());
+    media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// How long the API server waits: it says so in the query.
+fn time_limit(query: &str) -> Duration {
+    let mut values = query
+        .split('&')
+        .filter_map(|pair| pair.strip_prefix("timeout="));
+    let asked = values.next().and_then(|value| duration::parse(value).ok());
+    asked.map_or(TIME_LIMIT, |asked| asked.min(TIME_LIMIT))
+}

@@ -1,0 +1,141 @@
+//! Where a project has its runtime from, the package `memcached-sdk-manager`.
+
+use std::fmt;
+
+use crate::diagnostic::Problem;
+
+/// The source of the runtime.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ManagerSource {
+    /// A copy in the folder `manager/` of the project.
+    Vendored,
+    /// A release on crates.io.
+    Registry,
+    /// A git repository.
+    Git {
+        /// The URL.
+        url: String,
+        /// A commit, tag or branch; without one the default branch.
+        rev: Option<String>,
+    },
+    /// A folder outside of what this program writes, relative to the project, with `/`.
+    Path(String),
+}
+
+impl ManagerSource {
+    /// The source of a new project: a copy as long as the package is not on crates.io.
+    pub const DEFAULT: Self = Self::Vendored;
+
+    /// Parses `vendored`, `registry`, `git=URL[#REV]` or `path=DIR`.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let is_plain =
+            |text: &str| !text.is_empty() && !text.contains(['"', '\\', '\'']) && !text.chars().any(char::is_control);
+        match text.split_once('=') {
+            None if text == "vendored" => Ok(Self::Vendored),
+            None if text == "registry" => Ok(Self::Registry),
+            Some(("git", url)) if is_plain(url) => Ok(match url.split_once('#') {
+                Some((url, rev)) if !rev.is_empty() => Self::Git { url: url.to_owned(), rev: Some(rev.to_owned()) },
+                _ => Self::Git { url: url.trim_end_matches('#').to_owned(), rev: None },
+            }),
+            Some(("path", dir)) if is_plain(dir) => match relative(dir) {
+                Some(dir) => Ok(Self::Path(dir)),
+                None => Err(Problem::new(format!("`{dir}` is not a folder relative to the project"))
+                    .help("pass a path such as `path=../manager`")),
+            },
+            _ => Err(Problem::new(format!("`{}` is not a source of the runtime", text.escape_debug()))
+                .help("pass `vendored`, `registry`, `git=URL[#REV]` or `path=DIR`")),
+        }
+    }
+
+    /// The name of the kind of source.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Vendored => "vendored",
+            Self::Registry => "registry",
+            Self::Git { .. } => "git",
+            Self::Path(_) => "path",
+        }
+    }
+
+    /// The keys of the dependency in `Cargo.toml`, besides `package`.
+    pub(crate) fn dependency(&self, version: &str) -> String {
+        match self {
+            Self::Vendored => "path = \"manager\"".to_owned(),
+            Self::Registry => format!("version = \"{version}\""),
+            Self::Git { url, rev: None } => format!("git = \"{url}\""),
+            Self::Git { url, rev: Some(rev) } => format!("git = \"{url}\", rev = \"{rev}\""),
+            Self::Path(dir) => format!("path = \"{dir}\""),
+        }
+    }
+}
+
+impl fmt::Display for ManagerSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Vendored => f.write_str("vendored"),
+            Self::Registry => f.write_str("registry"),
+            Self::Git { url, rev: None } => write!(f, "git={url}"),
+            Self::Git { url, rev: Some(rev) } => write!(f, "git={url}#{rev}"),
+            Self::Path(dir) => write!(f, "path={dir}"),
+        }
+    }
+}
+
+/// The shortest form of a relative path, with `/`; none of an absolute one, and none of the project's own folder.
+fn relative(dir: &str) -> Option<String> {
+    let dir = dir.replace('\\', "/");
+    if dir.starts_with('/') || dir.contains(':') {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in dir.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    if parts.iter().all(|part| *part == "..") { None } else { Some(parts.join("/")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ManagerSource;
+
+    #[test]
+    fn a_source_is_parsed_and_shown() {
+        for (text, shown) in [
+            ("vendored", "vendored"),
+            ("registry", "registry"),
+            ("git=https://example.com/sdk", "git=https://example.com/sdk"),
+            ("git=https://example.com/sdk#v1.0.0", "git=https://example.com/sdk#v1.0.0"),
+            ("git=https://example.com/sdk#", "git=https://example.com/sdk"),
+            ("path=../manager", "path=../manager"),
+            ("path=./x/../../manager/", "path=../manager"),
+        ] {
+            assert_eq!(ManagerSource::parse(text).unwrap().to_string(), shown, "{text}");
+        }
+        for text in [
+            "",
+            "copy",
+            "vendored=1",
+            "git",
+            "git=",
+            "path",
+            "path=",
+            "path=/a",
+            "path=.",
+            "path=..",
+            "path=a\"b",
+            "path=C:/a",
+        ] {
+            assert!(ManagerSource::parse(text).is_err(), "{text}");
+        }
+    }
+
+    /// Change it when the package is on crates.io, and not before: see docs/contributing.md, "Release".
+    #[test]
+    fn a_new_project_has_a_copy() {
+        assert_eq!(ManagerSource::DEFAULT, ManagerSource::Vendored);
+    }
+}
