@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::Manifests;
 use crate::api;
-use crate::cli::LayoutArgs;
-use crate::command::elsewhere::elsewhere;
 use crate::crd;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit;
 use crate::k8s::{self, kind_name};
+use crate::ops::Findings;
+use crate::ops::elsewhere::elsewhere;
 use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
@@ -21,9 +21,22 @@ use crate::rbac::scope;
 use crate::source::{FeatureSelection, Packages, Pending};
 use crate::yaml;
 
+/// Where the options say that manifests go. Paths are relative to the working directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// `config/crd/bases`, `config/rbac` and `config/webhook`.
+    Usual,
+    /// All files in one folder.
+    Folder(PathBuf),
+    /// One file.
+    File(PathBuf),
+    /// No file.
+    Stdout,
+}
+
 /// Where manifests go. Paths are relative to [`Self::base`].
 #[derive(Debug)]
-pub(in crate::command) struct Output {
+pub(crate) struct Output {
     base: PathBuf,
     layout: Layout,
 }
@@ -41,67 +54,69 @@ enum Layout {
 }
 
 impl Output {
-    /// What the flags say; paths are relative to the working directory, as all paths on a command line. Outside of `root` the
-    /// base is another one.
-    pub(in crate::command) fn new(args: &LayoutArgs, root: &Path) -> Result<Self> {
+    /// Outside of `root` the base is another one.
+    pub(crate) fn new(destination: &Destination, root: &Path) -> Result<Self> {
         let usual = Self::usual(root);
-        if args.stdout {
-            return Ok(Self { layout: Layout::Stdout, ..usual });
+        match destination {
+            Destination::Usual => Ok(usual),
+            Destination::Stdout => Ok(Self { layout: Layout::Stdout, ..usual }),
+            Destination::Folder(path) => {
+                let path = resolve(path)?;
+                Ok(match inside(&path, root) {
+                    Some(folder) => Self { layout: Layout::Folder(folder), ..usual },
+                    None => Self { base: path, layout: Layout::Folder(String::new()) },
+                })
+            }
+            Destination::File(path) => {
+                let path = resolve(path)?;
+                let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+                    return Err(Problem::new(format!("`{}` is not the path of a file", path.display())).into());
+                };
+                Ok(match inside(&path, root) {
+                    Some(file) => Self { layout: Layout::File(file), ..usual },
+                    None => {
+                        let name = name.to_string_lossy().into_owned();
+                        Self { layout: Layout::File(name), base: folder.to_path_buf() }
+                    }
+                })
+            }
         }
-        if let Some(path) = &args.output_dir {
-            let path = resolve(path)?;
-            return Ok(match inside(&path, root) {
-                Some(folder) => Self { layout: Layout::Folder(folder), ..usual },
-                None => Self { base: path, layout: Layout::Folder(String::new()) },
-            });
-        }
-        if let Some(path) = &args.single_file {
-            let path = resolve(path)?;
-            let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-                return Err(Problem::new(format!("`{}` is not the path of a file", path.display())).into());
-            };
-            return Ok(match inside(&path, root) {
-                Some(file) => Self { layout: Layout::File(file), ..usual },
-                None => Self { layout: Layout::File(name.to_string_lossy().into_owned()), base: folder.to_path_buf() },
-            });
-        }
-        Ok(usual)
     }
 
     /// As without flags.
-    pub(in crate::command) fn usual(root: &Path) -> Self {
+    pub(crate) fn usual(root: &Path) -> Self {
         Self { base: root.to_path_buf(), layout: Layout::Usual }
     }
 
-    pub(in crate::command) fn base(&self) -> &Path {
+    pub(crate) fn base(&self) -> &Path {
         &self.base
     }
 
-    pub(in crate::command) fn is_usual(&self) -> bool {
+    pub(crate) fn is_usual(&self) -> bool {
         matches!(self.layout, Layout::Usual)
     }
 
-    pub(in crate::command) fn is_stdout(&self) -> bool {
+    pub(crate) fn is_stdout(&self) -> bool {
         matches!(self.layout, Layout::Stdout)
     }
 
-    /// Plans the files, and the removal of those that earlier runs wrote. The answer is whether there are such, and which
-    /// kustomizations can't be built without them.
-    pub(in crate::command) fn write(
+    /// Plans the files, and the removal of those that earlier runs wrote. Returns true if there are such; the findings are
+    /// about kustomizations that can't be built without them.
+    pub(crate) fn write(
         &self,
         manifests: &Manifests,
         header: &Header,
         project: Option<&Project>,
         draft: &mut Draft,
-    ) -> Result<(bool, Diagnostics)> {
+    ) -> Result<Findings<bool>> {
         let (crd_folder, role_folder, webhook_folder) = match &self.layout {
             Layout::Usual => ("config/crd/bases", "config/rbac", "config/webhook"),
             Layout::Folder(folder) => (folder.as_str(), folder.as_str(), folder.as_str()),
             Layout::File(path) => {
                 draft.generate(RelPath::new(path)?, text(manifests, header));
-                return Ok((false, Diagnostics::default()));
+                return Ok(Findings { value: false, diagnostics: Diagnostics::default() });
             }
-            Layout::Stdout => return Ok((false, Diagnostics::default())),
+            Layout::Stdout => return Ok(Findings { value: false, diagnostics: Diagnostics::default() }),
         };
         let mut removes = false;
         let mut found = Diagnostics::default();
@@ -135,20 +150,20 @@ impl Output {
                 draft.remove(path);
             }
         }
-        if let Some(roles) = &manifests.roles {
+        if let Some(roles) = &manifests.roles.documents {
             let path = below(role_folder, "role.yaml")?;
-            if let Some(scope) = manifests.scope.as_ref().filter(|_| self.is_usual()) {
-                let placed = scope.place(roles.clone(), &manifests.role_name);
+            if let Some(scope) = manifests.roles.scope.as_ref().filter(|_| self.is_usual()) {
+                let placed = scope.place(roles.clone(), &manifests.roles.name);
                 draft.generate(path, yaml::file(header.text(), &placed.inside));
                 write_overlay(scope.overlay(&placed), header, draft)?;
             } else {
                 draft.generate(path, yaml::file(header.text(), roles));
             }
         }
-        if let Some(webhooks) = &manifests.webhooks {
+        if let Some(webhooks) = &manifests.webhooks.documents {
             removes |= write_webhooks(webhooks, webhook_folder, manifests, header, draft)?;
         }
-        Ok((removes, found))
+        Ok(Findings { value: removes, diagnostics: found })
     }
 }
 
@@ -307,27 +322,28 @@ fn write_overlay(files: Vec<(&str, Vec<Value>)>, header: &Header, draft: &mut Dr
 }
 
 /// All of it as YAML documents, each after a line `---`.
-pub(in crate::command) fn text(manifests: &Manifests, header: &Header) -> String {
+pub(crate) fn text(manifests: &Manifests, header: &Header) -> String {
     let crds = manifests.crds.iter().flatten().map(|crd| crd.value.clone());
-    let others = manifests.roles.iter().chain(&manifests.webhooks).flatten();
+    let others = manifests.roles.documents.iter().chain(&manifests.webhooks.documents).flatten();
     let all: Vec<Value> = crds.chain(others.cloned()).collect();
     yaml::file(header.text(), &all)
 }
 
 /// What stands on top of each file.
 #[derive(Debug, Default)]
-pub(in crate::command) struct Header(Option<String>);
+pub(crate) struct Header(Option<String>);
 
 impl Header {
-    pub(in crate::command) fn read(args: &LayoutArgs) -> Result<Self> {
-        let Some(path) = &args.header_file else { return Ok(Self::default()) };
+    /// Reads the file of the header, and puts the year where it says ` YEAR`.
+    pub(crate) fn read(path: Option<&Path>, year: Option<&str>) -> Result<Self> {
+        let Some(path) = path else { return Ok(Self::default()) };
         let mut text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         if let Some(index) = text.lines().position(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))
         {
             let message = format!("`{}` is no header for YAML: line {} is no comment", path.display(), index + 1);
             return Err(Problem::new(message).help("start each line with `#`").into());
         }
-        if let Some(year) = &args.year {
+        if let Some(year) = year {
             text = text.replace(" YEAR", &format!(" {year}"));
         }
         if !text.is_empty() && !text.ends_with('\n') {
