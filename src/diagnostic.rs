@@ -205,6 +205,7 @@ codes! {
     CompileFailed = "compile-failed", Error, "The compiler could not be asked for a CRD";
     ConversionNone = "conversion-none", Error, "Versions of a custom resource are served whose schemas differ, and nothing converts them";
     ConversionUnknown = "conversion-unknown", Warning, "Versions of a custom resource are served whose schemas differ, and what converts them is not known";
+    CrdKept = "crd-kept", Note, "The file of a CRD stays, because its kind is declared behind a feature that is off";
     CrdPanic = "crd-panic", Error, "`crd()` of a compiled type panics";
     CrdSize = "crd-size", Warning, "A CRD is too big for `kubectl apply` without `--server-side`";
     DanglingKustomization = "dangling-kustomization", Warning, "A kustomization that can not be built any more, since a generated file goes";
@@ -265,6 +266,7 @@ codes! {
     SchemarsAttribute = "schemars-attribute", Error, "A `#[schemars]` attribute is wrong or not supported";
     SelectableField = "selectable-field", Error, "A selectable field that the API server refuses";
     SerdeAttribute = "serde-attribute", Error, "A `#[serde]` attribute is wrong";
+    ShortName = "short-name", Warning, "A short name of a CRD that kubectl takes for a resource of Kubernetes itself";
     StorageVersion = "storage-version", Error, "Not exactly one version of a custom resource is stored";
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
     UnknownCfg = "unknown-cfg", Error, "A `cfg` that only the compiler can decide changes a schema";

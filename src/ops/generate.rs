@@ -80,7 +80,7 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
     let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
     let Findings { value: mut manifests, diagnostics: mut found } =
         generate(&resolved, &Pending::default(), scope, say)?;
-    let notes = if found.has_errors() { Diagnostics::default() } else { notes(&manifests, &resolved) };
+    let mut notes = if found.has_errors() { Diagnostics::default() } else { notes(&manifests, &resolved) };
     let refused = Refused::of(&manifests, &resolved, &found);
     let domain = project.as_ref().and_then(|project| project.domain.as_ref());
     found.extend(refused.only_read(&manifests, &resolved, domain.map(ToString::to_string).as_deref()));
@@ -95,7 +95,7 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
         text = Some(output::text(&manifests, &header));
     } else {
         let mut written = output.write(&manifests, &header, project.as_ref(), &mut draft)?;
-        if written.value {
+        if written.value.removes {
             let broken = read_all(&resolved, &Pending::default())?;
             if resolved.keep_going && broken.has_errors() {
                 manifests.complete = false;
@@ -104,7 +104,7 @@ pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Resul
             }
             found.extend(broken);
         }
-        found.extend(written.diagnostics);
+        notes.extend(written.report(&mut found).kept);
         if let (true, Some(_), Some(crds)) = (output.is_usual(), &project, &manifests.crds) {
             found.extend(samples::update(crds, &mut draft)?);
         }

@@ -122,7 +122,9 @@ pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnost
     let kept = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
     found = kept.chain(new).collect();
     let output = Output::usual(&root);
-    if output.write(&manifests, &Header::default(), Some(project), draft)?.report(&mut found) {
+    let written = output.write(&manifests, &Header::default(), Some(project), draft)?.report(&mut found);
+    found.extend(written.kept);
+    if written.removes {
         found.extend(read_all(&options, &pending)?);
     }
     if let Some(crds) = &manifests.crds {
@@ -144,7 +146,7 @@ fn load(
 ) -> Result<Findings<(SourceTree, Vec<PathBuf>)>> {
     let (mut tree, diagnostics) = k8s::load_below(&options.packages.root, &member.dir, features, pending)?;
     let missing = tree.restrict(&options.paths);
-    tree.choose(options.choice.clone());
+    tree.choose(options.choice.clone().without(&tree.manifest().external)?);
     Ok(Findings { value: (tree, missing), diagnostics })
 }
 

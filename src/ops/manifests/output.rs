@@ -18,7 +18,7 @@ use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
 use crate::rbac::scope;
-use crate::source::{FeatureSelection, Packages, Pending};
+use crate::source::{Choice, FeatureSelection, Packages, Pending};
 use crate::yaml;
 
 /// Where the options say that manifests go. Paths are relative to the working directory.
@@ -51,6 +51,15 @@ enum Layout {
     File(String),
     /// No file.
     Stdout,
+}
+
+/// What a plan does to the files of earlier runs.
+#[derive(Default)]
+pub(crate) struct Written {
+    /// Some are removed.
+    pub(crate) removes: bool,
+    /// Notes about those that are stale but stay.
+    pub(crate) kept: Diagnostics,
 }
 
 impl Output {
@@ -100,25 +109,26 @@ impl Output {
         matches!(self.layout, Layout::Stdout)
     }
 
-    /// Plans the files, and the removal of those that earlier runs wrote. Returns true if there are such; the findings are
-    /// about kustomizations that can't be built without them.
+    /// Plans the files, and the removal of those that earlier runs wrote. The findings are about kustomizations that can't be
+    /// built without them.
     pub(crate) fn write(
         &self,
         manifests: &Manifests,
         header: &Header,
         project: Option<&Project>,
         draft: &mut Draft,
-    ) -> Result<Findings<bool>> {
+    ) -> Result<Findings<Written>> {
         let (crd_folder, role_folder, webhook_folder) = match &self.layout {
             Layout::Usual => ("config/crd/bases", "config/rbac", "config/webhook"),
             Layout::Folder(folder) => (folder.as_str(), folder.as_str(), folder.as_str()),
             Layout::File(path) => {
                 draft.generate(RelPath::new(path)?, text(manifests, header));
-                return Ok(Findings { value: false, diagnostics: Diagnostics::default() });
+                return Ok(Findings { value: Written::default(), diagnostics: Diagnostics::default() });
             }
-            Layout::Stdout => return Ok(Findings { value: false, diagnostics: Diagnostics::default() }),
+            Layout::Stdout => return Ok(Findings { value: Written::default(), diagnostics: Diagnostics::default() }),
         };
         let mut removes = false;
+        let mut kept = Diagnostics::default();
         let mut found = Diagnostics::default();
         if let Some(crds) = &manifests.crds {
             let mut written = BTreeSet::new();
@@ -137,11 +147,16 @@ impl Output {
             // Those that were not chosen are not gone, nor are those of other members of the workspace.
             let mut stale: Vec<(RelPath, String)> =
                 stale.into_iter().filter(|(_, name)| !manifests.kinds.all.contains(name)).collect();
-            if !stale.is_empty() {
-                match declared_elsewhere(manifests.packages.as_ref()) {
+            if let (false, Some(packages)) = (stale.is_empty(), &manifests.packages) {
+                match declared_elsewhere(packages) {
                     Some(elsewhere) => stale.retain(|(_, name)| !elsewhere.contains(name)),
                     None => stale.clear(),
                 }
+                let mut behind = behind_features(packages);
+                // Of these only the plural has changed.
+                behind.retain(|name| crds.iter().all(|crd| crd.name() != *name));
+                kept = stale.iter().filter(|(_, name)| behind.contains(name)).map(stays).collect();
+                stale.retain(|(_, name)| !behind.contains(name));
             }
             let stale: Vec<RelPath> = stale.into_iter().map(|(path, _)| path).collect();
             removes = !stale.is_empty();
@@ -163,23 +178,49 @@ impl Output {
         if let Some(webhooks) = &manifests.webhooks.documents {
             removes |= write_webhooks(webhooks, webhook_folder, manifests, header, draft)?;
         }
-        Ok(Findings { value: removes, diagnostics: found })
+        Ok(Findings { value: Written { removes, kept }, diagnostics: found })
     }
 }
 
 /// The custom resources of the members of the workspace that were not read, as `Kind.group`; `None` if one can't be read.
-fn declared_elsewhere(packages: Option<&Packages>) -> Option<BTreeSet<String>> {
+fn declared_elsewhere(packages: &Packages) -> Option<BTreeSet<String>> {
     let mut declared = BTreeSet::new();
-    for member in packages?.unread().ok()? {
+    for member in packages.unread().ok()? {
         let all = FeatureSelection { all: true, ..FeatureSelection::default() };
-        let (mut tree, found) = k8s::load_with(&member.dir, &all, &Pending::default()).ok()?;
-        let (names, read) = tree.settle(api::names);
-        if found.has_errors() || read.has_errors() || tree.read_all().has_errors() {
+        let names = declared_with(&member.dir, &all).ok()?;
+        if names.diagnostics.has_errors() {
             return None;
         }
-        declared.extend(names.into_keys());
+        declared.extend(names.value);
     }
     Some(declared)
+}
+
+/// The custom resources, as `Kind.group`, that packages declare with all features or without any. What can't be read with them
+/// declares none.
+fn behind_features(packages: &Packages) -> BTreeSet<String> {
+    let all = FeatureSelection { all: true, ..FeatureSelection::default() };
+    let none = FeatureSelection { no_default: true, ..FeatureSelection::default() };
+    let read =
+        packages.members.iter().flat_map(|member| [&all, &none].map(|features| declared_with(&member.dir, features)));
+    read.flatten().flat_map(|names| names.value).collect()
+}
+
+/// The custom resources of a package with these features, as `Kind.group`, without external ones.
+fn declared_with(dir: &Path, features: &FeatureSelection) -> Result<Findings<BTreeSet<String>>> {
+    let (mut tree, mut diagnostics) = k8s::load_with(dir, features, &Pending::default())?;
+    let (names, read) = tree.settle(api::names);
+    diagnostics.extend(read);
+    diagnostics.extend(tree.read_all());
+    let own = Choice::default().without(&tree.manifest().external)?;
+    Ok(Findings { value: names.into_keys().filter(|name| own.takes(name)).collect(), diagnostics })
+}
+
+fn stays((path, kind): &(RelPath, String)) -> Diagnostic {
+    let message = format!("`{path}` stays, since `{kind}` is declared behind a feature that this run does not have");
+    Diagnostic::new(Code::CrdKept, message)
+        .help("pass `--features` or `--all-features` to update it, or delete the file")
+        .about(kind.clone())
 }
 
 /// A new CRD of a project is one of those that `config/crd` installs.
@@ -218,33 +259,17 @@ fn unlist(draft: &mut Draft, file: &RelPath) -> Result<Diagnostics> {
             let kustomization = below(folder, name)?;
             let Some(text) = draft.read(&kustomization)? else { continue };
             if edit::kustomization::remove_entry(&text, entry) != text {
-                draft.edit(&kustomization, |text| Ok(edit::kustomization::remove_entry(text, entry)))?;
+                draft.edit(&kustomization, |text| {
+                    Ok(edit::kustomization::close_empty(&edit::kustomization::remove_entry(text, entry)))
+                })?;
             } else if !lists(&text, entry) {
                 continue;
             }
-            let text = draft.read(&kustomization)?.unwrap_or_default();
-            let is_empty = |text: &str| {
-                let value = serde_yaml::from_str::<Value>(text).unwrap_or_default();
-                value["resources"].as_array().is_none_or(Vec::is_empty)
-            };
-            let dangling = if lists(&text, entry) {
-                Some((format!("`{kustomization}` lists `{entry}`, which goes"), "take the entry out"))
-            } else {
-                let help = "take its folder out of the kustomization that lists it, until there is a resource again";
-                is_empty(&text).then(|| {
-                    (format!("`{kustomization}` lists no resource any more, and kustomize refuses that"), help)
-                })
-            };
-            found.extend(
-                dangling
-                    .map(|(message, help)| {
-                        Diagnostic::new(Code::DanglingKustomization, message)
-                            .help(help)
-                            .at(Origin::file(kustomization.as_str()))
-                    })
-                    .into_iter()
-                    .collect(),
-            );
+            if lists(&draft.read(&kustomization)?.unwrap_or_default(), entry) {
+                let message = format!("`{kustomization}` lists `{entry}`, which goes");
+                let place = Origin::file(kustomization.as_str());
+                found.push(Diagnostic::new(Code::DanglingKustomization, message).help("take the entry out").at(place));
+            }
         }
     }
     Ok(found)
@@ -387,7 +412,7 @@ fn stale(
         let domain = project.and_then(|project| project.domain.as_ref());
         groups.contains(group)
             || resources.filter(|resource| resource.api.is_some()).any(|resource| resource.qualified_group() == group)
-            || domain.is_some_and(|domain| crd::is_below(group, domain.as_str()))
+            || domain.is_some_and(|domain| crd::is_owned(group, domain.as_str()))
     };
     let mut stale = Vec::new();
     for entry in std::fs::read_dir(draft.root().join(folder)).into_iter().flatten() {

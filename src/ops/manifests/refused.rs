@@ -64,14 +64,6 @@ impl Kinds {
     }
 }
 
-/// Two groups are of one owner: one is below the other, or both are below the same domain.
-fn is_related(one: &str, other: &str) -> bool {
-    let domain = |group: &str| group.split_once('.').map_or(String::new(), |(_, domain)| domain.to_owned());
-    crd::is_below(one, other)
-        || crd::is_below(other, one)
-        || (domain(one).contains('.') && domain(one) == domain(other))
-}
-
 /// With such an error nothing that was read of a package is known to be right.
 fn is_about_all(found: &Diagnostic) -> bool {
     let codes = [Code::CrdPanic, Code::DependencyVersion, Code::NewRelease, Code::NoLock, Code::Syntax];
@@ -118,8 +110,8 @@ impl Refused {
         let asked = roots.iter().filter(|(_, roots)| !roots.is_disjoint(&called));
         let asked: BTreeSet<String> = asked.map(|(name, _)| group(name)).collect();
         let is_own = |group: &str| {
-            domain.is_some_and(|domain| crd::is_below(group, domain))
-                || asked.iter().any(|asked| is_related(asked, group))
+            domain.is_some_and(|domain| crd::is_owned(group, domain))
+                || asked.iter().any(|asked| crd::is_related(asked, group))
         };
         let written: Vec<String> = manifests.crds.iter().flatten().map(crate::crd::Crd::name).collect();
         // Who names a kind wants it.
@@ -134,8 +126,12 @@ impl Refused {
         let message =
             format!("nothing calls `crd()` of {}, as is done for other kinds: {whose} only read", listed(&names));
         let flag = names.iter().copied().collect::<Vec<_>>().join(",");
-        let found =
-            Diagnostic::new(Code::OnlyRead, message).help(format!("leave out what is only read: `--exclude {flag}`"));
+        let list = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let help = format!(
+            "leave out what is only read: `--exclude {flag}`, or once for all `external = [{list}]` below \
+             `[package.metadata.memcached-sdk]` in `Cargo.toml`"
+        );
+        let found = Diagnostic::new(Code::OnlyRead, message).help(help);
         Diagnostics::from_iter([names.into_iter().map(str::to_owned).fold(found, Diagnostic::about)])
     }
 
