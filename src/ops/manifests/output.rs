@@ -81,12 +81,10 @@ impl Output {
                 let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
                     return Err(Problem::new(format!("`{}` is not the path of a file", path.display())).into());
                 };
+                let name = name.to_string_lossy().into_owned();
                 Ok(match inside(&path, root) {
                     Some(file) => Self { layout: Layout::File(file), ..usual },
-                    None => {
-                        let name = name.to_string_lossy().into_owned();
-                        Self { layout: Layout::File(name), base: folder.to_path_buf() }
-                    }
+                    None => Self { layout: Layout::File(name), base: folder.to_path_buf() },
                 })
             }
         }
