@@ -11,6 +11,7 @@ use crate::cli::{
     BundleCommand, Cli, Command, CreateCommand, DataFormat, DeriveArgs, ExplainArgs, GenerateArgs, GenerateTarget,
     KustomizeCommand, MigrateCommand, OutputFormat, RbacCommand, WriteArgs,
 };
+use crate::ops::{elsewhere, manifests};
 use crate::term::{Term, Verbosity};
 
 mod catalog;
@@ -20,7 +21,6 @@ mod create_api;
 mod create_webhook;
 mod early;
 mod edit;
-mod elsewhere;
 mod existing;
 mod external;
 mod generate;
@@ -28,7 +28,6 @@ mod helm;
 mod init;
 mod installer;
 mod known;
-mod manifests;
 mod migrate;
 mod new;
 mod olm;

@@ -211,6 +211,22 @@ pub(crate) fn is_below(group: &str, domain: &str) -> bool {
     group == domain || group.ends_with(&format!(".{domain}"))
 }
 
+/// Domains below which groups have different owners.
+const SHARED_DOMAINS: [&str; 5] = ["github.io", "gitlab.io", "k8s.io", "kubernetes.io", "x-k8s.io"];
+
+/// The group is of the owner of this domain. Below a shared domain it may be of anybody.
+pub(crate) fn is_owned(group: &str, domain: &str) -> bool {
+    group == domain || (is_below(group, domain) && !SHARED_DOMAINS.contains(&domain))
+}
+
+/// Two groups are of one owner: one is below the other, or both are below the same domain.
+pub(crate) fn is_related(one: &str, other: &str) -> bool {
+    let siblings = one.split_once('.').zip(other.split_once('.')).is_some_and(|((_, domain), (_, same))| {
+        domain == same && domain.contains('.') && !SHARED_DOMAINS.contains(&domain)
+    });
+    siblings || is_owned(one, other) || is_owned(other, one)
+}
+
 /// The name of the file of a CRD: `cache.example.com_memcacheds.yaml`.
 pub fn file_name(crd: &Value) -> String {
     format!("{}_{}.yaml", group(crd), crd["spec"]["names"]["plural"].as_str().unwrap_or_default())
@@ -469,4 +485,28 @@ pub fn reason(panic: &str) -> Option<(String, &'static str)> {
     (panic.starts_with("Enum variant set") || panic.starts_with("variant defined type")).then(|| {
         ("its variants are of different types".to_owned(), "use only unit variants, or only variants with data")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_below_a_shared_domain_have_different_owners() {
+        for (one, other, related) in [
+            ("a.example.com", "b.example.com", true),
+            ("example.com", "b.example.com", true),
+            ("a.example.com", "b.a.example.com", true),
+            ("a.com", "b.com", false),
+            ("a.x-k8s.io", "b.x-k8s.io", false),
+            ("a.k8s.io", "b.k8s.io", false),
+            ("a.networking.x-k8s.io", "networking.x-k8s.io", true),
+            ("x-k8s.io", "a.x-k8s.io", false),
+            ("me.github.io", "you.github.io", false),
+        ] {
+            assert_eq!((is_related(one, other), is_related(other, one)), (related, related), "{one} {other}");
+        }
+        assert!(is_owned("a.example.com", "example.com") && is_owned("x-k8s.io", "x-k8s.io"));
+        assert!(!is_owned("a.x-k8s.io", "x-k8s.io"));
+    }
 }

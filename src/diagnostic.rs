@@ -61,6 +61,11 @@ impl Diagnostic {
         self.kinds = all.into_iter().collect();
     }
 
+    /// The message and the help in one line, for a remark without code and place.
+    pub(crate) fn sentence(&self) -> String {
+        self.help.as_ref().map_or_else(|| self.message.clone(), |help| format!("{}: {help}", self.message))
+    }
+
     /// The machine-readable form.
     pub(crate) fn to_json(&self) -> JsonDiagnostic {
         let place = self.origin.as_ref().filter(|origin| !origin.text.is_empty()).map(Origin::line_column);
@@ -200,6 +205,7 @@ codes! {
     CompileFailed = "compile-failed", Error, "The compiler could not be asked for a CRD";
     ConversionNone = "conversion-none", Error, "Versions of a custom resource are served whose schemas differ, and nothing converts them";
     ConversionUnknown = "conversion-unknown", Warning, "Versions of a custom resource are served whose schemas differ, and what converts them is not known";
+    CrdKept = "crd-kept", Note, "The file of a CRD stays, because its kind is declared behind a feature that is off";
     CrdPanic = "crd-panic", Error, "`crd()` of a compiled type panics";
     CrdSize = "crd-size", Warning, "A CRD is too big for `kubectl apply` without `--server-side`";
     DanglingKustomization = "dangling-kustomization", Warning, "A kustomization that can not be built any more, since a generated file goes";
@@ -211,6 +217,7 @@ codes! {
     DuplicateWebhook = "duplicate-webhook", Error, "Two webhooks of one configuration have the same name, or two markers name the configuration";
     EditConflict = "edit-conflict", Error, "You have changed the lines that another choice of the scaffold would change";
     EditKept = "edit-kept", Warning, "A file of a choice that is no longer made stays, since you have changed it";
+    Elsewhere = "elsewhere", Note, "Nothing was found, and members of the workspace that use kube were not read";
     EnginesDiffer = "engines-differ", Error, "The source and the compiler give different CRDs";
     Expression = "expression", Error, "An expression in an attribute can't be evaluated without running code";
     FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
@@ -252,12 +259,14 @@ codes! {
     RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
     RequestForbidden = "request-forbidden", Warning, "A request of the operator was refused, and not for lack of a permission";
     ReleaseDiffers = "release-differs", Warning, "A new release gives another CRD than the source";
+    RoleKept = "role-kept", Note, "The role is left as it is, since no marker asks for a permission";
     ScalePath = "scale-path", Error, "A path of the scale subresource that the API server refuses";
     SchemaCode = "schema-code", Error, "A schema is made by code of the user";
     SchemaSize = "schema-size", Error, "A schema is too large for any API server";
     SchemarsAttribute = "schemars-attribute", Error, "A `#[schemars]` attribute is wrong or not supported";
     SelectableField = "selectable-field", Error, "A selectable field that the API server refuses";
     SerdeAttribute = "serde-attribute", Error, "A `#[serde]` attribute is wrong";
+    ShortName = "short-name", Warning, "A short name of a CRD that kubectl takes for a resource of Kubernetes itself";
     StorageVersion = "storage-version", Error, "Not exactly one version of a custom resource is stored";
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
     UnknownCfg = "unknown-cfg", Error, "A `cfg` that only the compiler can decide changes a schema";

@@ -7,6 +7,7 @@
 
 pub mod cli;
 pub mod command;
+mod ops;
 
 pub mod edit;
 pub mod project;

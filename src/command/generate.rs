@@ -1,81 +1,36 @@
-//! `generate`: the source → CRDs, the manager's role, and the configurations of its webhooks.
-
-mod record;
-
-use std::path::Path;
+//! `generate`: arguments → [`GenerateOptions`], and what [`generate::run`] has made → files and messages.
 
 use anyhow::Result;
 use serde_json::Value;
 
-use self::record::Record;
-use super::elsewhere::elsewhere;
-use super::manifests::output::{self, Header, Output};
-use super::manifests::{Manifests, Options, Refused, converted, generate, read_all, samples, scope};
 use super::outcome::{Outcome, Usage, apply, apply_anyway};
 use super::{edit, update};
-use crate::cli::{FeatureArgs, GenerateArgs, GenerateWhat, OutputFormat, PackageArgs};
-use crate::crd::Declaration;
-use crate::crd::conversion::Converted;
-use crate::diagnostic::{Diagnostics, Problem};
+use crate::cli::{FeatureArgs, GenerateArgs, GenerateWhat, LayoutArgs, OutputFormat, PackageArgs};
+use crate::crd::{Crd, Declaration};
+use crate::diagnostic::Problem;
 use crate::engine;
-use crate::plan::{Draft, RECORD, RelPath};
-use crate::project::Project;
-use crate::rbac::marker;
-use crate::source::{Choice, FeatureSelection, PackageSelection, Packages, Pending};
+use crate::ops::Findings;
+use crate::ops::generate::{self, GenerateOptions, Generated};
+use crate::ops::manifests::Wanted;
+use crate::ops::manifests::output::Destination;
+use crate::source::{FeatureSelection, PackageSelection};
 use crate::term::{Term, Verbosity};
 
 pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
-    if args.layout.stdout && args.write.output != OutputFormat::Text {
+    let is_text = args.write.output == OutputFormat::Text;
+    if args.layout.stdout && !is_text {
         return Err(Usage(Problem::new("`--stdout` prints manifests, so it allows no other `--output`")).into());
     }
-    if let Some(why) = marker::wrong_role_name(&args.role_name) {
-        let problem = Problem::new(format!("`{}` can't be the name of a role: {why}", args.role_name));
-        return Err(Usage(problem.help("choose another `--role-name`")).into());
+    let options = options(args, term);
+    let Findings { value: generated, diagnostics: mut found } = generate::run(&options, &mut |text| term.status(text))?;
+    let Generated { mut draft, text, manifests, project, notes, refused, next } = generated;
+    list(manifests.crds.as_deref(), term);
+    if is_text {
+        notes.iter().for_each(|note| term.status(&note.sentence()));
+    } else {
+        found.extend(notes);
     }
-    let packages = Packages::find(Path::new("."), &selection(&args.packages))?;
-    let features = packages.features(&features(&args.features)).map_err(Usage)?;
-    let root = packages.root.clone();
-    let choice = Choice::new(&args.kinds.kind, &args.kinds.exclude).map_err(Usage)?;
-    if !args.what.crds() && !choice.is_all() {
-        let what = if args.what.rbac() { "rbac" } else { "webhooks" };
-        let problem =
-            Problem::new(format!("`--kind` and `--exclude` choose CRDs, of which `generate {what}` writes none"));
-        return Err(Usage(problem).into());
-    }
-    let output = Output::new(&args.layout, &root)?;
-    let project = if output.is_usual() { project(&root)? } else { own_project(&root)? };
-    let header = Header::read(&args.layout)?;
-    let options = Options {
-        what: args.what,
-        role_name: args.role_name.clone(),
-        fold: args.fold,
-        packages,
-        features,
-        paths: args.packages.paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
-        engine: request(args, term),
-        max_desc_len: args.layout.max_desc_len,
-        fix: args.fix.iter().flat_map(|fix| fix.sorts()).copied().collect(),
-        choice,
-        keep_going: args.kinds.keep_going,
-        converted: match &project {
-            Some(project) => Converted::All(converted(project)?),
-            None => Converted::Unknown,
-        },
-    };
-    let mut found = Diagnostics::default();
-    let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
-    let mut manifests = generate(&options, &Pending::default(), scope, &mut found, &mut |text| term.status(text))?;
-    list(&manifests, term);
-    tell_of_nothing(&manifests, &options, &found, term);
-    let refused = Refused::of(&manifests, &options, &found);
-    let domain = project.as_ref().and_then(|project| project.domain.as_ref());
-    found.extend(refused.only_read(&manifests, &options, domain.map(ToString::to_string).as_deref()));
-    if options.keep_going && found.has_errors() {
-        refused.leave_out(&mut manifests);
-    }
-    let record = Record { base: output.base(), folder: &root, write: &args.write, stdout: args.layout.stdout };
-    if output.is_stdout() {
-        found.extend(record.not_made(&manifests.verified));
+    let outcome = if let Some(text) = text {
         found.sort();
         term.diagnostics(&found);
         let outcome = match (found.has_errors(), options.keep_going) {
@@ -84,62 +39,70 @@ pub(super) fn run(args: &GenerateArgs, term: &mut Term) -> Result<Outcome> {
             (true, false) => Outcome::Failed,
         };
         if outcome != Outcome::Failed {
-            term.data(&output::text(&manifests, &header))?;
+            term.data(&text)?;
         }
-        refused.tell(&options, term);
-        return Ok(outcome);
-    }
-    let mut draft = Draft::open(output.base());
-    let (removes, mut dangling) = output.write(&manifests, &header, project.as_ref(), &mut draft)?;
-    if removes {
-        let broken = read_all(&options, &Pending::default())?;
-        if options.keep_going && broken.has_errors() {
-            manifests.complete = false;
-            draft = Draft::open(output.base());
-            (_, dangling) = output.write(&manifests, &header, project.as_ref(), &mut draft)?;
+        outcome
+    } else {
+        if let Some(project) = project.filter(|_| options.check && options.wanted == Wanted::ALL) {
+            found.extend(update::verify_manager(&mut draft, &project)?.into_iter().collect());
+            found.extend(edit::verify_choices(&mut draft, &project, term)?);
         }
-        found.extend(broken);
+        found.sort();
+        let mut report = if options.keep_going { apply_anyway } else { apply }(draft, found, &args.write)?;
+        report.next = next;
+        report.show(&args.write, term)?
+    };
+    if let Some(refused) = refused {
+        term.status(&refused);
     }
-    found.extend(dangling);
-    if let (true, Some(_), Some(crds)) = (output.is_usual(), &project, &manifests.crds) {
-        found.extend(samples::update(crds, &mut draft)?);
-    }
-    if args.write.check
-        && args.what == GenerateWhat::All
-        && output.is_usual()
-        && let Some(project) = &project
-    {
-        found.extend(update::verify_manager(&mut draft, project)?.into_iter().collect());
-        found.extend(edit::verify_choices(&mut draft, project, term)?);
-    }
-    let next = record.make(&manifests.verified, &mut draft)?;
-    found.extend(record.not_made(&manifests.verified));
-    std::mem::forget(manifests);
-    found.sort();
-    let mut report = if options.keep_going { apply_anyway } else { apply }(draft, found, &args.write)?;
-    report.next = next;
-    let outcome = report.show(&args.write, term)?;
-    refused.tell(&options, term);
     Ok(outcome)
 }
 
-/// Says that there is nothing to write, which is seldom what somebody wants, and where something may be.
-fn tell_of_nothing(manifests: &Manifests, options: &Options, found: &Diagnostics, term: &mut Term) {
-    if found.has_errors() {
-        return;
+fn options(args: &GenerateArgs, term: &Term) -> GenerateOptions {
+    let write = &args.write;
+    let preview = [
+        ("--stdout", args.layout.stdout),
+        ("--check", write.check),
+        ("--dry-run", write.dry_run),
+        ("--diff", write.diff),
+    ];
+    GenerateOptions {
+        wanted: wanted(args.what),
+        packages: selection(&args.packages),
+        features: features(&args.features),
+        paths: args.packages.paths.clone(),
+        kinds: args.kinds.kind.clone(),
+        excluded: args.kinds.exclude.clone(),
+        keep_going: args.kinds.keep_going,
+        engine: request(args, term),
+        fix: args.fix.iter().flat_map(|fix| fix.sorts()).copied().collect(),
+        max_desc_len: args.layout.max_desc_len,
+        role_name: args.role_name.clone(),
+        fold: args.fold,
+        destination: destination(&args.layout),
+        header: args.layout.header_file.clone(),
+        year: args.layout.year.clone(),
+        check: write.check,
+        preview: preview.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag),
     }
-    let nothing = |values: &Option<Vec<Value>>| values.as_ref().is_none_or(Vec::is_empty);
-    let is_empty = manifests.crds.as_ref().is_none_or(Vec::is_empty) && nothing(&manifests.webhooks);
-    if is_empty
-        && manifests.roles.is_none()
-        && let Some(elsewhere) = elsewhere(&options.packages)
-    {
-        term.status(&format!("nothing to generate was found; {elsewhere}"));
-    } else if manifests.unmarked {
-        term.status(
-            "the role is left as it is, since the source has no `+kubebuilder:rbac` marker: `memcached-sdk rbac lint --fix` \
-             writes those that it needs",
-        );
+}
+
+fn wanted(what: GenerateWhat) -> Wanted {
+    let nothing = Wanted { crds: false, roles: false, webhooks: false };
+    match what {
+        GenerateWhat::All => Wanted::ALL,
+        GenerateWhat::Crds => Wanted { crds: true, ..nothing },
+        GenerateWhat::Rbac => Wanted { roles: true, ..nothing },
+        GenerateWhat::Webhooks => Wanted { webhooks: true, ..nothing },
+    }
+}
+
+fn destination(args: &LayoutArgs) -> Destination {
+    match args {
+        LayoutArgs { stdout: true, .. } => Destination::Stdout,
+        LayoutArgs { output_dir: Some(path), .. } => Destination::Folder(path.clone()),
+        LayoutArgs { single_file: Some(path), .. } => Destination::File(path.clone()),
+        LayoutArgs { .. } => Destination::Usual,
     }
 }
 
@@ -158,29 +121,6 @@ pub(super) fn selection(args: &PackageArgs) -> PackageSelection {
     }
 }
 
-/// What PROJECT says, if the code is that of a project. What another tool has in `config/` is not ours to replace.
-fn project(root: &Path) -> Result<Option<Project>> {
-    let Some(text) = record(root)? else { return Ok(None) };
-    match Project::parse(&text) {
-        Err(problem) if Project::is_of_another_tool(&text) => Err(problem.help(OTHER_PLACE).into()),
-        project => Ok(Some(project?)),
-    }
-}
-
-const OTHER_PLACE: &str = "`config/` may have files of that tool: say where to write with `--stdout`, `--output-dir` or \
-                           `--single-file`";
-
-/// The same for commands that write nothing there: for them a project of another tool is none.
-pub(super) fn own_project(root: &Path) -> Result<Option<Project>> {
-    let own = record(root)?.filter(|text| !Project::is_of_another_tool(text));
-    Ok(own.map(|text| Project::parse(&text)).transpose()?)
-}
-
-/// The text of PROJECT.
-fn record(root: &Path) -> Result<Option<String>> {
-    Draft::open(root).read(&RelPath::new(RECORD)?)
-}
-
 pub(super) fn features(args: &FeatureArgs) -> FeatureSelection {
     let names = args.features.iter().flat_map(|names| names.split_whitespace());
     FeatureSelection {
@@ -191,8 +131,8 @@ pub(super) fn features(args: &FeatureArgs) -> FeatureSelection {
 }
 
 /// Says which kinds there are, with `-v`; and that there is none, which may be a mistake.
-fn list(manifests: &Manifests, term: &mut Term) {
-    let Some(crds) = &manifests.crds else { return };
+fn list(crds: Option<&[Crd]>, term: &mut Term) {
+    let Some(crds) = crds else { return };
     for crd in crds {
         let text = |pointer| crd.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (kind, group) = (text("/spec/names/kind"), text("/spec/group"));

@@ -5,7 +5,8 @@ use std::io;
 use anyhow::Result;
 
 use crate::cli::{OutputFormat, WriteArgs};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, sarif};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, sarif};
+pub(super) use crate::ops::Usage;
 use crate::plan::apply::{self, ApplyError, Change, ChangeKind, FsOp, Mode};
 use crate::plan::{Draft, report};
 use crate::term::{Term, Verbosity};
@@ -26,11 +27,6 @@ pub(super) enum Outcome {
     /// `--check`: it is not.
     Differs,
 }
-
-/// The command line is wrong, in a way that clap can't see.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub(super) struct Usage(#[from] pub(super) Problem);
 
 /// What a command has done and found out; shown once, at its end.
 #[must_use]

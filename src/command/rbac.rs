@@ -10,12 +10,13 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::elsewhere::elsewhere;
-use super::generate::{features, own_project, selection};
+use super::generate::{features, selection};
 use super::manifests::{cluster_wide, scope};
 use super::outcome::{Outcome, Usage as Misuse};
 use crate::cli::{DataFormat, DeriveArgs, DeriveFormat, ExplainArgs, FeatureArgs, PackageArgs};
 use crate::diagnostic::{Diagnostic, Diagnostics, Problem};
 use crate::k8s;
+use crate::ops::generate::own_project;
 use crate::plan::Draft;
 use crate::rbac::allow::{self, Allow};
 use crate::rbac::check;
@@ -126,7 +127,7 @@ struct Code {
     /// The custom kinds that the code declares.
     served: Served,
     /// Where other code is, if this has no request and says so.
-    elsewhere: Option<String>,
+    elsewhere: Option<Diagnostic>,
 }
 
 impl Code {
@@ -185,7 +186,7 @@ impl Code {
         });
         code.found.sort();
         if code.usages.is_empty() && code.doubts.is_empty() {
-            code.elsewhere = elsewhere(&packages);
+            code.elsewhere = elsewhere(&packages).map(|elsewhere| elsewhere.note("no request was found"));
         }
         Ok(code)
     }
@@ -193,7 +194,7 @@ impl Code {
     /// Says where requests may be, if there is none here.
     fn tell_elsewhere(&self, term: &mut Term) {
         if let Some(elsewhere) = &self.elsewhere {
-            term.status(&format!("no request was found; {elsewhere}"));
+            term.status(&elsewhere.sentence());
         }
     }
 
@@ -269,7 +270,8 @@ impl Code {
         term: &mut Term,
     ) -> Result<Outcome> {
         document["uses"] = usages.map(object).collect();
-        document["diagnostics"] = json!(self.found.to_json());
+        let found: Diagnostics = self.found.iter().chain(&self.elsewhere).cloned().collect();
+        document["diagnostics"] = json!(found.to_json());
         term.data(&format!("{document:#}\n"))?;
         Ok(Outcome::Done)
     }

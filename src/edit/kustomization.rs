@@ -118,6 +118,22 @@ pub(crate) fn remove_entry(text: &str, entry: &str) -> String {
     (0..lines.len()).filter(|at| !is_removed(*at)).map(|at| lines[at]).collect()
 }
 
+/// Writes an empty list of resources where nothing else is left: kustomize refuses a kustomization of keys without values.
+pub(crate) fn close_empty(text: &str) -> String {
+    let is_head = |line: &str| line.trim_end() == "resources:";
+    let says_something = text.lines().any(|line| {
+        let line = line.split(" #").next().unwrap_or_default().trim_end();
+        let is_key = line.ends_with(':') || line.starts_with("apiVersion:") || line.starts_with("kind:");
+        !line.is_empty() && line != "---" && !line.trim_start().starts_with('#') && !is_key
+    });
+    if says_something || !text.lines().any(is_head) {
+        return text.to_owned();
+    }
+    let close =
+        |line: &str| if is_head(line) { line.replacen("resources:", "resources: []", 1) } else { line.to_owned() };
+    text.split_inclusive('\n').map(close).collect()
+}
+
 /// Adds `entry`, which may have several lines, to the list at the top-level key `key`: below the line `below`, or as
 /// [`add_entry`] does where there is no such line. Nothing changes when it is there already.
 ///
@@ -189,6 +205,20 @@ mod tests {
             ("resources:\n- aa.yaml\n- x/a.yaml\n# - a.yaml\n", "resources:\n- aa.yaml\n- x/a.yaml\n# - a.yaml\n"),
         ] {
             assert_eq!(remove_entry(text, "a.yaml"), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_kustomization_without_entries_has_an_empty_list() {
+        for (text, closed) in [
+            ("resources:\n", "resources: []\n"),
+            ("kind: K\r\nresources:\r\n# - a\r\npatches:\r\n", "kind: K\r\nresources: []\r\n# - a\r\npatches:\r\n"),
+            ("resources:\n- a.yaml\n", "resources:\n- a.yaml\n"),
+            ("resources:\npatches:\n- path: a.yaml\n", "resources:\npatches:\n- path: a.yaml\n"),
+            ("namePrefix: a-\nresources:\n", "namePrefix: a-\nresources:\n"),
+            ("resources: []\n", "resources: []\n"),
+        ] {
+            assert_eq!(close_empty(text), closed, "{text}");
         }
     }
 

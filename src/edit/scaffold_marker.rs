@@ -13,6 +13,7 @@ pub fn insert(text: &str, name: &str, snippet: &str) -> Result<String, EditError
         if contains(text, snippet) {
             return Ok(text.to_owned());
         }
+        let text = &open_list(text, name, snippet);
         let Some(marker) = find(text, name) else { return Err(missing(name, snippet)) };
         let mut inserted = String::new();
         for line in snippet.trim_matches('\n').lines() {
@@ -24,6 +25,17 @@ pub fn insert(text: &str, name: &str, snippet: &str) -> Result<String, EditError
         }
         Ok(spliced(text, marker.start, &inserted))
     })
+}
+
+/// Makes room for an entry where the list above the marker is written as empty, `resources: []`.
+fn open_list(text: &str, name: &str, snippet: &str) -> String {
+    let above = find(text, name).filter(|_| snippet.trim_start().starts_with("- ")).map(|marker| &text[..marker.start]);
+    let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let last = above.and_then(|above| above.lines().rfind(is_content));
+    match last.and_then(|line| Some((line, line.trim_end().strip_suffix(": []")?))) {
+        Some((line, key)) => text.replacen(line, &format!("{key}:"), 1),
+        None => text.to_owned(),
+    }
 }
 
 /// Like [`insert`], among snippets of as many lines that begin with the same key, in the order of their texts: so that it does not
@@ -164,6 +176,7 @@ mod tests {
                 "s {\n    t\n\n}\n",
                 "    s {\n        t\n\n    }\n    //+kubebuilder:scaffold:x",
             ),
+            ("r: []\n\n# +kubebuilder:scaffold:x\n", "- s", "r:\n\n- s\n# +kubebuilder:scaffold:x\n"),
             ("r:\r\n# +kubebuilder:scaffold:x\r\n", "- s", "r:\r\n- s\r\n# +kubebuilder:scaffold:x\r\n"),
             // the lines are there already, in another indentation
             (

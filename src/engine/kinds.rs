@@ -105,9 +105,9 @@ impl Metadata {
                         }
                     }
                 }
-                // The releases that are verified are read where releases matter.
-                ("verified", Some(_)) => {}
-                ("crdgen" | "crds" | "verified", _) => found.push(
+                // These are read where releases matter, and where kinds are chosen.
+                ("verified" | "external", Some(_)) => {}
+                ("crdgen" | "crds" | "verified" | "external", _) => found.push(
                     Diagnostic::new(
                         Code::CompileFailed,
                         format!("`{key}` in `[{TABLE}]` is not a text or a list of texts"),
@@ -117,7 +117,7 @@ impl Metadata {
                 _ => found.push(
                     Diagnostic::new(Code::CompileFailed, format!("`[{TABLE}]` has no key `{key}`"))
                         .at(origin)
-                        .help("its keys are `crdgen`, `crds` and `verified`"),
+                        .help("its keys are `crdgen`, `crds`, `external` and `verified`"),
                 ),
             }
         }

@@ -69,6 +69,49 @@ pub fn find(group: &str, version: &str, kind: &str) -> Result<Option<Builtin>, P
     Err(Problem::new(format!("Kubernetes has no `{kind}` of version `{version}` in group `{group}`")).help(help))
 }
 
+/// The short names of resources of Kubernetes itself, each with the plural.
+pub(crate) const SHORT_NAMES: [(&str, &str); 30] = [
+    ("cj", "cronjobs"),
+    ("cm", "configmaps"),
+    ("crd", "customresourcedefinitions"),
+    ("crds", "customresourcedefinitions"),
+    ("cs", "componentstatuses"),
+    ("csr", "certificatesigningrequests"),
+    ("deploy", "deployments"),
+    ("ds", "daemonsets"),
+    ("ep", "endpoints"),
+    ("ev", "events"),
+    ("hpa", "horizontalpodautoscalers"),
+    ("ing", "ingresses"),
+    ("ip", "ipaddresses"),
+    ("limits", "limitranges"),
+    ("netpol", "networkpolicies"),
+    ("no", "nodes"),
+    ("ns", "namespaces"),
+    ("pc", "priorityclasses"),
+    ("pdb", "poddisruptionbudgets"),
+    ("po", "pods"),
+    ("pv", "persistentvolumes"),
+    ("pvc", "persistentvolumeclaims"),
+    ("quota", "resourcequotas"),
+    ("rc", "replicationcontrollers"),
+    ("rs", "replicasets"),
+    ("sa", "serviceaccounts"),
+    ("sc", "storageclasses"),
+    ("sts", "statefulsets"),
+    ("svc", "services"),
+    ("vac", "volumeattributesclasses"),
+];
+
+/// Returns the plural of the built-in resource that kubectl takes this name for: a short name, a singular or a plural.
+pub(crate) fn named(name: &str) -> Option<&'static str> {
+    let short = SHORT_NAMES.iter().find(|(short, _)| *short == name).map(|(_, plural)| *plural);
+    short.or_else(|| {
+        let mut all = all().into_iter();
+        all.find(|builtin| builtin.plural == name || builtin.kind.to_ascii_lowercase() == name).map(|one| one.plural)
+    })
+}
+
 macro_rules! builtins {
     ($($($module:ident)::+ { $($kind:ident),+ })+) => {
         /// Every type, ordered by group, version and kind.
@@ -157,6 +200,18 @@ mod tests {
             assert_eq!((found_type.as_str(), found.plural, found.namespaced), (rust_type, plural, namespaced));
         }
         assert_eq!(find("cache", "v1", "Memcached"), Ok(None));
+    }
+
+    #[test]
+    fn short_names_are_sorted_and_of_known_resources() {
+        assert!(SHORT_NAMES.is_sorted_by(|one, other| one.0 < other.0));
+        let all = all();
+        for (short, plural) in SHORT_NAMES {
+            // k8s-openapi has no more of this one.
+            let is_known = plural == "componentstatuses" || all.iter().any(|builtin| builtin.plural == plural);
+            assert!(is_known, "{short}: {plural}");
+        }
+        assert_eq!(["po", "pod", "pods", "pond"].map(named), [Some("pods"), Some("pods"), Some("pods"), None]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::diagnostic::Problem;
 pub struct Choice {
     kinds: Vec<Name>,
     excluded: Vec<Name>,
+    external: Vec<Name>,
 }
 
 /// `Kind` or `Kind.group`; either part may be a glob.
@@ -46,13 +47,25 @@ impl Choice {
     /// Reads both lists.
     pub fn new(kinds: &[String], excluded: &[String]) -> Result<Self, Problem> {
         let names = |texts: &[String]| texts.iter().map(|text| Name::new(text)).collect::<Result<_, _>>();
-        Ok(Self { kinds: names(kinds)?, excluded: names(excluded)? })
+        Ok(Self { kinds: names(kinds)?, excluded: names(excluded)?, external: Vec::new() })
+    }
+
+    /// Leaves out what `external` in Cargo.toml lists, groups or names of kinds, unless a kind is asked for by its name. It is
+    /// not a choice of the command line, so [`Self::is_all`] stays.
+    pub fn without(mut self, external: &[String]) -> Result<Self, Problem> {
+        // Only a kind begins with a capital letter.
+        let is_group =
+            |text: &str| text.starts_with(|letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit());
+        let name = |text: &String| Name::new(&if is_group(text) { format!("*.{text}") } else { text.clone() });
+        self.external = external.iter().map(name).collect::<Result<_, _>>()?;
+        Ok(self)
     }
 
     /// Whether the custom resource `Kind.group` is chosen.
     pub fn takes(&self, name: &str) -> bool {
         let is_in = |names: &[Name]| names.iter().any(|one| one.matches(name));
-        (self.kinds.is_empty() || is_in(&self.kinds)) && !is_in(&self.excluded)
+        let is_asked = if self.kinds.is_empty() { !is_in(&self.external) } else { is_in(&self.kinds) };
+        is_asked && !is_in(&self.excluded)
     }
 
     /// Everything is chosen.
@@ -98,6 +111,26 @@ mod tests {
             let taken: Vec<&str> = ALL.into_iter().filter(|name| choice.takes(name)).collect();
             assert_eq!(taken, expected, "{kinds:?} {excluded:?}");
         }
+    }
+
+    #[test]
+    fn external_kinds_are_left_out_unless_they_are_named() {
+        let external = texts(&["coreos.com", "Policy.example.com", "*.x.io"]);
+        let takes = |kinds: &[&str], name: &str| {
+            Choice::new(&texts(kinds), &[]).unwrap().without(&external).unwrap().takes(name)
+        };
+        for (name, taken) in [
+            ("Monitor.coreos.com", false),
+            ("Monitor.a.coreos.com", true),
+            ("Policy.example.com", false),
+            ("Pond.example.com", true),
+            ("Thing.x.io", false),
+        ] {
+            assert_eq!(takes(&[], name), taken, "{name}");
+            assert!(takes(&["*"], name), "{name}");
+        }
+        assert!(Choice::default().without(&external).unwrap().is_all());
+        assert!(Choice::default().without(&texts(&["[a"])).is_err());
     }
 
     #[test]

@@ -105,6 +105,9 @@ pub struct CargoManifest {
     /// `verified` of `metadata.memcached-sdk`, of the package and its workspace: `name version` of releases whose CRDs the
     /// compiler has confirmed.
     pub verified: BTreeSet<String>,
+    /// `external` of `metadata.memcached-sdk`, of the package and its workspace: custom resources of other projects, which the
+    /// code only reads. Each is a group, `Kind.group` or a glob.
+    pub external: Vec<String>,
     /// Its packages.
     pub(super) lock: Option<Rc<Lock>>,
     /// The text of `Cargo.toml`, for diagnostics.
@@ -188,12 +191,16 @@ impl CargoManifest {
         };
         let targets = targets(dir, &name, root, files);
 
-        let verified = [(root, "package"), (workspace, "workspace")]
-            .into_iter()
-            .flat_map(|(item, table)| strings(get(item, &[table, "metadata", "memcached-sdk", "verified"])));
+        let settings = |key: &str| -> Vec<String> {
+            [(root, "package"), (workspace, "workspace")]
+                .into_iter()
+                .flat_map(|(item, table)| strings(get(item, &[table, "metadata", "memcached-sdk", key])))
+                .collect()
+        };
 
         let mut manifest = Self {
-            verified: verified.collect(),
+            verified: settings("verified").into_iter().collect(),
+            external: settings("external"),
             dir: dir.to_path_buf(),
             workspace: lock_dir,
             edition: field("edition").unwrap_or_else(|| "2015".to_string()),

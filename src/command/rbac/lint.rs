@@ -69,6 +69,9 @@ pub(in crate::command) fn run(args: &LintArgs, term: &mut Term) -> Result<Outcom
     let named = code.doubts.len() - doubts.len();
     let scope = Judged { in_paths: !args.packages.paths.is_empty(), open, named };
     let failed = found.iter().any(is_finding);
+    if args.write.output != OutputFormat::Text {
+        found.extend(code.elsewhere.iter().cloned().collect());
+    }
     if args.fix {
         let mut report = write(&code, &fixed, &args.write)?;
         if failed && report.outcome == Outcome::Done {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::crd::{self, Crd};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::project::builtin;
 use crate::project::crd_names::list_kind_of;
 use crate::project::name::{dns_1035_label, dns_1123_subdomain};
 
@@ -20,7 +21,23 @@ pub(super) fn check(crd: &Crd) -> Diagnostics {
         diagnostic.help = help;
         diagnostic.at(crd.origin().cloned())
     };
-    wrong_names(crd).into_iter().chain(wrong_metadata(crd)).map(finding).collect()
+    let mut found: Diagnostics = wrong_names(crd).into_iter().chain(wrong_metadata(crd)).map(finding).collect();
+    found.extend(builtin_names(crd).collect());
+    found
+}
+
+/// Warns of short names that kubectl takes for a built-in resource. The API server accepts them in another group.
+fn builtin_names(crd: &Crd) -> impl Iterator<Item = Diagnostic> {
+    let names = crd.value["spec"]["names"]["shortNames"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    names.filter_map(|name| {
+        let plural = builtin::named(name)?;
+        let message = format!(
+            "`{}` has the short name `{name}`, which kubectl takes for `{plural}` of Kubernetes itself",
+            crd.name()
+        );
+        let help = "choose another `shortname` in `#[kube(…)]`";
+        Some(Diagnostic::new(Code::ShortName, message).at(crd.origin().cloned()).help(help))
+    })
 }
 
 fn wrong_names(crd: &Crd) -> Vec<Problem> {

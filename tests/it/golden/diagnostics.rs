@@ -313,7 +313,7 @@ pub(super) fn golden(code: Code, text: &str) {
 }
 
 /// Of codes that need cargo, git, rustfmt or a whole project the messages are in the tests that run these.
-const ELSEWHERE: [(Code, &str); 24] = [
+const ELSEWHERE: [(Code, &str); 27] = [
     (Code::DanglingKustomization, "generate.rs"),
     (Code::CommandFailed, "generate.rs"),
     (Code::CompileFailed, "engine.rs"),
@@ -331,6 +331,9 @@ const ELSEWHERE: [(Code, &str); 24] = [
     (Code::NotGenerated, "new_release.rs"),
     (Code::NotRecorded, "new_release.rs"),
     (Code::NotDownloaded, "clone.rs"),
+    (Code::CrdKept, "generate.rs"),
+    (Code::Elsewhere, "generate.rs"),
+    (Code::RoleKept, "generate.rs"),
     (Code::OnlyRead, "kinds.rs"),
     (Code::ProjectDiffers, "choices.rs"),
     (Code::ReleaseDiffers, "new_release.rs"),

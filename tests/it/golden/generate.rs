@@ -210,6 +210,8 @@ the role is left as it is, since the source has no `+kubebuilder:rbac` marker: `
 
 "#]]);
     assert!(!sandbox.path("config/rbac/role.yaml").exists());
+    let report = sandbox.run("generate -o json").success().out();
+    assert!(report.contains(r#""code": "role-kept""#), "{report}");
     let all = sandbox.run("generate --stdout").success().out();
     assert!(!all.contains("ClusterRole"), "{all}");
     sandbox.file("config/rbac/role.yaml", "mine\n");
@@ -238,6 +240,11 @@ fn a_package_that_has_nothing_names_the_members_that_may() {
     ] {
         let told = sandbox.run(command).success().err();
         assert!(told.contains(&format!("{what}; {members}")), "{command}: {told}");
+        let report = sandbox.run(&format!("{command} -o json")).success().out();
+        let (message, help) = members.trim_end().split_once(": ").unwrap();
+        for text in [r#""code": "elsewhere""#, &format!("{what}; {message}\""), &format!("\"{help}\"")] {
+            assert!(report.contains(text), "{command}: {report}");
+        }
     }
     assert!(!sandbox.path("config").exists());
 }
@@ -251,6 +258,7 @@ fn kinds_of_others_that_are_written_are_warned_of() {
         (["ponds.example.com", "lakes.example.com"], "A::crd()", false),
         (["example.com", "lakes.example.com"], "A::crd()", false),
         (["example.com", "example.com"], "A::crd()", false),
+        (["ponds.x-k8s.io", "lakes.x-k8s.io"], "A::crd()", true),
     ] {
         let code =
             format!("{}{}fn print() {{\n    let _ = {called};\n}}\n", kind(groups[0], "A"), kind(groups[1], "B"));
@@ -304,16 +312,79 @@ fn a_kustomization_follows_the_crds_of_a_project() {
     sandbox.run("generate --check").success();
 }
 
+/// kustomize builds an empty list, but not a kustomization of keys without values.
+#[test]
+fn the_kustomization_of_the_last_kind_has_an_empty_list_and_the_next_kind_opens_it() {
+    let sandbox = project();
+    let path = "config/crd/kustomization.yaml";
+    let before = sandbox.read(path);
+    sandbox.replace("src/api/v1alpha1/memcached.rs", "CustomResource, ", "");
+    let kube = sandbox.read("src/api/v1alpha1/memcached.rs");
+    let (start, rest) = kube.split_once("#[kube(").unwrap();
+    let plain = format!("{start}{}", rest.split_once(")]\n").unwrap().1);
+    sandbox.file("src/api/v1alpha1/memcached.rs", &plain);
+    let told = sandbox.run("generate crds").success().err();
+    assert!(!told.contains("dangling"), "{told}");
+    assert!(!sandbox.path(CRD).exists());
+    let empty = before.replace("resources:\n- bases/cache.example.com_memcacheds.yaml\n", "resources: []\n");
+    assert_eq!(sandbox.read(path), empty);
+    sandbox.run("create api --group cache --version v1alpha1 --kind Pond --make=false").success();
+    let entry = "resources:\n- bases/cache.example.com_ponds.yaml\n";
+    assert!(sandbox.read(path).contains(entry), "{}", sandbox.read(path));
+}
+
+#[test]
+fn a_crd_behind_a_feature_that_is_off_stays() {
+    let gated = format!("#[cfg(feature = \"lakes\")]\nmod lakes {{\n{}}}\n", kind("example.com", "Lake"));
+    let sandbox = package(&[("lib.rs", &format!("{}{gated}", kind("example.com", "Pond")))]);
+    sandbox.replace("Cargo.toml", "[dependencies]", "[features]\nlakes = []\n\n[dependencies]");
+    sandbox.run("generate crds --all-features").success();
+    let before = sandbox.files();
+    sandbox.run("generate crds").success().stderr(str![[r#"
+`config/crd/bases/example.com_lakes.yaml` stays, since `Lake.example.com` is declared behind a feature that this run does not have: pass `--features` or `--all-features` to update it, or delete the file
+1 unchanged
+
+"#]]);
+    assert_eq!(sandbox.files(), before);
+    let report = sandbox.run("generate crds -o json --check").success().out();
+    assert!(report.contains(r#""code": "crd-kept""#) && report.contains(r#""severity": "note""#), "{report}");
+    // One that is declared with no feature goes.
+    sandbox.file("src/lib.rs", &kind("example.com", "Pond"));
+    sandbox.run("generate crds").success();
+    assert!(!sandbox.path("config/crd/bases/example.com_lakes.yaml").exists());
+}
+
+#[test]
+fn external_kinds_are_not_written_and_nothing_is_said_of_them() {
+    let code = format!(
+        "{}{}fn print() {{\n    let _ = A::crd();\n}}\n",
+        kind("ponds.example.com", "A"),
+        kind("monitoring.coreos.com", "B")
+    );
+    let crd = "config/crd/bases/monitoring.coreos.com_bs.yaml";
+    for external in ["B.monitoring.coreos.com", "monitoring.coreos.com"] {
+        let sandbox = package(&[("lib.rs", &code)]);
+        let told = sandbox.run("generate crds --stdout").success().err();
+        let setting = "`external = [\"B.monitoring.coreos.com\"]` below `[package.metadata.memcached-sdk]`";
+        assert!(told.contains(setting), "{told}");
+        sandbox.replace(
+            "Cargo.toml",
+            "[dependencies]",
+            &format!("[package.metadata.memcached-sdk]\nexternal = [\"{external}\"]\n\n[dependencies]"),
+        );
+        let told = sandbox.run("generate crds").success().err();
+        assert!(!told.contains("only-read") && !sandbox.path(crd).exists(), "{told}");
+        sandbox.run("generate crds --kind B").success();
+        assert!(sandbox.path(crd).exists(), "who names a kind wants it");
+    }
+}
+
 /// What is left to do by hand is said.
 #[test]
 fn a_kustomization_that_can_not_be_built_any_more_is_named() {
     let kustomization = "config/crd/kustomization.yaml";
     for (text, warned) in [
         ("resources:\n- bases/example.com_ponds.yaml\n- bases/other.yaml\n", ""),
-        (
-            "resources:\n- bases/example.com_ponds.yaml\n",
-            "warning[dangling-kustomization]: `config/crd/kustomization.yaml` lists no resource any more, and kustomize refuses that\n",
-        ),
         (
             "resources: [bases/example.com_ponds.yaml]\n",
             "warning[dangling-kustomization]: `config/crd/kustomization.yaml` lists `bases/example.com_ponds.yaml`, which goes\n",

@@ -293,7 +293,7 @@ fn a_kind_whose_crd_nobody_asks_for() {
     sandbox.file("src/bin/crdgen.rs", "fn main() {\n    print(&[op::Apple::crd(), <op::Route as Ext>::crd()]);\n}\n");
     sandbox.run("generate crds --engine static").code(1).stderr(str![[r#"
 warning[only-read]: nothing calls `crd()` of `Pear.example.com`, as is done for other kinds: it may be an API of others that is only read
-help: leave out what is only read: `--exclude Pear.example.com`
+help: leave out what is only read: `--exclude Pear.example.com`, or once for all `external = ["Pear.example.com"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
 
 error[default-value]: default value: cannot evaluate `std::env::args().count() as i32` without running code, in `Pear.spec.size`
   --> src/lib.rs:18:5

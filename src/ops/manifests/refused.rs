@@ -4,16 +4,26 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use super::{Kinds, Manifests, Options};
-use crate::command::outcome::Usage;
+use super::{Manifests, Options, Roots};
 use crate::crd;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem, Severity};
 use crate::engine::{self, listed};
+use crate::ops::Usage;
 use crate::source::Choice;
-use crate::term::Term;
+
+/// The custom resources that there are.
+#[derive(Default)]
+pub(crate) struct Kinds {
+    /// Those of the source, each with the types that are their roots.
+    roots: Roots,
+    /// Those that only an answer of the compiler has shown, too.
+    pub(super) all: BTreeSet<String>,
+    /// Those of packages in which no answer is known to be right.
+    doubtful: BTreeSet<String>,
+}
 
 /// What an error is about.
-pub(in crate::command) struct Refused {
+pub(crate) struct Refused {
     /// Custom resources, as `Kind.group`.
     kinds: BTreeSet<String>,
     /// How many are chosen.
@@ -26,7 +36,7 @@ pub(in crate::command) struct Refused {
 
 impl Kinds {
     /// Adds those of a package, with what was found in it.
-    pub(in crate::command) fn add(&mut self, declared: super::Roots, answered: BTreeSet<String>, found: &Diagnostics) {
+    pub(crate) fn add(&mut self, declared: Roots, answered: BTreeSet<String>, found: &Diagnostics) {
         let names: BTreeSet<String> = declared.keys().cloned().chain(answered).collect();
         if found.iter().any(is_about_all) {
             self.doubtful.extend(names.iter().cloned());
@@ -38,7 +48,7 @@ impl Kinds {
     }
 
     /// A name that is that of nothing is an error: else nothing would be written in silence.
-    pub(in crate::command) fn check(&self, choice: &Choice, found: &mut Diagnostics) -> Result<()> {
+    pub(crate) fn check(&self, choice: &Choice, found: &mut Diagnostics) -> Result<()> {
         let Some(unknown) = choice.unknown(&self.all) else { return Ok(()) };
         let problem = Problem::new(format!("no custom resource is called `{unknown}`"));
         let problem = match self.all.iter().cloned().collect::<Vec<_>>().join("`, `") {
@@ -54,14 +64,6 @@ impl Kinds {
     }
 }
 
-/// Two groups are of one owner: one is below the other, or both are below the same domain.
-fn is_related(one: &str, other: &str) -> bool {
-    let domain = |group: &str| group.split_once('.').map_or(String::new(), |(_, domain)| domain.to_owned());
-    crd::is_below(one, other)
-        || crd::is_below(other, one)
-        || (domain(one).contains('.') && domain(one) == domain(other))
-}
-
 /// With such an error nothing that was read of a package is known to be right.
 fn is_about_all(found: &Diagnostic) -> bool {
     let codes = [Code::CrdPanic, Code::DependencyVersion, Code::NewRelease, Code::NoLock, Code::Syntax];
@@ -69,28 +71,23 @@ fn is_about_all(found: &Diagnostic) -> bool {
 }
 
 impl Refused {
-    pub(in crate::command) fn of(manifests: &Manifests, options: &Options, found: &Diagnostics) -> Self {
-        let Kinds { all, doubtful, doubtful_roles, doubtful_webhooks, .. } = &manifests.kinds;
+    pub(crate) fn of(manifests: &Manifests, options: &Options, found: &Diagnostics) -> Self {
+        let Kinds { all, doubtful, .. } = &manifests.kinds;
         let errors = found.iter().filter(|found| found.code.severity() == Severity::Error);
         let mut kinds: BTreeSet<String> = errors.flat_map(|error| &error.kinds).chain(doubtful).cloned().collect();
         let chosen = |name: &String| options.choice.takes(name);
         kinds.retain(chosen);
         let written = manifests.crds.iter().flatten().map(crate::crd::Crd::name);
         let existing: BTreeSet<String> = all.iter().filter(|name| chosen(name)).cloned().chain(written).collect();
-        let roles = *doubtful_roles && manifests.roles.is_some();
-        let webhooks = *doubtful_webhooks && manifests.webhooks.is_some();
+        let roles = manifests.roles.doubtful && manifests.roles.documents.is_some();
+        let webhooks = manifests.webhooks.doubtful && manifests.webhooks.documents.is_some();
         Self { of: existing.len(), kinds, roles, webhooks }
     }
 
     /// Of those that nothing in the workspace asks for its CRD: types of an API that is somebody else's. Of kinds that are written
     /// only those count that the command line does not name, and whose group is neither below `domain` nor related to one that is
     /// asked for.
-    pub(in crate::command) fn only_read(
-        &self,
-        manifests: &Manifests,
-        options: &Options,
-        domain: Option<&str>,
-    ) -> Diagnostics {
+    pub(crate) fn only_read(&self, manifests: &Manifests, options: &Options, domain: Option<&str>) -> Diagnostics {
         let mut roots = manifests.kinds.roots.clone();
         for crd in manifests.crds.iter().flatten() {
             let generated = crd.declared.values().filter_map(|declared| declared.root.clone());
@@ -113,8 +110,8 @@ impl Refused {
         let asked = roots.iter().filter(|(_, roots)| !roots.is_disjoint(&called));
         let asked: BTreeSet<String> = asked.map(|(name, _)| group(name)).collect();
         let is_own = |group: &str| {
-            domain.is_some_and(|domain| crd::is_below(group, domain))
-                || asked.iter().any(|asked| is_related(asked, group))
+            domain.is_some_and(|domain| crd::is_owned(group, domain))
+                || asked.iter().any(|asked| crd::is_related(asked, group))
         };
         let written: Vec<String> = manifests.crds.iter().flatten().map(crate::crd::Crd::name).collect();
         // Who names a kind wants it.
@@ -129,43 +126,47 @@ impl Refused {
         let message =
             format!("nothing calls `crd()` of {}, as is done for other kinds: {whose} only read", listed(&names));
         let flag = names.iter().copied().collect::<Vec<_>>().join(",");
-        let found =
-            Diagnostic::new(Code::OnlyRead, message).help(format!("leave out what is only read: `--exclude {flag}`"));
+        let list = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+        let help = format!(
+            "leave out what is only read: `--exclude {flag}`, or once for all `external = [{list}]` below \
+             `[package.metadata.memcached-sdk]` in `Cargo.toml`"
+        );
+        let found = Diagnostic::new(Code::OnlyRead, message).help(help);
         Diagnostics::from_iter([names.into_iter().map(str::to_owned).fold(found, Diagnostic::about)])
     }
 
     /// Leaves what is exact.
-    pub(in crate::command) fn leave_out(&self, manifests: &mut Manifests) {
+    pub(crate) fn leave_out(&self, manifests: &mut Manifests) {
         if let Some(crds) = &mut manifests.crds {
             crds.retain(|crd| !self.kinds.contains(&crd.name()));
         }
         if self.roles {
-            manifests.roles = None;
+            manifests.roles.documents = None;
         }
         if self.webhooks {
-            manifests.webhooks = None;
+            manifests.webhooks.documents = None;
         }
         manifests.complete = false;
     }
 
     /// Says what is not written, and which flags write the rest.
-    pub(in crate::command) fn tell(&self, options: &Options, term: &mut Term) {
+    pub(crate) fn summary(&self, options: &Options) -> Option<String> {
         let names = listed(&self.kinds.iter().map(String::as_str).collect());
         if options.keep_going {
             let roles = if self.roles { "the role" } else { "" };
             let webhooks = if self.webhooks { "the webhooks" } else { "" };
             let all: Vec<&str> =
                 [names.as_str(), roles, webhooks].into_iter().filter(|text| !text.is_empty()).collect();
-            if !all.is_empty() {
-                term.status(&format!("not written: {}", all.join(", ")));
-            }
+            (!all.is_empty()).then(|| format!("not written: {}", all.join(", ")))
         } else if !self.kinds.is_empty() && self.kinds.len() < self.of {
             let names = self.kinds.iter().map(String::as_str).collect::<Vec<_>>().join(",");
-            term.status(&format!(
+            Some(format!(
                 "{} of {} kinds can't be written: `--exclude {names}` leaves them out, `--keep-going` writes the others",
                 self.kinds.len(),
                 self.of
-            ));
+            ))
+        } else {
+            None
         }
     }
 }

@@ -20,7 +20,7 @@ const FOLDER: &str = "config/samples";
 const EMPTY: &str = "spec: {}";
 
 /// Fills in the empty samples, and judges all.
-pub(in crate::command) fn update(crds: &[Crd], draft: &mut Draft) -> Result<Diagnostics> {
+pub(crate) fn update(crds: &[Crd], draft: &mut Draft) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     for path in files(draft) {
         match draft.read(&path) {

@@ -8,22 +8,35 @@ use serde_json::Value;
 
 use super::Manifests;
 use crate::api;
-use crate::cli::LayoutArgs;
-use crate::command::elsewhere::elsewhere;
 use crate::crd;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin, Problem};
 use crate::edit;
 use crate::k8s::{self, kind_name};
+use crate::ops::Findings;
+use crate::ops::elsewhere::elsewhere;
 use crate::parallel;
 use crate::plan::{Draft, RelPath};
 use crate::project::Project;
 use crate::rbac::scope;
-use crate::source::{FeatureSelection, Packages, Pending};
+use crate::source::{Choice, FeatureSelection, Packages, Pending};
 use crate::yaml;
+
+/// Where the options say that manifests go. Paths are relative to the working directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// `config/crd/bases`, `config/rbac` and `config/webhook`.
+    Usual,
+    /// All files in one folder.
+    Folder(PathBuf),
+    /// One file.
+    File(PathBuf),
+    /// No file.
+    Stdout,
+}
 
 /// Where manifests go. Paths are relative to [`Self::base`].
 #[derive(Debug)]
-pub(in crate::command) struct Output {
+pub(crate) struct Output {
     base: PathBuf,
     layout: Layout,
 }
@@ -40,70 +53,80 @@ enum Layout {
     Stdout,
 }
 
+/// What a plan does to the files of earlier runs.
+#[derive(Default)]
+pub(crate) struct Written {
+    /// Some are removed.
+    pub(crate) removes: bool,
+    /// Notes about those that are stale but stay.
+    pub(crate) kept: Diagnostics,
+}
+
 impl Output {
-    /// What the flags say; paths are relative to the working directory, as all paths on a command line. Outside of `root` the
-    /// base is another one.
-    pub(in crate::command) fn new(args: &LayoutArgs, root: &Path) -> Result<Self> {
+    /// Outside of `root` the base is another one.
+    pub(crate) fn new(destination: &Destination, root: &Path) -> Result<Self> {
         let usual = Self::usual(root);
-        if args.stdout {
-            return Ok(Self { layout: Layout::Stdout, ..usual });
+        match destination {
+            Destination::Usual => Ok(usual),
+            Destination::Stdout => Ok(Self { layout: Layout::Stdout, ..usual }),
+            Destination::Folder(path) => {
+                let path = resolve(path)?;
+                Ok(match inside(&path, root) {
+                    Some(folder) => Self { layout: Layout::Folder(folder), ..usual },
+                    None => Self { base: path, layout: Layout::Folder(String::new()) },
+                })
+            }
+            Destination::File(path) => {
+                let path = resolve(path)?;
+                let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+                    return Err(Problem::new(format!("`{}` is not the path of a file", path.display())).into());
+                };
+                let name = name.to_string_lossy().into_owned();
+                Ok(match inside(&path, root) {
+                    Some(file) => Self { layout: Layout::File(file), ..usual },
+                    None => Self { layout: Layout::File(name), base: folder.to_path_buf() },
+                })
+            }
         }
-        if let Some(path) = &args.output_dir {
-            let path = resolve(path)?;
-            return Ok(match inside(&path, root) {
-                Some(folder) => Self { layout: Layout::Folder(folder), ..usual },
-                None => Self { base: path, layout: Layout::Folder(String::new()) },
-            });
-        }
-        if let Some(path) = &args.single_file {
-            let path = resolve(path)?;
-            let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-                return Err(Problem::new(format!("`{}` is not the path of a file", path.display())).into());
-            };
-            return Ok(match inside(&path, root) {
-                Some(file) => Self { layout: Layout::File(file), ..usual },
-                None => Self { layout: Layout::File(name.to_string_lossy().into_owned()), base: folder.to_path_buf() },
-            });
-        }
-        Ok(usual)
     }
 
     /// As without flags.
-    pub(in crate::command) fn usual(root: &Path) -> Self {
+    pub(crate) fn usual(root: &Path) -> Self {
         Self { base: root.to_path_buf(), layout: Layout::Usual }
     }
 
-    pub(in crate::command) fn base(&self) -> &Path {
+    pub(crate) fn base(&self) -> &Path {
         &self.base
     }
 
-    pub(in crate::command) fn is_usual(&self) -> bool {
+    pub(crate) fn is_usual(&self) -> bool {
         matches!(self.layout, Layout::Usual)
     }
 
-    pub(in crate::command) fn is_stdout(&self) -> bool {
+    pub(crate) fn is_stdout(&self) -> bool {
         matches!(self.layout, Layout::Stdout)
     }
 
-    /// Plans the files, and the removal of those that earlier runs wrote. The answer is whether there are such, and which
-    /// kustomizations can't be built without them.
-    pub(in crate::command) fn write(
+    /// Plans the files, and the removal of those that earlier runs wrote. The findings are about kustomizations that can't be
+    /// built without them.
+    pub(crate) fn write(
         &self,
         manifests: &Manifests,
         header: &Header,
         project: Option<&Project>,
         draft: &mut Draft,
-    ) -> Result<(bool, Diagnostics)> {
+    ) -> Result<Findings<Written>> {
         let (crd_folder, role_folder, webhook_folder) = match &self.layout {
             Layout::Usual => ("config/crd/bases", "config/rbac", "config/webhook"),
             Layout::Folder(folder) => (folder.as_str(), folder.as_str(), folder.as_str()),
             Layout::File(path) => {
                 draft.generate(RelPath::new(path)?, text(manifests, header));
-                return Ok((false, Diagnostics::default()));
+                return Ok(Findings { value: Written::default(), diagnostics: Diagnostics::default() });
             }
-            Layout::Stdout => return Ok((false, Diagnostics::default())),
+            Layout::Stdout => return Ok(Findings { value: Written::default(), diagnostics: Diagnostics::default() }),
         };
         let mut removes = false;
+        let mut kept = Diagnostics::default();
         let mut found = Diagnostics::default();
         if let Some(crds) = &manifests.crds {
             let mut written = BTreeSet::new();
@@ -122,11 +145,16 @@ impl Output {
             // Those that were not chosen are not gone, nor are those of other members of the workspace.
             let mut stale: Vec<(RelPath, String)> =
                 stale.into_iter().filter(|(_, name)| !manifests.kinds.all.contains(name)).collect();
-            if !stale.is_empty() {
-                match declared_elsewhere(manifests.packages.as_ref()) {
+            if let (false, Some(packages)) = (stale.is_empty(), &manifests.packages) {
+                match declared_elsewhere(packages) {
                     Some(elsewhere) => stale.retain(|(_, name)| !elsewhere.contains(name)),
                     None => stale.clear(),
                 }
+                let mut behind = behind_features(packages);
+                // Of these only the plural has changed.
+                behind.retain(|name| crds.iter().all(|crd| crd.name() != *name));
+                kept = stale.iter().filter(|(_, name)| behind.contains(name)).map(stays).collect();
+                stale.retain(|(_, name)| !behind.contains(name));
             }
             let stale: Vec<RelPath> = stale.into_iter().map(|(path, _)| path).collect();
             removes = !stale.is_empty();
@@ -135,36 +163,62 @@ impl Output {
                 draft.remove(path);
             }
         }
-        if let Some(roles) = &manifests.roles {
+        if let Some(roles) = &manifests.roles.documents {
             let path = below(role_folder, "role.yaml")?;
-            if let Some(scope) = manifests.scope.as_ref().filter(|_| self.is_usual()) {
-                let placed = scope.place(roles.clone(), &manifests.role_name);
+            if let Some(scope) = manifests.roles.scope.as_ref().filter(|_| self.is_usual()) {
+                let placed = scope.place(roles.clone(), &manifests.roles.name);
                 draft.generate(path, yaml::file(header.text(), &placed.inside));
                 write_overlay(scope.overlay(&placed), header, draft)?;
             } else {
                 draft.generate(path, yaml::file(header.text(), roles));
             }
         }
-        if let Some(webhooks) = &manifests.webhooks {
+        if let Some(webhooks) = &manifests.webhooks.documents {
             removes |= write_webhooks(webhooks, webhook_folder, manifests, header, draft)?;
         }
-        Ok((removes, found))
+        Ok(Findings { value: Written { removes, kept }, diagnostics: found })
     }
 }
 
 /// The custom resources of the members of the workspace that were not read, as `Kind.group`; `None` if one can't be read.
-fn declared_elsewhere(packages: Option<&Packages>) -> Option<BTreeSet<String>> {
+fn declared_elsewhere(packages: &Packages) -> Option<BTreeSet<String>> {
     let mut declared = BTreeSet::new();
-    for member in packages?.unread().ok()? {
+    for member in packages.unread().ok()? {
         let all = FeatureSelection { all: true, ..FeatureSelection::default() };
-        let (mut tree, found) = k8s::load_with(&member.dir, &all, &Pending::default()).ok()?;
-        let (names, read) = tree.settle(api::names);
-        if found.has_errors() || read.has_errors() || tree.read_all().has_errors() {
+        let names = declared_with(&member.dir, &all).ok()?;
+        if names.diagnostics.has_errors() {
             return None;
         }
-        declared.extend(names.into_keys());
+        declared.extend(names.value);
     }
     Some(declared)
+}
+
+/// The custom resources, as `Kind.group`, that packages declare with all features or without any. What can't be read with them
+/// declares none.
+fn behind_features(packages: &Packages) -> BTreeSet<String> {
+    let all = FeatureSelection { all: true, ..FeatureSelection::default() };
+    let none = FeatureSelection { no_default: true, ..FeatureSelection::default() };
+    let read =
+        packages.members.iter().flat_map(|member| [&all, &none].map(|features| declared_with(&member.dir, features)));
+    read.flatten().flat_map(|names| names.value).collect()
+}
+
+/// The custom resources of a package with these features, as `Kind.group`, without external ones.
+fn declared_with(dir: &Path, features: &FeatureSelection) -> Result<Findings<BTreeSet<String>>> {
+    let (mut tree, mut diagnostics) = k8s::load_with(dir, features, &Pending::default())?;
+    let (names, read) = tree.settle(api::names);
+    diagnostics.extend(read);
+    diagnostics.extend(tree.read_all());
+    let own = Choice::default().without(&tree.manifest().external)?;
+    Ok(Findings { value: names.into_keys().filter(|name| own.takes(name)).collect(), diagnostics })
+}
+
+fn stays((path, kind): &(RelPath, String)) -> Diagnostic {
+    let message = format!("`{path}` stays, since `{kind}` is declared behind a feature that this run does not have");
+    Diagnostic::new(Code::CrdKept, message)
+        .help("pass `--features` or `--all-features` to update it, or delete the file")
+        .about(kind.clone())
 }
 
 /// A new CRD of a project is one of those that `config/crd` installs.
@@ -203,33 +257,17 @@ fn unlist(draft: &mut Draft, file: &RelPath) -> Result<Diagnostics> {
             let kustomization = below(folder, name)?;
             let Some(text) = draft.read(&kustomization)? else { continue };
             if edit::kustomization::remove_entry(&text, entry) != text {
-                draft.edit(&kustomization, |text| Ok(edit::kustomization::remove_entry(text, entry)))?;
+                draft.edit(&kustomization, |text| {
+                    Ok(edit::kustomization::close_empty(&edit::kustomization::remove_entry(text, entry)))
+                })?;
             } else if !lists(&text, entry) {
                 continue;
             }
-            let text = draft.read(&kustomization)?.unwrap_or_default();
-            let is_empty = |text: &str| {
-                let value = serde_yaml::from_str::<Value>(text).unwrap_or_default();
-                value["resources"].as_array().is_none_or(Vec::is_empty)
-            };
-            let dangling = if lists(&text, entry) {
-                Some((format!("`{kustomization}` lists `{entry}`, which goes"), "take the entry out"))
-            } else {
-                let help = "take its folder out of the kustomization that lists it, until there is a resource again";
-                is_empty(&text).then(|| {
-                    (format!("`{kustomization}` lists no resource any more, and kustomize refuses that"), help)
-                })
-            };
-            found.extend(
-                dangling
-                    .map(|(message, help)| {
-                        Diagnostic::new(Code::DanglingKustomization, message)
-                            .help(help)
-                            .at(Origin::file(kustomization.as_str()))
-                    })
-                    .into_iter()
-                    .collect(),
-            );
+            if lists(&draft.read(&kustomization)?.unwrap_or_default(), entry) {
+                let message = format!("`{kustomization}` lists `{entry}`, which goes");
+                let place = Origin::file(kustomization.as_str());
+                found.push(Diagnostic::new(Code::DanglingKustomization, message).help("take the entry out").at(place));
+            }
         }
     }
     Ok(found)
@@ -307,27 +345,28 @@ fn write_overlay(files: Vec<(&str, Vec<Value>)>, header: &Header, draft: &mut Dr
 }
 
 /// All of it as YAML documents, each after a line `---`.
-pub(in crate::command) fn text(manifests: &Manifests, header: &Header) -> String {
+pub(crate) fn text(manifests: &Manifests, header: &Header) -> String {
     let crds = manifests.crds.iter().flatten().map(|crd| crd.value.clone());
-    let others = manifests.roles.iter().chain(&manifests.webhooks).flatten();
+    let others = manifests.roles.documents.iter().chain(&manifests.webhooks.documents).flatten();
     let all: Vec<Value> = crds.chain(others.cloned()).collect();
     yaml::file(header.text(), &all)
 }
 
 /// What stands on top of each file.
 #[derive(Debug, Default)]
-pub(in crate::command) struct Header(Option<String>);
+pub(crate) struct Header(Option<String>);
 
 impl Header {
-    pub(in crate::command) fn read(args: &LayoutArgs) -> Result<Self> {
-        let Some(path) = &args.header_file else { return Ok(Self::default()) };
+    /// Reads the file of the header, and puts the year where it says ` YEAR`.
+    pub(crate) fn read(path: Option<&Path>, year: Option<&str>) -> Result<Self> {
+        let Some(path) = path else { return Ok(Self::default()) };
         let mut text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         if let Some(index) = text.lines().position(|line| !matches!(line.trim_start().chars().next(), None | Some('#')))
         {
             let message = format!("`{}` is no header for YAML: line {} is no comment", path.display(), index + 1);
             return Err(Problem::new(message).help("start each line with `#`").into());
         }
-        if let Some(year) = &args.year {
+        if let Some(year) = year {
             text = text.replace(" YEAR", &format!(" {year}"));
         }
         if !text.is_empty() && !text.ends_with('\n') {
@@ -371,7 +410,7 @@ fn stale(
         let domain = project.and_then(|project| project.domain.as_ref());
         groups.contains(group)
             || resources.filter(|resource| resource.api.is_some()).any(|resource| resource.qualified_group() == group)
-            || domain.is_some_and(|domain| crd::is_below(group, domain.as_str()))
+            || domain.is_some_and(|domain| crd::is_owned(group, domain.as_str()))
     };
     let mut stale = Vec::new();
     for entry in std::fs::read_dir(draft.root().join(folder)).into_iter().flatten() {

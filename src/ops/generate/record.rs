@@ -4,26 +4,27 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::cli::WriteArgs;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::edit::cargo_toml;
 use crate::plan::{Draft, RelPath};
 
 /// How releases are recorded.
-pub(super) struct Record<'a> {
+pub(crate) struct Record<'a> {
     /// What paths in the plan are relative to.
-    pub(super) base: &'a Path,
+    pub(crate) base: &'a Path,
     /// What paths in messages are relative to.
-    pub(super) folder: &'a Path,
-    pub(super) write: &'a WriteArgs,
-    pub(super) stdout: bool,
+    pub(crate) folder: &'a Path,
+    /// The flag because of which nothing is recorded.
+    pub(crate) prevented: Option<&'static str>,
+    /// With `--check` it would be a difference that is none of the manifests.
+    pub(crate) check: bool,
 }
 
 impl Record<'_> {
-    /// Plans it; with `--check` it would be a difference that is none of the manifests. The answer is what to say when it is written.
-    pub(super) fn make(&self, verified: &[(PathBuf, Vec<String>)], draft: &mut Draft) -> Result<String> {
+    /// Plans it, and returns what to say when it is written.
+    pub(crate) fn make(&self, verified: &[(PathBuf, Vec<String>)], draft: &mut Draft) -> Result<String> {
         let mut lines = Vec::new();
-        for (dir, releases) in verified.iter().filter(|_| !self.write.check) {
+        for (dir, releases) in verified.iter().filter(|_| !self.check) {
             if let Some(path) = self.path(dir)? {
                 draft.edit(&path, |text| cargo_toml::record_verified(text, releases))?;
                 lines.push(format!(
@@ -43,10 +44,8 @@ impl Record<'_> {
     }
 
     /// Says where nothing is recorded, and how to do it.
-    pub(super) fn not_made(&self, verified: &[(PathBuf, Vec<String>)]) -> Diagnostics {
-        let WriteArgs { check, dry_run, diff, .. } = *self.write;
-        let flags = [("--stdout", self.stdout), ("--check", check), ("--dry-run", dry_run), ("--diff", diff)];
-        let flag = flags.into_iter().find(|(_, given)| *given).map(|(flag, _)| format!("with `{flag}`"));
+    pub(crate) fn not_made(&self, verified: &[(PathBuf, Vec<String>)]) -> Diagnostics {
+        let flag = self.prevented.map(|flag| format!("with `{flag}`"));
         let finding = |(dir, releases): &(PathBuf, Vec<String>)| {
             let outside = !dir.starts_with(self.base);
             let why = flag.clone().or(outside.then(|| "when files are written elsewhere".to_owned()))?;

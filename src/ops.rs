@@ -1,0 +1,42 @@
+//! The work behind commands, without clap and without a terminal. An operation takes a struct of options, and returns its
+//! value with what it found out; the command in [`crate::command`] maps its arguments, calls the operation and reports.
+
+pub(crate) mod elsewhere;
+pub(crate) mod generate;
+pub(crate) mod manifests;
+
+use crate::diagnostic::{Diagnostics, Problem};
+use crate::source::SourceTree;
+
+/// A value, and the findings that belong to it.
+#[must_use]
+pub(crate) struct Findings<T> {
+    pub(crate) value: T,
+    pub(crate) diagnostics: Diagnostics,
+}
+
+impl<T> Findings<T> {
+    /// Asks a tree until everything that the answer depends on is read.
+    pub(crate) fn settled(tree: &mut SourceTree, ask: impl FnMut(&SourceTree) -> (T, Diagnostics)) -> Self {
+        let ((value, mut diagnostics), read) = tree.settle(ask);
+        diagnostics.extend(read);
+        Self { value, diagnostics }
+    }
+
+    /// Moves the findings to `found`, and returns the value.
+    pub(crate) fn report(self, found: &mut Diagnostics) -> T {
+        found.extend(self.diagnostics);
+        self.value
+    }
+}
+
+impl<T> From<(T, Diagnostics)> for Findings<T> {
+    fn from((value, diagnostics): (T, Diagnostics)) -> Self {
+        Self { value, diagnostics }
+    }
+}
+
+/// The options contradict each other or the source, in a way that clap can't see.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) struct Usage(#[from] pub(crate) Problem);

@@ -1,0 +1,186 @@
+//! `generate`: the source → CRDs, the operator's roles, and the configurations of its webhooks, as a plan.
+
+mod record;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use self::record::Record;
+use super::elsewhere::elsewhere;
+use super::manifests::output::{self, Destination, Header, Output};
+use super::manifests::{Manifests, Options, Refused, Wanted, converted, generate, read_all, samples, scope};
+use super::{Findings, Usage};
+use crate::crd::conversion::Converted;
+use crate::crd::fix::Fixable;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::engine;
+use crate::plan::{Draft, RECORD, RelPath};
+use crate::project::Project;
+use crate::rbac::marker;
+use crate::source::{Choice, FeatureSelection, PackageSelection, Packages, Pending};
+
+/// What to generate, from what, and where to.
+#[derive(Debug, Clone)]
+pub(crate) struct GenerateOptions {
+    pub(crate) wanted: Wanted,
+    /// Where the code is, and with which features it is read.
+    pub(crate) packages: PackageSelection,
+    pub(crate) features: FeatureSelection,
+    /// The only files and folders whose declarations count; empty means all.
+    pub(crate) paths: Vec<PathBuf>,
+    /// The only kinds whose CRDs are written, and those whose CRDs are not: `Kind`, `Kind.group` or a glob.
+    pub(crate) kinds: Vec<String>,
+    pub(crate) excluded: Vec<String>,
+    /// An error costs only what it is about.
+    pub(crate) keep_going: bool,
+    pub(crate) engine: engine::Request,
+    pub(crate) fix: Vec<Fixable>,
+    pub(crate) max_desc_len: Option<usize>,
+    /// The name of the roles of markers that name none.
+    pub(crate) role_name: String,
+    pub(crate) fold: bool,
+    pub(crate) destination: Destination,
+    /// A file whose text is put on top of each file, and the year in it.
+    pub(crate) header: Option<PathBuf>,
+    pub(crate) year: Option<String>,
+    /// The plan is only compared with the disk.
+    pub(crate) check: bool,
+    /// The flag because of which no file is written, if one is given.
+    pub(crate) preview: Option<&'static str>,
+}
+
+/// What `generate` has made.
+pub(crate) struct Generated {
+    pub(crate) draft: Draft,
+    /// The manifests as one text; `None` if the draft has them.
+    pub(crate) text: Option<String>,
+    pub(crate) manifests: Manifests,
+    /// What PROJECT says, if the manifests go where a project has them.
+    pub(crate) project: Option<Project>,
+    /// Remarks that are not about a place in the source.
+    pub(crate) notes: Diagnostics,
+    /// What is not written because of an error, and what to do.
+    pub(crate) refused: Option<String>,
+    /// What to say when the draft is written.
+    pub(crate) next: String,
+}
+
+/// Reads the source and plans its manifests; `say` is told what takes a while.
+pub(crate) fn run(options: &GenerateOptions, say: &mut dyn FnMut(&str)) -> Result<Findings<Generated>> {
+    let resolved = resolve(options)?;
+    let root = resolved.packages.root.clone();
+    let output = Output::new(&options.destination, &root)?;
+    let project = if output.is_usual() { project(&root)? } else { own_project(&root)? };
+    let header = Header::read(options.header.as_deref(), options.year.as_deref())?;
+    let resolved = match &project {
+        Some(project) => Options { converted: Converted::All(converted(project)?), ..resolved },
+        None => resolved,
+    };
+    let scope = project.as_ref().map(|project| scope(&Draft::open(&root), project)).transpose()?;
+    let Findings { value: mut manifests, diagnostics: mut found } =
+        generate(&resolved, &Pending::default(), scope, say)?;
+    let mut notes = if found.has_errors() { Diagnostics::default() } else { notes(&manifests, &resolved) };
+    let refused = Refused::of(&manifests, &resolved, &found);
+    let domain = project.as_ref().and_then(|project| project.domain.as_ref());
+    found.extend(refused.only_read(&manifests, &resolved, domain.map(ToString::to_string).as_deref()));
+    if resolved.keep_going && found.has_errors() {
+        refused.leave_out(&mut manifests);
+    }
+    let record = Record { base: output.base(), folder: &root, prevented: options.preview, check: options.check };
+    found.extend(record.not_made(&manifests.verified));
+    let mut draft = Draft::open(output.base());
+    let (mut text, mut next) = (None, String::new());
+    if output.is_stdout() {
+        text = Some(output::text(&manifests, &header));
+    } else {
+        let mut written = output.write(&manifests, &header, project.as_ref(), &mut draft)?;
+        if written.value.removes {
+            let broken = read_all(&resolved, &Pending::default())?;
+            if resolved.keep_going && broken.has_errors() {
+                manifests.complete = false;
+                draft = Draft::open(output.base());
+                written = output.write(&manifests, &header, project.as_ref(), &mut draft)?;
+            }
+            found.extend(broken);
+        }
+        notes.extend(written.report(&mut found).kept);
+        if let (true, Some(_), Some(crds)) = (output.is_usual(), &project, &manifests.crds) {
+            found.extend(samples::update(crds, &mut draft)?);
+        }
+        next = record.make(&manifests.verified, &mut draft)?;
+    }
+    let project = project.filter(|_| output.is_usual());
+    let refused = refused.summary(&resolved);
+    Ok(Findings { value: Generated { draft, text, manifests, project, notes, refused, next }, diagnostics: found })
+}
+
+/// Checks the options, and finds what their names stand for.
+fn resolve(options: &GenerateOptions) -> Result<Options> {
+    if let Some(why) = marker::wrong_role_name(&options.role_name) {
+        let problem = Problem::new(format!("`{}` can't be the name of a role: {why}", options.role_name));
+        return Err(Usage(problem.help("choose another `--role-name`")).into());
+    }
+    let packages = Packages::find(Path::new("."), &options.packages)?;
+    let features = packages.features(&options.features).map_err(Usage)?;
+    let choice = Choice::new(&options.kinds, &options.excluded).map_err(Usage)?;
+    if !options.wanted.crds && !choice.is_all() {
+        let what = if options.wanted.roles { "rbac" } else { "webhooks" };
+        let problem =
+            Problem::new(format!("`--kind` and `--exclude` choose CRDs, of which `generate {what}` writes none"));
+        return Err(Usage(problem).into());
+    }
+    Ok(Options {
+        what: options.wanted,
+        role_name: options.role_name.clone(),
+        fold: options.fold,
+        packages,
+        features,
+        paths: options.paths.iter().map(std::path::absolute).collect::<Result<_, _>>()?,
+        engine: options.engine.clone(),
+        max_desc_len: options.max_desc_len,
+        fix: options.fix.clone(),
+        choice,
+        keep_going: options.keep_going,
+        converted: Converted::Unknown,
+    })
+}
+
+/// Says that there is nothing to write, which is seldom what somebody wants, and where something may be.
+fn notes(manifests: &Manifests, options: &Options) -> Diagnostics {
+    let is_empty = manifests.crds.as_ref().is_none_or(Vec::is_empty)
+        && manifests.webhooks.documents.as_ref().is_none_or(Vec::is_empty)
+        && manifests.roles.documents.is_none();
+    let elsewhere = if is_empty { elsewhere(&options.packages) } else { None };
+    let note = match elsewhere {
+        Some(elsewhere) => Some(elsewhere.note("nothing to generate was found")),
+        None => manifests.roles.unmarked.then(|| {
+            let message = "the role is left as it is, since the source has no `+kubebuilder:rbac` marker";
+            Diagnostic::new(Code::RoleKept, message).help("`memcached-sdk rbac lint --fix` writes those that it needs")
+        }),
+    };
+    note.into_iter().collect()
+}
+
+/// What PROJECT says, if the code is that of a project. What another tool has in `config/` is not ours to replace.
+fn project(root: &Path) -> Result<Option<Project>> {
+    let Some(text) = record(root)? else { return Ok(None) };
+    match Project::parse(&text) {
+        Err(problem) if Project::is_of_another_tool(&text) => Err(problem.help(OTHER_PLACE).into()),
+        project => Ok(Some(project?)),
+    }
+}
+
+const OTHER_PLACE: &str = "`config/` may have files of that tool: say where to write with `--stdout`, `--output-dir` or \
+                           `--single-file`";
+
+/// Like [`project`], for operations that write nothing there: a PROJECT file of another tool does not count.
+pub(crate) fn own_project(root: &Path) -> Result<Option<Project>> {
+    let own = record(root)?.filter(|text| !Project::is_of_another_tool(text));
+    Ok(own.map(|text| Project::parse(&text)).transpose()?)
+}
+
+/// The text of PROJECT.
+fn record(root: &Path) -> Result<Option<String>> {
+    Draft::open(root).read(&RelPath::new(RECORD)?)
+}

@@ -1,0 +1,257 @@
+//! The source → the manifests that it asks for, in memory: for `generate`, and for the commands that change the source.
+
+mod crds;
+pub(crate) mod output;
+mod refused;
+mod role;
+pub(crate) mod samples;
+mod webhooks;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use self::crds::CrdStep;
+use self::output::{Header, Output};
+use self::refused::Kinds;
+pub(crate) use self::refused::Refused;
+use self::role::{OperatorRoles, RoleStep};
+use self::webhooks::{Configurations, WebhookStep};
+use super::Findings;
+use crate::api;
+use crate::crd::Crd;
+use crate::crd::conversion::{Conversions, Converted};
+use crate::crd::fix::Fixable;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
+use crate::engine::{self, Engine};
+use crate::k8s::{self, CustomResource};
+use crate::plan::{Draft, RelPath};
+use crate::project::webhook::Webhooks;
+use crate::project::{Project, Resource};
+use crate::rbac::role as rbac_role;
+use crate::rbac::scope::OperatorScope;
+use crate::source::{Choice, FeatureSelection, Member, Packages, Pending, SourceTree};
+
+/// Which manifests are generated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) crds: bool,
+    pub(crate) roles: bool,
+    pub(crate) webhooks: bool,
+}
+
+impl Wanted {
+    pub(crate) const ALL: Self = Self { crds: true, roles: true, webhooks: true };
+}
+
+/// What to generate, and from what.
+pub(crate) struct Options {
+    pub(crate) what: Wanted,
+    pub(crate) role_name: String,
+    pub(crate) fold: bool,
+    pub(crate) packages: Packages,
+    /// The features of each package.
+    pub(crate) features: Vec<FeatureSelection>,
+    /// The only files and folders whose declarations count; empty means all.
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) engine: engine::Request,
+    pub(crate) max_desc_len: Option<usize>,
+    pub(crate) fix: Vec<Fixable>,
+    pub(crate) choice: Choice,
+    /// An error costs only what it is about.
+    pub(crate) keep_going: bool,
+    pub(crate) converted: Converted,
+}
+
+/// What is generated.
+#[derive(Default)]
+pub(crate) struct Manifests {
+    /// Absent when not asked for.
+    pub(crate) crds: Option<Vec<Crd>>,
+    pub(crate) roles: OperatorRoles,
+    pub(crate) webhooks: Configurations,
+    /// The packages that were read.
+    pub(crate) packages: Option<Packages>,
+    /// No CRD was left out on purpose, so that others on disk are stale.
+    pub(crate) complete: bool,
+    /// New releases with which a package in a folder gives the CRDs that were read.
+    pub(crate) verified: Vec<(PathBuf, Vec<String>)>,
+    /// The custom resources that there are, as `Kind.group`, where that matters: for what was not chosen or is refused.
+    pub(crate) kinds: Kinds,
+}
+
+/// Names of custom resources, each with the types that are their roots.
+pub(crate) type Roots = BTreeMap<String, BTreeSet<String>>;
+
+/// Everything, as `generate` without flags writes it, but never by compiling: for the commands that change the source.
+pub(crate) fn manifests(draft: &mut Draft, project: &Project) -> Result<Diagnostics> {
+    let root = draft.root().to_path_buf();
+    let member = Member { name: project.name.to_string(), dir: root.clone(), features: [].into() };
+    let options = Options {
+        what: Wanted::ALL,
+        role_name: rbac_role::ROLE.to_owned(),
+        fold: false,
+        packages: Packages { root: root.clone(), members: vec![member], all: true },
+        features: vec![FeatureSelection::default()],
+        paths: Vec::new(),
+        engine: engine::Request { engine: Engine::Static, ..engine::Request::default() },
+        max_desc_len: None,
+        fix: Vec::new(),
+        choice: Choice::default(),
+        keep_going: false,
+        converted: Converted::SoFar(converted(project)?),
+    };
+    let mut pending = Pending::default();
+    for path in draft.paths() {
+        if let Some(text) = draft.read(path)? {
+            pending.insert(&path.below(&root), text);
+        }
+    }
+    let scope = scope(draft, project)?;
+    let Findings { value: mut manifests, diagnostics: mut found } =
+        generate(&options, &pending, Some(scope), &mut |_| {})?;
+    let mut of_release = found.iter().filter(|found| found.code == Code::NewRelease);
+    let new = of_release.next().map(|new| {
+        manifests.crds = None;
+        let message = format!("the CRDs are not written, since {}", new.message);
+        Diagnostic::new(Code::NotGenerated, message).help("run `memcached-sdk generate`: it compiles once")
+    });
+    // The lock file of a new project is made afterwards, of releases that its manifest asks for.
+    let kept = found.iter().filter(|found| !matches!(found.code, Code::NewRelease | Code::NoLock)).cloned();
+    found = kept.chain(new).collect();
+    let output = Output::usual(&root);
+    let written = output.write(&manifests, &Header::default(), Some(project), draft)?.report(&mut found);
+    found.extend(written.kept);
+    if written.removes {
+        found.extend(read_all(&options, &pending)?);
+    }
+    if let Some(crds) = &manifests.crds {
+        found.extend(samples::update(crds, draft)?);
+    }
+    if engine::is_for_the_compiler(&found) {
+        let problem = Problem::new("the CRDs of this project can't be written without compiling it");
+        found.push(problem.help("pass `--make=false`, and run `memcached-sdk generate` afterwards").into());
+    }
+    Ok(found)
+}
+
+/// A package as source, and which of the paths that are asked for are not in it.
+fn load(
+    options: &Options,
+    member: &Member,
+    features: &FeatureSelection,
+    pending: &Pending,
+) -> Result<Findings<(SourceTree, Vec<PathBuf>)>> {
+    let (mut tree, diagnostics) = k8s::load_below(&options.packages.root, &member.dir, features, pending)?;
+    let missing = tree.restrict(&options.paths);
+    tree.choose(options.choice.clone().without(&tree.manifest().external)?);
+    Ok(Findings { value: (tree, missing), diagnostics })
+}
+
+/// The packages that are chosen, with their features.
+fn members(options: &Options) -> impl Iterator<Item = (&Member, &FeatureSelection)> {
+    options.packages.members.iter().zip(&options.features)
+}
+
+/// Nothing is removed because of a file that is broken.
+pub(crate) fn read_all(options: &Options, pending: &Pending) -> Result<Diagnostics> {
+    let mut found = Diagnostics::default();
+    for (member, features) in members(options) {
+        let (mut tree, _) = load(options, member, features, pending)?.value;
+        found.extend(tree.read_all());
+    }
+    Ok(found)
+}
+
+/// Reads one package after the other, since a workspace may be large; `say` is told what takes a while.
+pub(crate) fn generate(
+    options: &Options,
+    pending: &Pending,
+    scope: Option<OperatorScope>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Findings<Manifests>> {
+    let mut found = Diagnostics::default();
+    let confined_to = scope.as_ref().and_then(|scope| scope.confined_to.clone());
+    let mut crds = options.what.crds.then(CrdStep::default);
+    let mut roles = options.what.roles.then(|| RoleStep::new(scope));
+    let mut webhooks = options.what.webhooks.then(WebhookStep::default);
+    let mut nowhere = options.paths.clone();
+    for (member, features) in members(options) {
+        // An error in one package is a reason to stop, or only to leave out what is of it.
+        let mut here = if options.keep_going { Diagnostics::default() } else { std::mem::take(&mut found) };
+        let (mut tree, missing) = load(options, member, features, pending)?.report(&mut here);
+        let broken = here.has_errors();
+        nowhere.retain(|path| missing.iter().any(|missing| path.components().eq(missing.components())));
+        if let Some(step) = &mut crds {
+            step.read(&mut tree, features, options, &mut here, say);
+        }
+        if let Some(step) = &mut roles {
+            here.extend(step.read(&mut tree, broken));
+        }
+        if let Some(step) = &mut webhooks {
+            here.extend(step.read(&mut tree, broken));
+        }
+        found.extend(here);
+    }
+    if let Some(path) = nowhere.first() {
+        let problem = Problem::new(format!("no source file of the package is in `{}`", path.display()));
+        return Err(problem
+            .help("`--paths` takes files and folders that `mod` reaches from the root of a crate")
+            .into());
+    }
+    let complete = options.packages.all && options.paths.is_empty() && !options.choice.names_kinds();
+    let mut manifests = Manifests { packages: Some(options.packages.clone()), complete, ..Manifests::default() };
+    if let Some(mut step) = crds {
+        manifests.kinds = std::mem::take(&mut step.kinds);
+        manifests.verified = std::mem::take(&mut step.verified);
+        manifests.kinds.check(&options.choice, &mut found)?;
+        manifests.crds = Some(step.finish(options).report(&mut found));
+    }
+    if let Some(step) = roles {
+        manifests.roles = step.finish(options).report(&mut found);
+    }
+    if let Some(step) = webhooks {
+        let crds = manifests.crds.as_deref().filter(|_| !found.has_errors());
+        manifests.webhooks = step.finish(options, confined_to.as_deref(), crds).report(&mut found);
+    }
+    Ok(Findings { value: manifests, diagnostics: found })
+}
+
+/// The kinds of a project that a webhook converts.
+pub(crate) fn converted(project: &Project) -> Result<Conversions> {
+    let mut kinds = BTreeSet::new();
+    for resource in project.resources.iter().filter(|resource| resource.webhooks.is_some()) {
+        if Webhooks::of(resource)?.conversion {
+            kinds.insert(k8s::kind_name(resource.kind.as_str(), &resource.qualified_group()));
+        }
+    }
+    Ok(Conversions { kinds, domain: project.domain.as_ref().map(ToString::to_string) })
+}
+
+/// Where the project's operator works. Its namespace and the prefix of its names are what kustomize gives it.
+pub(crate) fn scope(draft: &Draft, project: &Project) -> Result<OperatorScope> {
+    let text = draft.read(&RelPath::new("config/default/kustomization.yaml")?)?;
+    let kustomization: Option<Value> = text.and_then(|text| serde_yaml::from_str(&text).ok());
+    let text = |key: &str| kustomization.as_ref().map(|value| value[key].as_str().unwrap_or_default().to_owned());
+    let own = text("namespace").filter(|name| !name.is_empty()).unwrap_or_else(|| project.namespace());
+    let prefix = text("namePrefix").unwrap_or_else(|| format!("{}-", project.name));
+    let listed: Vec<String> = project.namespaces.iter().map(ToString::to_string).collect();
+    let confined_to = project.namespaced.then(|| if listed.is_empty() { vec![own.clone()] } else { listed });
+    let is_cluster_wide = |kind: &&Resource| kind.api.as_ref().map_or(!kind.namespaced, |api| !api.namespaced);
+    let kinds = project.resources.iter().filter(is_cluster_wide);
+    let cluster_wide = kinds.map(|kind| (kind.qualified_group(), kind.plural.to_string())).collect();
+    Ok(OperatorScope { own, prefix, confined_to, cluster_wide })
+}
+
+/// Group and plural of the kinds that the source puts into no namespace. What is wrong with kinds is said of their CRDs.
+pub(crate) fn cluster_wide(tree: &SourceTree) -> Vec<(String, String)> {
+    let (declared, _) = api::declared(tree);
+    let kinds = declared.into_iter().filter_map(|declared| k8s::custom_resource(tree, declared.item));
+    let named = |kind: CustomResource| {
+        let plural = api::plural_of(&kind);
+        (kind.group, plural)
+    };
+    kinds.filter(|kind| !kind.namespaced).map(named).collect()
+}
