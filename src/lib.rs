@@ -13,15 +13,12 @@ pub mod project;
 pub mod scaffold;
 
 pub mod api;
-pub mod chart;
 pub mod crd;
 pub mod engine;
-pub mod installer;
 pub mod k8s;
-pub mod objects;
-pub mod olm;
 pub mod rbac;
 pub mod schema;
+pub mod ship;
 pub mod source;
 pub mod webhook;
 
