@@ -14,16 +14,13 @@ pub mod project;
 pub mod scaffold;
 
 pub mod api;
-pub mod chart;
 pub mod crd;
 pub mod engine;
-pub mod installer;
 pub mod k8s;
-pub mod objects;
-pub mod olm;
 pub mod rbac;
 pub mod runtime;
 pub mod schema;
+pub mod ship;
 pub mod source;
 pub mod webhook;
 

@@ -11,9 +11,9 @@ use super::outcome::{Outcome, apply};
 use super::stream;
 use crate::cli::GenerateCatalogArgs;
 use crate::diagnostic::{Diagnostics, Problem, Severity};
-use crate::olm::catalog::{self, Published};
-use crate::olm::validate;
 use crate::plan::{Draft, RelPath};
+use crate::ship::olm::catalog::{self, Published};
+use crate::ship::olm::validate;
 use crate::term::{self, Term};
 
 const FILE: &str = "catalog.yaml";

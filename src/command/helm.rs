@@ -5,13 +5,13 @@ use serde_json::Value;
 
 use super::outcome::{Outcome, apply};
 use super::stream;
-use crate::chart::{self, Chart};
 use crate::cli::GenerateHelmArgs;
 use crate::diagnostic::Problem;
 use crate::edit::merge::merge;
 use crate::plan::{Draft, IfExists, RelPath};
 use crate::scaffold;
 use crate::scaffold::context::ChartContext;
+use crate::ship::chart::{self, Chart};
 use crate::term::Term;
 
 const FOLDER: &str = "chart";

@@ -6,8 +6,8 @@ use super::outcome::{Outcome, apply};
 use super::stream;
 use crate::cli::{GenerateInstallerArgs, InstallerLayout};
 use crate::diagnostic::{Diagnostics, Problem};
-use crate::installer;
 use crate::plan::Draft;
+use crate::ship::installer;
 use crate::term::Term;
 
 pub(super) fn run(args: &GenerateInstallerArgs, term: &mut Term) -> Result<Outcome> {

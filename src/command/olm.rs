@@ -11,16 +11,16 @@ use super::outcome::{Outcome, Report, Usage, apply};
 use super::stream;
 use crate::cli::{BundleValidateArgs, GenerateBundleArgs, KustomizeManifestsArgs, OutputFormat, WriteArgs};
 use crate::diagnostic::Problem;
-use crate::olm::Options;
-use crate::olm::base::{self, Answers, InstallMode};
-use crate::olm::bundle::{self, Before};
-use crate::olm::folder::Folder;
-use crate::olm::metadata;
-use crate::olm::validate::{self, Optional};
 use crate::plan::{Draft, IfExists, RECORD, RelPath};
 use crate::project::{self, Project};
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
+use crate::ship::olm::Options;
+use crate::ship::olm::base::{self, Answers, InstallMode};
+use crate::ship::olm::bundle::{self, Before};
+use crate::ship::olm::folder::Folder;
+use crate::ship::olm::metadata;
+use crate::ship::olm::validate::{self, Optional};
 use crate::term::{self, Term};
 
 /// How to make manifests for a bundle.

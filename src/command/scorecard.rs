@@ -7,7 +7,7 @@ use super::olm::folder;
 use super::outcome::{Outcome, Usage};
 use crate::cli::{DataFormat, ScorecardArgs};
 use crate::diagnostic::Problem;
-use crate::olm::scorecard::{Test, Verdict};
+use crate::ship::olm::scorecard::{Test, Verdict};
 use crate::term::Term;
 
 pub(super) fn run(args: &ScorecardArgs, term: &mut Term) -> Result<Outcome> {

@@ -14,7 +14,7 @@ use crate::control_plane::tool::tool;
 use crate::control_plane::{self, ControlPlane};
 use crate::sandbox::Sandbox;
 
-/// The objects of a stream, by kind and name.
+/// The objects of a stream, by kind and name; those of the namespaces of a team also by namespace.
 type Objects = BTreeMap<String, Value>;
 
 /// `HELM`, else that of `tests/helm`.
@@ -61,7 +61,9 @@ fn objects(text: &str) -> Objects {
     let mut objects = Objects::new();
     for object in documents.into_iter().filter(|document| !document.is_null()) {
         let [kind, name] = [&object["kind"], &object["metadata"]["name"]].map(|text| text.as_str().unwrap());
-        let before = objects.insert(format!("{kind} {name}"), object.clone());
+        let team = object["metadata"]["namespace"].as_str().filter(|namespace| namespace.starts_with("team-"));
+        let team = team.map(|team| format!(" in {team}")).unwrap_or_default();
+        let before = objects.insert(format!("{kind} {name}{team}"), object.clone());
         assert_eq!(before, None, "twice");
     }
     objects
@@ -122,14 +124,16 @@ impl Project {
                 sandbox.run(command).success();
             }
             let mut kubectl = Command::new(control_plane::kubectl());
-            let output = kubectl.args(["kustomize", "config/default"]).current_dir(sandbox.root()).output().unwrap();
+            let folders = ["config/namespaces", "config/default"];
+            let folder = folders.into_iter().find(|folder| sandbox.path(folder).is_dir()).unwrap();
+            let output = kubectl.args(["kustomize", folder]).current_dir(sandbox.root()).output().unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
             String::from_utf8(output.stdout).unwrap()
         })
     }
 }
 
-static PROJECTS: [Project; 4] = [
+static PROJECTS: [Project; 5] = [
     Project::new("plain", "", &["create api --group cache --version v1 --kind Memcached"]),
     Project::new(
         "all parts",
@@ -152,6 +156,14 @@ static PROJECTS: [Project; 4] = [
         "namespaced",
         "--namespaced --leader-election life",
         &["create api --group cache --version v1 --kind Memcached"],
+    ),
+    Project::new(
+        "a list of namespaces",
+        "--namespaces team-a,team-b",
+        &[
+            "create api --group cache --version v1 --kind Memcached",
+            "create webhook --group cache --version v1 --kind Memcached --defaulting --programmatic-validation",
+        ],
     ),
 ];
 
@@ -268,6 +280,52 @@ fn values_are_used_and_checked() {
     {
         let error = helm(&sandbox, None, &format!("template demo dist/chart --set {wrong}")).unwrap_err();
         assert!(error.contains(said) && error.contains("schema"), "{wrong}: {error}");
+    }
+}
+
+/// The variable, the Roles with their bindings and the selectors of webhooks follow the list of a release.
+#[test]
+fn watched_namespaces_are_a_value() {
+    let (sandbox, _) = chart(&PROJECTS[4]);
+    let values: Value = serde_yaml::from_str(&sandbox.read("dist/chart/values.yaml")).unwrap();
+    assert_eq!(values["watchNamespaces"], serde_json::json!(["team-a", "team-b"]));
+    let all = released(&sandbox, "demo", "--namespace demo-system");
+    // The namespace of the release is one like the others: its Role has the rules of theirs.
+    for (own, roles) in [("demo-system", 3), ("team-c", 2)] {
+        let list = ["team-b", "team-c", "team-d"];
+        let flags = format!("--namespace {own} --set watchNamespaces={{{}}}", list.join(","));
+        let rendered = released(&sandbox, "demo", &flags);
+        let pod =
+            &rendered.iter().find(|(name, _)| name.starts_with("Deployment ")).unwrap().1["spec"]["template"]["spec"];
+        let variables = pod["containers"][0]["env"].as_array().unwrap();
+        let variable = variables.iter().find(|variable| variable["name"] == "WATCH_NAMESPACE").unwrap();
+        assert_eq!(variable["value"], list.join(","));
+        for kind in ["Mutating", "Validating"] {
+            let configuration =
+                &rendered[&format!("{kind}WebhookConfiguration demo-{}-webhook-configuration", kind.to_lowercase())];
+            let expressions = &configuration["webhooks"][0]["namespaceSelector"]["matchExpressions"];
+            assert_eq!(expressions[0]["values"], serde_json::json!(list));
+        }
+        let count =
+            |kind: &str| rendered.keys().filter(|name| name.starts_with(&format!("{kind} demo-manager-role"))).count();
+        assert_eq!([count("Role"), count("RoleBinding")], [roles + 1, roles + 1], "{own}");
+        for team in list {
+            let role = &rendered[&format!("Role demo-manager-role in {team}")];
+            assert_eq!(role["rules"], all["Role demo-manager-role in team-b"]["rules"]);
+            let binding = &rendered[&format!("RoleBinding demo-manager-rolebinding in {team}")];
+            assert_eq!(binding["subjects"][0]["namespace"], own);
+        }
+        assert!(!rendered.contains_key("Role demo-manager-role in team-a"));
+    }
+    for wrong in [
+        "watchNamespaces=null",
+        "watchNamespaces=",
+        "watchNamespaces={}",
+        "watchNamespaces={a,a}",
+        "watchNamespaces={A}",
+    ] {
+        let error = helm(&sandbox, None, &format!("template demo dist/chart --set {wrong}")).unwrap_err();
+        assert!(error.contains("watchNamespaces"), "{wrong}: {error}");
     }
 }
 

@@ -1,7 +1,6 @@
 //! References inside of text: DNS names, accounts, and what is assigned to a name.
 
-use super::references::{Named, Rename};
-use super::words::{Target, target};
+use super::words::{Named, Rename, Target, target};
 
 /// The kind of object that DNS names.
 const SERVICE: &[&str] = &["Service"];

@@ -17,8 +17,6 @@ mod webhooks;
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 /// The API group of OLM.
 const GROUP: &str = "operators.coreos.com";
 /// The kind that says what an operator is.
@@ -73,48 +71,4 @@ pub(crate) struct Options {
     pub(crate) builder: String,
     /// The layout of the project.
     pub(crate) layout: String,
-}
-
-fn kind(object: &Value) -> &str {
-    text(&object["kind"])
-}
-
-fn name(object: &Value) -> &str {
-    text(&object["metadata"]["name"])
-}
-
-fn namespace(object: &Value) -> &str {
-    text(&object["metadata"]["namespace"])
-}
-
-/// The group of an object; empty for the core.
-fn group(object: &Value) -> &str {
-    text(&object["apiVersion"]).split_once('/').map_or("", |(group, _)| group)
-}
-
-/// The version of an object, without its group.
-fn version(object: &Value) -> &str {
-    let version = text(&object["apiVersion"]);
-    version.split_once('/').map_or(version, |(_, version)| version)
-}
-
-/// A string, or nothing.
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-/// The items of a list, or none.
-fn items(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-/// For people: `Kind NAME`.
-fn shown(object: &Value) -> String {
-    format!("{} `{}`", kind(object), name(object))
-}
-
-/// The containers of a Deployment, and those that run before them.
-fn containers(deployment: &Value) -> impl Iterator<Item = &Value> {
-    let pod = &deployment["spec"]["template"]["spec"];
-    items(&pod["containers"]).iter().chain(items(&pod["initContainers"]))
 }

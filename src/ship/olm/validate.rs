@@ -2,6 +2,7 @@
 //! <https://github.com/operator-framework/api/tree/v0.45.0/pkg/validation>, in the order of its validators; its `DefaultBundleValidators`
 //! are here, what has to be selected is below.
 
+mod check;
 mod crds;
 mod image;
 mod optional;
@@ -10,35 +11,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use self::check::{Check, Kind, owned, shown_kind};
 pub(crate) use self::optional::Optional;
 use super::folder::{Contents, Folder};
-use super::{CSV, SUPPORTED, group, items, kind, metadata, name, namespace, namespaces, shown, text, version};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
-
-/// Where the findings are of.
-struct Check<'a> {
-    folder: &'a Folder,
-    contents: &'a Contents,
-    /// The CSV.
-    csv: &'a Value,
-    path: &'a str,
-    found: Diagnostics,
-}
-
-impl<'a> Check<'a> {
-    fn push(&mut self, code: Code, place: Origin, message: impl Into<String>, help: impl Into<String>) {
-        self.found.push(Diagnostic::new(code, message).help(help).at(place));
-    }
-
-    /// About the CSV.
-    fn csv(&mut self, code: Code, message: impl Into<String>, help: impl Into<String>) {
-        self.push(code, self.folder.place(self.path), message, help);
-    }
-
-    fn spec(&self) -> &'a Value {
-        &self.csv["spec"]
-    }
-}
+use super::{CSV, SUPPORTED, metadata, namespaces};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::ship::objects::{group, items, kind, name, namespace, pod, shown, text, version};
 
 /// All that is wrong with a bundle. `kubernetes` is a version that it is to run on.
 pub(crate) fn validate(
@@ -139,25 +117,6 @@ fn names(check: &mut Check) {
         }
         Some(_) => {}
     }
-}
-
-/// Group, version and kind.
-type Kind = (String, String, String);
-
-fn shown_kind((group, version, kind): &Kind) -> String {
-    format!("{kind} {group}/{version}")
-}
-
-/// What a list of CRDs in the CSV names.
-fn owned(csv: &Value) -> Vec<Kind> {
-    items(&csv["spec"]["customresourcedefinitions"]["owned"])
-        .iter()
-        .map(|owned| {
-            let name = text(&owned["name"]);
-            let group = name.split_once('.').map_or(name, |(_, group)| group);
-            (group.to_owned(), text(&owned["version"]).to_owned(), text(&owned["kind"]).to_owned())
-        })
-        .collect()
 }
 
 fn examples(check: &mut Check) {
@@ -342,14 +301,11 @@ fn webhooks(check: &mut Check) {
 /// What is beside the CSV.
 fn objects(check: &mut Check) {
     let deployments = items(&check.spec()["install"]["spec"]["deployments"]);
-    let accounts: BTreeSet<&str> = deployments
-        .iter()
-        .map(|deployment| text(&deployment["spec"]["template"]["spec"]["serviceAccountName"]))
-        .collect();
+    let accounts: BTreeSet<&str> =
+        deployments.iter().map(|deployment| text(&pod(deployment)["serviceAccountName"])).collect();
     let own = check.csv["metadata"]["annotations"]["operatorframework.io/suggested-namespace"].as_str();
     for deployment in deployments {
-        let pod = &deployment["spec"]["template"]["spec"];
-        for diagnostic in namespaces::arguments(text(&deployment["name"]), pod, own) {
+        for diagnostic in namespaces::arguments(text(&deployment["name"]), pod(deployment), own) {
             check.found.push(diagnostic.at(check.folder.place(check.path)));
         }
     }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use super::CERTIFICATES;
 use super::namespaces::selects_names;
-use super::{CERTIFICATES, items, kind, name, shown, text};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::ship::objects::{items, kind, name, shown, text};
 
 /// What OLM has of a webhook, as the API server does.
 const FIELDS: [&str; 8] = [

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::ship::objects::{group, items, kind, text, version};
 use crate::yaml;
 
 /// What is on top of each file.
@@ -94,8 +95,9 @@ struct Names {
 impl Names {
     fn new(objects: &[Value]) -> Self {
         let defined = objects.iter().filter(|object| kind(object) == "CustomResourceDefinition");
-        let kinds: BTreeSet<_> =
-            defined.map(|crd| (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]))).collect();
+        let kinds: BTreeSet<_> = defined
+            .map(|crd| (text(&crd["spec"]["group"]).to_owned(), text(&crd["spec"]["names"]["kind"]).to_owned()))
+            .collect();
         let short: BTreeSet<_> = kinds.iter().map(|(group, kind)| (first(group), kind)).collect();
         Self { whole_groups: short.len() < kinds.len(), kinds }
     }
@@ -108,27 +110,21 @@ impl Names {
     /// By the version that is stored.
     fn of_definition(&self, crd: &Value) -> String {
         let spec = &crd["spec"];
-        let mut versions = spec["versions"].as_array().into_iter().flatten();
-        let stored = versions.find(|version| version["storage"] == true).map(|version| text(&version["name"]));
-        self.name(&text(&spec["group"]), &stored.unwrap_or_default(), &text(&spec["names"]["kind"]))
+        let stored = items(&spec["versions"]).iter().find(|version| version["storage"] == true);
+        self.name(
+            text(&spec["group"]),
+            stored.map_or("", |version| text(&version["name"])),
+            text(&spec["names"]["kind"]),
+        )
     }
 
     fn of_object(&self, object: &Value) -> Option<String> {
-        let (group, version) = object["apiVersion"].as_str()?.split_once('/')?;
-        let kind = kind(object);
+        let (group, kind) = (group(object), kind(object));
         let is_defined = self.kinds.contains(&(group.to_owned(), kind.to_owned()));
-        is_defined.then(|| self.name(group, version, kind))
+        is_defined.then(|| self.name(group, version(object), kind))
     }
 }
 
 fn first(group: &str) -> &str {
     group.split('.').next().unwrap_or(group)
-}
-
-fn kind(object: &Value) -> &str {
-    object["kind"].as_str().unwrap_or_default()
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }

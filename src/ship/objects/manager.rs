@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{kind, name};
+use super::{items, kind, name, text};
 use crate::diagnostic::Problem;
 
 /// What kubebuilder calls the Deployment, behind the prefix of the project.
@@ -34,8 +34,8 @@ pub(crate) fn project(deployment: &Value) -> &str {
 /// only one; else the only one with the image of the project; else the one called `manager`.
 pub(crate) fn container(deployment: &Value) -> Result<usize, Problem> {
     let pod = &deployment["spec"]["template"];
-    let containers = pod["spec"]["containers"].as_array().map_or(&[][..], Vec::as_slice);
-    let names: Vec<&str> = containers.iter().map(|container| container["name"].as_str().unwrap_or_default()).collect();
+    let containers = items(&pod["spec"]["containers"]);
+    let names: Vec<&str> = containers.iter().map(|container| text(&container["name"])).collect();
     let called = |wanted: &str| names.iter().position(|name| *name == wanted);
     let what = format!("Deployment `{}`", name(deployment));
     if !containers.iter().all(Value::is_object) {
@@ -48,7 +48,7 @@ pub(crate) fn container(deployment: &Value) -> Result<usize, Problem> {
         });
     }
     let is_project = |container: &&Value| {
-        let image = Image::new(container["image"].as_str().unwrap_or_default());
+        let image = Image::new(text(&container["image"]));
         let last = image.repository.rsplit('/').next().unwrap_or_default();
         [name(deployment), project(deployment), "controller"].contains(&last)
     };

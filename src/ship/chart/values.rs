@@ -2,13 +2,18 @@
 
 use serde_json::{Map, Value, json};
 
+use super::watched;
 use crate::yaml;
 
 /// The sections of values.yaml in their order, with what is said of them.
-const SECTIONS: [(&str, &str); 11] = [
+const SECTIONS: [(&str, &str); 12] = [
     ("nameOverride", "In place of the chart's name."),
     ("fullnameOverride", "What the names of all objects begin with; else the name of the release."),
     ("manager", "The manager's Deployment. `envOverrides` is for --set: manager.envOverrides.NAME=VALUE."),
+    (
+        watched::VALUE,
+        "The namespaces that the operator watches, which have to be there. Each gets the operator's Roles and their bindings.",
+    ),
     ("serviceAccount", "The account of the manager. When it is not enabled, `name` is one that is there."),
     ("rbac", "`helpers` are the roles for users: admin, editor and viewer of each kind."),
     (
@@ -68,6 +73,10 @@ fn is_ours(key: &str) -> bool {
 /// At the top there may be more, for templates of the author.
 pub(super) fn schema(values: &Value) -> String {
     let mut schema = of(values, true);
+    // `null` takes a default away.
+    if has(values, watched::VALUE) {
+        schema["required"] = json!([watched::VALUE]);
+    }
     schema["$schema"] = "http://json-schema.org/draft-07/schema#".into();
     if let Some(schema) = schema.as_object_mut() {
         schema.remove("additionalProperties");
@@ -83,10 +92,20 @@ fn of(value: &Value, is_defined_here: bool) -> Value {
         Value::String(_) => json!({ "type": "string" }),
         Value::Array(_) => json!({ "type": "array" }),
         Value::Object(map) if is_defined_here => {
-            let properties: Map<String, Value> =
-                map.iter().map(|(key, value)| (key.clone(), of(value, is_ours(key)))).collect();
+            let properties: Map<String, Value> = map
+                .iter()
+                .map(|(key, value)| {
+                    (key.clone(), if key == watched::VALUE { namespaces() } else { of(value, is_ours(key)) })
+                })
+                .collect();
             json!({ "type": "object", "properties": properties, "additionalProperties": false })
         }
         Value::Object(_) => json!({ "type": "object" }),
     }
+}
+
+/// A list without a namespace would mean all of them, and one with a namespace twice an object twice.
+fn namespaces() -> Value {
+    let namespace = json!({ "type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63 });
+    json!({ "type": "array", "items": namespace, "minItems": 1, "uniqueItems": true })
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::names::Names;
-use crate::objects::{kind, name};
+use crate::ship::objects::{group, kind, name};
 
 /// What an object is for; the folders are those of kubebuilder's charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,11 +44,9 @@ impl Part {
         if names.is_own_namespace(object) {
             return None;
         }
-        let group =
-            object["apiVersion"].as_str().and_then(|version| version.split_once('/')).map_or("", |(group, _)| group);
         let suffix = names.suffix(name(object));
         let (metrics, webhook) = (suffix.contains("metrics"), suffix.contains("webhook"));
-        Some(match (group, kind(object)) {
+        Some(match (group(object), kind(object)) {
             ("apps", "Deployment") if names.is_manager(name(object)) => Self::Manager,
             ("apiextensions.k8s.io", "CustomResourceDefinition") => Self::Crd,
             ("rbac.authorization.k8s.io", _) if metrics => Self::MetricsRbac,

@@ -6,26 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::text::{accounts, assignments, hosts, named};
-use super::words::{Target, target};
-use super::{kind, namespace};
-
-/// The thing that a word names.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Named<'a> {
-    Namespace {
-        /// The namespace is a part of a DNS name.
-        of_host: bool,
-    },
-    Object {
-        /// One of these.
-        kinds: &'a [&'a str],
-        /// Unknown for the names in the rules of a `ClusterRole`.
-        namespace: Option<&'a str>,
-    },
-}
-
-/// Returns the new text for a word, or `None` to keep it.
-pub(crate) type Rename<'a> = dyn FnMut(Named<'_>, &str) -> Option<String> + 'a;
+use super::words::{Named, Rename, Target, target};
+use super::{home, kind};
 
 /// What is at a place.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +78,7 @@ const RESOURCES: &[(&str, &str)] = &[
 /// Renames what the values of an object name, its own name and namespace among them.
 pub(crate) fn rename(object: &mut Value, rename: &mut Rename<'_>) {
     let of = kind(object).to_owned();
-    let home = namespace(object).map(str::to_owned);
+    let home = home(object).map(str::to_owned);
     let mut walk = Walk { kind: &of, home: home.as_deref(), path: Vec::new(), rename };
     if let Some(name) = object.pointer_mut("/metadata/name") {
         walk.object(name, &[&of], walk.home);

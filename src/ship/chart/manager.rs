@@ -10,7 +10,8 @@ use super::names::Names;
 use super::part::{Switch, when};
 use super::values;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::objects::manager::Image;
+use crate::ship::objects::manager::Image;
+use crate::ship::objects::{pod, text};
 
 /// Fields of the pod and of the manager's container, with the names of their values, and what these are when the objects say
 /// nothing.
@@ -56,7 +57,7 @@ pub(super) fn put(deployment: &mut Value, container: usize, holes: &mut Holes, v
 /// Says which arguments and variables of a pod have the name of something that follows the release, and don't say that they name it.
 pub(super) fn unsure(object: &Value, names: &Names) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let containers = list(&object["spec"]["template"]["spec"], "containers");
+    let containers = list(pod(object), "containers");
     for container in &containers {
         let arguments = ["command", "args"].into_iter().flat_map(|field| list(container, field));
         let arguments =
@@ -120,7 +121,7 @@ fn switch_items(parent: &mut Value, field: &str, switches: &[Switch], holes: &mu
 }
 
 fn name_of(item: &Value) -> &str {
-    item["name"].as_str().unwrap_or_default()
+    text(&item["name"])
 }
 
 /// The image of the manager, wherever it is in the pod.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::holes::Holes;
-use crate::objects::references::{self, Named};
-use crate::objects::{kind, manager, name, namespace};
+use crate::ship::objects::words::Named;
+use crate::ship::objects::{home, kind, manager, name, pod, references};
 
 /// The most characters of a name that is a label, and of one that is a subdomain.
 const LABEL: usize = 63;
@@ -29,17 +29,16 @@ impl Names {
     /// The names of `objects`, which `deployment` is one of.
     pub(super) fn new(deployment: &Value, objects: &[Value]) -> Self {
         let chart = manager::project(deployment).to_owned();
-        let of =
-            |object: &Value| (kind(object).to_owned(), namespace(object).map(str::to_owned), name(object).to_owned());
+        let of = |object: &Value| (kind(object).to_owned(), home(object).map(str::to_owned), name(object).to_owned());
         let movable = objects.iter().filter(|object| !FIXED.contains(&kind(object)));
-        let account = deployment["spec"]["template"]["spec"]["serviceAccountName"].as_str().filter(|account| {
+        let account = pod(deployment)["serviceAccountName"].as_str().filter(|account| {
             let is_it = |object: &Value| kind(object) == "ServiceAccount" && name(object) == *account;
             objects.iter().any(is_it) && begins(account, &chart)
         });
         Self {
             manager: name(deployment).to_owned(),
             account: account.map(str::to_owned),
-            namespace: namespace(deployment).map(str::to_owned),
+            namespace: home(deployment).map(str::to_owned),
             objects: movable.map(of).collect(),
             chart,
         }
@@ -123,7 +122,7 @@ impl Names {
     }
 
     fn is_here(&self, object: &Value) -> bool {
-        namespace(object) == self.namespace()
+        home(object) == self.namespace()
     }
 
     /// What an object is called in a release, if it is one of the manifests.

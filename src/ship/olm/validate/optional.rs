@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use base64::Engine as _;
 use serde_json::Value;
 
-use super::{Check, items, kind, name, shown, text};
+use super::check::Check;
 use crate::diagnostic::Code;
-use crate::olm::metadata;
+use crate::ship::objects::{items, kind, name, pod, shown, text};
+use crate::ship::olm::metadata;
 
 /// The validators of operator-sdk that look at a bundle alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -242,7 +243,7 @@ fn practices(check: &mut Check) {
     }
     let mut advice: Vec<(String, &str)> = Vec::new();
     for deployment in items(&install["deployments"]) {
-        for container in items(&deployment["spec"]["template"]["spec"]["containers"]) {
+        for container in items(&pod(deployment)["containers"]) {
             if container["resources"]["requests"].is_null() {
                 advice.push((
                     format!("the container `{}` requests neither memory nor CPU", text(&container["name"])),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{items, name, text};
+use crate::ship::objects::{items, name, text};
 
 /// One entry for each version of a CRD that is served. What `base` says of a version, or of one of its fields, is what the author
 /// has written; the rest is what the schema says.

@@ -1,9 +1,27 @@
 //! Names of fields, flags and variables that say what their values name: `serviceAccountName`, `--watch-namespaces`,
 //! `WEBHOOK_SERVICE`.
 
+/// The thing that a word names.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ship) enum Named<'a> {
+    Namespace {
+        /// The namespace is a part of a DNS name.
+        of_host: bool,
+    },
+    Object {
+        /// One of these.
+        kinds: &'a [&'a str],
+        /// Unknown for the names in the rules of a `ClusterRole`.
+        namespace: Option<&'a str>,
+    },
+}
+
+/// Returns the new text for a word, or `None` to keep it.
+pub(in crate::ship) type Rename<'a> = dyn FnMut(Named<'_>, &str) -> Option<String> + 'a;
+
 /// The thing that a value names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(in crate::ship) enum Target {
     Namespace,
     /// An object of one of these kinds.
     Object(&'static [&'static str]),
@@ -37,7 +55,7 @@ const WORDS: &[(&str, Target)] = &[
 ];
 
 /// Returns what the value of a field, flag or variable with this name names, if the name says so.
-pub(crate) fn target(name: &str) -> Option<Target> {
+pub(in crate::ship) fn target(name: &str) -> Option<Target> {
     let mut words = words(name);
     while words.last().is_some_and(|word| ["name", "names", "ref", "refs"].contains(&word.as_str())) {
         words.pop();

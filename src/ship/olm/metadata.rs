@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Options, text};
+use super::Options;
+use crate::ship::objects::text;
 use crate::yaml;
 
 /// What OLM reads of the annotations.

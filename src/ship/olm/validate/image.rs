@@ -1,7 +1,8 @@
 //! References of images, by the grammar of <https://pkg.go.dev/github.com/distribution/reference>.
 
-use super::{Check, items, text};
+use super::check::Check;
 use crate::diagnostic::Code;
+use crate::ship::objects::{items, text};
 
 pub(super) fn related(check: &mut Check) {
     for (at, image) in items(&check.spec()["relatedImages"]).iter().enumerate() {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{CSV, kind, metadata};
+use super::{CSV, metadata};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::ship::objects::kind;
 use crate::yaml;
 
 /// The files of a bundle, by their path in its folder.

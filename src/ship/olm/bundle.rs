@@ -6,12 +6,9 @@ use serde_json::{Value, json};
 
 use super::namespaces::{self, Scope};
 use super::permissions::{self, Accounts, Split, is_account};
-use super::{
-    CSV, GROUP, Options, SUPPORTED, base, containers, group, items, kind, metadata, name, namespace, owned, shown,
-    text, version, webhooks,
-};
+use super::{CSV, GROUP, Options, SUPPORTED, base, metadata, owned, webhooks};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
-use crate::objects::manager;
+use crate::ship::objects::{containers, group, items, kind, manager, name, namespace, pod, shown, text, version};
 use crate::yaml;
 
 /// What is on top of each manifest that is ours for good.
@@ -156,8 +153,7 @@ pub(crate) fn bundle(
         }
         watch_targets(deployment);
         let own = Some(namespace(deployment)).filter(|own| !own.is_empty());
-        let pod = &deployment["spec"]["template"]["spec"];
-        found.extend(namespaces::arguments(name(deployment), pod, own).into_iter().collect());
+        found.extend(namespaces::arguments(name(deployment), pod(deployment), own).into_iter().collect());
     }
     // What signs nothing is of no use.
     if !sorted.certificates.is_empty() {
@@ -254,7 +250,7 @@ fn history(csv: &mut Value, before: &Before, options: &Options) -> Result<(), Pr
 /// Whose permissions are those of the operator.
 fn accounts(deployments: &[Value], more: &BTreeSet<String>) -> Accounts {
     let of = |deployment: &Value| {
-        let account = text(&deployment["spec"]["template"]["spec"]["serviceAccountName"]);
+        let account = text(&pod(deployment)["serviceAccountName"]);
         let names = more.iter().map(String::as_str).chain([if account.is_empty() { "default" } else { account }]);
         names.map(|name| (namespace(deployment).to_owned(), name.to_owned())).collect::<Vec<_>>()
     };
@@ -370,7 +366,7 @@ fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec
 fn annotate(csv: &mut Value, sorted: &Sorted, options: &Options, found: &mut Diagnostics) {
     let image = manager::deployment(&sorted.deployments).and_then(|deployment| {
         let container = manager::container(deployment)?;
-        Ok(deployment["spec"]["template"]["spec"]["containers"][container]["image"].clone())
+        Ok(pod(deployment)["containers"][container]["image"].clone())
     });
     let examples = serde_json::to_string_pretty(&sorted.samples).unwrap_or_default();
     let annotations = &mut csv["metadata"]["annotations"];

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{CSV, items, kind, name, shown, text};
+use super::CSV;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::objects::references::{self, Named};
+use crate::ship::objects::words::Named;
+use crate::ship::objects::{containers, home, items, kind, name, references, shown, text};
 
 /// Where the operator is, and where it works.
 #[derive(Debug, Default)]
@@ -22,11 +23,10 @@ pub(super) struct Scope {
 impl Scope {
     /// The scope of Deployments, with the install modes of their CSV.
     pub(super) fn new(deployments: &[Value], csv: &Value) -> Self {
-        let of = |deployment: &Value| deployment["metadata"]["namespace"].as_str().map(str::to_owned);
-        let variables = deployments.iter().flat_map(super::containers).flat_map(|container| items(&container["env"]));
+        let variables = deployments.iter().flat_map(containers).flat_map(|container| items(&container["env"]));
         let lists = variables.filter(|variable| variable["name"] == "WATCH_NAMESPACE").map(|one| text(&one["value"]));
         Self {
-            own: deployments.iter().filter_map(of).collect(),
+            own: deployments.iter().filter_map(home).map(str::to_owned).collect(),
             watched: lists.flat_map(|list| list.split(',')).map(str::trim).map(str::to_owned).collect(),
             everywhere: is_everywhere(csv),
         }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::namespaces::{Scope, widened};
-use super::{items, kind, name, namespace, shown, text};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::ship::objects::{items, kind, name, namespace, shown, text};
 
 /// Roles, bindings and service accounts, told apart.
 #[derive(Debug, Default)]

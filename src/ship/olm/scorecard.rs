@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::folder::{Contents, Folder};
-use super::{items, kind, name, text, validate, version};
+use super::validate;
 use crate::diagnostic::Severity;
+use crate::ship::objects::{group, items, kind, name, shown, text, version};
 
 /// A test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,10 +138,6 @@ fn examples(csv: &Value) -> Vec<Value> {
     serde_json::from_str(text(&csv["metadata"]["annotations"]["alm-examples"])).unwrap_or_default()
 }
 
-fn shown(example: &Value) -> String {
-    format!("{} `{}`", kind(example), name(example))
-}
-
 /// What the schema of a version says of `spec` or `status`.
 fn fields<'a>(crd: &'a Value, version: &str, part: &str) -> Option<&'a Map<String, Value>> {
     let version = items(&crd["spec"]["versions"]).iter().find(|one| one["name"] == *version)?;
@@ -149,9 +146,8 @@ fn fields<'a>(crd: &'a Value, version: &str, part: &str) -> Option<&'a Map<Strin
 
 /// The fields of an example that no schema has.
 fn unknown(example: &Value, contents: &Contents) -> Vec<String> {
-    let is_of = |crd: &&Value| {
-        crd["spec"]["names"]["kind"] == example["kind"] && crd["spec"]["group"] == *super::group(example)
-    };
+    let is_of =
+        |crd: &&Value| crd["spec"]["names"]["kind"] == example["kind"] && crd["spec"]["group"] == *group(example);
     let Some(crd) = contents.crds().map(|(_, crd)| crd).find(is_of) else { return Vec::new() };
     let mut all = Vec::new();
     for part in ["spec", "status"] {
@@ -169,8 +165,8 @@ fn unknown(example: &Value, contents: &Contents) -> Vec<String> {
 /// The fields of an example that the CSV does not describe.
 fn undescribed(example: &Value, part: &str, list: &str, owned: &[Value]) -> Vec<String> {
     let is_of = |crd: &&Value| {
-        let group = text(&crd["name"]).split_once('.').map_or("", |(_, group)| group);
-        crd["kind"] == example["kind"] && crd["version"] == *version(example) && group == super::group(example)
+        let of = text(&crd["name"]).split_once('.').map_or("", |(_, group)| group);
+        crd["kind"] == example["kind"] && crd["version"] == *version(example) && of == group(example)
     };
     let descriptors = owned.iter().find(is_of).map_or(&[][..], |crd| items(&crd[list]));
     let said = example[part].as_object().into_iter().flat_map(Map::keys);

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Check, Kind, items, owned, shown, shown_kind, text};
+use super::check::{Check, Kind, owned, shown_kind};
 use crate::diagnostic::Code;
-use crate::olm::name;
 use crate::project::crd_names::{self, CrdNames};
+use crate::ship::objects::{items, name, shown, text};
 
 const HELP: &str = "generate the bundle again";
 
@@ -33,7 +33,7 @@ pub(super) fn check(check: &mut Check) {
     for (at, first, name) in crd_names::clashes(&names) {
         let ((path, crd), (_, first)) = (crds[at], crds[first]);
         // One CRD twice is another finding.
-        if super::name(crd) != super::name(first) {
+        if self::name(crd) != self::name(first) {
             let message = format!(
                 "{} and {} have the same name `{name}`, which the API server gives to one",
                 shown(crd),
