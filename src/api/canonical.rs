@@ -7,3 +7,4 @@ pub(super) const SERIALIZE: &str = "serde::Serialize";
 pub(super) const DESERIALIZE: &str = "serde::Deserialize";
 pub(super) const DEFAULT: &str = "std::default::Default";
 pub(super) const PARTIAL_EQ: &str = "std::cmp::PartialEq";
+pub(super) const DEREF: &str = "std::ops::Deref";

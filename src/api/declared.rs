@@ -33,7 +33,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
     for item in tree.declarations() {
         let module = tree.module(item);
         if !matches!(tree.item(item), Item::Struct(_) | Item::Enum(_) | Item::Union(_)) {
-            diagnostics.extend(hidden.behind(module, tree.item(item)).into_iter().collect());
+            diagnostics.extend(hidden.behind(item).into_iter().collect());
             continue;
         }
         for attribute in attributes(tree.item(item)) {
@@ -55,7 +55,7 @@ pub fn declared(tree: &SourceTree) -> (Vec<Declared>, Diagnostics) {
             diagnostics.extend(hidden.inside(module, tree.item(item)).into_iter().collect());
             continue;
         }
-        let behind = hidden.behind(module, tree.item(item));
+        let behind = hidden.behind(item);
         let kube = attributes(tree.item(item)).iter().find(|attribute| attribute.path().is_ident("kube"));
         // A crate may have the derive under another name.
         let renamed = found.iter().find_map(|(_, derive)| match derive {

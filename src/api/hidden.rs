@@ -93,11 +93,13 @@ impl<'a> Hidden<'a> {
     }
 
     /// What an item that is no custom resource may declare.
-    pub(super) fn behind(&self, module: ModuleId, item: &Item) -> Option<Diagnostic> {
+    pub(super) fn behind(&self, item: ItemRef) -> Option<Diagnostic> {
+        let (module, followed) = (self.tree.module(item), self.tree.child(item).is_some());
+        let item = self.tree.item(item);
         if let Item::Macro(call) = item
             && call.ident.is_none()
         {
-            return self.macro_call(module, &call.mac, &self.tree.origin(module, item.span()));
+            return self.macro_call(module, &call.mac, followed, &self.tree.origin(module, item.span()));
         }
         if let Some(attribute) = attributes_of(item).iter().find(|attribute| self.makes_resources(attribute)) {
             let name = attribute.path().to_token_stream().to_string().replace(' ', "");
@@ -152,26 +154,28 @@ impl<'a> Hidden<'a> {
         found.then(|| error(format!("{place} derives `CustomResource`, and what it declares is not read"), origin))
     }
 
-    /// What a macro among the items of a module may declare.
-    fn macro_call(&self, module: ModuleId, mac: &syn::Macro, origin: &Origin) -> Option<Diagnostic> {
+    /// What a macro among the items of a module may declare; the items of an `include!` that is `followed` are read.
+    fn macro_call(&self, module: ModuleId, mac: &syn::Macro, followed: bool, origin: &Origin) -> Option<Diagnostic> {
         let unread = |message: String| Some(Diagnostic::new(Code::UnreadMacro, message).at(origin.clone()).help(LIST));
         let error = |message: String| error(message, origin.clone());
         let name = mac.path.to_token_stream().to_string().replace(' ', "");
         let resolution = self.tree.resolve_in(module, &mac.path, Namespace::Macros);
         let of_std = matches!(&resolution, Resolution::Foreign(path) if *path == ["std", "include"]);
+        let is_own = |item: ItemRef| matches!(self.tree.item(item), Item::Macro(item) if item.ident.as_ref().is_some_and(|name| name == "include"));
+        if followed && (of_std || mac.path.is_ident("include")) && !self.tree.all_items().any(is_own) {
+            return None;
+        }
         if of_std || mac.path.segments.last().is_some_and(|last| last.ident == "include") {
             let Ok(path) = mac.parse_body::<syn::LitStr>() else {
                 return unread("the file that `include!` takes in is not known".to_owned());
             };
-            return match self.tree.include(module, &path.value()) {
+            let path = path.value();
+            return match self.tree.include(module, &path) {
                 Some(text) if self.may_derive(&text) => {
-                    Some(error(format!("`{}` is included and derives `CustomResource`", path.value())))
+                    Some(error(format!("`{path}` is included and derives `CustomResource`")))
                 }
-                Some(text) if text.contains("include!") => {
-                    unread(format!("`{}` is included and takes in other files", path.value()))
-                }
-                Some(_) => None,
-                None => unread(format!("`{}` is included and can't be read", path.value())),
+                Some(_) => unread(format!("`{path}` is included and can't be followed")),
+                None => unread(format!("`{path}` is included and can't be read")),
             };
         }
         if mac.path.segments.last().is_some_and(|last| self.makers.contains(&last.ident.unraw().to_string())) {

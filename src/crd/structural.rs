@@ -23,6 +23,7 @@ pub(super) use self::keys::is_format;
 use super::Crd;
 use super::walk::{NESTED, Path, Step};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
+use crate::schema::release::Change;
 
 /// Keys that a schema has no use for in a CRD.
 const UNSUPPORTED: [&str; 6] = ["$schema", "additionalItems", "definitions", "dependencies", "id", "patternProperties"];
@@ -45,7 +46,11 @@ pub fn check(crd: &Crd) -> Diagnostics {
         if version.pointer("/subresources/status").is_some() {
             check.root(schema);
         }
-        check.schema(schema, &Path::default(), Context { level: Level::Root, correlated: true, defaults: true });
+        check.schema(
+            schema,
+            &Path::default(),
+            Context { level: Level::Root, correlated: true, defaults: true, mended: None },
+        );
     }
     found.extend(size::check(crd).into_iter().collect());
     found.sort();
@@ -60,6 +65,8 @@ struct Context {
     correlated: bool,
     /// The server checks defaults here.
     defaults: bool,
+    /// The release of kube that writes no `anyOf` for what this is, an `Option` of an enum.
+    mended: Option<Change>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,15 +120,16 @@ impl Check<'_> {
 
     fn schema(&mut self, schema: &Value, path: &Path, context: Context) {
         let Some(schema) = schema.as_object() else { return };
+        let context = Context { mended: context.mended.or_else(|| optional_enum(schema)), ..context };
         self.keys(schema, path);
         if schema.contains_key("$ref") {
             let help = "describe one of the types on the way with `#[schemars(with = \"serde_json::Value\")]`";
             return self.say(Code::RecursiveType, path, "the schema refers to another one", help);
         }
         if context.level == Level::Logic {
-            self.logic(schema, path);
+            self.logic(schema, path, context.mended);
         } else {
-            self.types(schema, path, context.level);
+            self.types(schema, path, context);
             self.extensions(schema, path, context.level);
             if context.defaults {
                 self.default(schema, path);
@@ -142,7 +150,7 @@ impl Check<'_> {
     /// Goes on with the schemas inside of one.
     fn descend(&mut self, schema: &Object, path: &Path, context: Context) {
         let level = if context.level == Level::Logic { Level::Logic } else { Level::Inner };
-        let inner = Context { level, ..context };
+        let inner = Context { level, mended: context.mended.filter(|_| level == Level::Logic), ..context };
         let logic = Context { level: Level::Logic, ..context };
         for key in NESTED {
             let Some(nested) = schema.get(key) else { continue };
@@ -193,7 +201,7 @@ impl Check<'_> {
         }
     }
 
-    fn types(&mut self, schema: &Object, path: &Path, level: Level) {
+    fn types(&mut self, schema: &Object, path: &Path, Context { level, mended, .. }: Context) {
         let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
         match (kind, level) {
             ("object", Level::Root) => {}
@@ -205,7 +213,7 @@ impl Check<'_> {
             ("", _) => {
                 let help = "give it one type; for any value add \
                             `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`";
-                self.say(Code::MissingType, path, "the schema has no type", help);
+                self.say(Code::MissingType, path, "the schema has no type", &mended.map_or(help.to_owned(), update));
             }
             ("array" | "boolean" | "integer" | "number" | "object" | "string", _) => {}
             (other, _) => {
@@ -256,7 +264,7 @@ impl Check<'_> {
     }
 
     /// What only the structure may say.
-    fn logic(&mut self, schema: &Object, path: &Path) {
+    fn logic(&mut self, schema: &Object, path: &Path, mended: Option<Change>) {
         let says = |value: &Value| match value {
             Value::Null | Value::Bool(false) => false,
             Value::String(text) => !text.is_empty(),
@@ -264,6 +272,7 @@ impl Check<'_> {
             _ => true,
         };
         let help = "give the variants of the enum equal forms, or describe it with `#[schemars(with = \"…\")]`";
+        let help = &mended.map_or(help.to_owned(), update);
         let only = KEYS.iter().filter(|key| key.structure).map(|key| key.name);
         for key in only.filter(|key| schema.get(*key).is_some_and(says)) {
             let what = format!("`{key}` is not allowed inside `anyOf`, `oneOf`, `allOf` and `not`");
@@ -369,6 +378,25 @@ fn flag(schema: &Object, key: &str) -> bool {
     schema.get(key) == Some(&Value::Bool(true))
 }
 
+/// The change of kube-core that makes `nullable` of an `Option` of an enum, when the schema is one as schemars writes it.
+fn optional_enum(schema: &Object) -> Option<Change> {
+    let [some, none] = schema.get("anyOf")?.as_array()?.as_slice() else { return None };
+    let is_none = none["nullable"] == true && none["enum"] == json!([null]);
+    let has = |key: &str| some.get(key).is_some();
+    match has("enum") {
+        _ if !is_none || has("nullable") => None,
+        true => Some(Change::DescribedOptionalEnum),
+        false => Some(Change::OptionalData),
+    }
+}
+
+fn update(change: Change) -> String {
+    format!(
+        "update kube to {} or later, which writes this `Option` of an enum as `nullable` instead of `anyOf`",
+        change.since()
+    )
+}
+
 /// The one `anyOf` that has types.
 fn is_int_or_string(any_of: &Value) -> bool {
     *any_of == json!([{ "type": "integer" }, { "type": "string" }])
@@ -382,13 +410,17 @@ mod tests {
 
     use super::*;
 
-    fn found(spec: &Value) -> Vec<String> {
+    fn diagnostics(spec: &Value) -> Diagnostics {
         let schema = json!({ "type": "object", "properties": { "spec": spec } });
         let version = json!({ "name": "v1", "schema": { "openAPIV3Schema": schema } });
         let names = json!({ "kind": "Thing", "plural": "things", "singular": "thing" });
         let value = json!({ "spec": { "group": "example.com", "names": names, "versions": [version] } });
         let crd = Crd { file_name: "things.yaml".to_owned(), value, declared: BTreeMap::new() };
-        check(&crd).iter().map(|found| format!("{}: {}", found.code, found.message)).collect()
+        check(&crd)
+    }
+
+    fn found(spec: &Value) -> Vec<String> {
+        diagnostics(spec).iter().map(|found| format!("{}: {}", found.code, found.message)).collect()
     }
 
     #[test]
@@ -441,6 +473,32 @@ mod tests {
         ] {
             assert_eq!(found(&schema).join("\n"), expected, "{schema}");
         }
+    }
+
+    #[test]
+    fn an_optional_enum_of_an_older_kube_has_the_release_that_mends_it() {
+        let none = json!({ "enum": [null], "nullable": true });
+        let unit = json!({ "type": "string", "description": "How high.", "enum": ["Low"] });
+        let data =
+            json!({ "type": "object", "properties": { "a": { "type": "string" } }, "oneOf": [{ "required": ["a"] }] });
+        for (some, release) in [(unit, Some("3.0.1")), (data, Some("3.1.0"))] {
+            let optional = json!({ "description": "Of the field.", "anyOf": [some, none] });
+            let list = json!({ "type": "array", "items": optional });
+            for schema in [optional, list] {
+                let found = diagnostics(&schema);
+                assert!(found.iter().count() > 1, "{schema}");
+                for found in &found {
+                    let help = found.help.as_deref().unwrap();
+                    assert_eq!(
+                        help.strip_prefix("update kube to ").and_then(|help| help.split(' ').next()),
+                        release,
+                        "{help}"
+                    );
+                }
+            }
+        }
+        let other = json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] });
+        assert!(diagnostics(&other).iter().all(|found| !found.help.as_deref().unwrap().contains("update kube")));
     }
 
     #[test]

@@ -58,6 +58,13 @@ pub enum Change {
     AbsentLists,
 }
 
+impl Change {
+    /// The first release that has it.
+    pub(crate) fn since(self) -> Version {
+        TABLE.into_iter().find(|row| row.change == self).map(|row| row.since).expect("each change is in the table")
+    }
+}
+
 /// A row of the table.
 #[derive(Debug)]
 pub struct Row {

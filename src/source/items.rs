@@ -55,7 +55,7 @@ impl SourceTree {
         self.sources[item].module
     }
 
-    /// The module that a `mod` item declares.
+    /// The module that a `mod` item declares, or the file that `include!` takes in.
     pub fn child(&self, item: ItemRef) -> Option<ModuleId> {
         self.sources[item].child
     }

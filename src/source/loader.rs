@@ -9,7 +9,7 @@ use syn::{Attribute, Item, Lit, Meta};
 use super::cfg::{Cfg, CfgSet, decide};
 use super::file::{FileId, SourceFile, clean, relative};
 use super::files::Pending;
-use super::ident::ident;
+use super::ident::{ident, segments};
 use super::lexer::{DEEPEST, deeper_than};
 use super::outline::outline;
 use super::package::{CrateId, PackageId};
@@ -109,6 +109,7 @@ impl<'a> Loader<'a> {
             items: Vec::new(),
             attrs: Vec::new(),
             declared: None,
+            included_in: None,
             unknown_cfg: None,
             complete: true,
             unread: false,
@@ -147,6 +148,10 @@ impl<'a> Loader<'a> {
     }
 
     fn read(&mut self, path: &Path, package: PackageId) -> std::io::Result<FileId> {
+        self.read_as(path, &self.shown(path), package)
+    }
+
+    fn read_as(&mut self, path: &Path, shown: &Path, package: PackageId) -> std::io::Result<FileId> {
         let path = clean(path);
         if let Some(id) = self.by_path.get(&path) {
             return Ok(*id);
@@ -154,7 +159,7 @@ impl<'a> Loader<'a> {
         let text = self.pending.read(&path)?;
         let id = FileId(index(self.sources.files.len()));
         let own = self.sources[package].own;
-        self.sources.files.push(SourceFile::new(path.clone(), &self.shown(&path), text, own));
+        self.sources.files.push(SourceFile::new(path.clone(), shown, text, own));
         self.by_path.insert(path, id);
         Ok(id)
     }
@@ -271,12 +276,53 @@ impl<'a> Loader<'a> {
                 continue;
             }
             let id = ItemRef(index(self.sources.items.len()));
+            let included = included_path(&item);
             self.sources.items.push(ItemData { module, child: None, unknown_cfg, item });
             self.sources[module].items.push(id);
             if let Some(content) = content {
                 self.child(module, id, content, dir);
+            } else if let Some(path) = included {
+                self.include(module, id, &path);
             }
         }
+    }
+
+    /// Follows an `include!` among the items of a module; the path is relative to the file of the call.
+    fn include(&mut self, module: ModuleId, call: ItemRef, path: &str) {
+        let host = self.sources.file(module);
+        let beside = |file: &Path| clean(&file.parent().unwrap_or(Path::new("")).join(path));
+        let (disk, shown) = (beside(&host.disk), beside(Path::new(&*host.path)));
+        let package = self.sources.krate(module).package;
+        // A file that can't be read is an unread macro call.
+        let Ok(file) = self.read_as(&disk, &shown, package) else { return };
+        let around = &self.sources[module];
+        if file == around.file || self.stack.contains(&file) {
+            return;
+        }
+        let mut included = Module {
+            krate: around.krate,
+            parent: around.parent,
+            name: around.name.clone(),
+            file,
+            items: Vec::new(),
+            attrs: around.attrs.clone(),
+            declared: around.declared,
+            included_in: Some(self.sources.scope(module)),
+            unknown_cfg: around.unknown_cfg.clone(),
+            complete: true,
+            unread: false,
+        };
+        if let Some(unknown) = &self.sources[call].unknown_cfg {
+            included.add_unknown(unknown);
+        }
+        let included = self.module(included);
+        self.sources[call].child = Some(included);
+        let path = disk.parent().unwrap_or(Path::new("")).to_path_buf();
+        let outlines = std::mem::replace(&mut self.outlines, false);
+        self.stack.push(self.sources[module].file);
+        self.follow(included, file, &Dir { path, relative: None });
+        self.stack.pop();
+        self.outlines = outlines;
     }
 
     fn child(&mut self, parent: ModuleId, declared: ItemRef, content: Option<Vec<Item>>, dir: &Dir) {
@@ -287,12 +333,13 @@ impl<'a> Loader<'a> {
         let above = &self.sources[parent];
         let mut module = Module {
             krate: above.krate,
-            parent: Some(parent),
+            parent: Some(self.sources.scope(parent)),
             name: name.clone(),
             file: above.file,
             items: Vec::new(),
             attrs,
             declared: Some(declared),
+            included_in: None,
             unknown_cfg: above.unknown_cfg.clone(),
             complete: true,
             unread: false,
@@ -357,6 +404,14 @@ impl<'a> Loader<'a> {
             kinds: Box::default(),
         });
     }
+}
+
+/// The file that `include!` takes in, when its path is a literal.
+fn included_path(item: &Item) -> Option<String> {
+    let Item::Macro(call) = item else { return None };
+    let is_include =
+        call.ident.is_none() && matches!(segments(&call.mac.path).as_slice(), [.., last] if last == "include");
+    is_include.then(|| call.mac.parse_body::<syn::LitStr>().ok()).flatten().map(|path| path.value())
 }
 
 /// The value of `#[path = "…"]`.

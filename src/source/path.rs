@@ -36,7 +36,7 @@ impl SourceTree {
 
     /// What a path in any position means, seen from a module.
     pub fn resolve_in(&self, module: ModuleId, path: &syn::Path, namespace: Namespace) -> Resolution {
-        let parts = segments(path);
+        let (parts, module) = (segments(path), self.sources.scope(module));
         match self.scopes.walk(&self.sources, module, &parts, path.leading_colon.is_some(), namespace) {
             Ok(Def::Item(item)) => Resolution::Local(item),
             Ok(Def::Member(item, name)) => Resolution::Member(item, name.to_string()),
@@ -54,7 +54,7 @@ impl SourceTree {
 
     /// What a path that can't be resolved may mean through glob imports from other crates: the paths there.
     pub fn through_foreign_globs(&self, module: ModuleId, path: &syn::Path, namespace: Namespace) -> Vec<Vec<String>> {
-        let parts = segments(path);
+        let (parts, module) = (segments(path), self.sources.scope(module));
         let found = self.scopes.walk(&self.sources, module, &parts, path.leading_colon.is_some(), namespace);
         let Err(Failure::Missing(of, at)) = found else { return Vec::new() };
         self.foreign_globs(of).map(|glob| self.sources.ecosystem.canonical([&glob, &parts[at..]].concat())).collect()
@@ -63,6 +63,7 @@ impl SourceTree {
     /// Types and traits that have a name in a module; `None` when a macro, or an import that is not found, may bring
     /// others.
     pub(super) fn types_in_scope(&self, module: ModuleId) -> Option<impl Iterator<Item = ItemRef>> {
+        let module = self.sources.scope(module);
         let all = &self.scopes.names[module.0 as usize];
         let types = all.values().filter_map(|names| Some(&names[Namespace::Types as usize].as_ref()?.def));
         let clear = !types.clone().any(|def| matches!(def, Def::Ambiguous(_)))

@@ -42,6 +42,8 @@ pub(super) struct Module {
     pub(super) attrs: Vec<Attribute>,
     /// The `mod` item.
     pub(super) declared: Option<ItemRef>,
+    /// The module whose items these are, where `include!` takes them in from a file of their own.
+    pub(super) included_in: Option<ModuleId>,
     pub(super) unknown_cfg: Option<String>,
     /// False when its file is missing or no valid Rust: names may be missing.
     pub(super) complete: bool,
@@ -61,7 +63,7 @@ impl Module {
 #[derive(Debug)]
 pub(super) struct ItemData {
     pub(super) module: ModuleId,
-    /// The module that a `mod` item declares.
+    /// The module that a `mod` item declares, or the file that `include!` takes in.
     pub(super) child: Option<ModuleId>,
     pub(super) unknown_cfg: Option<String>,
     pub(super) item: Item,
@@ -180,6 +182,11 @@ impl Sources {
     /// The names of the functions of traits in the texts of all files.
     pub(super) fn trait_functions(&self) -> Rc<TraitFunctions> {
         self.trait_functions.get(&self.files, || TraitFunctions::of(self.files.iter().map(|file| &*file.text)))
+    }
+
+    /// The module that names in this one are looked up in: not itself, when it is an included file.
+    pub(super) fn scope(&self, module: ModuleId) -> ModuleId {
+        self[module].included_in.unwrap_or(module)
     }
 
     /// The crate that a module belongs to.

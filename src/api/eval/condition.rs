@@ -5,14 +5,14 @@ use std::rc::Rc;
 
 use quote::ToTokens;
 use syn::parse::{Parse, ParseStream};
-use syn::{BinOp, Expr, FnArg, Item, Lit, Member, Pat, Signature, Stmt, Token, UnOp};
+use syn::{BinOp, Expr, FnArg, Item, Lit, Member, Pat, RangeLimits, Signature, Stmt, Token, UnOp};
 
 use crate::schema::TypeId;
 use crate::source::{Namespace, Resolution};
 
 use super::block::has_cfg;
 use super::{Env, Eval, Evaluator, Function, Target};
-use crate::api::canonical::PARTIAL_EQ;
+use crate::api::canonical::{DEREF, PARTIAL_EQ};
 use crate::api::item_attrs::rewrites;
 use crate::api::types::Scope;
 use crate::api::value::Val;
@@ -26,6 +26,10 @@ impl Evaluator<'_> {
         value: &Val,
         ty: TypeId,
     ) -> Eval<bool> {
+        self.called_with(scope, path, value, ty).map_err(|refusal| refusal.help(HELP))
+    }
+
+    fn called_with(&mut self, scope: &Scope, path: &syn::ExprPath, value: &Val, ty: TypeId) -> Eval<bool> {
         if path.qself.is_some() {
             return self.unsupported(scope, path);
         }
@@ -81,21 +85,16 @@ impl Evaluator<'_> {
             return self.unsupported(scope, at);
         }
         match block.stmts.as_slice() {
-            [Stmt::Expr(expr, None)] => self.holds(inner, &Subject { name, value }, expr),
+            [Stmt::Expr(expr, None)] => self.holds(inner, &Subject(vec![(name, value)]), expr),
             _ => self.unsupported(inner, block),
         }
     }
 
     fn holds(&mut self, scope: &Scope, subject: &Subject<'_>, expr: &Expr) -> Eval<bool> {
-        self.spend(scope, expr, subject.value.weight())?;
+        self.spend(scope, expr, subject.weight())?;
         let answer = match expr {
-            expr if subject.is(expr) => {
-                if let Val::Bool(value) = subject.value {
-                    Some(*value)
-                } else {
-                    None
-                }
-            }
+            Expr::Path(_) | Expr::Field(_) => subject.flag(self, expr),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => subject.flag(self, expr),
             Expr::Paren(inner) => Some(self.holds(scope, subject, &inner.expr)?),
             Expr::Group(inner) => Some(self.holds(scope, subject, &inner.expr)?),
             Expr::Lit(literal) => match &literal.lit {
@@ -115,19 +114,19 @@ impl Evaluator<'_> {
                 let Some((_, otherwise)) = &inner.else_branch else { return self.unsupported(scope, expr) };
                 let then = match &*inner.cond {
                     Expr::Let(condition) => self.fits(scope, subject, &condition.expr, &condition.pat)?,
-                    condition => self.holds(scope, subject, condition)?,
+                    condition => self.holds(scope, subject, condition)?.then(|| subject.clone()),
                 };
-                match inner.then_branch.stmts.as_slice() {
-                    [Stmt::Expr(value, None)] if then => Some(self.holds(scope, subject, value)?),
-                    [Stmt::Expr(_, None)] => Some(self.holds(scope, subject, otherwise)?),
+                match (inner.then_branch.stmts.as_slice(), then) {
+                    ([Stmt::Expr(value, None)], Some(bound)) => Some(self.holds(scope, &bound, value)?),
+                    ([Stmt::Expr(_, None)], None) => Some(self.holds(scope, subject, otherwise)?),
                     _ => None,
                 }
             }
             Expr::Match(inner) => {
                 let mut answer = None;
                 for arm in &inner.arms {
-                    if self.fits(scope, subject, &inner.expr, &arm.pat)? {
-                        answer = Some(self.holds(scope, subject, &arm.body)?);
+                    if let Some(bound) = self.fits(scope, subject, &inner.expr, &arm.pat)? {
+                        answer = Some(self.holds(scope, &bound, &arm.body)?);
                         break;
                     }
                 }
@@ -136,20 +135,26 @@ impl Evaluator<'_> {
             Expr::Macro(call) => match self.types.resolve_in(scope, &call.mac.path, Namespace::Macros) {
                 Resolution::Foreign(path) if path.join("::") == "std::matches" => {
                     match call.mac.parse_body::<Matches>() {
-                        Ok(Matches(matched, pattern)) => Some(self.fits(scope, subject, &matched, &pattern)?),
+                        Ok(Matches(matched, pattern)) => Some(self.fits(scope, subject, &matched, &pattern)?.is_some()),
                         Err(_) => None,
                     }
                 }
                 _ => None,
             },
             Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)) => Some(!self.holds(scope, subject, &unary.expr)?),
-            Expr::Binary(binary) if matches!(binary.op, BinOp::Eq(_) | BinOp::Ne(_)) => {
-                let mut side = |expr: &Expr| match subject.place(self, expr) {
-                    Some(value) => Ok(value.clone()),
-                    None => self.eval(scope, &Env::new(), expr, None),
-                };
-                let (left, right) = (side(&binary.left)?, side(&binary.right)?);
-                self.equal(&left, &right).map(|equal| equal == matches!(binary.op, BinOp::Eq(_)))
+            Expr::Binary(binary) => {
+                let (left, right) = (subject.place(self, &binary.left), subject.place(self, &binary.right));
+                let left = self.operand(scope, &binary.left, left, right)?;
+                let right = self.operand(scope, &binary.right, right, Some(&left))?;
+                match &binary.op {
+                    BinOp::Eq(_) => self.equal(&left, &right),
+                    BinOp::Ne(_) => self.equal(&left, &right).map(|equal| !equal),
+                    BinOp::Lt(_) => ordered(&left, &right, Ordering::is_lt),
+                    BinOp::Le(_) => ordered(&left, &right, Ordering::is_le),
+                    BinOp::Gt(_) => ordered(&left, &right, Ordering::is_gt),
+                    BinOp::Ge(_) => ordered(&left, &right, Ordering::is_ge),
+                    _ => None,
+                }
             }
             Expr::MethodCall(call) => {
                 let name = call.method.to_string();
@@ -177,46 +182,97 @@ impl Evaluator<'_> {
         self.or_unsupported(scope, expr, answer)
     }
 
-    /// Returns true if the value at `matched` fits a pattern with its guard.
-    fn fits(&mut self, scope: &Scope, subject: &Subject<'_>, matched: &Expr, pattern: &Pat) -> Eval<bool> {
-        let Some(value) = subject.place(self, matched).cloned() else { return self.unsupported(scope, matched) };
+    /// One side of a comparison: a part of the subject, or a value of the type of the `other` side.
+    fn operand(&mut self, scope: &Scope, expr: &Expr, part: Option<&Val>, other: Option<&Val>) -> Eval {
+        if let Some(value) = part {
+            return Ok(value.clone());
+        }
+        let ty = other.and_then(|other| self.float(other));
+        self.eval(scope, &Env::new(), expr, ty)
+    }
+
+    /// The type of a float, which a literal beside it has as well.
+    fn float(&mut self, value: &Val) -> Option<TypeId> {
+        match value {
+            Val::F32(_) => self.types.primitive("f32"),
+            Val::F64(_) => self.types.primitive("f64"),
+            _ => None,
+        }
+    }
+
+    /// The subject and what a pattern binds, if the value at `matched` fits the pattern and its guard.
+    fn fits<'v>(
+        &mut self,
+        scope: &Scope,
+        subject: &Subject<'v>,
+        matched: &Expr,
+        pattern: &Pat,
+    ) -> Eval<Option<Subject<'v>>> {
+        let Some(value) = subject.place(self, matched) else { return self.unsupported(scope, matched) };
         let (pattern, guard) = match pattern {
             Pat::Guard(pattern) => (&*pattern.pat, Some(&*pattern.guard)),
             pattern => (pattern, None),
         };
-        let fits = self.fits_pattern(scope, pattern, &value);
-        match (self.or_unsupported(scope, pattern, fits)?, guard) {
-            (true, Some(guard)) => self.holds(scope, subject, guard),
-            (fits, _) => Ok(fits),
-        }
+        let mut bound = subject.clone();
+        let fits = self.fits_pattern(scope, pattern, value, &mut bound);
+        Ok(match (self.or_unsupported(scope, pattern, fits)?, guard) {
+            (true, Some(guard)) => self.holds(scope, &bound, guard)?.then_some(bound),
+            (fits, _) => fits.then_some(bound),
+        })
     }
 
-    fn fits_pattern(&mut self, scope: &Scope, pattern: &Pat, value: &Val) -> Option<bool> {
+    fn fits_pattern<'v>(
+        &mut self,
+        scope: &Scope,
+        pattern: &Pat,
+        value: &'v Val,
+        bound: &mut Subject<'v>,
+    ) -> Option<bool> {
         match pattern {
             Pat::Wild(_) | Pat::Rest(_) => Some(true),
-            Pat::Paren(inner) => self.fits_pattern(scope, &inner.pat, value),
-            Pat::Reference(inner) => self.fits_pattern(scope, &inner.pat, value),
+            Pat::Paren(inner) => self.fits_pattern(scope, &inner.pat, value, bound),
+            Pat::Reference(inner) => self.fits_pattern(scope, &inner.pat, value, bound),
             Pat::Or(inner) => {
-                let cases: Option<Vec<bool>> =
-                    inner.cases.iter().map(|case| self.fits_pattern(scope, case, value)).collect();
-                cases.map(|cases| cases.contains(&true))
+                for case in &inner.cases {
+                    if self.fits_pattern(scope, case, value, bound)? {
+                        return Some(true);
+                    }
+                }
+                Some(false)
             }
             Pat::Lit(literal) => {
-                let literal = self.eval(scope, &Env::new(), &Expr::Lit(literal.clone()), None).ok()?;
+                let literal = self.limit(scope, &Expr::Lit(literal.clone()), value)?;
                 self.equal(&literal, value)
             }
+            Pat::Range(range) => {
+                let from = match &range.start {
+                    Some(start) => ordered(&self.limit(scope, start, value)?, value, Ordering::is_le)?,
+                    None => true,
+                };
+                let to = match (&range.end, &range.limits) {
+                    (Some(end), RangeLimits::HalfOpen(_)) => {
+                        ordered(value, &self.limit(scope, end, value)?, Ordering::is_lt)?
+                    }
+                    (Some(end), RangeLimits::Closed(_)) => {
+                        ordered(value, &self.limit(scope, end, value)?, Ordering::is_le)?
+                    }
+                    (None, _) => true,
+                };
+                Some(from && to)
+            }
             Pat::Ident(name) if name.subpat.is_none() => {
-                self.fits_path(scope, &name.ident.clone().into(), &[], value).or_else(|| {
+                self.fits_path(scope, &name.ident.clone().into(), &[], value, bound).or_else(|| {
                     let binds = name.ident.to_string().starts_with(|first: char| first.is_lowercase() || first == '_');
-                    binds.then_some(true)
+                    binds.then(|| bound.0.push((name.ident.to_string(), value)))?;
+                    Some(true)
                 })
             }
-            Pat::Path(path) if path.qself.is_none() => self.fits_path(scope, &path.path, &[], value),
+            Pat::Path(path) if path.qself.is_none() => self.fits_path(scope, &path.path, &[], value, bound),
             Pat::TupleStruct(inner) => {
                 let rest = matches!(inner.elems.last(), Some(Pat::Rest(_)));
                 let given = inner.elems.len() - usize::from(rest);
                 let parts: Vec<(usize, &Pat)> = inner.elems.iter().take(given).enumerate().collect();
-                self.fits_path(scope, &inner.path, &parts, value)
+                self.fits_path(scope, &inner.path, &parts, value, bound)
             }
             Pat::Struct(inner) => {
                 let Some(Target::Member(id, name)) = self.value_path(scope, &inner.path) else { return None };
@@ -227,18 +283,31 @@ impl Evaluator<'_> {
                 };
                 let parts: Option<Vec<(usize, &Pat)>> =
                     inner.fields.iter().map(|field| Some((position(&field.member)?, &*field.pat))).collect();
-                self.fits_path(scope, &inner.path, &parts?, value)
+                self.fits_path(scope, &inner.path, &parts?, value, bound)
             }
             _ => None,
         }
     }
 
+    /// A literal or constant in a pattern for a value.
+    fn limit(&mut self, scope: &Scope, expr: &Expr, value: &Val) -> Option<Val> {
+        let ty = self.float(value);
+        self.eval(scope, &Env::new(), expr, ty).ok()
+    }
+
     /// A variant with patterns for some of its fields.
-    fn fits_path(&mut self, scope: &Scope, path: &syn::Path, parts: &[(usize, &Pat)], value: &Val) -> Option<bool> {
-        let all = |this: &mut Self, values: &[Val]| {
+    fn fits_path<'v>(
+        &mut self,
+        scope: &Scope,
+        path: &syn::Path,
+        parts: &[(usize, &Pat)],
+        value: &'v Val,
+        bound: &mut Subject<'v>,
+    ) -> Option<bool> {
+        let mut all = |this: &mut Self, values: &'v [Val]| {
             let fits: Option<Vec<bool>> = parts
                 .iter()
-                .map(|(position, pattern)| this.fits_pattern(scope, pattern, values.get(*position)?))
+                .map(|(position, pattern)| this.fits_pattern(scope, pattern, values.get(*position)?, bound))
                 .collect();
             fits.map(|fits| !fits.contains(&false))
         };
@@ -303,6 +372,10 @@ impl Evaluator<'_> {
 /// Crates whose `is_empty`, `is_none` and the like are those of std.
 const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
 
+/// What to do about a condition that is not evaluated.
+const HELP: &str = "write the condition with `==`, `<`, `matches!`, `match` and methods such as `is_empty`, or name \
+                    another one for the schema: `#[schemars(skip_serializing_if = \"…\")]`";
+
 /// More methods that call each other than a condition ever has.
 const CALLS: usize = 32;
 
@@ -323,18 +396,23 @@ impl Parse for Matches {
     }
 }
 
-/// The parameter of a condition, which is a reference to the field.
-struct Subject<'v> {
-    name: String,
-    value: &'v Val,
-}
+/// The variables of a condition, the innermost last: its parameter, which is a reference to the field, and what patterns
+/// bind.
+#[derive(Clone)]
+struct Subject<'v>(Vec<(String, &'v Val)>);
 
 impl<'v> Subject<'v> {
-    /// The value of the parameter or of a field in it, also behind `&` and `*`.
+    /// The value of a variable or of a field in it, also behind `&` and `*`.
     fn place(&self, eval: &Evaluator<'_>, expr: &Expr) -> Option<&'v Val> {
         match expr {
             Expr::Paren(inner) => self.place(eval, &inner.expr),
             Expr::Reference(inner) if inner.mutability.is_none() => self.place(eval, &inner.expr),
+            Expr::Unary(inner) if matches!(inner.op, UnOp::Deref(_)) => {
+                let value = self.place(eval, &inner.expr)?;
+                // The `Deref` of a type of the user may give any other value.
+                let id = if let Val::Struct(id, _) | Val::Variant(id, ..) = value { Some(*id) } else { None };
+                id.is_none_or(|id| !eval.types.implements(id, DEREF)).then_some(value)
+            }
             Expr::Field(inner) => {
                 let Val::Struct(id, values) = self.place(eval, &inner.base)? else { return None };
                 let fields = eval.types.shape(*id)?;
@@ -344,17 +422,17 @@ impl<'v> Subject<'v> {
                 })?;
                 values.get(position)
             }
-            expr => self.is(expr).then_some(self.value),
+            Expr::Path(path) => self.0.iter().rev().find(|(name, _)| path.path.is_ident(name)).map(|(_, value)| *value),
+            _ => None,
         }
     }
 
-    /// `value` or `*value`.
-    fn is(&self, expr: &Expr) -> bool {
-        match expr {
-            Expr::Path(path) => path.path.is_ident(&self.name),
-            Expr::Unary(unary) => matches!(unary.op, UnOp::Deref(_)) && self.is(&unary.expr),
-            _ => false,
-        }
+    fn flag(&self, eval: &Evaluator<'_>, expr: &Expr) -> Option<bool> {
+        if let Val::Bool(value) = self.place(eval, expr)? { Some(*value) } else { None }
+    }
+
+    fn weight(&self) -> usize {
+        self.0.iter().map(|(_, value)| value.weight()).sum()
     }
 }
 
@@ -367,6 +445,17 @@ fn inferred(sig: &Signature, ty: TypeId, scope: Scope) -> Option<Scope> {
         if matches!(&*of.elem, syn::Type::Path(path) if path.path.is_ident(&parameter.ident)));
     let generics = Rc::new([(parameter.ident.to_string(), ty)].into());
     (is_it && parameters.next().is_none()).then_some(Scope { generics, ..scope })
+}
+
+/// Compares two numbers or characters; `None` for other values.
+fn ordered(left: &Val, right: &Val, is: fn(Ordering) -> bool) -> Option<bool> {
+    match (left, right) {
+        (Val::Int(left), Val::Int(right)) => Some(is(left.cmp(right))),
+        (Val::Char(left), Val::Char(right)) => Some(is(left.cmp(right))),
+        (Val::F32(left), Val::F32(right)) => Some(left.partial_cmp(right).is_some_and(is)),
+        (Val::F64(left), Val::F64(right)) => Some(left.partial_cmp(right).is_some_and(is)),
+        _ => None,
+    }
 }
 
 fn test(name: &str, value: &Val) -> Option<bool> {

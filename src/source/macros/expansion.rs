@@ -151,7 +151,7 @@ impl Expander<'_> {
             let outer = self.textual.clone();
             self.module(child);
             let leaks = |attr: &syn::Attribute| attr.path().is_ident("macro_use");
-            if !self.sources[child].attrs.iter().any(leaks) {
+            if self.sources[child].included_in.is_none() && !self.sources[child].attrs.iter().any(leaks) {
                 self.textual = outer;
             }
             return;
@@ -218,7 +218,7 @@ impl Expander<'_> {
         }
         let Some(all) = self.all.get(name) else { return Vec::new() };
         // Modules that a macro has written have no names yet.
-        let mut module = self.module;
+        let mut module = self.sources.scope(self.module);
         while module.0 as usize >= self.scopes.names.len() {
             match self.sources[module].parent {
                 Some(parent) => module = parent,

@@ -56,7 +56,9 @@ impl MacroItems {
             let Item::Macro(item) = &data.item else { continue };
             match &item.ident {
                 Some(name) => rules.entry(ident(name)).or_default().push(&item.mac.tokens),
-                None => calls.entry(data.module).or_default().push((data.module, &item.mac)),
+                // What an included file declares is read.
+                None if data.child.is_some() => {}
+                None => calls.entry(sources.scope(data.module)).or_default().push((data.module, &item.mac)),
             }
         }
         let call = |(module, mac): &(ModuleId, &syn::Macro)| {

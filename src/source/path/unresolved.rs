@@ -140,6 +140,10 @@ impl SourceTree {
             if item.ident.is_some() {
                 continue;
             }
+            if let Some(included) = self.child(*id) {
+                places.extend(self.macro_calls(included));
+                continue;
+            }
             let name = segments(&item.mac.path).join("::");
             let origin = self.origin(module, item.mac.path.segments[0].ident.span());
             let (line, column) = origin.line_column();

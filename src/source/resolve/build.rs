@@ -18,7 +18,7 @@ impl Scopes {
         let mut scopes = Self { names, macro_items: MacroItems::of(sources), ..Self::default() };
         let mut imports = Vec::new();
         for (position, data) in sources.items.iter().enumerate() {
-            scopes.declare(sources, ItemRef(index(position)), data.module, &mut imports);
+            scopes.declare(sources, ItemRef(index(position)), sources.scope(data.module), &mut imports);
         }
         scopes.run(sources, &mut imports);
         if scopes.shadow_globs(&imports) {

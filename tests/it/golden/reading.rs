@@ -114,7 +114,6 @@ fn a_resource_that_is_hidden() {
         ("use crate::k::Q;\nmacro_rules! m { () => { #[derive(Q)] struct A; } }".to_owned(), true),
         (format!("use crate::k::Q;\n{conditional}"), true),
         ("use crate::k::Q;\n#[apply(Q)] struct A;".to_owned(), true),
-        ("include!(\"k.rs\");".to_owned(), true),
         (format!("struct B {{ b: [u8; {{ {direct} 1 }}] }}"), true),
         (format!("struct B {{ b: vec! {{ {direct} }} }}"), true),
         (format!("struct B<const N: usize = {{ {direct} 1 }}>;"), true),
@@ -132,8 +131,6 @@ fn a_resource_that_is_hidden() {
     }
     let (found, findings) = same(&format!("{names}use crate::k::Q;\n{resource}"));
     assert_eq!((found.len(), findings.as_str()), (2, ""));
-    let (_, findings) = same("//- src/lib.rs\ninclude!(\"a.rs\");\n//- src/a.rs\ninclude!(\"b.rs\");\n");
-    assert!(findings.contains("`a.rs` is included and takes in other files"), "{findings}");
     for derive in ["unknown::Q", "k8s_openapi::Q"] {
         let (_, findings) = same(&format!("//- src/lib.rs\n{}", kind("A", derive)));
         assert!(findings.contains("cannot tell w"), "{derive}: {findings}");
@@ -302,6 +299,45 @@ fn a_module_that_is_declared_out_of_sight() {
     assert_eq!(same(&text), (vec!["e.x_as.yaml".to_owned(), "role.yaml".to_owned()], String::new()));
     let text = "//- src/lib.rs\nmacro_rules! a { () => { mod a; } }\na!();\n//- src/a.rs\nuse kube::CustomResource;\n";
     assert_eq!(same(text), (vec!["role.yaml".to_owned()], String::new()));
+}
+
+/// Items of a file that `include!` takes in are items of the module around it.
+#[test]
+fn an_included_file() {
+    let resource = kind("A", "CustomResource").replace("String", "Size");
+    let size = "#[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)] pub struct Size { a: u8 }";
+    let uses = "use kube::CustomResource;\n";
+    for files in [
+        // Both files see the names of the module.
+        format!("//- src/lib.rs\n{uses}{size}\ninclude!(\"in/a.rs\");\n//- src/in/a.rs\n{resource}"),
+        format!("//- src/lib.rs\n{resource}std::include!{{\"a.rs\"}}\n//- src/a.rs\n{uses}{size}"),
+        format!(
+            "//- src/lib.rs\nmod m {{ include!(\"a.rs\"); }}\n//- src/a.rs\n{uses}use self::n::Size;\nmod n {{ {size} }}\n{resource}"
+        ),
+        // Paths are relative to the file of the call.
+        format!(
+            "//- src/lib.rs\nmod x;\n//- src/x.rs\n{uses}include!(\"x/b.in\");\n//- src/x/b.in\n{resource}include!(\"c.in\");\n//- src/x/c.in\n{size}"
+        ),
+        format!(
+            "//- src/lib.rs\ninclude!(\"x/b.in\");\n//- src/x/b.in\n{uses}mod n;\nuse n::*;\n{resource}//- src/x/n.rs\n{size}"
+        ),
+    ] {
+        let crds = vec!["e.x_as.yaml".to_owned(), "role.yaml".to_owned()];
+        assert_eq!(same(&files), (crds, String::new()), "{files}");
+    }
+    // A finding has its place in the included file.
+    let (_, findings) = same(&format!("//- src/lib.rs\ninclude!(\"a.rs\");\n//- src/a.rs\nfn f() {{ {resource} }}\n"));
+    assert!(findings.contains("src/a.rs") && findings.contains("derives `CustomResource`"), "{findings}");
+    for (call, message) in [
+        ("include!(\"lib.rs\");", "`lib.rs` is included and can't be followed"),
+        ("include!(\"absent.rs\");", "`absent.rs` is included and can't be read"),
+        ("include!(concat!(\"a\", \".rs\"));", "the file that `include!` takes in is not known"),
+        ("include!(concat!(env!(\"OUT_DIR\"), \"/a.rs\"));", "the file that `include!` takes in is not known"),
+        ("macro_rules! include { ($a:literal) => {} }\ninclude!(\"a.rs\");", "is included"),
+    ] {
+        let (_, findings) = same(&format!("//- src/lib.rs\n{call}\n//- src/a.rs\nfn f() {{}}\n"));
+        assert!(findings.contains(message), "{call}: {findings}");
+    }
 }
 
 /// A name of std for `include!`, and a macro around it.
