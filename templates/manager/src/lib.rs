@@ -13,7 +13,7 @@
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use kube::ResourceExt;
 //! use kube::runtime::watcher;
-//! use manager::{Action, Failure, Manager, Options};
+//! use manager::{Action, Failure, Manager, Objects, Options};
 //!
 //! #[derive(Parser)]
 //! struct Args {
@@ -32,12 +32,20 @@
 //!     }
 //! }
 //!
+//! /// What a reconcile works with.
+//! struct Context {
+//!     maps: Objects<ConfigMap>,
+//! }
+//!
 //! fn register(manager: &mut Manager) {
-//!     let maps = manager.objects::<ConfigMap>(&watcher::Config::default());
-//!     manager.controller("config-map", &maps).run(|map: Arc<ConfigMap>| async move {
-//!         tracing::info!(name = map.name_any(), "reconciled");
-//!         Ok::<_, Error>(Action::Done)
-//!     });
+//!     let context = Arc::new(Context { maps: manager.objects(&watcher::Config::default()) });
+//!     manager.controller("config-map", &context.maps).run(reconcile, context);
+//! }
+//!
+//! async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>) -> Result<Action, Error> {
+//!     let maps = context.maps.list(map.namespace().as_deref());
+//!     tracing::info!(name = map.name_any(), of = maps.len(), "reconciled");
+//!     Ok(Action::Done)
 //! }
 //!
 //! #[tokio::main]
