@@ -60,6 +60,11 @@
 //!         .await
 //! }
 //! ```
+//!
+//! # Semantic versioning
+//!
+//! The public API includes types of [`kube`], [`k8s_openapi`] and [`prometheus_client`]: a release that takes another major version
+//! of one of them (another minor version below 1.0) is a major release of this crate, too.
 
 mod cache;
 mod caught;
@@ -89,10 +94,7 @@ pub mod webhook;
 pub use self::cache::index::Index;
 pub use self::client::objects::{Applied, Change, Objects, StatusChange};
 pub use self::controller::{Action, Controller, Failure};
-pub use self::election::{ElectionMode, LeaderElection};
 pub use self::error::Error;
-pub use self::http::address::BindAddress;
-pub use self::logging::{LogFormat, LogOptions};
 pub use self::manager::Manager;
 pub use self::object::name::{dns_label, short_dns_label};
 pub use self::object::{Object, ObjectKey, Reach};
@@ -100,5 +102,5 @@ pub use self::options::Options;
 pub use self::random::random_text;
 pub use self::runs::Runs;
 pub use self::time::now;
-/// The metrics that [`Manager::metrics`] takes, of the same release.
+/// The crate of the metrics that [`Manager::metrics`] takes, in the release that it takes.
 pub use prometheus_client;
