@@ -188,6 +188,8 @@ type Filter<K> = Box<dyn Fn(&Seen<'_, K>) -> bool + Send + Sync>;
 /// # Examples
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 /// use kube::runtime::watcher;
 /// use manager::Action;
@@ -199,7 +201,7 @@ type Filter<K> = Box<dyn Fn(&Seen<'_, K>) -> bool + Send + Sync>;
 ///     .controller("config-map", &maps)
 ///     .ignore_status()
 ///     .owns(&secrets)
-///     .run(|_| async { Ok::<_, kube::Error>(Action::Done) });
+///     .run(|_, _| async { Ok::<_, kube::Error>(Action::Done) }, Arc::new(()));
 /// # }
 /// ```
 #[must_use = "a controller does nothing without `run`"]
@@ -364,11 +366,15 @@ impl<'manager, K: Object> Controller<'manager, K> {
         self.watches_when(objects, |_, _| true, map)
     }
 
-    /// Calls `reconcile` for every object that needs a look, once [`Manager::run`] has filled the caches.
+    /// Calls `reconcile` with every object that needs a look and with `context`, once [`Manager::run`] has filled the caches.
+    ///
+    /// An error is logged, counted, and retried with backoff, unless it is [permanent](Failure::is_permanent).
     ///
     /// # Examples
     ///
     /// ```
+    /// use std::sync::Arc;
+    ///
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::runtime::watcher;
     /// use manager::Action;
@@ -377,15 +383,20 @@ impl<'manager, K: Object> Controller<'manager, K> {
     /// let maps = manager.objects::<ConfigMap>(&everything);
     /// manager
     ///     .controller("config-map", &maps)
-    ///     .run(|map| async move {
-    ///         tracing::info!(name = map.metadata.name, "reconciled");
-    ///         Ok::<_, kube::Error>(Action::Done)
-    ///     });
+    ///     .run(reconcile, Arc::new("hello"));
     /// # }
+    ///
+    /// async fn reconcile(map: Arc<ConfigMap>, greeting: Arc<&str>) -> kube::Result<Action> {
+    ///     tracing::info!(name = map.metadata.name, "{greeting}");
+    ///     Ok(Action::Done)
+    /// }
     /// ```
-    pub fn run<Reconcile, Running, Error>(self, reconcile: Reconcile)
-    where
-        Reconcile: Fn(Arc<K>) -> Running + Send + Sync + 'static,
+    pub fn run<Context, Running, Error>(
+        self,
+        reconcile: impl Fn(Arc<K>, Arc<Context>) -> Running + Send + Sync + 'static,
+        context: Arc<Context>,
+    ) where
+        Context: Send + Sync + 'static,
         Running: Future<Output = Result<Action, Error>> + Send + 'static,
         Error: Failure,
     {
@@ -424,7 +435,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
             objects: self.objects,
             queue: self.queue,
             metrics,
-            reconcile,
+            reconcile: move |object| reconcile(object, context.clone()),
             workers,
             timeout: self.timeout,
             grace: controllers.grace,

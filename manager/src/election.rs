@@ -20,4 +20,4 @@ mod server;
 pub(crate) mod watchdog;
 
 pub(crate) use self::candidate::Candidate;
-pub use self::flags::{ElectionMode, LeaderElection};
+pub(crate) use self::flags::LeaderElection;

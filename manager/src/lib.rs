@@ -11,7 +11,7 @@
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use kube::ResourceExt;
 //! use kube::runtime::watcher;
-//! use manager::{Action, Failure, Manager, Options};
+//! use manager::{Action, Failure, Manager, Objects, Options};
 //!
 //! #[derive(Parser)]
 //! struct Args {
@@ -30,12 +30,20 @@
 //!     }
 //! }
 //!
+//! /// What a reconcile works with.
+//! struct Context {
+//!     maps: Objects<ConfigMap>,
+//! }
+//!
 //! fn register(manager: &mut Manager) {
-//!     let maps = manager.objects::<ConfigMap>(&watcher::Config::default());
-//!     manager.controller("config-map", &maps).run(|map: Arc<ConfigMap>| async move {
-//!         tracing::info!(name = map.name_any(), "reconciled");
-//!         Ok::<_, Error>(Action::Done)
-//!     });
+//!     let context = Arc::new(Context { maps: manager.objects(&watcher::Config::default()) });
+//!     manager.controller("config-map", &context.maps).run(reconcile, context);
+//! }
+//!
+//! async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>) -> Result<Action, Error> {
+//!     let maps = context.maps.list(map.namespace().as_deref());
+//!     tracing::info!(name = map.name_any(), of = maps.len(), "reconciled");
+//!     Ok(Action::Done)
 //! }
 //!
 //! #[tokio::main]
@@ -50,6 +58,11 @@
 //!         .await
 //! }
 //! ```
+//!
+//! # Semantic versioning
+//!
+//! The public API includes types of [`kube`], [`k8s_openapi`] and [`prometheus_client`]: a release that takes another major version
+//! of one of them (another minor version below 1.0) is a major release of this crate, too.
 
 #[cfg(feature = "runtime")]
 mod cache;
@@ -107,13 +120,7 @@ pub use self::client::objects::{Applied, Change, Objects, StatusChange};
 #[cfg(feature = "runtime")]
 pub use self::controller::{Action, Controller, Failure};
 #[cfg(feature = "runtime")]
-pub use self::election::{ElectionMode, LeaderElection};
-#[cfg(feature = "runtime")]
 pub use self::error::Error;
-#[cfg(feature = "runtime")]
-pub use self::http::address::BindAddress;
-#[cfg(feature = "runtime")]
-pub use self::logging::{LogFormat, LogOptions};
 #[cfg(feature = "runtime")]
 pub use self::manager::Manager;
 #[cfg(feature = "runtime")]
@@ -128,6 +135,6 @@ pub use self::random::random_text;
 pub use self::runs::Runs;
 #[cfg(feature = "runtime")]
 pub use self::time::now;
-/// The metrics that [`Manager::metrics`] takes, of the same release.
+/// The crate of the metrics that [`Manager::metrics`] takes, in the release that it takes.
 #[cfg(feature = "runtime")]
 pub use prometheus_client;

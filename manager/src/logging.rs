@@ -9,59 +9,34 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// Flags of the log, and those of the same meaning that operators in Go have.
-///
-/// # Examples
-///
-/// ```
-/// use clap::Parser;
-/// use manager::{LogFormat, LogOptions};
-///
-/// #[derive(Parser)]
-/// struct Args {
-///     #[command(flatten)]
-///     log: LogOptions,
-/// }
-///
-/// let args = Args::parse_from(["example", "--log-level=debug", "--log-format=json"]);
-/// assert_eq!(args.log.log_format, Some(LogFormat::Json));
-/// ```
 #[derive(Clone, Debug, clap::Args)]
-pub struct LogOptions {
+pub(crate) struct LogOptions {
     /// What to log: a level, or levels per module such as info,kube=debug; the variable `RUST_LOG` comes first
     #[arg(long, value_name = "LEVEL", alias = "zap-log-level", value_parser = levels)]
-    pub log_level: Option<Targets>,
+    pub(crate) log_level: Option<Targets>,
 
     /// How to write the log
     #[arg(long, value_name = "FORMAT", alias = "zap-encoder")]
-    pub log_format: Option<LogFormat>,
+    pub(crate) log_format: Option<LogFormat>,
 
     /// Text at level debug, unless other flags say otherwise
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(default_value_t = false, default_missing_value = "true", hide = true)]
     #[arg(action = clap::ArgAction::Set)]
-    pub zap_devel: bool,
+    pub(crate) zap_devel: bool,
 
     /// Without effect: errors have no stack here
     #[arg(long, value_name = "LEVEL", hide = true)]
-    pub zap_stacktrace_level: Option<String>,
+    pub(crate) zap_stacktrace_level: Option<String>,
 
     /// Without effect: times are in RFC 3339
     #[arg(long, value_name = "FORMAT", hide = true)]
-    pub zap_time_encoding: Option<String>,
+    pub(crate) zap_time_encoding: Option<String>,
 }
 
 /// How a line of the log looks.
-///
-/// # Examples
-///
-/// ```
-/// use clap::ValueEnum;
-/// use manager::LogFormat;
-///
-/// assert_eq!(LogFormat::from_str("text", false), Ok(LogFormat::Text));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum LogFormat {
+pub(crate) enum LogFormat {
     /// For people.
     #[value(alias = "console")]
     Text,

@@ -452,6 +452,8 @@ impl Manager {
     /// # Examples
     ///
     /// ```
+    /// use std::sync::Arc;
+    ///
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube::runtime::watcher;
     /// use manager::Action;
@@ -460,10 +462,7 @@ impl Manager {
     /// let maps = manager.objects::<ConfigMap>(&everything);
     /// manager
     ///     .controller("config-map", &maps)
-    ///     .run(|map| async move {
-    ///         tracing::info!(name = map.metadata.name, "reconciled");
-    ///         Ok::<_, kube::Error>(Action::Done)
-    ///     });
+    ///     .run(|_, _| async { Ok::<_, kube::Error>(Action::Done) }, Arc::new(()));
     /// # }
     /// ```
     pub fn controller<K: Object>(&mut self, name: &str, objects: &Objects<K>) -> Controller<'_, K> {

@@ -28,8 +28,8 @@ use crate::logging::LogOptions;
 ///     manager: Options,
 /// }
 ///
-/// let args = Args::parse_from(["example", "--max-concurrent-reconciles=2"]);
-/// assert_eq!(args.manager.max_concurrent_reconciles.get(), 2);
+/// assert!(Args::try_parse_from(["example", "--max-concurrent-reconciles=2"]).is_ok());
+/// assert!(Args::try_parse_from(["example", "--max-concurrent-reconciles=0"]).is_err());
 /// ```
 #[derive(Clone, Debug, clap::Args)]
 // What the program is, is said where the program is.
@@ -37,49 +37,49 @@ use crate::logging::LogOptions;
 pub struct Options {
     /// The kubeconfig; else that of KUBECONFIG or ~/.kube/config, or the service account of the pod
     #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    pub(crate) kubeconfig: Option<PathBuf>,
 
     /// The context of the kubeconfig; else its current one
     #[arg(long, value_name = "NAME")]
-    pub context: Option<String>,
+    pub(crate) context: Option<String>,
 
     /// Where to serve the probes /healthz and /readyz; 0 for nowhere
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
-    pub health_probe_bind_address: BindAddress,
+    pub(crate) health_probe_bind_address: BindAddress,
 
     /// Where to serve /metrics: :8443, or :8080 with --metrics-secure=false; 0 for nowhere
     #[arg(long, value_name = "ADDRESS", default_value = "0")]
-    pub metrics_bind_address: BindAddress,
+    pub(crate) metrics_bind_address: BindAddress,
 
     /// Whether metrics are served by HTTPS and only to those who may get them; else by HTTP and to everybody
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true)]
     #[arg(default_value_t = true, default_missing_value = "true")]
     #[arg(action = clap::ArgAction::Set)]
-    pub metrics_secure: bool,
+    pub(crate) metrics_secure: bool,
 
     /// The folder with the certificate of the metrics server, read again when it changes; else one is made in memory
     #[arg(long, value_name = "FOLDER")]
-    pub metrics_cert_path: Option<PathBuf>,
+    pub(crate) metrics_cert_path: Option<PathBuf>,
 
     /// The file with the certificate in that folder
     #[arg(long, value_name = "FILE", default_value = "tls.crt")]
-    pub metrics_cert_name: PathBuf,
+    pub(crate) metrics_cert_name: PathBuf,
 
     /// The file with the key in that folder
     #[arg(long, value_name = "FILE", default_value = "tls.key")]
-    pub metrics_cert_key: PathBuf,
+    pub(crate) metrics_cert_key: PathBuf,
 
     /// How many objects each controller may reconcile at the same time
     #[arg(long, value_name = "NUMBER", default_value = "8")]
-    pub max_concurrent_reconciles: NonZeroUsize,
+    pub(crate) max_concurrent_reconciles: NonZeroUsize,
 
     /// How long running reconciles may take to end after a signal, such as 8s; less than the pod's grace period
     #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration::parse)]
-    pub graceful_shutdown_timeout: Duration,
+    pub(crate) graceful_shutdown_timeout: Duration,
 
     /// Which replica works
     #[command(flatten)]
-    pub leader_election: LeaderElection,
+    pub(crate) leader_election: LeaderElection,
 
     /// Where webhooks are served, and with which certificate
     #[cfg(feature = "webhook")]
@@ -88,7 +88,7 @@ pub struct Options {
 
     /// What to log, and how.
     #[command(flatten)]
-    pub log: LogOptions,
+    pub(crate) log: LogOptions,
 }
 
 impl Options {

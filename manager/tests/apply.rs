@@ -400,9 +400,8 @@ async fn what_is_owned_from_another_namespace_is_not_sent() {
     let objects = manager.objects::<Deployment>(&watcher::Config::default());
     let said = Arc::<Mutex<Vec<String>>>::default();
     let log = said.clone();
-    manager
-        .controller("things", &things)
-        .run(move |thing: Arc<Thing>| {
+    manager.controller("things", &things).run(
+        move |thing: Arc<Thing>, _| {
             let (log, objects) = (log.clone(), objects.clone());
             async move {
                 for namespace in ["other", "default"] {
@@ -421,7 +420,9 @@ async fn what_is_owned_from_another_namespace_is_not_sent() {
                 }
                 Ok::<_, Failed>(Action::Done)
             }
-        });
+        },
+        Arc::new(()),
+    );
     let running = tokio::spawn(manager.run_until(std::future::pending()));
     let deadline = Instant::now() + Duration::from_secs(20);
     while said.lock().expect("no panic").len() < 4 {
@@ -481,10 +482,8 @@ async fn a_status_is_written_once_a_second_and_the_last_one_counts() {
     let things = things.status_at_most_every(Duration::from_secs(1));
     let seen = Arc::<AtomicU64>::default();
     let (last, objects) = (seen.clone(), things.clone());
-    manager
-        .controller("things", &things)
-        .ignore_status()
-        .run(move |thing: Arc<Thing>| {
+    manager.controller("things", &things).ignore_status().run(
+        move |thing: Arc<Thing>, _| {
             let (last, objects) = (last.clone(), objects.clone());
             async move {
                 let status = ThingStatus {
@@ -497,7 +496,9 @@ async fn a_status_is_written_once_a_second_and_the_last_one_counts() {
                 last.store(status.seen, Ordering::SeqCst);
                 Ok::<_, Failed>(Action::Done)
             }
-        });
+        },
+        Arc::new(()),
+    );
     let running = tokio::spawn(manager.run_until(std::future::pending()));
     let started = Instant::now();
     let writes = || server.count(&format!("PATCH {THING}/status"));
@@ -545,10 +546,8 @@ async fn a_status_that_was_put_off_and_is_refused_fails_the_reconcile() {
     let things = things.status_at_most_every(Duration::from_secs(1));
     let outcomes = Arc::<Mutex<Vec<String>>>::default();
     let (log, objects) = (outcomes.clone(), things.clone());
-    manager
-        .controller("things", &things)
-        .ignore_status()
-        .run(move |thing: Arc<Thing>| {
+    manager.controller("things", &things).ignore_status().run(
+        move |thing: Arc<Thing>, _| {
             let (log, objects) = (log.clone(), objects.clone());
             async move {
                 let status = ThingStatus {
@@ -565,7 +564,9 @@ async fn a_status_that_was_put_off_and_is_refused_fails_the_reconcile() {
                     .push(format!("{}: {outcome}", thing.spec.size));
                 written.map(|_| Action::Done).map_err(Failed)
             }
-        });
+        },
+        Arc::new(()),
+    );
     let running = tokio::spawn(manager.run_until(std::future::pending()));
     let wait = async |expected: &[&str]| {
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -605,10 +606,8 @@ async fn a_status_of_an_older_version_is_refused_and_seen_again() {
     let things = manager.objects::<Thing>(&watcher::Config::default());
     let outcomes = Arc::<Mutex<Vec<String>>>::default();
     let (log, objects, others) = (outcomes.clone(), things.clone(), server.clone());
-    manager
-        .controller("things", &things)
-        .ignore_status()
-        .run(move |thing: Arc<Thing>| {
+    manager.controller("things", &things).ignore_status().run(
+        move |thing: Arc<Thing>, _| {
             let (log, objects, others) = (log.clone(), objects.clone(), others.clone());
             async move {
                 if log.lock().expect("no panic").is_empty() {
@@ -629,7 +628,9 @@ async fn a_status_of_an_older_version_is_refused_and_seen_again() {
                 log.lock().expect("no panic").push(outcome);
                 written.map(|_| Action::Done).map_err(Failed)
             }
-        });
+        },
+        Arc::new(()),
+    );
     let running = tokio::spawn(manager.run_until(std::future::pending()));
     let deadline = Instant::now() + Duration::from_secs(20);
     while outcomes.lock().expect("no panic").len() < 2 {

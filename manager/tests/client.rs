@@ -226,9 +226,11 @@ impl Looks {
     }
 }
 
-fn looking(looks: &Looks) -> impl Fn(Arc<ConfigMap>) -> Ready<kube::Result<Action>> + use<> {
+fn looking(
+    looks: &Looks,
+) -> impl Fn(Arc<ConfigMap>, Arc<()>) -> Ready<kube::Result<Action>> + use<> {
     let looks = looks.clone();
-    move |map| {
+    move |map, _| {
         looks.add(&map.name_any());
         ready(Ok(Action::Done))
     }
@@ -265,7 +267,7 @@ async fn a_controller_looks_when_predicates_owners_and_streams_say_so() {
         .reconcile_on(futures::stream::poll_fn(move |context| {
             received.poll_recv(context)
         }))
-        .run(looking(&looks));
+        .run(looking(&looks), Arc::new(()));
     let running = tokio::spawn(manager.run_until(std::future::pending()));
     for name in ["a", "b", "c"] {
         looks.wait(name, 1).await;
@@ -319,8 +321,12 @@ async fn what_runs_always_does_not_wait_for_leadership() {
     let mut manager = server.manager(&[], &flags);
     let (always, leader, maps) = (Looks::default(), Looks::default(), maps(&mut manager));
     let controller = manager.controller("always", &maps);
-    controller.runs(Runs::Always).run(looking(&always));
-    manager.controller("leader", &maps).run(looking(&leader));
+    controller
+        .runs(Runs::Always)
+        .run(looking(&always), Arc::new(()));
+    manager
+        .controller("leader", &maps)
+        .run(looking(&leader), Arc::new(()));
     for (runs, looks) in [(Runs::Always, &always), (Runs::Leader, &leader)] {
         let looks = looks.clone();
         manager.task("task", runs, move || {

@@ -128,12 +128,13 @@ fn simple(
     let log = Log::default();
     let objects = manager.objects::<ConfigMap>(&watcher::Config::default());
     let (looks, reconcile) = (log.clone(), Arc::new(reconcile));
-    manager
-        .controller(name, &objects)
-        .run(move |object: Arc<ConfigMap>| {
+    manager.controller(name, &objects).run(
+        move |object: Arc<ConfigMap>, _| {
             let (looks, reconcile) = (looks.clone(), reconcile.clone());
             async move { reconcile(looks.add(&object), &object) }
-        });
+        },
+        Arc::new(()),
+    );
     log
 }
 
@@ -247,13 +248,13 @@ async fn after_an_expired_watch_the_listing_tells_what_was_missed() {
     let objects = manager.objects::<ConfigMap>(&watcher::Config::default());
     let secrets = manager.objects::<Secret>(&watcher::Config::default());
     let looks = log.clone();
-    manager
-        .controller("maps", &objects)
-        .owns(&secrets)
-        .run(move |object: Arc<ConfigMap>| {
+    manager.controller("maps", &objects).owns(&secrets).run(
+        move |object: Arc<ConfigMap>, _| {
             looks.add(&object);
             async { Ok::<_, Failed>(Action::Done) }
-        });
+        },
+        Arc::new(()),
+    );
     let running = start(manager);
     until("the first look", || log.looks("a") >= 1).await;
     server.put(B, version(1));
@@ -333,16 +334,19 @@ async fn a_reconcile_that_hangs_is_stopped_before_the_next_of_its_object() {
     let controller = manager
         .controller("maps", &objects)
         .reconcile_timeout(Duration::from_millis(30));
-    controller.run(move |object: Arc<ConfigMap>| {
-        looks.add(&object);
-        top.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-        let inside = Inside(now.clone());
-        async move {
-            let _inside = inside;
-            std::future::pending::<()>().await;
-            Ok::<_, Failed>(Action::Done)
-        }
-    });
+    controller.run(
+        move |object: Arc<ConfigMap>, _| {
+            looks.add(&object);
+            top.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let inside = Inside(now.clone());
+            async move {
+                let _inside = inside;
+                std::future::pending::<()>().await;
+                Ok::<_, Failed>(Action::Done)
+            }
+        },
+        Arc::new(()),
+    );
     let running = start(manager);
     until("three attempts", || log.looks("a") >= 3).await;
     assert_eq!(most.load(Ordering::SeqCst), 1);
@@ -369,29 +373,32 @@ async fn objects_are_worked_on_at_the_same_time_but_each_by_one() {
     let controller = manager
         .controller("maps", &objects)
         .max_concurrent_reconciles(NonZeroUsize::MIN.saturating_add(3));
-    controller.run(move |object: Arc<ConfigMap>| {
-        let (looks, working, doubled) = (looks.clone(), working.clone(), doubled.clone());
-        async move {
-            let count = |change: fn(usize) -> usize| {
-                let mut working = working.lock().unwrap();
-                let count = working.entry(object.name_any()).or_default();
-                *count = change(*count);
-                *count
-            };
-            if count(|count| count + 1) > 1 {
-                doubled.fetch_add(1, Ordering::SeqCst);
+    controller.run(
+        move |object: Arc<ConfigMap>, _| {
+            let (looks, working, doubled) = (looks.clone(), working.clone(), doubled.clone());
+            async move {
+                let count = |change: fn(usize) -> usize| {
+                    let mut working = working.lock().unwrap();
+                    let count = working.entry(object.name_any()).or_default();
+                    *count = change(*count);
+                    *count
+                };
+                if count(|count| count + 1) > 1 {
+                    doubled.fetch_add(1, Ordering::SeqCst);
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                looks.add(&object);
+                count(|count| count - 1);
+                let planned = [
+                    Action::Done,
+                    Action::Requeue,
+                    Action::RequeueAfter(Duration::from_millis(1)),
+                ];
+                Ok::<_, Failed>(planned[looks.looks(&object.name_any()) % 3])
             }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            looks.add(&object);
-            count(|count| count - 1);
-            let planned = [
-                Action::Done,
-                Action::Requeue,
-                Action::RequeueAfter(Duration::from_millis(1)),
-            ];
-            Ok::<_, Failed>(planned[looks.looks(&object.name_any()) % 3])
-        }
-    });
+        },
+        Arc::new(()),
+    );
     let running = start(manager);
     for change in 1..=200 {
         for name in &names {
@@ -418,12 +425,13 @@ async fn a_kind_that_is_missing_stops_nobody_else_and_starts_when_it_comes() {
     let secrets = manager.objects::<Secret>(&watcher::Config::default());
     let seen = Arc::<AtomicUsize>::default();
     let count = seen.clone();
-    manager
-        .controller("secrets", &secrets)
-        .run(move |_: Arc<Secret>| {
+    manager.controller("secrets", &secrets).run(
+        move |_: Arc<Secret>, _| {
             count.fetch_add(1, Ordering::SeqCst);
             async { Ok::<_, Failed>(Action::Done) }
-        });
+        },
+        Arc::new(()),
+    );
     let running = start(manager);
     until("the other controller works", || maps.looks("a") == 1).await;
     assert_eq!(seen.load(Ordering::SeqCst), 0);
@@ -516,10 +524,13 @@ async fn nobody_waits_for_an_optional_kind() {
     manager
         .controller("maps", &maps)
         .watches(&secrets, |secret| [manager::ObjectKey::of(secret)])
-        .run(move |object: Arc<ConfigMap>| {
-            looks.add(&object);
-            async { Ok::<_, Failed>(Action::Done) }
-        });
+        .run(
+            move |object: Arc<ConfigMap>, _| {
+                looks.add(&object);
+                async { Ok::<_, Failed>(Action::Done) }
+            },
+            Arc::new(()),
+        );
     let running = start(manager);
     until("a look without the kind", || log.looks("a") == 1).await;
     assert!(!secrets.is_served());
@@ -542,16 +553,17 @@ async fn what_changes_overtakes_what_was_there() {
     let order = Arc::<Mutex<Vec<String>>>::default();
     let gate = Arc::new(Semaphore::new(0));
     let (looks, open) = (order.clone(), gate.clone());
-    manager
-        .controller("maps", &objects)
-        .run(move |object: Arc<ConfigMap>| {
+    manager.controller("maps", &objects).run(
+        move |object: Arc<ConfigMap>, _| {
             looks.lock().unwrap().push(object.name_any());
             let open = open.clone();
             async move {
                 open.acquire().await.expect("it is open").forget();
                 Ok::<_, Failed>(Action::Done)
             }
-        });
+        },
+        Arc::new(()),
+    );
     let running = start(manager);
     until("the first", || order.lock().unwrap().len() == 1).await;
     server.put(&path("m4"), version(2));
@@ -576,7 +588,7 @@ async fn a_stop_before_the_caches_are_full_takes_no_second() {
         let secrets = manager.objects::<Secret>(&watcher::Config::default());
         manager
             .controller("secrets", &secrets)
-            .run(|_| async { Ok::<_, Failed>(Action::Done) });
+            .run(|_, _| async { Ok::<_, Failed>(Action::Done) }, Arc::new(()));
         let running = start(manager);
         until("a list", || server.count("LIST api/v1/secrets") > 0).await;
         let started = tokio::time::Instant::now();
@@ -656,15 +668,18 @@ async fn whatever_panics_an_object_is_looked_at_again() {
                 assert!(trap != Trap::Map || is_new(secret), "on purpose");
                 [manager::ObjectKey::of(secret)]
             })
-            .run(move |object: Arc<ConfigMap>| {
-                let look = looks.add(&object);
-                async move {
-                    match look {
-                        2 => Err(Trapped(trap)),
-                        _ => Ok(Action::Done),
+            .run(
+                move |object: Arc<ConfigMap>, _| {
+                    let look = looks.add(&object);
+                    async move {
+                        match look {
+                            2 => Err(Trapped(trap)),
+                            _ => Ok(Action::Done),
+                        }
                     }
-                }
-            });
+                },
+                Arc::new(()),
+            );
         let running = start(manager);
         until("a first look", || log.looks("a") >= 1).await;
         server.put(A, version(2));
@@ -775,9 +790,8 @@ async fn a_stop_waits_for_running_reconciles_but_not_for_ever() {
             Arc::<AtomicUsize>::default(),
         );
         let (open, looks, ended) = (gate.clone(), log.clone(), ends.clone());
-        manager
-            .controller("maps", &objects)
-            .run(move |object: Arc<ConfigMap>| {
+        manager.controller("maps", &objects).run(
+            move |object: Arc<ConfigMap>, _| {
                 let (open, looks, ended) = (open.clone(), looks.clone(), ended.clone());
                 async move {
                     looks.add(&object);
@@ -785,7 +799,9 @@ async fn a_stop_waits_for_running_reconciles_but_not_for_ever() {
                     ended.fetch_add(1, Ordering::SeqCst);
                     Ok::<_, Failed>(Action::Requeue)
                 }
-            });
+            },
+            Arc::new(()),
+        );
         let running = start(manager);
         until("it runs", || log.looks("a") == 1).await;
         let stopping = tokio::spawn(running.stop());

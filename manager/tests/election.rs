@@ -34,15 +34,16 @@ fn replica(server: &Server, flags: &[&str]) -> Replica {
     let mut manager: Manager = server.manager(&[], &[&FLAGS, flags].concat());
     let (sender, looks) = mpsc::unbounded_channel();
     let objects = manager.objects::<ConfigMap>(&watcher::Config::default());
-    manager
-        .controller("test", &objects)
-        .run(move |_: Arc<ConfigMap>| {
+    manager.controller("test", &objects).run(
+        move |_: Arc<ConfigMap>, _| {
             let sent = sender.send(());
             async move {
                 sent.expect("the test listens");
                 Ok::<_, Never>(Action::Done)
             }
-        });
+        },
+        Arc::new(()),
+    );
     let (stop, stopped) = oneshot::channel::<()>();
     let task = tokio::spawn(manager.run_until(async {
         let _ = stopped.await;
@@ -217,9 +218,8 @@ async fn a_reconcile_is_stopped_when_the_leadership_is_lost() {
     let starts = Arc::<AtomicUsize>::default();
     let (called, started) = (calls.clone(), starts.clone());
     let objects = manager.objects::<ConfigMap>(&watcher::Config::default());
-    manager
-        .controller("test", &objects)
-        .run(move |_: Arc<ConfigMap>| {
+    manager.controller("test", &objects).run(
+        move |_: Arc<ConfigMap>, _| {
             let called = called.clone();
             started.fetch_add(1, Ordering::SeqCst);
             async move {
@@ -230,7 +230,9 @@ async fn a_reconcile_is_stopped_when_the_leadership_is_lost() {
                 #[allow(unreachable_code, reason = "it says what a reconcile returns")]
                 Ok::<_, Never>(Action::Done)
             }
-        });
+        },
+        Arc::new(()),
+    );
     let (stop, stopped) = oneshot::channel::<()>();
     let task = tokio::spawn(manager.run_until(async {
         let _ = stopped.await;

@@ -79,9 +79,8 @@ async fn failures_of_what_is_gone_are_no_errors() {
     let mut manager: Manager = server.manager(&[], &[]);
     let objects = manager.objects::<ConfigMap>(&watcher::Config::default());
     let (cache, remote) = (objects.clone(), server.clone());
-    manager
-        .controller("test", &objects)
-        .run(move |map: Arc<ConfigMap>| {
+    manager.controller("test", &objects).run(
+        move |map: Arc<ConfigMap>, _| {
             let (cache, remote) = (cache.clone(), remote.clone());
             async move {
                 let name = map.metadata.name.clone().unwrap_or_default();
@@ -101,7 +100,9 @@ async fn failures_of_what_is_gone_are_no_errors() {
                 }
                 Err(error(404, "NotFound", ""))
             }
-        });
+        },
+        Arc::new(()),
+    );
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let running = tokio::spawn(manager.run_until(async {
         let _ = stopped.await;

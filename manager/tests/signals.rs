@@ -34,13 +34,14 @@ async fn blocked() {
     server.put("api/v1/namespaces/default/configmaps/a", json!({}));
     let mut manager = server.manager(&[], &["--graceful-shutdown-timeout=1h"]);
     let objects = manager.objects::<ConfigMap>(&watcher::Config::default());
-    manager
-        .controller("test", &objects)
-        .run(|_: Arc<ConfigMap>| async {
+    manager.controller("test", &objects).run(
+        |_: Arc<ConfigMap>, _| async {
             eprintln!("reconciling");
             std::thread::sleep(Duration::from_secs(3600));
             Ok::<_, Never>(Action::Done)
-        });
+        },
+        Arc::new(()),
+    );
     manager.run().await.expect("it runs");
 }
 
@@ -61,9 +62,8 @@ async fn stuck() {
     ];
     let mut manager = server.manager(&[], &flags);
     let objects = manager.objects::<ConfigMap>(&watcher::Config::default());
-    manager
-        .controller("test", &objects)
-        .run(move |_: Arc<ConfigMap>| {
+    manager.controller("test", &objects).run(
+        move |_: Arc<ConfigMap>, _| {
             let server = server.clone();
             async move {
                 let other = json!({ "spec": { "holderIdentity": "other" } });
@@ -72,7 +72,9 @@ async fn stuck() {
                 std::thread::sleep(Duration::from_secs(3600));
                 Ok::<_, Never>(Action::Done)
             }
-        });
+        },
+        Arc::new(()),
+    );
     let error = manager.run().await.expect_err("it is stuck");
     eprintln!("{error}");
 }

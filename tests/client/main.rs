@@ -322,14 +322,20 @@ async fn main() -> Result<()> {
     let roles = manager.objects_with(&role(), &Scope::Cluster, &watcher::Config::default());
     let (client, probes) = (manager.client(), args.probes);
     let calls = Arc::<[AtomicUsize; 2]>::default();
-    manager.controller("map", &maps).run({
-        let (maps, calls) = (maps.clone(), calls.clone());
-        move |map| reconcile(map, maps.clone(), calls.clone())
-    });
-    manager.controller("widget", &widgets).owns(&maps).run({
-        let (widgets, maps) = (widgets.clone(), maps.clone());
-        move |widget| reconcile_widget(widget, widgets.clone(), maps.clone())
-    });
+    manager.controller("map", &maps).run(
+        {
+            let (maps, calls) = (maps.clone(), calls.clone());
+            move |map, _| reconcile(map, maps.clone(), calls.clone())
+        },
+        Arc::new(()),
+    );
+    manager.controller("widget", &widgets).owns(&maps).run(
+        {
+            let (widgets, maps) = (widgets.clone(), maps.clone());
+            move |widget, _| reconcile_widget(widget, widgets.clone(), maps.clone())
+        },
+        Arc::new(()),
+    );
     let (told, ended) = tokio::sync::mpsc::channel(1);
     manager.task("steps", Runs::Leader, move || {
         let widgets = (widgets.clone(), metadata.clone());

@@ -162,19 +162,22 @@ fn keep<K: Object<DynamicType = ()>>(manager: &mut Manager) {
     let objects = manager.objects::<K>(&watcher::Config::default());
     let kind = K::kind(&()).into_owned();
     let (kept, name) = (objects.clone(), kind.to_lowercase());
-    manager.controller(&name, &objects).run(move |object| {
-        let (kept, mut desired) = (kept.clone(), desired(&kind));
-        desired["metadata"]["name"] = json!(object.name_any());
-        desired["metadata"]["namespace"] = json!(object.namespace());
-        async move {
-            let ours = object.name_any().starts_with("edit-") && object.meta().deletion_timestamp.is_none();
-            if ours {
-                let desired = serde_json::from_value(desired).expect("an object of the kind");
-                kept.apply(&desired, KEEPER).await.map_err(Failed)?;
+    manager.controller(&name, &objects).run(
+        move |object, _| {
+            let (kept, mut desired) = (kept.clone(), desired(&kind));
+            desired["metadata"]["name"] = json!(object.name_any());
+            desired["metadata"]["namespace"] = json!(object.namespace());
+            async move {
+                let ours = object.name_any().starts_with("edit-") && object.meta().deletion_timestamp.is_none();
+                if ours {
+                    let desired = serde_json::from_value(desired).expect("an object of the kind");
+                    kept.apply(&desired, KEEPER).await.map_err(Failed)?;
+                }
+                Ok::<_, Failed>(Action::Done)
             }
-            Ok::<_, Failed>(Action::Done)
-        }
-    });
+        },
+        Arc::new(()),
+    );
 }
 
 /// A change of one place, as somebody makes it who knows nothing of the operator.
@@ -361,32 +364,35 @@ fn generate(manager: &mut Manager) {
     let maps = manager.objects::<ConfigMap>(&watcher::Config::default().labels("generates=yes"));
     let made = AtomicUsize::new(0);
     let made = Arc::new(made);
-    manager.controller("generator", &maps).watches(&secrets, |secret| [ObjectKey::of(secret)]).run(move |map| {
-        let (secrets, made) = (secrets.clone(), made.clone());
-        async move {
-            let namespace = map.namespace().unwrap_or_default();
-            let cached = secrets.get(&*namespace, &map.name_any());
-            let old = cached.and_then(|secret| secret.data.clone()?.remove("password"));
-            let password = old.unwrap_or_else(|| {
-                let number = made.fetch_add(1, Ordering::SeqCst);
-                k8s_openapi::ByteString(format!("password {number}").into_bytes())
-            });
-            let labels = BTreeMap::from([("generated".to_owned(), "yes".to_owned())]);
-            let secret = Secret {
-                metadata: ObjectMeta {
-                    name: map.metadata.name.clone(),
-                    namespace: map.metadata.namespace.clone(),
-                    labels: Some(labels),
-                    owner_references: map.controller_owner_ref(&()).map(|owner| vec![owner]),
-                    ..ObjectMeta::default()
-                },
-                data: Some(BTreeMap::from([("password".to_owned(), password)])),
-                ..Secret::default()
-            };
-            secrets.apply(&secret, KEEPER).await.map_err(Failed)?;
-            Ok::<_, Failed>(Action::Done)
-        }
-    });
+    manager.controller("generator", &maps).watches(&secrets, |secret| [ObjectKey::of(secret)]).run(
+        move |map, _| {
+            let (secrets, made) = (secrets.clone(), made.clone());
+            async move {
+                let namespace = map.namespace().unwrap_or_default();
+                let cached = secrets.get(&*namespace, &map.name_any());
+                let old = cached.and_then(|secret| secret.data.clone()?.remove("password"));
+                let password = old.unwrap_or_else(|| {
+                    let number = made.fetch_add(1, Ordering::SeqCst);
+                    k8s_openapi::ByteString(format!("password {number}").into_bytes())
+                });
+                let labels = BTreeMap::from([("generated".to_owned(), "yes".to_owned())]);
+                let secret = Secret {
+                    metadata: ObjectMeta {
+                        name: map.metadata.name.clone(),
+                        namespace: map.metadata.namespace.clone(),
+                        labels: Some(labels),
+                        owner_references: map.controller_owner_ref(&()).map(|owner| vec![owner]),
+                        ..ObjectMeta::default()
+                    },
+                    data: Some(BTreeMap::from([("password".to_owned(), password)])),
+                    ..Secret::default()
+                };
+                secrets.apply(&secret, KEEPER).await.map_err(Failed)?;
+                Ok::<_, Failed>(Action::Done)
+            }
+        },
+        Arc::new(()),
+    );
 }
 
 /// Whether a generated password survives that somebody removes the label by which its Secret is watched.

@@ -20,6 +20,7 @@ mod generate;
 mod init;
 mod kinds;
 pub(crate) mod kubebuilder;
+mod manager_api;
 mod peer;
 mod plan;
 pub(crate) mod rbac;

@@ -101,14 +101,17 @@ where
 {
     let objects = Arc::new(manager.objects::<K>(&watcher::Config::default()));
     let status = ThingStatus { release: Some(release) };
-    manager.controller("thing", &objects.clone()).run(move |object: Arc<K>| {
-        let (objects, status) = (objects.clone(), status.clone());
-        async move {
-            objects.apply_status(&*object, &status, OWNER).await?;
-            tracing::info!(name = object.name_any(), "reconciled");
-            Ok::<_, kube::Error>(Action::Done)
-        }
-    });
+    manager.controller("thing", &objects.clone()).run(
+        move |object: Arc<K>, _| {
+            let (objects, status) = (objects.clone(), status.clone());
+            async move {
+                objects.apply_status(&*object, &status, OWNER).await?;
+                tracing::info!(name = object.name_any(), "reconciled");
+                Ok::<_, kube::Error>(Action::Done)
+            }
+        },
+        Arc::new(()),
+    );
 }
 
 fn register(manager: &mut Manager, args: &Args) {

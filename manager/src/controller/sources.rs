@@ -130,12 +130,14 @@ impl<K: Object> Controller<'_, K> {
     /// # Examples
     ///
     /// ```
+    /// use std::sync::Arc;
+    ///
     /// use k8s_openapi::api::core::v1::Secret;
     /// use manager::{Action, Manager, Objects, Runs};
     ///
     /// fn register(manager: &mut Manager, secrets: &Objects<Secret>) {
     ///     let controller = manager.controller("passwords", secrets).runs(Runs::Always);
-    ///     controller.run(async |_| Ok::<_, kube::Error>(Action::Done));
+    ///     controller.run(async |_, _| Ok::<_, kube::Error>(Action::Done), Arc::new(()));
     /// }
     /// ```
     pub fn runs(mut self, runs: Runs) -> Self {

@@ -15,17 +15,8 @@ pub(crate) struct Rules {
 }
 
 /// How the leader is found.
-///
-/// # Examples
-///
-/// ```
-/// use clap::ValueEnum;
-/// use manager::ElectionMode;
-///
-/// assert_eq!(ElectionMode::from_str("life", false), Ok(ElectionMode::Life));
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ElectionMode {
+pub(crate) enum ElectionMode {
     /// With a Lease, which the leader renews: another one follows as soon as it is silent for too long
     Lease,
     /// With a ConfigMap of the leader's pod: another one follows only when that pod is gone
@@ -33,60 +24,44 @@ pub enum ElectionMode {
 }
 
 /// Flags of the leader election, with the names and defaults of controller-runtime.
-///
-/// # Examples
-///
-/// ```
-/// use clap::Parser;
-/// use manager::LeaderElection;
-///
-/// #[derive(Parser)]
-/// struct Args {
-///     #[command(flatten)]
-///     election: LeaderElection,
-/// }
-///
-/// let args = Args::parse_from(["example", "--leader-elect"]);
-/// assert_eq!(args.election.leader_election_lease_duration.as_secs(), 15);
-/// ```
 #[derive(Clone, Debug, clap::Args)]
-pub struct LeaderElection {
+pub(crate) struct LeaderElection {
     /// Work only while this replica is the elected leader; needed with more than one replica
     #[arg(long)]
-    pub leader_elect: bool,
+    pub(crate) leader_elect: bool,
 
     /// How the leader is found
     #[arg(long, value_name = "MODE", default_value = "lease", value_enum)]
-    pub leader_election_mode: ElectionMode,
+    pub(crate) leader_election_mode: ElectionMode,
 
     /// The name of the Lease or ConfigMap that replicas contend for, instead of the one this operator was built with
     #[arg(long, value_name = "NAME")]
-    pub leader_election_id: Option<String>,
+    pub(crate) leader_election_id: Option<String>,
 
     /// The namespace of the Lease or ConfigMap, instead of the operator's own
     #[arg(long, value_name = "NAMESPACE")]
-    pub leader_election_namespace: Option<String>,
+    pub(crate) leader_election_namespace: Option<String>,
 
     /// The pod that this process runs in, for the mode life, instead of the one that POD_NAME names
     #[arg(long, value_name = "NAME")]
-    pub leader_election_pod: Option<String>,
+    pub(crate) leader_election_pod: Option<String>,
 
     /// UNSAFE, for the mode life: delete the leader's pod by force when its node is not ready for this long. It may
     /// still run there, so that two replicas work at the same time
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    pub leader_election_takeover_after: Option<Duration>,
+    pub(crate) leader_election_takeover_after: Option<Duration>,
 
     /// How long the others wait for a silent leader before one of them takes over
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration::parse)]
-    pub leader_election_lease_duration: Duration,
+    pub(crate) leader_election_lease_duration: Duration,
 
     /// How long the leader works without being able to renew its lease
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
-    pub leader_election_renew_deadline: Duration,
+    pub(crate) leader_election_renew_deadline: Duration,
 
     /// How long to wait between two tries
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
-    pub leader_election_retry_period: Duration,
+    pub(crate) leader_election_retry_period: Duration,
 }
 
 impl LeaderElection {

@@ -6,18 +6,8 @@ use std::str::FromStr;
 use tokio::net::TcpListener;
 
 /// The addresses to try in turn; none turns the server off.
-///
-/// # Examples
-///
-/// ```
-/// use manager::BindAddress;
-///
-/// assert!(":8081".parse::<BindAddress>().is_ok());
-/// assert!("127.0.0.1:8081".parse::<BindAddress>().is_ok());
-/// assert!("8081".parse::<BindAddress>().is_err());
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BindAddress(Vec<SocketAddr>);
+pub(crate) struct BindAddress(Vec<SocketAddr>);
 
 impl BindAddress {
     pub(crate) async fn listen(&self) -> std::io::Result<Option<TcpListener>> {

@@ -165,22 +165,14 @@ src/api/cache/v1.rs
 +src/api/cache/v1/sizes.rs
 +src/api/shared.rs
 src/controller/apps/replica_set.rs
--    manager
 -        .controller("apps-replicaset", &context.objects)
--        .run({
--            let context = context.clone();
--            move |object| reconcile(object, context.clone())
--        });
-+    manager.controller("replicaset", &context.objects).run({
-+        let context = context.clone();
-+        move |object| reconcile(object, context.clone())
-+    });
++        .controller("replicaset", &context.objects)
 src/controller/cache/memcached.rs
 -        .controller("cache-memcached", &context.objects)
 +        .controller("memcached", &context.objects)
 src/controller/shapes/square.rs
--    manager.controller("shapes-square", &context.objects).run({
-+    manager.controller("square", &context.objects).run({
+-        .controller("shapes-square", &context.objects)
++        .controller("square", &context.objects)
 tests/envtest_cache_memcached.rs
 -    let Some(plane) = ControlPlane::start("envtest_cache_memcached").await else {
 +    let Some(plane) = ControlPlane::start("envtest_memcached").await else {

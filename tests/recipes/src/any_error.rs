@@ -13,16 +13,18 @@ pub fn register(manager: &mut Manager) {
     let maps = manager.objects(&watcher::Config::default());
     manager
         .controller("settings", &sites)
-        .run(move |site| reconcile(site, maps.clone()));
+        .run(reconcile, Arc::new(maps));
 }
 
-async fn reconcile(site: Arc<Site>, maps: Objects<ConfigMap>) -> anyhow::Result<Action> {
+async fn reconcile(site: Arc<Site>, maps: Arc<Objects<ConfigMap>>) -> anyhow::Result<Action> {
     let Some(name) = &site.spec.config else {
         return Ok(Action::Done);
     };
-    let map = maps.get_live(site.namespace().as_deref(), name).await;
-    let map = map.context("get the ConfigMap")?;
-    let map = map.with_context(|| format!("there is no ConfigMap {name}"))?;
+    let map = maps
+        .get_live(site.namespace().as_deref(), name)
+        .await
+        .context("get the ConfigMap")?
+        .with_context(|| format!("there is no ConfigMap {name}"))?;
     let port = map.data.as_ref().and_then(|data| data.get("port"));
     let port: u16 = port.context("it has no port")?.parse()?;
     tracing::info!(port, "the settings are read");

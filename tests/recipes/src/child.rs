@@ -26,10 +26,7 @@ pub fn register(manager: &mut Manager) {
         .controller("site", &context.sites)
         .ignore_status()
         .owns(&context.services)
-        .run({
-            let context = context.clone();
-            move |site| reconcile(site, context.clone())
-        });
+        .run(reconcile, context);
 }
 
 // +kubebuilder:rbac:groups=web.example.com,resources=sites,verbs=list;watch
@@ -37,8 +34,11 @@ pub fn register(manager: &mut Manager) {
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 pub async fn reconcile(site: Arc<Site>, context: Arc<Context>) -> Result<Action> {
-    let applied = context.services.apply(&service(&site), FIELD_MANAGER).await;
-    applied.map_err(Error::during("apply the Service"))?;
+    context
+        .services
+        .apply(&service(&site), FIELD_MANAGER)
+        .await
+        .map_err(Error::during("apply the Service"))?;
     Ok(Action::Done)
 }
 

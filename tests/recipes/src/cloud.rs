@@ -19,14 +19,16 @@ pub trait Dns: Send + Sync {
 }
 
 pub async fn reconcile(site: Arc<Site>, sites: &Objects<Site>, dns: &impl Dns) -> Result<Action> {
-    let done = sites.finalizer(site, FINALIZER, async |event| match event {
-        Event::Apply(site) => ensure(&site, sites, dns).await,
-        Event::Cleanup(site) => {
-            dns.remove(&site.uid().unwrap_or_default()).await?;
-            Ok(Action::Done)
-        }
-    });
-    done.await.map_err(Error::during("keep the finalizer"))?
+    sites
+        .finalizer(site, FINALIZER, async |event| match event {
+            Event::Apply(site) => ensure(&site, sites, dns).await,
+            Event::Cleanup(site) => {
+                dns.remove(&site.uid().unwrap_or_default()).await?;
+                Ok(Action::Done)
+            }
+        })
+        .await
+        .map_err(Error::during("keep the finalizer"))?
 }
 
 async fn ensure(site: &Site, sites: &Objects<Site>, dns: &impl Dns) -> Result<Action> {
@@ -34,8 +36,10 @@ async fn ensure(site: &Site, sites: &Objects<Site>, dns: &impl Dns) -> Result<Ac
     if status.record.is_none() {
         // Who dies here asks again with the same token, and gets the same record.
         status.record = Some(dns.ensure(&site.uid().unwrap_or_default()).await?);
-        let written = sites.apply_status(site, &status, FIELD_MANAGER).await;
-        written.map_err(Error::during("write the status"))?;
+        sites
+            .apply_status(site, &status, FIELD_MANAGER)
+            .await
+            .map_err(Error::during("write the status"))?;
     }
     Ok(Action::Done)
 }

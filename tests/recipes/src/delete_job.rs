@@ -6,6 +6,7 @@ use crate::controller::{Error, Result};
 
 /// Stops a Job; whether it was there.
 pub async fn stop(job: &Job, jobs: &Objects<Job>) -> Result<bool> {
-    let deleted = jobs.delete(job, &DeleteParams::background()).await;
-    deleted.map_err(Error::during("delete the Job"))
+    jobs.delete(job, &DeleteParams::background())
+        .await
+        .map_err(Error::during("delete the Job"))
 }

@@ -18,7 +18,9 @@ pub async fn ensure(site: &Site, maps: &Objects<ConfigMap>) -> Result<bool> {
         },
         ..ConfigMap::default()
     };
-    let made = maps.create(&map, FIELD_MANAGER).await;
-    let made = made.map_err(Error::during("create the ConfigMap"))?;
+    let made = maps
+        .create(&map, FIELD_MANAGER)
+        .await
+        .map_err(Error::during("create the ConfigMap"))?;
     Ok(made.change != Change::Foreign)
 }

@@ -7,8 +7,11 @@ use crate::controller::{Error, Result};
 
 /// Writes the status, and tells users once that the site is ready, and once that it is not any more.
 pub async fn tell(site: &Site, status: &SiteStatus, sites: &Objects<Site>) -> Result<()> {
-    let written = sites.apply_status(site, status, FIELD_MANAGER).await;
-    if written.map_err(Error::during("write the status"))? != StatusChange::Written {
+    let written = sites
+        .apply_status(site, status, FIELD_MANAGER)
+        .await
+        .map_err(Error::during("write the status"))?;
+    if written != StatusChange::Written {
         return Ok(());
     }
     let before = site.status.clone().unwrap_or_default().conditions;

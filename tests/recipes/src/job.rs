@@ -29,8 +29,11 @@ pub async fn migrate(
     jobs: &Objects<Job>,
     pods: &Objects<PartialObjectMeta<Pod>>,
 ) -> Result<Progress> {
-    let made = jobs.create(&migration(site), FIELD_MANAGER).await;
-    let job = made.map_err(Error::during("create the Job"))?.object;
+    let job = jobs
+        .create(&migration(site), FIELD_MANAGER)
+        .await
+        .map_err(Error::during("create the Job"))?
+        .object;
     let of_job = |pod: &Arc<PartialObjectMeta<Pod>>| {
         let mut owners = pod.owner_references().iter();
         owners.any(|owner| Some(&owner.uid) == job.metadata.uid.as_ref())

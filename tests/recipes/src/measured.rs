@@ -13,22 +13,20 @@ use crate::controller::Result;
 type Looks = Family<[(&'static str, String); 1], Counter>;
 
 pub fn register(manager: &mut Manager) {
-    let looks = Looks::default();
+    let looks = Arc::<Looks>::default();
     let help = "How often sites were looked at";
     manager
         .metrics()
-        .register("site_looks", help, looks.clone());
+        .register("site_looks", help, Looks::clone(&looks));
     manager.ready_check("disk", || match std::fs::metadata("/data") {
         Ok(_) => Ok(()),
         Err(error) => Err(error.to_string()),
     });
     let sites = manager.objects::<Site>(&watcher::Config::default());
-    manager
-        .controller("measured", &sites)
-        .run(move |site| reconcile(site, looks.clone()));
+    manager.controller("measured", &sites).run(reconcile, looks);
 }
 
-async fn reconcile(site: Arc<Site>, looks: Looks) -> Result<Action> {
+async fn reconcile(site: Arc<Site>, looks: Arc<Looks>) -> Result<Action> {
     let namespace = site.namespace().unwrap_or_default();
     looks.get_or_create(&[("namespace", namespace)]).inc();
     Ok(Action::Done)

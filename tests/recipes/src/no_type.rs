@@ -24,8 +24,10 @@ pub async fn certify(site: &Site, certificates: &Objects<DynamicObject>) -> Resu
     if !certificates.is_served() {
         return Ok(false);
     }
-    let applied = certificates.apply(&certificate(site), FIELD_MANAGER).await;
-    let applied = applied.map_err(Error::during("apply the Certificate"))?;
+    let applied = certificates
+        .apply(&certificate(site), FIELD_MANAGER)
+        .await
+        .map_err(Error::during("apply the Certificate"))?;
     let conditions = applied.object.data["status"]["conditions"].as_array();
     let mut conditions = conditions.into_iter().flatten();
     Ok(conditions.any(|one| one["type"] == "Ready" && one["status"] == "True"))

@@ -12,14 +12,14 @@ use crate::desired;
 pub async fn backup(site: &Site, jobs: &Objects<CronJob>) -> Result<()> {
     let name = short_dns_label(&site.name_any());
     if let Some(schedule) = &site.spec.backup {
-        let applied = jobs
-            .apply(&cron_job(site, name, schedule), FIELD_MANAGER)
-            .await;
-        applied.map_err(Error::during("apply the CronJob"))?;
+        jobs.apply(&cron_job(site, name, schedule), FIELD_MANAGER)
+            .await
+            .map_err(Error::during("apply the CronJob"))?;
     } else if let Some(job) = jobs.get(site.namespace().as_deref(), &name) {
         // The Jobs and their pods go, too; without a word about it, some kinds leave them.
-        let deleted = jobs.delete(&job, &DeleteParams::background()).await;
-        deleted.map_err(Error::during("delete the CronJob"))?;
+        jobs.delete(&job, &DeleteParams::background())
+            .await
+            .map_err(Error::during("delete the CronJob"))?;
     }
     Ok(())
 }

@@ -19,8 +19,10 @@ pub async fn reconcile(site: Arc<Site>, sites: &Objects<Site>) -> Result<Action>
         last_check: Some(now.clone()),
         ..site.status.clone().unwrap_or_default()
     };
-    let written = sites.apply_status(&site, &status, FIELD_MANAGER).await;
-    written.map_err(Error::during("write the status"))?;
+    sites
+        .apply_status(&site, &status, FIELD_MANAGER)
+        .await
+        .map_err(Error::during("write the status"))?;
     Ok(Action::RequeueAt(now.0 + 10.minutes()))
 }
 

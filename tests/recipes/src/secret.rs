@@ -24,13 +24,17 @@ pub async fn ensure(site: &Site, secrets: &Objects<Secret>, sites: &Objects<Site
         string_data: Some(BTreeMap::from([("password".to_owned(), password)])),
         ..Secret::default()
     };
-    let made = secrets.create(&secret, FIELD_MANAGER).await;
-    made.map_err(Error::during("create the Secret"))?;
+    secrets
+        .create(&secret, FIELD_MANAGER)
+        .await
+        .map_err(Error::during("create the Secret"))?;
     let status = SiteStatus {
         has_password: true,
         ..status
     };
-    let written = sites.apply_status(site, &status, FIELD_MANAGER).await;
-    written.map_err(Error::during("write the status"))?;
+    sites
+        .apply_status(site, &status, FIELD_MANAGER)
+        .await
+        .map_err(Error::during("write the status"))?;
     Ok(true)
 }

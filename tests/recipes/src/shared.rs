@@ -28,7 +28,9 @@ pub async fn share(site: &Site, secrets: &Objects<Secret>) -> Result<()> {
     };
     // Each keeps its own reference: what a field manager no longer applies would be removed.
     let field_manager = format!("site-{}", site.uid().unwrap_or_default());
-    let applied = secrets.apply(&secret, &field_manager).await;
-    applied.map_err(Error::during("share the Secret"))?;
+    secrets
+        .apply(&secret, &field_manager)
+        .await
+        .map_err(Error::during("share the Secret"))?;
     Ok(())
 }

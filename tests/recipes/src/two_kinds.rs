@@ -31,18 +31,12 @@ pub fn register(manager: &mut Manager) {
                 .map(|site| ObjectKey::of(&*site))
                 .collect::<Vec<_>>()
         })
-        .run({
-            let context = context.clone();
-            move |site| reconcile_site(site, context.clone())
-        });
+        .run(reconcile_site, context.clone());
     manager
         .controller("database", &context.databases)
         .ignore_status()
         .watches(&context.sites, database_of)
-        .run({
-            let context = context.clone();
-            move |database| reconcile_database(database, context.clone())
-        });
+        .run(reconcile_database, context);
 }
 
 pub async fn reconcile_site(site: Arc<Site>, context: Arc<Context>) -> Result<Action> {
@@ -61,11 +55,11 @@ pub async fn reconcile_site(site: Arc<Site>, context: Arc<Context>) -> Result<Ac
 pub async fn reconcile_database(database: Arc<Database>, context: Arc<Context>) -> Result<Action> {
     let sites = users(&database, &context.sites).count();
     let status = DatabaseStatus { ready: true, sites };
-    let written = context
+    context
         .databases
         .apply_status(&database, &status, FIELD_MANAGER)
-        .await;
-    written.map_err(Error::during("write the status"))?;
+        .await
+        .map_err(Error::during("write the status"))?;
     Ok(Action::Done)
 }
 

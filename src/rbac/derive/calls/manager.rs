@@ -22,7 +22,11 @@ impl Reader<'_> {
     ) -> Ty {
         let manager = Ty::Item(item, parts.to_vec());
         let inputs = if of == ManagerType::Manager { vec![manager.clone()] } else { parts.to_vec() };
-        self.arguments_with(frame, call, &inputs);
+        if (of, &*call.name) == (ManagerType::Controller, "run") {
+            self.reconciles(frame, call, inputs);
+        } else {
+            self.arguments_with(frame, call, &inputs);
+        }
         let Some((requests, returns)) = table::manager_method(of, &call.name) else {
             self.doubt(call.location, Cause::of_crate(&format!("{of:?}::{}", call.name), "manager"));
             return Ty::Unknown;
@@ -51,6 +55,19 @@ impl Reader<'_> {
             ManagerReturns::Object => kind,
             ManagerReturns::List => Ty::many(kind),
             ManagerReturns::Nothing => Ty::Unknown,
+        }
+    }
+
+    /// The arguments of `Controller::run`: a function of an object and the context, and the context.
+    fn reconciles(&mut self, frame: &mut Frame, call: &mut Call<'_>, mut inputs: Vec<Ty>) {
+        let [reconcile, context] = call.arguments[..] else { return self.arguments_of(frame, call) };
+        let context = self.argument(frame, context, &Ty::Unknown, &[]);
+        inputs.push(self.resolve(&context));
+        let reconcile = self.argument(frame, reconcile, &Ty::Unknown, &inputs);
+        if let Ty::Function(parts) = self.resolve(&reconcile) {
+            for (parameter, input) in parts.iter().skip(1).zip(&inputs) {
+                self.unify(parameter, input);
+            }
         }
     }
 

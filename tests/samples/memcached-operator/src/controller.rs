@@ -33,13 +33,15 @@ impl Error {
 
 impl Failure for Error {
     fn reason(&self) -> &'static str {
-        let Self::Api { source, .. } = self;
-        source.reason()
+        match self {
+            Self::Api { source, .. } => source.reason(),
+        }
     }
 
     fn is_permanent(&self) -> bool {
-        let Self::Api { source, .. } = self;
-        source.is_permanent()
+        match self {
+            Self::Api { source, .. } => source.is_permanent(),
+        }
     }
 }
 

@@ -56,10 +56,7 @@ pub fn register(manager: &mut Manager) {
         .owns(&context.deployments)
         .owns(&context.services)
         .watches(&context.pods, desired::owner)
-        .run({
-            let context = context.clone();
-            move |object| reconcile(object, context.clone())
-        });
+        .run(reconcile, context);
 }
 
 // Everything is read from watches. Server-side apply is a `patch`; for what does not exist yet it needs `create` too.
@@ -72,14 +69,14 @@ pub fn register(manager: &mut Manager) {
 
 /// Brings the cluster to the state that the object asks for. Safe to call at any time, any number of times.
 pub async fn reconcile(object: Arc<Memcached>, context: Arc<Context>) -> Result<Action> {
-    let reconciled = context
+    context
         .objects
         .finalizer(object, FINALIZER, async |event| match event {
             finalizer::Event::Apply(object) => apply(&object, &context).await,
             finalizer::Event::Cleanup(object) => cleanup(&object, &context).await,
-        });
-    let reconciled = reconciled.await;
-    reconciled.map_err(Error::during("set the finalizer"))?
+        })
+        .await
+        .map_err(Error::during("set the finalizer"))?
 }
 
 /// Makes what the object asks for, and tells in its status what came of it.
@@ -101,15 +98,18 @@ async fn apply(object: &Memcached, context: &Context) -> Result<Action> {
 
 /// Applies what the object needs, and sums up what is there.
 async fn converge(object: &Memcached, context: &Context) -> Result<MemcachedStatus> {
-    let service = context
+    context
         .services
         .apply(&desired::service(object), FIELD_MANAGER)
-        .await;
-    service.map_err(Error::during("apply the Service"))?;
+        .await
+        .map_err(Error::during("apply the Service"))?;
 
     let deployment = desired::deployment(object, &context.image);
-    let applied = context.deployments.apply(&deployment, FIELD_MANAGER).await;
-    let deployment = applied.map_err(Error::during("apply the Deployment"))?;
+    let deployment = context
+        .deployments
+        .apply(&deployment, FIELD_MANAGER)
+        .await
+        .map_err(Error::during("apply the Deployment"))?;
 
     let pods = context.pods.list(object.meta().namespace.as_deref());
     let selector = desired::selector(object);
@@ -130,8 +130,9 @@ async fn update_status(
     let written = context
         .objects
         .apply_status(object, &status, FIELD_MANAGER)
-        .await;
-    if written.map_err(Error::during("write the status"))? != StatusChange::Written {
+        .await
+        .map_err(Error::during("write the status"))?;
+    if written != StatusChange::Written {
         return Ok(());
     }
     let before = object

@@ -24,10 +24,7 @@ pub fn register(manager: &mut Manager) {
     });
     manager
         .controller("apps-replicaset", &context.objects)
-        .run({
-            let context = context.clone();
-            move |object| reconcile(object, context.clone())
-        });
+        .run(reconcile, context);
 }
 
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list;watch

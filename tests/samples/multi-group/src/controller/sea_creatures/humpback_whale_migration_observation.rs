@@ -34,10 +34,7 @@ pub fn register(manager: &mut Manager) {
             &context.objects,
         )
         .ignore_status()
-        .run({
-            let context = context.clone();
-            move |object| reconcile(object, context.clone())
-        });
+        .run(reconcile, context);
 }
 
 // +kubebuilder:rbac:groups=sea-creatures.example.org,resources=humpbackwhalemigrationobservations,verbs=list;watch
@@ -51,10 +48,10 @@ pub async fn reconcile(
 ) -> Result<Action> {
     // TODO: apply what `desired` makes of the object, and tell `status` what came of it.
     let status = status::observed(&object);
-    let written = context
+    context
         .objects
         .apply_status(&object, &status, FIELD_MANAGER)
-        .await;
-    written.map_err(Error::during("write the status"))?;
+        .await
+        .map_err(Error::during("write the status"))?;
     Ok(Action::Done)
 }

@@ -31,10 +31,7 @@ pub fn register(manager: &mut Manager) {
     manager
         .controller("ship-frigate", &context.objects)
         .ignore_status()
-        .run({
-            let context = context.clone();
-            move |object| reconcile(object, context.clone())
-        });
+        .run(reconcile, context);
 }
 
 // +kubebuilder:rbac:groups=ship.example.org,resources=frigates,verbs=list;watch
@@ -45,10 +42,10 @@ pub fn register(manager: &mut Manager) {
 pub async fn reconcile(object: Arc<Frigate>, context: Arc<Context>) -> Result<Action> {
     // TODO: apply what `desired` makes of the object, and tell `status` what came of it.
     let status = status::observed(&object);
-    let written = context
+    context
         .objects
         .apply_status(&object, &status, FIELD_MANAGER)
-        .await;
-    written.map_err(Error::during("write the status"))?;
+        .await
+        .map_err(Error::during("write the status"))?;
     Ok(Action::Done)
 }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
     kind = "HumpbackWhaleMigrationObservation",
     plural = "humpbackwhalemigrationobservations",
     shortname = "hwmo",
-    doc = "HumpbackWhaleMigrationObservation is what its spec says",
+    doc = "HumpbackWhaleMigrationObservation is the schema of the humpbackwhalemigrationobservations API",
     derive = "PartialEq",
     status = "HumpbackWhaleMigrationObservationStatus"
 )]

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
     kind = "Frigate",
     plural = "frigates",
     namespaced,
-    doc = "Frigate is what its spec says",
+    doc = "Frigate is the schema of the frigates API",
     derive = "PartialEq",
     storage = false,
     status = "FrigateStatus"
