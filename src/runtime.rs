@@ -2,10 +2,10 @@
 
 use anyhow::{Context as _, Result};
 use include_dir::Dir;
-use manager::sources::{MANIFEST, SOURCES};
+use manager_library::sources::{MANIFEST, SOURCES};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
-pub use manager::sources::VERSION;
+pub use manager_library::sources::VERSION;
 
 /// The package.
 pub const PACKAGE: &str = "memcached-sdk-manager";

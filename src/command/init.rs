@@ -17,7 +17,7 @@ use crate::project::name::{Domain, Namespace, ProjectName, SUBDOMAIN_MAX};
 use crate::runtime;
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
-use crate::source::{PackageSelection, Packages, workspace_of};
+use crate::source::{clean, members_beside, workspace_of};
 use crate::term::{self, Term};
 
 /// The domain of a project that was given none.
@@ -86,28 +86,23 @@ pub(super) fn plan(draft: &mut Draft, args: &ProjectArgs, domain: &str, if_exist
 
 /// The way to the root of the cargo workspace that takes the project for a member, if one does: `../..`.
 fn workspace(root: &Path, source: &ManagerSource) -> Result<Option<String>> {
-    let Some((workspace, inside)) = workspace_of(root) else { return Ok(None) };
+    let Some((manifest, inside)) = workspace_of(root) else { return Ok(None) };
+    let up = vec![".."; inside.split('/').count()].join("/");
     if *source == ManagerSource::Vendored {
-        let all = PackageSelection {
-            manifest_path: Some(workspace.join("Cargo.toml")),
-            workspace: true,
-            packages: Vec::new(),
-        };
-        let other = Packages::find(root, &all)?.members.into_iter().find(|member| member.name == runtime::PACKAGE);
-        let own = std::path::absolute(root)?.join("manager");
-        if let Some(other) = other.filter(|other| other.dir != own) {
-            let up = "../".repeat(inside.split('/').count());
-            let there =
-                other.dir.strip_prefix(&workspace).unwrap_or(&other.dir).display().to_string().replace('\\', "/");
+        let folder = manifest.parent().unwrap_or(&manifest);
+        let members = members_beside(folder, &clean(&std::path::absolute(root)?))?;
+        if let Some(other) = members.into_iter().find(|member| member.name == runtime::PACKAGE) {
+            let there = other.dir.strip_prefix(folder).unwrap_or(&other.dir);
+            let there = there.to_string_lossy().replace('\\', "/");
             let problem = Problem::new(format!(
                 "the cargo workspace `{}` has a package `{}` already, in `{there}`, and cannot have two",
-                workspace.display(),
+                manifest.display(),
                 runtime::PACKAGE
             ));
-            return Err(problem.help(format!("share it: pass `--manager path={up}{there}`")).into());
+            return Err(problem.help(format!("share it: pass `--manager path={up}/{there}`")).into());
         }
     }
-    Ok(Some(vec![".."; inside.split('/').count()].join("/")))
+    Ok(Some(up))
 }
 
 /// What is of the user once, and PROJECT.

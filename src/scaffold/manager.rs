@@ -10,14 +10,14 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::plan::{Draft, RelPath};
 use crate::project::manager::ManagerSource;
 use crate::runtime::{self, HEADER};
-use crate::source::CargoManifest;
+use crate::source::{CargoManifest, clean};
 
 const CRATE: &str = "manager";
 
 /// Checks that the folder of a source by path has the runtime.
 pub(crate) fn check(root: &Path, source: &ManagerSource) -> Result<()> {
     let ManagerSource::Path(dir) = source else { return Ok(()) };
-    let found = CargoManifest::of(&root.join(dir));
+    let found = CargoManifest::of(&clean(&root.join(dir)));
     if found.is_some_and(|found| found.name == runtime::PACKAGE) {
         return Ok(());
     }

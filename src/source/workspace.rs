@@ -204,12 +204,22 @@ fn parse(manifest: &Path) -> Result<Document<String>> {
     manifest::parse(manifest, &Pending::default())
 }
 
+/// The members that a workspace has besides the package that is about to be made in `new`.
+pub fn members_beside(workspace: &Path, new: &Path) -> Result<Vec<Member>> {
+    members_without(workspace, Some(new))
+}
+
 /// All packages of a workspace, by folder: those it lists, its own, and path dependencies inside it.
 fn members(workspace: &Path) -> Result<Vec<Member>> {
+    members_without(workspace, None)
+}
+
+fn members_without(workspace: &Path, except: Option<&Path>) -> Result<Vec<Member>> {
     let document = parse(&workspace.join("Cargo.toml"))?;
     let root = document.as_item();
-    let excluded: Vec<PathBuf> =
-        strings(get(root, &["workspace", "exclude"])).iter().map(|path| clean(&workspace.join(path))).collect();
+    let excluded = strings(get(root, &["workspace", "exclude"]));
+    let mut excluded: Vec<PathBuf> = excluded.iter().map(|path| clean(&workspace.join(path))).collect();
+    excluded.extend(except.map(Path::to_path_buf));
     let mut queue = expand(workspace, &strings(get(root, &["workspace", "members"])))?;
     if get(root, &["package"]).is_some() {
         queue.push(workspace.to_path_buf());

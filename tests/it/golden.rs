@@ -21,6 +21,7 @@ mod init;
 mod kinds;
 pub(crate) mod kubebuilder;
 mod manager_api;
+mod manager_source;
 mod peer;
 mod plan;
 pub(crate) mod rbac;

@@ -1,5 +1,8 @@
 //! `init` and `new`: what they say, and what they leave to later.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use snapbox::str;
 
 use crate::sandbox::{OFFLINE, Sandbox};
@@ -9,14 +12,14 @@ fn what_is_said() {
     let sandbox = Sandbox::new();
     let init = format!("init --project-name demo {OFFLINE}");
     sandbox.run(&init).success().stderr(str![[r#"
-153 created
+136 created
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
 
 "#]]);
     sandbox.run(&init).success().stdout(str![]).stderr(str![[r#"
-153 unchanged
+136 unchanged
 
 Next, define an API:
   memcached-sdk create api --group GROUP --version v1alpha1 --kind KIND
@@ -33,7 +36,7 @@ update    Makefile
 
 "#]])
         .stderr(str![[r#"
-1 updated, 152 unchanged: run the command without `--check` to write them
+1 updated, 135 unchanged: run the command without `--check` to write them
 
 "#]]);
     sandbox.run(&init).code(1).stdout(str![]).stderr(str![[r#"
@@ -65,7 +68,7 @@ error[file-conflict]: `Makefile` exists with other content
 diff --git a/Makefile b/Makefile
 --- a/Makefile
 +++ b/Makefile
-@@ -77,7 +77,7 @@
+@@ -61,7 +61,7 @@
  .PHONY: all
  all: build
  
@@ -193,12 +196,12 @@ fn force_overwrites_what_is_in_the_way() {
 
 /// Cargo knows no workspace inside of another, which would not load any more.
 #[test]
-fn a_folder_that_a_workspace_takes_for_a_member_is_refused() {
-    for (workspace, folder, refused) in [
+fn a_folder_that_a_workspace_takes_for_a_member_becomes_one() {
+    for (workspace, folder, is_member) in [
         ("members = [\"crates/*\"]", "crates/operator", true),
         ("members = [\"./crates/*\"]", "crates/operator", true),
         ("members = [\"operator\"]", "operator", true),
-        ("members = [\"**\"]", "a/b/operator", true),
+        ("members = [\"a/*/*\"]", "a/b/operator", true),
         ("members = [\"crates/*\"]\nexclude = [\"crates/operator\"]", "crates/operator", false),
         ("members = [\"crates/*\"]\nexclude = [\"crates\"]", "crates/operator", false),
         ("members = [\"crates/*\"]", "crates/a/operator", false),
@@ -206,14 +209,36 @@ fn a_folder_that_a_workspace_takes_for_a_member_is_refused() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.file("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\n{workspace}\n"));
-        let init = format!("init --fetch-deps=false --skip-toolchain-check {folder}");
-        if refused {
-            let told = sandbox.run(&init).code(1).err();
-            let help = format!("write `exclude = [\"{folder}\"]` into `[workspace]` there");
-            assert!(told.contains("Cargo.toml`, and a project is a workspace") && told.contains(&help), "{told}");
-            assert!(!sandbox.path(folder).exists());
-        } else {
-            sandbox.run(&init).success();
-        }
+        sandbox.run(&format!("init {OFFLINE} {folder}")).success();
+        let root = if is_member { sandbox.path("") } else { sandbox.path(folder) };
+        assert_eq!(workspace_root(&sandbox.path(folder)), root, "{workspace}: {folder}");
+        let up = "../".repeat(folder.matches('/').count() + 1);
+        let makefile = sandbox.read(&format!("{folder}/Makefile"));
+        assert_eq!(makefile.contains(&format!("-t $(IMG) -f Dockerfile {up}\n")), is_member, "{folder}");
     }
+}
+
+/// The root of the workspace that cargo finds for a package, all of whose members it can read.
+fn workspace_root(folder: &Path) -> PathBuf {
+    let mut metadata = Command::new(env!("CARGO"));
+    metadata.args(["metadata", "--no-deps", "--offline", "--format-version=1"]).current_dir(folder);
+    let output = metadata.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["workspace_root"].as_str().unwrap().into()
+}
+
+#[test]
+fn two_operators_of_a_workspace_share_the_runtime() {
+    let sandbox = Sandbox::new();
+    sandbox.file("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n");
+    sandbox.run(&format!("init {OFFLINE} crates/one")).success();
+    sandbox.run(&format!("init {OFFLINE} crates/two")).code(1).stderr(str![[r#"
+error: the cargo workspace `[ROOT]/Cargo.toml` has a package `memcached-sdk-manager` already, in `crates/one/manager`, and cannot have two
+help: share it: pass `--manager path=../../crates/one/manager`
+
+"#]]);
+    sandbox.run(&format!("init {OFFLINE} crates/two --manager path=../../crates/one/manager")).success();
+    assert!(!sandbox.path("crates/two/manager").exists());
+    assert_eq!(workspace_root(&sandbox.path("crates/two")), sandbox.path(""));
 }

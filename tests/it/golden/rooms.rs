@@ -108,7 +108,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("strsim", &["rbac", "source"]),
     ("syn", &["api", "command", "engine", "k8s", "rbac", "source"]),
     ("tera", &["scaffold"]),
-    ("manager", &["runtime"]),
+    ("manager_library", &["runtime"]),
     ("toml_edit", &["edit", "engine", "runtime", "source"]),
     ("url", &["schema", "ship"]),
     ("uuid", &["api", "schema"]),

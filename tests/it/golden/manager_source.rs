@@ -1,0 +1,133 @@
+//! Where a project has the runtime from: `--manager` of `init` and `edit`.
+
+use snapbox::str;
+use std::collections::BTreeMap;
+
+use crate::sandbox::{OFFLINE, Run, Sandbox, files};
+
+const SOURCES: [&str; 5] =
+    ["vendored", "registry", "git=https://example.com/sdk", "git=https://example.com/sdk#v1", "path=../runtime"];
+
+/// A folder with the runtime, and the sample beside it in `op`.
+fn sample(source: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (path, text) in memcached_sdk::runtime::copy().unwrap() {
+        sandbox.file(&format!("runtime/{path}"), &text);
+    }
+    sandbox.run(&format!("new op --sample memcached --skip-git-init {OFFLINE} --manager {source}")).success();
+    sandbox
+}
+
+fn in_op(sandbox: &Sandbox, arguments: &str) -> Run {
+    let mut command = sandbox.command(arguments);
+    sandbox.finish(arguments, command.current_dir(sandbox.path("op"))).success()
+}
+
+fn copied(files: &BTreeMap<String, String>) -> bool {
+    files.keys().any(|path| path.starts_with("manager/"))
+}
+
+/// The lines of the files that are about the runtime.
+fn lines(files: &BTreeMap<String, String>) -> String {
+    let mut shown = String::new();
+    for (path, mark) in [
+        ("PROJECT", "manager: "),
+        ("Cargo.toml", "members = "),
+        ("Cargo.toml", "manager = "),
+        (".dockerignore", "manager"),
+        (".gitattributes", "manager"),
+        ("Dockerfile", "COPY manager"),
+        ("Dockerfile", "--from=runtime"),
+        ("Makefile", "--build-context"),
+    ] {
+        let found = files.get(path).into_iter().flat_map(|text| text.lines()).filter(|line| line.contains(mark));
+        found.for_each(|line| shown.push_str(&format!("{path}: {}\n", line.trim())));
+    }
+    shown
+}
+
+#[test]
+fn each_source_has_its_lines() {
+    let shown: String =
+        SOURCES.iter().map(|source| format!("── {source}\n{}", lines(&files(&sample(source).path("op"))))).collect();
+    snapbox::assert_data_eq!(
+        shown,
+        str![[r#"
+── vendored
+Cargo.toml: members = ["manager"]
+Cargo.toml: manager = { package = "memcached-sdk-manager", path = "manager" }
+.dockerignore: !manager/**
+.gitattributes: manager/** linguist-vendored
+Dockerfile: COPY manager manager
+── registry
+PROJECT: manager: registry
+Cargo.toml: manager = { package = "memcached-sdk-manager", version = "0.1.0" }
+── git=https://example.com/sdk
+PROJECT: manager: git=https://example.com/sdk
+Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk" }
+── git=https://example.com/sdk#v1
+PROJECT: manager: git=https://example.com/sdk#v1
+Cargo.toml: manager = { package = "memcached-sdk-manager", git = "https://example.com/sdk", rev = "v1" }
+── path=../runtime
+PROJECT: manager: path=../runtime
+Cargo.toml: manager = { package = "memcached-sdk-manager", path = "../runtime" }
+Dockerfile: COPY --from=runtime . ../runtime
+Makefile: $(CONTAINER_TOOL) build $(if $(BASE_IMAGE),--build-arg BASE_IMAGE=$(BASE_IMAGE)) $(if $(RUNTIME_IMAGE),--build-arg RUNTIME_IMAGE=$(RUNTIME_IMAGE)) --build-context runtime=../runtime -t $(IMG) .
+Makefile: $(CONTAINER_TOOL) buildx build --builder op-builder --push --platform=$(PLATFORMS) $(if $(BASE_IMAGE),--build-arg BASE_IMAGE=$(BASE_IMAGE)) $(if $(RUNTIME_IMAGE),--build-arg RUNTIME_IMAGE=$(RUNTIME_IMAGE)) --build-context runtime=../runtime -t $(IMG) .
+
+"#]]
+    );
+}
+
+/// In all of them the permissions are found, without the sources of a release.
+#[test]
+fn permissions_are_derived_from_each() {
+    let derived = SOURCES.map(|source| in_op(&sample(source), "rbac derive").out());
+    assert!(derived[0].contains("memcacheds/status"), "{}", derived[0]);
+    derived.iter().for_each(|other| assert_eq!(*other, derived[0]));
+}
+
+#[test]
+fn edit_changes_each_into_each_and_back() {
+    let expected = SOURCES.map(|source| lines(&files(&sample(source).path("op"))));
+    for from in SOURCES {
+        let sandbox = sample(from);
+        let before = files(&sandbox.path("op"));
+        assert_eq!(copied(&before), from == "vendored");
+        for (to, expected) in SOURCES.iter().zip(&expected) {
+            in_op(&sandbox, &format!("edit --make=false --manager {to}"));
+            let between = files(&sandbox.path("op"));
+            assert_eq!(copied(&between), *to == "vendored", "{from} {to}");
+            assert_eq!(lines(&between), *expected, "{from} {to}");
+            in_op(&sandbox, &format!("edit --make=false --manager {from}"));
+            assert!(files(&sandbox.path("op")) == before, "{from} {to}");
+        }
+    }
+}
+
+#[test]
+fn update_asks_the_registry_for_the_release_of_the_program() {
+    let sandbox = sample("registry");
+    let manifest = sandbox.read("op/Cargo.toml");
+    sandbox.file("op/Cargo.toml", &manifest.replace("version = \"0.1.0\" }", "version = \"0.0.9\" }"));
+    assert_ne!(sandbox.read("op/Cargo.toml"), manifest);
+    in_op(&sandbox, "update");
+    assert_eq!(sandbox.read("op/Cargo.toml"), manifest);
+}
+
+#[test]
+fn what_is_no_source_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&format!("init op {OFFLINE} --manager copy")).code(2).stderr(str![[r#"
+error: invalid value 'copy' for '--manager <SOURCE>': `copy` is not a source of the runtime; pass `vendored`, `registry`, `git=URL[#REV]` or `path=DIR`
+
+For more information, try '--help'.
+
+"#]]);
+    sandbox.run(&format!("init op {OFFLINE} --manager path=../x")).code(1).stderr(str![[r#"
+error: `../x` has no package `memcached-sdk-manager`
+help: the folder of `--manager path=DIR` is relative to the project
+
+"#]]);
+    assert!(!sandbox.path("op").exists());
+}
