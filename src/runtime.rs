@@ -43,8 +43,6 @@ const MANIFEST_COMMENT: &str = "\
 
 const RUSTFMT: &str = "\
 # The format does not depend on the settings of the project around.
-max_width = 120
-use_small_heuristics = \"Max\"
 ";
 
 /// Leaves out what a copy does not have: modules of tests, and what chooses between the runtime and its sources.
@@ -98,6 +96,7 @@ fn manifest() -> Result<DocumentMut> {
         .flat_map(|(_, enables)| enables.as_array().into_iter().flatten())
         .filter_map(|feature| feature.as_str()?.strip_prefix("dep:").map(str::to_owned))
         .collect();
+    features.sort_values();
     copy.insert("features", Item::Table(features));
 
     copy.insert("dependencies", Item::Table(dependencies(&library, &["dependencies"], &optional)?));
@@ -120,6 +119,7 @@ fn manifest() -> Result<DocumentMut> {
         }
         lints.insert(tool, Item::Table(levels));
     }
+    lints.sort_values();
     copy.insert("lints", Item::Table(lints));
     Ok(copy)
 }

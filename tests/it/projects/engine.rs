@@ -399,7 +399,7 @@ fn the_crdgen_of_the_project() {
       "code": "only-read",
       "severity": "warning",
       "message": "nothing calls `crd()` of `Other.example.com`, as is done for other kinds: it may be an API of others that is only read",
-      "help": "leave out what is only read: `--exclude Other.example.com`",
+      "help": "leave out what is only read: `--exclude Other.example.com`, or once for all `external = [/"Other.example.com/"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`",
       "kinds": [
         "Other.example.com"
       ]
