@@ -50,8 +50,10 @@ pub(crate) struct ProjectContext {
     pub(crate) manager_source: &'static str,
     /// The folder of the runtime as the image is built: below the root of the build.
     pub(crate) manager_inside: String,
-    /// The same when it is not below that root.
+    /// The same when it is not below that root, from the project.
     pub(crate) manager_outside: String,
+    /// The folder of a runtime that is not below the root of the build, from that root.
+    pub(crate) manager_target: String,
     /// The way from the project to the root of its cargo workspace, `../../`; empty when it is the root.
     pub(crate) workspace: String,
     /// The file that says what is not sent to the builder of the image.
@@ -67,8 +69,8 @@ impl ProjectContext {
             ManagerSource::Path(dir) => dir.as_str(),
             ManagerSource::Registry | ManagerSource::Git { .. } => "",
         };
-        let is_outside = manager.strip_prefix(&workspace).is_some_and(|rest| rest.starts_with("../"));
-        let (manager_inside, manager_outside) = if is_outside { ("", manager) } else { (manager, "") };
+        let target = manager.strip_prefix(&workspace).filter(|rest| rest.starts_with("../"));
+        let (manager_inside, manager_outside) = if target.is_some() { ("", manager) } else { (manager, "") };
         Self {
             project_name: project.name.to_string(),
             crate_name: ident::crate_name(&package_name),
@@ -90,6 +92,7 @@ impl ProjectContext {
             manager_source: project.manager.name(),
             manager_inside: manager_inside.to_owned(),
             manager_outside: manager_outside.to_owned(),
+            manager_target: target.unwrap_or_default().to_owned(),
             ignore_file: if workspace.is_empty() { ".dockerignore" } else { "Dockerfile.dockerignore" },
             workspace,
         }

@@ -242,3 +242,20 @@ help: share it: pass `--manager path=../../crates/one/manager`
     assert!(!sandbox.path("crates/two/manager").exists());
     assert_eq!(workspace_root(&sandbox.path("crates/two")), sandbox.path(""));
 }
+
+/// However far away the runtime is: `make docker-build` says where, and the image has it at the same distance.
+#[test]
+fn the_image_of_a_member_has_a_runtime_outside_of_the_workspace() {
+    for (workspace, up) in [("workspace", "../"), ("a/workspace", "../../"), ("a/b/c/workspace", "../../../../")] {
+        let sandbox = Sandbox::new();
+        sandbox.file("runtime/Cargo.toml", "[package]\nname = \"memcached-sdk-manager\"\n");
+        sandbox.file(&format!("{workspace}/Cargo.toml"), "[workspace]\nmembers = [\"crates/*\"]\n");
+        let folder = format!("{workspace}/crates/operator");
+        sandbox.run(&format!("init {OFFLINE} {folder} --manager path=../../{up}runtime")).success();
+        assert!(
+            sandbox.read(&format!("{folder}/Dockerfile")).contains(&format!("COPY --from=runtime . {up}runtime\n"))
+        );
+        let flag = format!("--build-context runtime=../../{up}runtime -t");
+        assert!(sandbox.read(&format!("{folder}/Makefile")).contains(&flag));
+    }
+}
