@@ -60,9 +60,11 @@ fn plan(draft: &mut Draft, args: &EditArgs, term: &mut Term) -> Result<Diagnosti
                 apply_difference(draft, &replay(&other.applied_to(&wanted), term)?, &after, if_exists)?;
         }
     }
+    if wanted.manager != recorded.manager {
+        manager::check(draft.root(), &wanted.manager)?;
+    }
     let carries = |project: &Project| project.manager == ManagerSource::Vendored;
     if carries(&wanted) != carries(&recorded) {
-        manager::check(draft.root(), &wanted.manager)?;
         found.extend(if carries(&wanted) { manager::files(draft, args.write.force)? } else { manager::remove(draft)? });
     }
     if wanted != recorded {

@@ -130,4 +130,13 @@ help: the folder of `--manager path=DIR` is relative to the project
 
 "#]]);
     assert!(!sandbox.path("op").exists());
+    sandbox.run(&format!("new op --skip-git-init {OFFLINE} --manager registry")).success();
+    let before = files(&sandbox.path("op"));
+    let mut edit = sandbox.command("edit --manager path=../x");
+    sandbox.finish("edit", edit.current_dir(sandbox.path("op"))).code(1).stderr(str![[r#"
+error: `../x` has no package `memcached-sdk-manager`
+help: the folder of `--manager path=DIR` is relative to the project
+
+"#]]);
+    assert!(files(&sandbox.path("op")) == before);
 }
