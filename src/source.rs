@@ -55,4 +55,4 @@ pub use self::regroup::{Regroup, regrouped};
 pub use self::settle::Unread;
 pub use self::sources::{ItemRef, ModuleId};
 pub use self::tree::SourceTree;
-pub use self::workspace::{Member, PackageSelection, Packages, members_beside, workspace_of};
+pub use self::workspace::{Member, PackageSelection, Packages, members, workspace_of};

@@ -17,7 +17,7 @@ use crate::project::name::{Domain, Namespace, ProjectName, SUBDOMAIN_MAX};
 use crate::runtime;
 use crate::scaffold;
 use crate::scaffold::context::ProjectContext;
-use crate::source::{clean, members_beside, workspace_of};
+use crate::source::{clean, members, workspace_of};
 use crate::term::{self, Term};
 
 /// The domain of a project that was given none.
@@ -90,8 +90,8 @@ fn workspace(root: &Path, source: &ManagerSource) -> Result<Option<String>> {
     let up = vec![".."; inside.split('/').count()].join("/");
     if *source == ManagerSource::Vendored {
         let folder = manifest.parent().unwrap_or(&manifest);
-        let members = members_beside(folder, &clean(&std::path::absolute(root)?))?;
-        if let Some(other) = members.into_iter().find(|member| member.name == runtime::PACKAGE) {
+        let new = clean(&std::path::absolute(root)?);
+        if let Some(other) = members(folder, Some(&new))?.into_iter().find(|member| member.name == runtime::PACKAGE) {
             let there = other.dir.strip_prefix(folder).unwrap_or(&other.dir);
             let there = there.to_string_lossy().replace('\\', "/");
             let problem = Problem::new(format!(

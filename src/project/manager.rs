@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    /// Change it when the package is on crates.io, and not before: see docs/contributing.md, "Release".
+    /// Change it when the package is on crates.io, and not before: see docs/contributing.md, "Publish a release".
     #[test]
     fn a_new_project_has_a_copy() {
         assert_eq!(ManagerSource::DEFAULT, ManagerSource::Vendored);

@@ -290,30 +290,23 @@ pub(super) fn to_value(project: &Project) -> Value {
         unknown,
     } = project;
     let mut plugins = plugins.clone();
-    let copied = *manager == ManagerSource::Vendored;
-    if owner.is_some()
-        || license.is_some()
-        || !namespaces.is_empty()
-        || !copied
-        || workspace.is_some()
-        || *parts != Parts::default()
-    {
-        let mut own = match plugins.remove(LAYOUT) {
-            Some(Value::Object(own)) => own,
-            _ => Map::new(),
-        };
-        put(&mut own, "owner", owner.as_deref());
-        put(&mut own, "license", license.as_deref());
-        put(&mut own, "manager", (!copied).then(|| manager.to_string()));
-        put(&mut own, "workspace", workspace.as_deref());
-        let Parts { leader_election, on } = parts;
-        let elected = *leader_election != LeaderElection::default();
-        put(&mut own, "leaderElection", elected.then_some(leader_election.as_str()));
-        for switch in on {
-            put(&mut own, switch.key(), Some(true));
-        }
-        let namespaces: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
-        put(&mut own, "namespaces", (!namespaces.is_empty()).then_some(namespaces));
+    let mut own = match plugins.remove(LAYOUT) {
+        Some(Value::Object(own)) => own,
+        _ => Map::new(),
+    };
+    put(&mut own, "owner", owner.as_deref());
+    put(&mut own, "license", license.as_deref());
+    put(&mut own, "manager", (*manager != ManagerSource::Vendored).then(|| manager.to_string()));
+    put(&mut own, "workspace", workspace.as_deref());
+    let Parts { leader_election, on } = parts;
+    let elected = *leader_election != LeaderElection::default();
+    put(&mut own, "leaderElection", elected.then_some(leader_election.as_str()));
+    for switch in on {
+        put(&mut own, switch.key(), Some(true));
+    }
+    let namespaces: Vec<&str> = namespaces.iter().map(Namespace::as_str).collect();
+    put(&mut own, "namespaces", (!namespaces.is_empty()).then_some(namespaces));
+    if !own.is_empty() {
         plugins.insert(LAYOUT.to_owned(), Value::Object(own));
     }
     let mut map = unknown.clone();

@@ -61,7 +61,7 @@ impl Packages {
             return Ok(Self { members: vec![member], root, all: true });
         }
         let workspace = workspace_dir(&root, document.as_item()).unwrap_or_else(|| root.clone());
-        let mut members = members(&workspace)?;
+        let mut members = members(&workspace, None)?;
         let mut all = true;
         if !selection.packages.is_empty() {
             all = false;
@@ -80,7 +80,7 @@ impl Packages {
 
     /// The members of the workspace that were not chosen; a generated one, the vendored manager, is none.
     pub fn unread(&self) -> Result<Vec<Member>> {
-        let mut others = members(&self.workspace())?;
+        let mut others = members(&self.workspace(), None)?;
         others.retain(|other| !self.members.iter().any(|member| member.dir == other.dir));
         others.retain(|other| other.name != runtime::PACKAGE);
         Ok(others)
@@ -204,17 +204,9 @@ fn parse(manifest: &Path) -> Result<Document<String>> {
     manifest::parse(manifest, &Pending::default())
 }
 
-/// The members that a workspace has besides the package that is about to be made in `new`.
-pub fn members_beside(workspace: &Path, new: &Path) -> Result<Vec<Member>> {
-    members_without(workspace, Some(new))
-}
-
-/// All packages of a workspace, by folder: those it lists, its own, and path dependencies inside it.
-fn members(workspace: &Path) -> Result<Vec<Member>> {
-    members_without(workspace, None)
-}
-
-fn members_without(workspace: &Path, except: Option<&Path>) -> Result<Vec<Member>> {
+/// All packages of a workspace, by folder: those it lists, its own, and path dependencies inside it; except for one that is
+/// about to be made.
+pub fn members(workspace: &Path, except: Option<&Path>) -> Result<Vec<Member>> {
     let document = parse(&workspace.join("Cargo.toml"))?;
     let root = document.as_item();
     let excluded = strings(get(root, &["workspace", "exclude"]));

@@ -54,7 +54,7 @@ fn place(name: &str, project: &Path) -> PathBuf {
 }
 
 /// Calls cargo in the folder of a package, with the versions of the Memcached sample.
-pub(crate) fn with_the_lock_file(folder: &Path, build: impl Fn(&dyn Fn(&[&str]))) {
+fn with_the_lock_file(folder: &Path, build: impl Fn(&dyn Fn(&[&str]))) {
     std::fs::copy(generated::lock(), folder.join("Cargo.lock")).unwrap();
     let _building = generated::building();
     build(&|arguments| drop(cargo(folder, arguments)));
