@@ -122,7 +122,9 @@ impl Pair {
     fn texts(&self) -> BTreeMap<String, String> {
         let folder = self.folder();
         let mut texts = self.base().map(|base| base.texts()).unwrap_or_default();
-        texts.retain(|name, _| *name != "foreign" || self.is_present());
+        // A fixture may be meant for newer pairs only.
+        let modules = self.modules();
+        texts.retain(|name, _| modules.iter().any(|module| module.name == *name));
         for name in self.absent().keys() {
             texts.remove(name);
         }
