@@ -73,6 +73,7 @@ impl ControlPlane {
     /// As [`ControlPlane::start`], with what this policy says in the audit log.
     #[track_caller]
     pub(crate) fn audited(policy: &str) -> Self {
+        crate::timing::start();
         let assets = Assets::find();
         for _ in 0..3 {
             match Self::try_start(&assets, policy) {

@@ -19,6 +19,7 @@ pub(crate) fn target() -> PathBuf {
 /// whatever the project.
 pub(crate) fn building() -> MutexGuard<'static, ()> {
     static BUILDING: Mutex<()> = Mutex::new(());
+    crate::timing::start();
     BUILDING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -67,6 +68,7 @@ impl Project {
     /// `new memcached-operator --sample memcached`, built.
     pub(crate) fn sample() -> &'static Self {
         static SAMPLE: OnceLock<Project> = OnceLock::new();
+        crate::timing::start();
         SAMPLE.get_or_init(|| Self::generate("new").build())
     }
 

@@ -19,4 +19,5 @@ mod node;
 mod projects;
 mod random;
 mod sandbox;
+mod timing;
 mod wait;

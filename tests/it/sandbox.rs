@@ -24,12 +24,14 @@ pub(crate) struct Sandbox {
 impl Sandbox {
     /// An empty folder.
     pub(crate) fn new() -> Self {
+        crate::timing::start();
         let folder = tempfile::Builder::new().prefix("sandbox-").tempdir().unwrap();
         Self { root: folder.path().to_path_buf(), _temporary: Some(folder) }
     }
 
     /// A folder with these files, that is the same in every run, so that cargo builds what is in it once.
     pub(crate) fn lasting(name: &str, files: &[(&str, &str)]) -> Self {
+        crate::timing::start();
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lasting").join(name);
         let sandbox = Self { root, _temporary: None };
         if sandbox.root.exists() {
