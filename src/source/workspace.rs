@@ -204,8 +204,9 @@ fn parse(manifest: &Path) -> Result<Document<String>> {
     manifest::parse(manifest, &Pending::default())
 }
 
-/// All packages of a workspace, by folder: those it lists, its own, and path dependencies inside it; except for one that is
-/// about to be made.
+/// Returns the packages of a workspace, sorted by folder: the listed ones, its own, and path dependencies inside it.
+///
+/// While the package of `except` is being created, other listed members may not exist yet either; they are left out.
 pub fn members(workspace: &Path, except: Option<&Path>) -> Result<Vec<Member>> {
     let document = parse(&workspace.join("Cargo.toml"))?;
     let root = document.as_item();
@@ -219,6 +220,9 @@ pub fn members(workspace: &Path, except: Option<&Path>) -> Result<Vec<Member>> {
     let mut found: BTreeMap<PathBuf, Member> = BTreeMap::new();
     while let Some(dir) = queue.pop() {
         if found.contains_key(&dir) || excluded.iter().any(|excluded| dir.starts_with(excluded)) {
+            continue;
+        }
+        if except.is_some() && !dir.join("Cargo.toml").is_file() {
             continue;
         }
         let shown = relative(&dir.join("Cargo.toml"), workspace);

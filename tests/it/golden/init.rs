@@ -230,17 +230,20 @@ fn workspace_root(folder: &Path) -> PathBuf {
 
 #[test]
 fn two_operators_of_a_workspace_share_the_runtime() {
-    let sandbox = Sandbox::new();
-    sandbox.file("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n");
-    sandbox.run(&format!("init {OFFLINE} crates/one")).success();
-    sandbox.run(&format!("init {OFFLINE} crates/two")).code(1).stderr(str![[r#"
+    // The second list names a member that does not exist before the second `init`.
+    for members in ["\"crates/*\"", "\"crates/one\", \"crates/two\""] {
+        let sandbox = Sandbox::new();
+        sandbox.file("Cargo.toml", &format!("[workspace]\nresolver = \"3\"\nmembers = [{members}]\n"));
+        sandbox.run(&format!("init {OFFLINE} crates/one")).success();
+        sandbox.run(&format!("init {OFFLINE} crates/two")).code(1).stderr(str![[r#"
 error: the cargo workspace `[ROOT]/Cargo.toml` has a package `memcached-sdk-manager` already, in `crates/one/manager`, and cannot have two
 help: share it: pass `--manager path=../../crates/one/manager`
 
 "#]]);
-    sandbox.run(&format!("init {OFFLINE} crates/two --manager path=../../crates/one/manager")).success();
-    assert!(!sandbox.path("crates/two/manager").exists());
-    assert_eq!(workspace_root(&sandbox.path("crates/two")), sandbox.path(""));
+        sandbox.run(&format!("init {OFFLINE} crates/two --manager path=../../crates/one/manager")).success();
+        assert!(!sandbox.path("crates/two/manager").exists());
+        assert_eq!(workspace_root(&sandbox.path("crates/two")), sandbox.path(""));
+    }
 }
 
 /// However far away the runtime is: `make docker-build` says where, and the image has it at the same distance.
