@@ -251,8 +251,11 @@ pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
     }
     crds.sort_by(|a, b| a.file_name.cmp(&b.file_name));
     for pair in crds.windows(2).filter(|pair| pair[0].file_name == pair[1].file_name) {
-        let message = format!("two kinds have the plural of `{}`", pair[0].file_name);
-        let found = Diagnostic::new(Code::VersionConflict, message).help("give one of them another `plural`");
+        let message = format!("two kinds have the same plural as `{}`", pair[0].file_name);
+        let found = Diagnostic::new(Code::VersionConflict, message).help(
+            "set another `plural` in `#[kube(…)]` of \
+            one of them",
+        );
         diagnostics.push(found.about(pair[0].name()).about(pair[1].name()));
     }
     diagnostics.sort();
@@ -292,14 +295,14 @@ pub fn clashes(crds: &[Crd]) -> Diagnostics {
     let different = clashes.filter(|(crd, first, _)| crd.file_name != first.file_name);
     let finding = |(crd, first, name): (&Crd, &Crd, &str)| {
         let message = format!(
-            "`{}` and `{}` have the same name `{name}`, which the API server gives to one of them{}",
+            "`{}` and `{}` share the name `{name}`; the API server accepts it for one of them only{}",
             crd.name(),
             first.name(),
             first_in(first.origin())
         );
         Diagnostic::new(Code::InvalidName, message)
             .at(crd.origin().cloned())
-            .help("kind, kind of lists, plural, singular and short names must differ from those of the other kinds of a group")
+            .help("kind, list kind, plural, singular and short names must be unique within a group")
             .about(first.name())
             .about(crd.name())
     };
@@ -323,7 +326,7 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
             found.push(
                 Diagnostic::new(Code::DuplicateResource, message)
                     .at(definition.origin().cloned())
-                    .help("give one of them another version or kind"),
+                    .help("set another `version` or `kind` in `#[kube(…)]` of one of them"),
             );
         }
     }
@@ -342,7 +345,7 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
                 found.push(
                     Diagnostic::new(Code::VersionConflict, message)
                         .at(other.origin().cloned())
-                        .help("all versions of a kind share their names and scope"),
+                        .help("all versions of a kind must have the same names and scope"),
                 );
             }
         }
@@ -350,10 +353,10 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
     let stored: Vec<&str> = versions.iter().filter(|one| one.is_stored()).map(Definition::version).collect();
     let (message, help) = match stored.as_slice() {
         [_] => return found,
-        [] => (format!("no version of `{kind}` is stored"), "remove `storage = false` from one version"),
+        [] => (format!("`{kind}` has no storage version"), "remove `storage = false` from one version"),
         stored => (
-            format!("`{kind}` stores {} versions: `{}`", stored.len(), stored.join("`, `")),
-            "add `storage = false` to `#[kube(…)]` of all versions but one",
+            format!("`{kind}` has {} storage versions: `{}`", stored.len(), stored.join("`, `")),
+            "add `storage = false` to `#[kube(…)]` of all versions except one",
         ),
     };
     let at = versions.iter().rev().find(|one| one.is_stored()).unwrap_or(first);
@@ -446,17 +449,17 @@ fn explain(api: &Api, failure: &Failure) -> Diagnostic {
         Failure::NotStructural { panic, .. } => {
             let (why, help) = reason(panic)
                 .unwrap_or((format!("`{panic}`"), "change the type, or describe it with `#[schemars(with = \"…\")]`"));
-            Diagnostic::new(Code::NotStructural, format!("kube can't make a structural schema of `{name}`: {why}"))
+            Diagnostic::new(Code::NotStructural, format!("kube cannot build a structural schema for `{name}`: {why}"))
                 .help(help)
         }
         Failure::NotProps(error) => Diagnostic::new(
             Code::NotStructural,
-            format!("the schema of `{name}` is no OpenAPI schema of a CRD: {error}"),
+            format!("the schema of `{name}` is not a valid OpenAPI v3 schema for a CRD: {error}"),
         )
-        .help("look for an `extend(…)` whose value has the wrong type"),
+        .help("check the values of `extend(…)`: one of them has the wrong type"),
         Failure::Recursive => Diagnostic::new(
             Code::RecursiveType,
-            format!("the schema of `{name}` refers to one inside of itself, which no CRD can express"),
+            format!("the schema of `{name}` is recursive, which a CRD cannot express"),
         )
         .help(
             "give types of one module different names, also those of `rename`, which schemars takes for the same type \
@@ -464,9 +467,7 @@ fn explain(api: &Api, failure: &Failure) -> Diagnostic {
         ),
         Failure::TooLarge => Diagnostic::new(
             Code::SchemaSize,
-            format!(
-                "the schema of `{name}` has more parts than the API server can store: each use of a type repeats it"
-            ),
+            format!("the schema of `{name}` is too large for the API server: each use of a type is written in full"),
         )
         .help("describe an inner value with `#[schemars(with = \"serde_json::Value\")]`"),
     };
@@ -482,9 +483,8 @@ pub fn reason(panic: &str) -> Option<(String, &'static str)> {
             "leave the enum externally tagged (no `tag = …`), and give equal fields of its variants equal types",
         ));
     }
-    (panic.starts_with("Enum variant set") || panic.starts_with("variant defined type")).then(|| {
-        ("its variants are of different types".to_owned(), "use only unit variants, or only variants with data")
-    })
+    (panic.starts_with("Enum variant set") || panic.starts_with("variant defined type"))
+        .then(|| ("its variants have different types".to_owned(), "use only unit variants, or only variants with data"))
 }
 
 #[cfg(test)]

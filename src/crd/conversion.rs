@@ -80,16 +80,16 @@ pub fn check(crds: &[Crd], markers: &[Marker], converted: &Converted) -> Diagnos
         }
         let what = if path == Path::default() { String::new() } else { format!(" in `{path}`") };
         let message =
-            format!("`{}` serves `{one}` and `{other}`, which differ{what}, without a conversion", crd.kind());
+            format!("`{}` serves `{one}` and `{other}`, which differ{what}, but has no conversion", crd.kind());
         let marker = format!("`// +{CONVERSION}:none=…` before the type of `{stored}`");
         let convert = |known: &Conversions| {
-            format!("convert them by `{}`, or say why they need none: {marker}", known.command(crd))
+            format!("create a conversion with `{}`, or state why none is needed: {marker}", known.command(crd))
         };
         let (code, help) = match converted {
             Converted::All(known) => (Code::ConversionNone, convert(known)),
             Converted::SoFar(known) => (Code::ConversionUnknown, convert(known)),
             Converted::Unknown => {
-                (Code::ConversionUnknown, format!("unless a webhook converts them, say why they need none: {marker}"))
+                (Code::ConversionUnknown, format!("add a conversion webhook, or state why none is needed: {marker}"))
             }
         };
         found.push(Diagnostic::new(code, message).at(origin.cloned()).help(help).about(crd.name()));

@@ -69,12 +69,12 @@ impl Fix {
         let (code, message, help) = match self.what {
             Fixable::ListKind => (
                 Code::ListKind,
-                format!("the CRD has no `listKind`, which the API server fills in: {subject}"),
+                format!("the CRD has no `listKind`; the API server sets it: {subject}"),
                 "pass `--fix list-kind` if the file is compared with what the server has stored",
             ),
             Fixable::Scale => (
                 Code::DroppedScale,
-                format!("kube leaves out the scale subresource of a kind without a status: {subject}"),
+                format!("kube omits the scale subresource of a kind without a status: {subject}"),
                 "give it a status that has the field of `status_replicas_path`, and name that by `status = \"…\"`; or pass \
                  `--fix scale`",
             ),
@@ -97,10 +97,10 @@ fn formats(crd: &mut Crd) -> Vec<Fix> {
         let wider = wider(&format).filter(|_| schema.get("type").is_some_and(|kind| kind == "integer"));
         let change = if let Some(wider) = wider {
             schema.insert("format".to_owned(), wider.into());
-            format!("the format `{format}` is `{wider}` now")
+            format!("changed the format `{format}` to `{wider}`")
         } else {
             schema.remove("format");
-            format!("the format `{format}` is left out")
+            format!("removed the format `{format}`")
         };
         changed.push((version.to_owned(), path.clone(), change));
     });
@@ -133,7 +133,7 @@ fn list_kind(crd: &mut Crd) -> Option<Fix> {
     let subject = format!("`{}`", crd.kind());
     Some(Fix {
         what: Fixable::ListKind,
-        change: format!("`listKind` is `{list_kind}` now"),
+        change: format!("set `listKind` to `{list_kind}`"),
         subject,
         origin: crd.origin().cloned(),
     })
@@ -153,7 +153,7 @@ fn scale(crd: &mut Crd) -> Vec<Fix> {
         version["subresources"]["scale"] = json!(scale);
         fixes.push(Fix {
             what: Fixable::Scale,
-            change: "the scale subresource is written".to_owned(),
+            change: "added the scale subresource".to_owned(),
             subject: format!("`{kind}`, version `{name}`"),
             origin: Some(declared.origin.clone()),
         });

@@ -40,7 +40,7 @@ pub fn check(crd: &Crd) -> Diagnostics {
         check.version(version);
         let Some(schema) = version.pointer("/schema/openAPIV3Schema").filter(|schema| !schema.is_null()) else {
             let help = "remove `schema = \"disabled\"` from `#[kube(…)]`";
-            check.invalid(&Path::default(), "there is no schema", help);
+            check.invalid(&Path::default(), "the schema is missing", help);
             continue;
         };
         if version.pointer("/subresources/status").is_some() {
@@ -112,8 +112,8 @@ impl Check<'_> {
         let says = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != "";
         for (key, _) in schema.as_object().into_iter().flatten().filter(|(_, value)| says(value)) {
             if keys::key(key).is_some_and(|key| !key.at_root) {
-                let what = format!("a resource with a status has `{key}` at its root");
-                self.invalid(&Path::default(), &what, "put what is flattened into the root into a field of its own");
+                let what = format!("a resource with a status must not have `{key}` at its root");
+                self.invalid(&Path::default(), &what, "move the flattened value into a field");
             }
         }
     }
@@ -123,8 +123,8 @@ impl Check<'_> {
         let context = Context { mended: context.mended.or_else(|| optional_enum(schema)), ..context };
         self.keys(schema, path);
         if schema.contains_key("$ref") {
-            let help = "describe one of the types on the way with `#[schemars(with = \"serde_json::Value\")]`";
-            return self.say(Code::RecursiveType, path, "the schema refers to another one", help);
+            let help = "describe one of the types in the cycle with `#[schemars(with = \"serde_json::Value\")]`";
+            return self.say(Code::RecursiveType, path, "the schema has a `$ref`, which a CRD cannot have", help);
         }
         if context.level == Level::Logic {
             self.logic(schema, path, context.mended);
@@ -185,8 +185,8 @@ impl Check<'_> {
 
     fn keys(&mut self, schema: &Object, path: &Path) {
         for key in schema.keys().filter(|key| keys::key(key).is_none()) {
-            let help = "the API server drops it; remove it from `extend(…)`, or name it after a key of OpenAPI v3";
-            self.say(Code::UnknownSchemaKey, path, &format!("`{key}` is no key of a schema in a CRD"), help);
+            let help = "the API server drops it; remove it from `extend(…)`, or use a key of OpenAPI v3";
+            self.say(Code::UnknownSchemaKey, path, &format!("`{key}` is not a valid key of a CRD schema"), help);
         }
         for key in UNSUPPORTED {
             let Some(value) = schema.get(key).filter(|value| !value.is_null() && **value != "") else { continue };
@@ -218,28 +218,28 @@ impl Check<'_> {
             ("array" | "boolean" | "integer" | "number" | "object" | "string", _) => {}
             (other, _) => {
                 let help = "use `nullable` instead of a type `null`, and one of the types of OpenAPI v3";
-                self.invalid(path, &format!("`{other}` is no type of a CRD"), help);
+                self.invalid(path, &format!("`{other}` is not a valid type in a CRD"), help);
             }
         }
         if level == Level::Root && flag(schema, "nullable") {
-            self.invalid(path, "a resource is nullable", "take `nullable` away from the root");
+            self.invalid(path, "a resource must not be nullable", "remove `nullable` from the root");
         }
     }
 
     /// What `x-kubernetes-…` keys say of the structure.
     fn extensions(&mut self, schema: &Object, path: &Path, level: Level) {
         if schema.get(PRESERVE) == Some(&Value::Bool(false)) {
-            self.invalid(path, &format!("`{PRESERVE}` is false"), "leave it out");
+            self.invalid(path, &format!("`{PRESERVE}` is false"), "remove it");
         }
         for other in [PRESERVE, EMBEDDED].iter().filter(|other| flag(schema, INT_OR_STRING) && flag(schema, other)) {
-            self.invalid(path, &format!("`{INT_OR_STRING}` and `{other}` exclude each other"), "leave one of them out");
+            self.invalid(path, &format!("`{INT_OR_STRING}` and `{other}` exclude each other"), "remove one of them");
         }
         let embedded = flag(schema, EMBEDDED);
         let fields = schema.get("properties").and_then(Value::as_object);
         let wrong = if !embedded {
             None
         } else if schema.get("type").is_none_or(|kind| kind != "object") {
-            Some("is no object")
+            Some("is not an object")
         } else if schema.contains_key("additionalProperties") {
             Some("is a map")
         } else if fields.is_none_or(Map::is_empty) && !flag(schema, PRESERVE) {
@@ -256,7 +256,7 @@ impl Check<'_> {
             if field.is_some_and(|field| field["type"] != kind) {
                 self.invalid(
                     &path.field(name),
-                    &format!("`{name}` of a resource is no {kind}"),
+                    &format!("`{name}` of a resource must be of type {kind}"),
                     "give it another name",
                 );
             }
@@ -285,7 +285,7 @@ impl Check<'_> {
 
     /// Every field that is constrained is also a field of the structure.
     fn complete(&mut self, logic: Option<&Value>, structure: &Object, path: &Path) {
-        let help = "say what it is outside of `anyOf`, `oneOf`, `allOf` and `not`, too";
+        let help = "specify it outside of `anyOf`, `oneOf`, `allOf` and `not` as well";
         match logic {
             Some(Value::Array(schemas)) => schemas.iter().for_each(|one| self.complete(Some(one), structure, path)),
             Some(Value::Object(logic)) => {
@@ -296,14 +296,14 @@ impl Check<'_> {
                 if let Some(items) = logic.get("items") {
                     match inner("items") {
                         Some(structure) => self.complete(Some(items), structure, &path.then(Step::Items)),
-                        None => self.invalid(path, "items are constrained of what is no list", help),
+                        None => self.invalid(path, "`items` is constrained, but the value is not a list", help),
                     }
                 }
                 for (name, field) in logic.get("properties").and_then(Value::as_object).into_iter().flatten() {
                     let structure = inner("properties").and_then(|fields| fields.get(name)).and_then(Value::as_object);
                     match structure {
                         Some(structure) => self.complete(Some(field), structure, &path.field(name)),
-                        None => self.invalid(path, &format!("`{name}` is constrained, but is no field"), help),
+                        None => self.invalid(path, &format!("`{name}` is constrained, but is not a field"), help),
                     }
                 }
             }
@@ -315,7 +315,8 @@ impl Check<'_> {
         if schema.get("items").is_some_and(Value::is_array)
             || (schema.get("type").is_some_and(|kind| kind == "array") && !schema.contains_key("items"))
         {
-            let help = "write a struct with named fields instead of a tuple; for a list say what its items are";
+            let help = "use a struct with named fields instead of a tuple; for a list, specify the schema of its \
+                items";
             self.say(Code::ArrayItems, path, "an array has no schema for all of its items", help);
         }
         if flag(schema, "uniqueItems") {
@@ -328,10 +329,10 @@ impl Check<'_> {
         let Some(values) = schema.get("additionalProperties") else { return };
         let fields = schema.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
         if level == Level::Root {
-            self.invalid(path, "a resource can't be a map", "put the map into a field of its own");
+            self.invalid(path, "a resource must not be a map", "move the map into a field");
         } else if fields && *values != Value::Bool(true) {
-            let help = "put the map into a field of its own instead of flattening it";
-            self.invalid(path, "an object has fields and is a map", help);
+            let help = "move the map into a field instead of flattening it";
+            self.invalid(path, "an object has both fields and `additionalProperties`", help);
         }
     }
 
@@ -349,22 +350,22 @@ impl Check<'_> {
                      `--fix formats`"
                 }
             };
-            self.say(Code::UnknownFormat, path, &format!("the API server knows no format `{format}`"), help);
+            self.say(Code::UnknownFormat, path, &format!("the API server does not know the format `{format}`"), help);
         }
         if let Some(pattern) = text("pattern")
             && let Err(why) = pattern::check(pattern)
         {
-            let help =
-                "write it as Go has it (https://pkg.go.dev/regexp/syntax), or as a rule: `#[x_kube(validation = …)]`";
-            self.say(Code::Pattern, path, &format!("the pattern `{pattern}` does not compile, {why}"), help);
+            let help = "use Go's syntax (https://pkg.go.dev/regexp/syntax), or write a CEL rule: `#[x_kube(validation = \
+                    …)]`";
+            self.say(Code::Pattern, path, &format!("invalid pattern `{pattern}`: {why}"), help);
         }
     }
 
     fn default(&mut self, schema: &Object, path: &Path) {
         let Some(default) = schema.get("default").filter(|default| !default.is_null()) else { return };
         if let Err((inner, why)) = default::accepts(schema, default, path) {
-            let help = "change the `Default`, or the schema of the field, so that the default is a valid value";
-            let message = format!("the default is not valid, {why}: {}", self.subject_at(&inner));
+            let help = "change the `Default` or the schema of the field so that the default is valid";
+            let message = format!("invalid default: {why}: {}", self.subject_at(&inner));
             self.found.push(Diagnostic::new(Code::InvalidDefault, message).at(self.place(path)).help(help));
         }
     }

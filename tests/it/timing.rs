@@ -18,7 +18,8 @@ pub(crate) fn start() {
 
 impl Drop for Clock {
     fn drop(&mut self) {
-        let (Some(file), Some(test)) = (std::env::var_os("TEST_TIMES"), std::thread::current().name().map(str::to_owned))
+        let (Some(file), Some(test)) =
+            (std::env::var_os("TEST_TIMES"), std::thread::current().name().map(str::to_owned))
         else {
             return;
         };

@@ -37,11 +37,11 @@ pub(crate) fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -
     }
     let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
     if !is_of_type(kind, value) {
-        return fail(&format!("it is no {kind}"));
+        return fail(&format!("it is not a valid {kind}"));
     }
     let choices = schema.get("enum").and_then(Value::as_array);
     if choices.is_some_and(|choices| !choices.contains(value)) {
-        return fail("it is not in the `enum`");
+        return fail("it is not a value of the `enum`");
     }
     if !in_range(schema, value) {
         return fail("it is out of range");
@@ -60,7 +60,7 @@ pub(crate) fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -
     for name in required {
         // The server does not fill in defaults inside of a default.
         if !object.contains_key(name) {
-            return fail(&format!("it has no `{name}`"));
+            return fail(&format!("it lacks the required field `{name}`"));
         }
     }
     for (name, value) in object {
@@ -120,14 +120,14 @@ fn logic(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), 
     }
     let fail = |why: &str| Err((path.clone(), why.to_owned()));
     if schemas("anyOf").next().is_some() && !schemas("anyOf").any(fits) {
-        return fail("it fits nothing in `anyOf`");
+        return fail("it matches no schema in `anyOf`");
     }
     let count = schemas("oneOf").filter(|one| fits(one)).count();
     if schemas("oneOf").next().is_some() && (count == 0 || (count > 1 && schemas("oneOf").all(is_exact))) {
-        return fail(&format!("it fits {count} of the schemas in `oneOf`"));
+        return fail(&format!("it matches {count} schemas in `oneOf`; exactly one must match"));
     }
     if schema.get("not").and_then(Value::as_object).is_some_and(|not| is_exact(not) && fits(not)) {
-        return fail("it is what `not` excludes");
+        return fail("it matches the schema in `not`");
     }
     Ok(())
 }

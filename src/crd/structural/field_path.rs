@@ -17,11 +17,11 @@ pub(super) fn follow<'s>(schema: &'s Map<String, Value>, path: &str, quoted: boo
             at.and_then(|at| at.get("properties")).and_then(Value::as_object).filter(|fields| !fields.is_empty());
         let values = at.and_then(|at| at.get("additionalProperties"));
         at = match (fields, values) {
-            (Some(fields), _) => Some(
-                fields.get(&name).and_then(Value::as_object).ok_or_else(|| format!("there is no field `{name}`"))?,
-            ),
+            (Some(fields), _) => {
+                Some(fields.get(&name).and_then(Value::as_object).ok_or_else(|| format!("field `{name}` not found"))?)
+            }
             (None, Some(values)) => values.as_object(),
-            (None, None) => return Err(format!("there is no field `{name}`")),
+            (None, None) => return Err(format!("field `{name}` not found")),
         };
         names.push(name);
     }
@@ -37,12 +37,12 @@ fn step(path: &str, quoted: bool) -> Result<(String, &str), String> {
         }
         return Ok((rest[..end].to_owned(), &rest[end..]));
     }
-    let Some(rest) = path.strip_prefix('[') else { return Err("names begin with `.`".to_owned()) };
+    let Some(rest) = path.strip_prefix('[') else { return Err("names must begin with `.`".to_owned()) };
     if !quoted {
         return Err("`[` is not allowed".to_owned());
     }
     let Some(mut rest) = rest.strip_prefix('\'') else {
-        return Err("a name in `[…]` is quoted: `['name']`".to_owned());
+        return Err("a name in `[…]` must be quoted: `['name']`".to_owned());
     };
     let mut name = String::new();
     loop {
@@ -51,7 +51,7 @@ fn step(path: &str, quoted: bool) -> Result<(String, &str), String> {
             Some('\'') => break,
             Some('\\') => name.extend(letters.next()),
             Some(letter) => name.push(letter),
-            None => return Err("a quoted name has no end".to_owned()),
+            None => return Err("a quoted name has no closing quote".to_owned()),
         }
         rest = letters.as_str();
     }
@@ -78,13 +78,13 @@ mod tests {
             (".any.x", Ok("any/x:any")),
             ("['a']", Ok("a")),
             ("", Ok("")),
-            ("a", Err("names begin with `.`")),
+            ("a", Err("names must begin with `.`")),
             (".b", Err("there is no field `b`")),
             (".a.b.c", Err("there is no field `b`")),
             (".a..b", Err("a name is missing")),
-            (".a[0]", Err("a name in `[…]` is quoted: `['name']`")),
+            (".a[0]", Err("a name in `[…]` must be quoted: `['name']`")),
             (".a['b.c'", Err("a `]` is missing")),
-            (".a['b", Err("a quoted name has no end")),
+            (".a['b", Err("a quoted name has no closing quote")),
         ] {
             let found = follow(schema.as_object().unwrap(), path, true).map(|(names, schema)| {
                 let kind = schema.map_or(Some("any"), |schema| schema.get("type").and_then(Value::as_str));

@@ -14,23 +14,27 @@ impl Check<'_> {
             if kind != "object" {
                 self.merge(
                     path,
-                    "`x-kubernetes-map-type` is for objects only",
-                    "put it on a field that is a struct or a map",
+                    "`x-kubernetes-map-type` is only allowed on objects",
+                    "move it to a field that is a struct or a map",
                 );
             }
             if !["atomic", "granular"].contains(&merge) {
-                self.merge(path, &format!("`{merge}` is no `x-kubernetes-map-type`"), "write `atomic` or `granular`");
+                self.merge(
+                    path,
+                    &format!("`{merge}` is not a valid `x-kubernetes-map-type`"),
+                    "write `atomic` or `granular`",
+                );
             }
         }
         let merge = text("x-kubernetes-list-type");
         let keys = schema.get("x-kubernetes-list-map-keys").and_then(Value::as_array);
         if keys.is_some_and(|keys| !keys.is_empty()) && merge != Some("map") {
             let help = "write `#[x_kube(merge_strategy = ListMerge::Map(vec![…]))]`";
-            self.merge(path, "only a list of the type `map` has `x-kubernetes-list-map-keys`", help);
+            self.merge(path, "`x-kubernetes-list-map-keys` is only allowed on a list of type `map`", help);
         }
         let Some(merge) = merge else { return };
         if kind != "array" {
-            self.merge(path, "`x-kubernetes-list-type` is for lists only", "put it on a field that is a list");
+            self.merge(path, "`x-kubernetes-list-type` is only allowed on lists", "move it to a field that is a list");
             return;
         }
         let Some(items) = schema.get("items").and_then(Value::as_object) else { return };
@@ -44,14 +48,14 @@ impl Check<'_> {
             other => {
                 self.merge(
                     path,
-                    &format!("`{other}` is no `x-kubernetes-list-type`"),
+                    &format!("`{other}` is not a valid `x-kubernetes-list-type`"),
                     "write `atomic`, `set` or `map`",
                 );
             }
         }
         if merge != "atomic" && flag(items, "nullable") {
-            let what = format!("the items of a list of the type `{merge}` are nullable");
-            self.merge(&path.then(Step::Items), &what, "take `Option` away from the type of the items");
+            let what = format!("the items of a list of type `{merge}` must not be nullable");
+            self.merge(&path.then(Step::Items), &what, "remove `Option` from the type of the items");
         }
     }
 
@@ -59,15 +63,13 @@ impl Check<'_> {
     fn set(&mut self, items: &Map<String, Value>, path: &Path) {
         let text = |key: &str| items.get(key).and_then(Value::as_str);
         let (key, help) = match text("type") {
-            Some("object") => {
-                ("x-kubernetes-map-type", "use `ListMerge::Map` with the fields that tell the items apart")
-            }
+            Some("object") => ("x-kubernetes-map-type", "use `ListMerge::Map` with the fields that identify an item"),
             Some("array") if text("x-kubernetes-list-type").is_none() => return,
-            Some("array") => ("x-kubernetes-list-type", "let the inner lists be atomic"),
+            Some("array") => ("x-kubernetes-list-type", "make the inner lists atomic"),
             _ => return,
         };
         if text(key) != Some("atomic") {
-            self.merge(&path.then(Step::Items), "the items of a set are not atomic", help);
+            self.merge(&path.then(Step::Items), "the items of a set must be atomic", help);
         }
     }
 
@@ -75,41 +77,33 @@ impl Check<'_> {
     fn map(&mut self, items: &Map<String, Value>, keys: &[&str], path: &Path) {
         let inner = path.then(Step::Items);
         if items.get("type").is_none_or(|kind| kind != "object") {
-            return self.merge(&inner, "the items of a list of the type `map` are no objects", "use `ListMerge::Set`");
+            return self.merge(&inner, "the items of a list of type `map` must be objects", "use `ListMerge::Set`");
         }
         if keys.is_empty() {
-            self.merge(path, "a list of the type `map` has no keys", "name the fields in `ListMerge::Map(vec![…])`");
+            self.merge(path, "a list of type `map` must have keys", "name the fields in `ListMerge::Map(vec![…])`");
         }
         let required: Vec<&str> =
             items.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         for (index, key) in keys.iter().enumerate() {
             if keys[..index].contains(key) {
-                self.merge(
-                    path,
-                    &format!("the key `{key}` is there twice"),
-                    "name it once in `ListMerge::Map(vec![…])`",
-                );
+                self.merge(path, &format!("duplicate key `{key}`"), "name it once in `ListMerge::Map(vec![…])`");
             }
             let Some(field) = items.get("properties").and_then(|fields| fields.get(key)).and_then(Value::as_object)
             else {
-                let help = "name fields of the items in `ListMerge::Map(vec![…])`, as they are called in JSON";
-                self.merge(path, &format!("the key `{key}` is no field of the items"), help);
+                let help = "name fields of the items in `ListMerge::Map(vec![…])`, spelled as in JSON";
+                self.merge(path, &format!("the key `{key}` is not a field of the items"), help);
                 continue;
             };
             let at = inner.field(key);
             if field.get("type").is_some_and(|kind| kind == "array" || kind == "object") {
-                self.merge(
-                    &at,
-                    "a key of a list of the type `map` is a list or an object",
-                    "use a field with one value",
-                );
+                self.merge(&at, "a key of a list of type `map` must be a scalar", "use a field with a scalar type");
             }
             if flag(field, "nullable") {
-                self.merge(&at, "a key of a list of the type `map` is nullable", "take `Option` away from its type");
+                self.merge(&at, "a key of a list of type `map` must not be nullable", "remove `Option` from its type");
             }
             if !required.contains(key) && !field.contains_key("default") {
-                let help = "make it required: no `Option`, and no default that is left out of the schema";
-                self.merge(&at, "a key of a list of the type `map` is not required and has no default", help);
+                let help = "make it required: remove `Option`, and any default that is not in the schema";
+                self.merge(&at, "a key of a list of type `map` must be required or have a default", help);
             }
         }
     }

@@ -31,10 +31,8 @@ fn builtin_names(crd: &Crd) -> impl Iterator<Item = Diagnostic> {
     let names = crd.value["spec"]["names"]["shortNames"].as_array().into_iter().flatten().filter_map(Value::as_str);
     names.filter_map(|name| {
         let plural = builtin::named(name)?;
-        let message = format!(
-            "`{}` has the short name `{name}`, which kubectl takes for `{plural}` of Kubernetes itself",
-            crd.name()
-        );
+        let message =
+            format!("`{}` has the short name `{name}`, which kubectl resolves to the built-in `{plural}`", crd.name());
         let help = "choose another `shortname` in `#[kube(…)]`";
         Some(Diagnostic::new(Code::ShortName, message).at(crd.origin().cloned()).help(help))
     })
@@ -65,12 +63,12 @@ fn wrong_names(crd: &Crd) -> Vec<Problem> {
         results.push(list_kind_of(crd.kind()));
     }
     if list_kind == crd.kind() {
-        results.push(Err(Problem::new("the kind and the kind of lists have the same name")));
+        results.push(Err(Problem::new("the kind and the list kind have the same name")));
     }
     let mut wrong: Vec<Problem> = results.into_iter().filter_map(Result::err).collect();
     if !group.contains('.') {
         let problem = Problem::new(format!("the group `{group}` has no dot"));
-        wrong.push(problem.help("use a domain of yours, such as `cache.example.com`"));
+        wrong.push(problem.help("use a domain that you own, such as `cache.example.com`"));
     }
     let whole = format!("{}.{group}", text(&names["plural"]));
     if wrong.is_empty() {
@@ -90,17 +88,17 @@ fn wrong_metadata(crd: &Crd) -> Vec<Problem> {
         if !is_qualified(key) || !(value.is_empty() || is_name(value)) {
             let help = "letters, digits, `-`, `_` and `.`, at most 63, with a letter or digit at both ends; keys may have a domain \
                         and `/` in front";
-            wrong.push(Problem::new(format!("`{key}: {value}` is no label")).help(help));
+            wrong.push(Problem::new(format!("`{key}: {value}` is not a valid label")).help(help));
         }
     }
     for (key, _) in annotations.iter().filter(|(key, _)| !is_qualified(&key.to_lowercase())) {
         let help = "use a name of letters, digits, `-`, `_` and `.`, with a domain and `/` in front";
-        wrong.push(Problem::new(format!("`{key}` is no key of an annotation")).help(help));
+        wrong.push(Problem::new(format!("`{key}` is not a valid annotation key")).help(help));
     }
     let size: usize = annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
     if size > ANNOTATIONS {
         let problem = Problem::new(format!("the annotations have {size} bytes"));
-        wrong.push(problem.help(format!("all together have at most {ANNOTATIONS}")));
+        wrong.push(problem.help(format!("the limit for all annotations together is {ANNOTATIONS}")));
     }
     let group = crd::group(&crd.value);
     if PROTECTED.iter().any(|protected| crd::is_below(group, protected)) {
@@ -110,9 +108,13 @@ fn wrong_metadata(crd: &Crd) -> Vec<Problem> {
             .is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.starts_with(['/', '?']) && !rest.is_empty());
         if !approval.starts_with("unapproved") && !is_url {
             let help = format!(
-                "use a group of yours; or add `annotation(\"{APPROVAL}\", \"…\")` with the URL of the approval, or `unapproved` and why"
+                "use a group that you own; or add `annotation(\"{APPROVAL}\", \"…\")` with the URL of the approval, \
+                    or with `unapproved` and the reason"
             );
-            let problem = Problem::new(format!("the group `{group}` is protected, and there is no `{APPROVAL}`"));
+            let problem = Problem::new(format!(
+                "the group `{group}` is protected and requires the annotation \
+                `{APPROVAL}`"
+            ));
             wrong.push(problem.help(help));
         }
     }

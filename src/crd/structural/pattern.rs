@@ -61,7 +61,7 @@ impl Visitor for Repetitions {
         let RepetitionKind::Range(range) = &repetition.op.kind else { return Ok(()) };
         let (RepetitionRange::Exactly(most) | RepetitionRange::AtLeast(most) | RepetitionRange::Bounded(_, most)) =
             range;
-        if *most > MOST { Err(format!("`{most}`: nothing is repeated more than {MOST} times")) } else { Ok(()) }
+        if *most > MOST { Err(format!("`{most}`: the limit of repetitions is {MOST}")) } else { Ok(()) }
     }
 }
 

@@ -21,25 +21,24 @@ impl Check<'_> {
             let uses_old = mentions(expression, "oldSelf");
             if uses_old && !context.correlated {
                 let what =
-                    format!("the rule `{expression}` uses `oldSelf` inside of a list whose items have no old value");
-                let help =
-                    "put the rule on the struct around the list, or let keys tell the items apart: `ListMerge::Map(…)`";
+                    format!("the rule `{expression}` uses `oldSelf` inside a list whose items have no old value");
+                let help = "move the rule to the struct around the list, or give the items keys: `ListMerge::Map(…)`";
                 self.say(Code::ValidationRule, path, &what, help);
             }
             if !uses_old && rule.get("optionalOldSelf").is_some_and(|optional| !optional.is_null()) {
-                let what = format!("the rule `{expression}` does not use `oldSelf`, which it says is optional");
+                let what = format!("the rule `{expression}` sets `optionalOldSelf` but does not use `oldSelf`");
                 self.say(Code::ValidationRule, path, &what, "remove `optional_old_self`, or compare with `oldSelf`");
             }
             let field = text("fieldPath");
             if !field.is_empty()
                 && let Err(why) = field_path::follow(schema, field, true)
             {
-                let what = format!("the `fieldPath` `{field}` of a rule leads nowhere, {why}");
+                let what = format!("the `fieldPath` `{field}` of a rule does not exist: {why}");
                 self.say(
                     Code::ValidationRule,
                     path,
                     &what,
-                    "write the way from the rule to the field: `.ports['http']`",
+                    "write the path from the rule to the field: `.ports['http']`",
                 );
             }
         }
@@ -52,26 +51,25 @@ fn wrong(rule: &Map<String, Value>) -> Vec<(String, &'static str)> {
     let expression = text("rule").trim();
     let mut wrong = Vec::new();
     if expression.is_empty() {
-        wrong.push(("a rule is empty".to_owned(), "write an expression of CEL, or remove the rule"));
+        wrong.push(("a rule is empty".to_owned(), "write a CEL expression, or remove the rule"));
     }
     for key in ["message", "messageExpression", "fieldPath"] {
         if !text(key).is_empty() && text(key).trim().is_empty() {
-            wrong
-                .push((format!("the `{key}` of the rule `{expression}` is blank"), "write something, or leave it out"));
+            wrong.push((format!("the `{key}` of the rule `{expression}` is empty"), "set it, or remove it"));
         }
     }
     let breaks = |text: &str| text.contains(['\n', '\r']);
     if breaks(text("message").trim()) || breaks(text("fieldPath")) {
-        wrong.push((format!("a text of the rule `{expression}` has a line break"), "write it in one line"));
+        wrong.push((format!("the message of the rule `{expression}` contains a line break"), "write it on one line"));
     }
     if breaks(expression) && text("message").trim().is_empty() {
         wrong.push((
-            "a rule of several lines has no message".to_owned(),
-            "add `.message(\"…\")`, or write the rule in one line",
+            "a multi-line rule has no message".to_owned(),
+            "add `.message(\"…\")`, or write the rule on one line",
         ));
     }
     if let Some(reason) = rule.get("reason").and_then(Value::as_str).filter(|reason| !REASONS.contains(reason)) {
-        wrong.push((format!("`{reason}` is no reason of a rule"), "use one of `kube::core::Reason`"));
+        wrong.push((format!("`{reason}` is not a valid reason for a rule"), "use one of `kube::core::Reason`"));
     }
     wrong
 }

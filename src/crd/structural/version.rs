@@ -35,20 +35,38 @@ impl Check<'_> {
             let text = |key: &str| column[key].as_str().unwrap_or_default();
             let (name, kind, path) = (text("name"), text("type"), text("jsonPath"));
             if name.is_empty() {
-                self.about(Code::PrinterColumn, &format!("the column of `{path}` has no name"), "add `name = \"…\"`");
+                self.about(
+                    Code::PrinterColumn,
+                    &format!("the printer column of `{path}` has no name"),
+                    "add `name = \"…\"`",
+                );
             }
             if !COLUMN_TYPES.contains(&kind) {
-                let help = format!("its type is one of `{}`", COLUMN_TYPES.join("`, `"));
-                self.about(Code::PrinterColumn, &format!("the column `{name}` has the type `{kind}`"), &help);
+                let help = format!("expected one of `{}`", COLUMN_TYPES.join("`, `"));
+                self.about(
+                    Code::PrinterColumn,
+                    &format!(
+                        "the printer column `{name}` has the unsupported type \
+                    `{kind}`"
+                    ),
+                    &help,
+                );
             }
             let format = text("format");
             if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
-                let help = format!("its format is one of `{}`", COLUMN_FORMATS.join("`, `"));
-                self.about(Code::PrinterColumn, &format!("the column `{name}` has the format `{format}`"), &help);
+                let help = format!("use one of `{}`", COLUMN_FORMATS.join("`, `"));
+                self.about(
+                    Code::PrinterColumn,
+                    &format!(
+                        "the printer column `{name}` has the unsupported format \
+                    `{format}`"
+                    ),
+                    &help,
+                );
             }
             if !path.starts_with('.') {
-                let what = format!("the `json_path` `{path}` of the column `{name}` does not begin with `.`");
-                self.about(Code::PrinterColumn, &what, "write the way from the object to the value: `.spec.size`");
+                let what = format!("the `json_path` `{path}` of the printer column `{name}` must begin with `.`");
+                self.about(Code::PrinterColumn, &what, "write the path from the object to the value: `.spec.size`");
             }
         }
     }
@@ -64,8 +82,8 @@ impl Check<'_> {
             let fine = roots.iter().any(|root| path.starts_with(root)) || (optional && path.is_empty());
             if !fine {
                 let roots: Vec<String> = roots.iter().map(|root| format!("`{root}`")).collect();
-                let what = format!("`{key}` is `{path}`, which does not begin with {}", roots.join(" or "));
-                self.about(Code::ScalePath, &what, "write the way from the object to the field: `.spec.replicas`");
+                let what = format!("`{key}` is `{path}`, but must begin with {}", roots.join(" or "));
+                self.about(Code::ScalePath, &what, "write the path from the object to the field: `.spec.replicas`");
             }
         }
     }
@@ -81,29 +99,29 @@ impl Check<'_> {
                     let scalar = ["string", "boolean", "integer"].contains(&kind);
                     if !scalar || names.first().is_some_and(|first| first == "metadata") {
                         let help = "select a field of type string, boolean or integer that is not in `metadata`";
-                        self.about(Code::SelectableField, &format!("`{path}` can't be selected"), help);
+                        self.about(Code::SelectableField, &format!("`{path}` cannot be a selectable field"), help);
                     }
                     names
                 }
                 Err(why) => {
-                    let what = format!("the selectable field `{path}` does not exist, {why}");
+                    let what = format!("the selectable field `{path}` does not exist: {why}");
                     self.about(
                         Code::SelectableField,
                         &what,
-                        "write the way from the object to the field: `.spec.color`",
+                        "write the path from the object to the field: `.spec.color`",
                     );
                     continue;
                 }
             };
             if seen.contains(&names) {
-                self.about(Code::SelectableField, &format!("`{path}` is selectable twice"), "name it once");
+                self.about(Code::SelectableField, &format!("duplicate selectable field `{path}`"), "name it once");
             } else {
                 seen.push(names);
             }
         }
         if seen.len() > MAX_SELECTABLE {
-            let what = format!("{} fields are selectable", seen.len());
-            self.about(Code::SelectableField, &what, &format!("choose at most {MAX_SELECTABLE}"));
+            let what = format!("too many selectable fields: {}", seen.len());
+            self.about(Code::SelectableField, &what, &format!("the limit is {MAX_SELECTABLE}"));
         }
     }
 

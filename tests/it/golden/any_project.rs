@@ -117,7 +117,7 @@ fn the_kinds_are_listed_on_request() {
     sandbox.run("generate crds --dry-run -v").success().stderr(str![[r#"
 example.com/v1 Apple: crates/types/src/lib.rs:4:12
 example.com/v1 Pear: crates/operator/src/main.rs:4:12
-note[list-kind]: the CRD has no `listKind`, which the API server fills in: `Pear`
+note[list-kind]: the CRD has no `listKind`; the API server sets it: `Pear`
  --> crates/operator/src/main.rs:4:12
   |
 4 | pub struct PearSpec {
@@ -125,7 +125,7 @@ note[list-kind]: the CRD has no `listKind`, which the API server fills in: `Pear
   |
   = help: pass `--fix list-kind` if the file is compared with what the server has stored
 
-note[list-kind]: the CRD has no `listKind`, which the API server fills in: `Apple`
+note[list-kind]: the CRD has no `listKind`; the API server sets it: `Apple`
  --> crates/types/src/lib.rs:4:12
   |
 4 | pub struct AppleSpec {
@@ -143,13 +143,13 @@ fn a_name_that_two_kinds_of_a_group_want_is_an_error() {
     let sandbox = workspace();
     sandbox.file("crates/types/src/lib.rs", &kind("PearList"));
     sandbox.run("generate crds").code(1).stderr(str![[r#"
-error[invalid-name]: `PearList.example.com` and `Pear.example.com` have the same name `PearList`, which the API server gives to one of them, the first in crates/operator/src/main.rs on line 4
+error[invalid-name]: `PearList.example.com` and `Pear.example.com` share the name `PearList`; the API server accepts it for one of them only, the first in crates/operator/src/main.rs on line 4
  --> crates/types/src/lib.rs:4:12
   |
 4 | pub struct PearListSpec {
   |            ^^^^^^^^^^^^
   |
-  = help: kind, kind of lists, plural, singular and short names must differ from those of the other kinds of a group
+  = help: kind, list kind, plural, singular and short names must be unique within a group
 
 "#]]);
     sandbox.replace("crates/types/src/lib.rs", "example.com", "other.example.com");
@@ -249,7 +249,7 @@ fn what_is_fixed() {
         "kind = \"Apple\", scale(spec_replicas_path = \".spec.size\", status_replicas_path = \".status.size\")",
     );
     sandbox.run("generate crds -p types").success().stderr(str![[r#"
-warning[dropped-scale]: kube leaves out the scale subresource of a kind without a status: `Apple`, version `v1`
+warning[dropped-scale]: kube omits the scale subresource of a kind without a status: `Apple`, version `v1`
  --> crates/types/src/lib.rs:4:12
   |
 4 | pub struct AppleSpec {
@@ -257,7 +257,7 @@ warning[dropped-scale]: kube leaves out the scale subresource of a kind without 
   |
   = help: give it a status that has the field of `status_replicas_path`, and name that by `status = "…"`; or pass `--fix scale`
 
-warning[unknown-format]: the API server knows no format `uint32`: `spec.size` in `Apple`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint32`: `spec.size` in `Apple`, version `v1`
  --> crates/types/src/lib.rs:7:9
   |
 7 |     pub size: u32,
@@ -271,19 +271,19 @@ warning[unknown-format]: the API server knows no format `uint32`: `spec.size` in
     sandbox.run("generate crds -p types --check --fix all").code(3);
     sandbox.run("generate crds -p types --fix formats,list-kind,scale -v").success().stderr(str![[r#"
 example.com/v1 Apple: crates/types/src/lib.rs:4:12
-note[fixed]: `listKind` is `AppleList` now: `Apple`
+note[fixed]: added the scale subresource: `Apple`, version `v1`
  --> crates/types/src/lib.rs:4:12
   |
 4 | pub struct AppleSpec {
   |            ^^^^^^^^^
 
-note[fixed]: the scale subresource is written: `Apple`, version `v1`
+note[fixed]: set `listKind` to `AppleList`: `Apple`
  --> crates/types/src/lib.rs:4:12
   |
 4 | pub struct AppleSpec {
   |            ^^^^^^^^^
 
-note[fixed]: the format `uint32` is `int64` now: `spec.size` in `Apple`, version `v1`
+note[fixed]: changed the format `uint32` to `int64`: `spec.size` in `Apple`, version `v1`
  --> crates/types/src/lib.rs:7:9
   |
 7 |     pub size: u32,

@@ -156,13 +156,13 @@ fn a_conversion_is_asked_for() {
     let spec = "src/api/v1/memcached.rs";
     sandbox.replace(spec, "pub struct MemcachedSpec {\n", "pub struct MemcachedSpec {\n    pub size: i32,\n");
     sandbox.run("generate").code(1).stderr(str![[r#"
-error[conversion-none]: `Memcached` serves `v1` and `v1alpha1`, which differ in `spec.size`, without a conversion
+error[conversion-none]: `Memcached` serves `v1` and `v1alpha1`, which differ in `spec.size`, but has no conversion
   --> src/api/v1/memcached.rs:21:12
    |
 21 | pub struct MemcachedSpec {
    |            ^^^^^^^^^^^^^
    |
-   = help: convert them by `memcached-sdk create webhook --group cache --version v1 --kind Memcached --conversion --spoke v1alpha1`, or say why they need none: `// +memcached-sdk:conversion:none=…` before the type of `v1`
+   = help: create a conversion with `memcached-sdk create webhook --group cache --version v1 --kind Memcached --conversion --spoke v1alpha1`, or state why none is needed: `// +memcached-sdk:conversion:none=…` before the type of `v1`
 
 "#]]);
     let marker = "// +memcached-sdk:conversion:none=\"nobody has objects yet\"\n#[derive(";

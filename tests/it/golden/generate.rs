@@ -162,11 +162,11 @@ fn a_sample_that_does_not_fit_is_told_of() {
         (
             "  from: example\n",
             "",
-            "warning[invalid-sample]: a sample is not valid, it has no `from`: `spec` of cache.example.com/v1alpha1 Memcached
+            "warning[invalid-sample]: a sample is not valid, it lacks the required field `from`: `spec` of cache.example.com/v1alpha1 Memcached
 ",
         ),
-        ("from: example", "from: 3", "it is no string: `spec.from`"),
-        ("from: example", "form: example", "it has no `from`: `spec`"),
+        ("from: example", "from: 3", "it is not a valid string: `spec.from`"),
+        ("from: example", "form: example", "it lacks the required field `from`: `spec`"),
         ("spec:", "{{ template }}", "a sample is no YAML: "),
     ] {
         let fine = sandbox.read(SAMPLE);

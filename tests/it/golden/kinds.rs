@@ -166,7 +166,7 @@ not written: `Pear.example.com`
     {
       "code": "list-kind",
       "severity": "note",
-      "message": "the CRD has no `listKind`, which the API server fills in: `Apple`",
+      "message": "the CRD has no `listKind`; the API server sets it: `Apple`",
       "file": "src/lib.rs",
       "line": 3,
       "column": 12,
@@ -178,7 +178,7 @@ not written: `Pear.example.com`
     {
       "code": "list-kind",
       "severity": "note",
-      "message": "the CRD has no `listKind`, which the API server fills in: `Route`",
+      "message": "the CRD has no `listKind`; the API server sets it: `Route`",
       "file": "src/lib.rs",
       "line": 14,
       "column": 12,

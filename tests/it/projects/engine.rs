@@ -407,7 +407,7 @@ fn the_crdgen_of_the_project() {
     {
       "code": "list-kind",
       "severity": "note",
-      "message": "the CRD has no `listKind`, which the API server fills in: `Thing`",
+      "message": "the CRD has no `listKind`; the API server sets it: `Thing`",
       "file": "src/lib.rs",
       "line": 4,
       "column": 12,
@@ -419,7 +419,7 @@ fn the_crdgen_of_the_project() {
     {
       "code": "unknown-format",
       "severity": "warning",
-      "message": "the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`",
+      "message": "the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`",
       "file": "src/lib.rs",
       "line": 5,
       "column": 9,
@@ -471,7 +471,7 @@ fn types_that_can_not_answer() {
     {
       "code": "list-kind",
       "severity": "note",
-      "message": "the CRD has no `listKind`, which the API server fills in: `Bare`",
+      "message": "the CRD has no `listKind`; the API server sets it: `Bare`",
       "file": "src/lib.rs",
       "line": 3,
       "column": 12,
@@ -483,7 +483,7 @@ fn types_that_can_not_answer() {
     {
       "code": "unknown-format",
       "severity": "warning",
-      "message": "the API server knows no format `uint8`: `spec.size` in `Bare`, version `v1`",
+      "message": "the API server does not know the format `uint8`: `spec.size` in `Bare`, version `v1`",
       "file": "src/lib.rs",
       "line": 4,
       "column": 9,
@@ -495,7 +495,7 @@ fn types_that_can_not_answer() {
     {
       "code": "not-structural",
       "severity": "error",
-      "message": "kube can't make a structural schema of `Choice`: its variants give the property `type` different schemas",
+      "message": "kube cannot build a structural schema for `Choice`: its variants give the property `type` different schemas",
       "file": "src/lib.rs",
       "line": 13,
       "column": 10,
@@ -572,7 +572,7 @@ error[engines-differ]: the compiler gives another CRD for `Thing`, version `v1` 
   |
   = help: use `--engine compiled`, and please report the difference
 
-warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
 4 |     pub size: u8,

@@ -221,7 +221,7 @@ error[new-release]: schemars 1.2.4 is newer than this program, which does not kn
   |
   = help: run `memcached-sdk generate --verify`, which compiles once, compares, and records that they are equal
 
-warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
 4 |     pub size: u8,
@@ -242,7 +242,7 @@ compared 1 of 1 CRD versions: no difference
 warning[not-recorded]: not recorded with `--dry-run`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 help: run `memcached-sdk generate crds`, or write `verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
 
-warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
 4 |     pub size: u8,
@@ -264,7 +264,7 @@ compared 1 of 1 CRD versions: no difference
 warning[not-recorded]: not recorded with `--check`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 help: run `memcached-sdk generate crds`, or write `verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
 
-warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
 4 |     pub size: u8,
@@ -286,7 +286,7 @@ compared 1 of 1 CRD versions: no difference
 warning[not-recorded]: not recorded with `--stdout`, but verified: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
 help: run `memcached-sdk generate crds`, or write `verified = ["schemars 1.2.4", "kube 5.1.0", "kube-core 5.1.0", "kube-derive 5.1.0"]` below `[package.metadata.memcached-sdk]` in `Cargo.toml`
 
-warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
 4 |     pub size: u8,
@@ -308,7 +308,7 @@ compiling `new-release`, because one thing needs the compiler:
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
 not recorded as verified, since only a part of the kinds was compared: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
-warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
 4 |     pub size: u8,
@@ -332,7 +332,7 @@ compiling `new-release`, because 2 things need the compiler:
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 2 CRD versions: no difference
 not recorded as verified, since the source does not decide `Hard.example.com`: `schemars 1.2.4`, `kube 5.1.0`, `kube-core 5.1.0`, `kube-derive 5.1.0`
-warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
 4 |     pub size: u8,
@@ -340,7 +340,7 @@ warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in 
   |
   = help: use `i32` or `i64`, or describe the field with `#[schemars(with = "i64", range(min = 0))]`; or pass `--fix formats`
 
-warning[unknown-format]: the API server knows no format `uint`: `spec.size` in `Hard`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint`: `spec.size` in `Hard`, version `v1`
  --> src/lib.rs:8:12
   |
 8 | pub struct HardSpec {
@@ -362,7 +362,7 @@ compiling `new-release`, because one thing needs the compiler:
   Cargo.toml:1:1: schemars 1.2.4 is newer than this program, which does not know what it changed in CRDs [new-release]
 the first time may take minutes; `--engine static` fails instead
 compared 1 of 1 CRD versions: no difference
-warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
 4 |     pub size: u8,
@@ -440,7 +440,7 @@ warning[release-differs]: the compiler gives another CRD for `Thing`, version `v
   |
   = help: the CRDs are those of the compiler; a newer memcached-sdk may know the release
 
-warning[unknown-format]: the API server knows no format `uint8`: `spec.size` in `Thing`, version `v1`
+warning[unknown-format]: the API server does not know the format `uint8`: `spec.size` in `Thing`, version `v1`
  --> src/lib.rs:4:9
   |
 4 |     pub size: u8,
