@@ -82,7 +82,7 @@ impl LogOptions {
     }
 }
 
-/// Levels per module, or a level as zap knows it: a number grows with the detail.
+/// Parses levels per module, or a level of zap. Larger numbers give more detail.
 fn levels(text: &str) -> Result<Targets, String> {
     let level = match text {
         "panic" | "dpanic" | "fatal" => Some(LevelFilter::ERROR),
