@@ -74,7 +74,6 @@ struct Entry<K> {
     object: Arc<K>,
     /// The state that listeners saw last. It is older than `object` until the watch delivers the operator's own write.
     told: Option<Arc<K>>,
-    /// Time of the last status write by this process.
     status: Option<Instant>,
     /// Digest of `object` without its status; `None` if the kind was not applied when the object arrived.
     digest: Option<u64>,
@@ -208,7 +207,6 @@ impl<K: Object> Cache<K> {
         });
     }
 
-    /// Returns the watches that have not listed everything.
     pub(crate) fn unsynced(&self) -> Vec<Unsynced> {
         let built_in = self.kind.is_built_in();
         let unsynced = |(namespace, feed): (&String, &Feed<K>)| {
@@ -305,7 +303,6 @@ impl<K: Object> Cache<K> {
         listeners.push(Box::new(listener));
     }
 
-    /// Returns the time of the last status write by this process.
     pub(crate) fn status_written_at(&self, key: &ObjectKey) -> Option<Instant> {
         self.read(|state| state.objects.get(key).and_then(|entry| entry.status))
     }
@@ -350,7 +347,6 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// Remembers that the manager created this object.
     pub(crate) fn made(&self, object: &K, manager: u64) {
         self.write(|state| {
             if let Some(entry) = state.entry_of(object)

@@ -91,7 +91,6 @@ fn sending(
     ClientBuilder::new(service_fn(send), namespace)
 }
 
-/// Returns the user agent, which names the operator and the replica.
 pub(crate) fn agent(operator: &str, version: &str, identity: &str) -> String {
     format!("{operator}/{version} ({identity})")
 }

@@ -162,7 +162,6 @@ pub trait Failure: Display + Send + 'static {
     }
 }
 
-/// The controllers of a manager, and their shared state.
 pub(crate) struct Controllers {
     /// Maximum concurrent reconciles per controller.
     pub(crate) workers: NonZeroUsize,

@@ -7,7 +7,6 @@ use k8s_openapi::jiff::fmt::friendly::SpanParser;
 /// The longest duration of Go, about 292 years. Adding it to any time since boot does not overflow.
 const LONGEST: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());
 
-/// The parser for `#[arg(value_parser)]`.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     if text == "0" {
         return Ok(Duration::ZERO);

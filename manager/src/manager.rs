@@ -83,7 +83,6 @@ pub struct Manager {
     registry: Registry,
     namespaces: Vec<String>,
     recorder: Recorder,
-    /// The watches, by type, and by kind and selector.
     watches: BTreeMap<(TypeId, String), Box<dyn Any + Send>>,
     feeds: Vec<BoxFuture<'static, ()>>,
     /// One entry per watch, which returns its undelivered parts.
@@ -742,7 +741,6 @@ impl Manager {
         }
     }
 
-    /// Returns this process as a candidate, if it takes part in an election.
     fn candidate(&mut self) -> Result<Option<Candidate>, Error> {
         let flags = &self.options.leader_election;
         if !flags.leader_elect {

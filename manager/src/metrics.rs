@@ -38,7 +38,6 @@ const QUEUE_SECONDS: [f64; 12] = [
 type Labels<const N: usize> = [(&'static str, String); N];
 type Histograms<const N: usize> = Family<Labels<N>, Histogram, fn() -> Histogram>;
 
-/// The metrics of every operator.
 pub(crate) struct Metrics {
     active: Family<Labels<1>, Gauge>,
     workers: Family<Labels<1>, Gauge>,
@@ -57,7 +56,6 @@ pub(crate) struct Metrics {
     requests: Family<Labels<3>, Counter>,
 }
 
-/// The reconcile metrics of one controller.
 pub(crate) struct ControllerMetrics {
     active: Gauge,
     errors: Counter,
@@ -67,7 +65,6 @@ pub(crate) struct ControllerMetrics {
     took: Histogram,
 }
 
-/// The counters and histograms of one queue.
 pub(crate) struct QueueMetrics {
     pub(crate) adds: Counter,
     pub(crate) retries: Counter,
@@ -75,7 +72,6 @@ pub(crate) struct QueueMetrics {
     pub(crate) worked: Histogram,
 }
 
-/// The current load of one queue.
 pub(crate) struct Load {
     pub(crate) depth: usize,
     /// Sum of the time that all unfinished work has taken so far.
@@ -298,7 +294,6 @@ impl Default for QueueMetrics {
 
 type ReadLoad = Box<dyn Fn() -> Load + Send + Sync>;
 
-/// Collects the load of all queues, by controller name.
 #[derive(Clone, Default)]
 struct Loads(Arc<Mutex<BTreeMap<String, ReadLoad>>>);
 
@@ -343,7 +338,6 @@ impl Collector for Loads {
 
 type ReadSilence = Box<dyn Fn() -> Duration + Send + Sync>;
 
-/// Collects the silence of all watches, by kind.
 #[derive(Clone, Default)]
 struct Silences(Arc<Mutex<BTreeMap<String, Vec<ReadSilence>>>>);
 
@@ -376,7 +370,6 @@ fn queue_labels(controller: &str) -> Labels<2> {
     ["controller", "name"].map(|name| (name, controller.to_owned()))
 }
 
-/// Renders the page that is scraped.
 pub(crate) fn page(registry: &Registry) -> String {
     let mut page = String::new();
     if let Err(error) = text::encode(&mut page, registry) {

@@ -77,16 +77,16 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration::parse)]
     pub(crate) graceful_shutdown_timeout: Duration,
 
-    /// Which replica works
+    /// The flags of the leader election.
     #[command(flatten)]
     pub(crate) leader_election: LeaderElection,
 
-    /// Where webhooks are served, and with which certificate
+    /// The flags of the webhook server.
     #[cfg(feature = "webhook")]
     #[command(flatten)]
     pub webhook: crate::webhook::WebhookOptions,
 
-    /// What to log, and how.
+    /// The flags of the log.
     #[command(flatten)]
     pub(crate) log: LogOptions,
 }
@@ -110,7 +110,6 @@ impl Options {
         self.log.init();
     }
 
-    /// Returns the client configuration: the cluster and the credentials.
     pub(crate) async fn config(&self) -> Result<Config, Error> {
         let options = KubeConfigOptions {
             context: self.context.clone(),

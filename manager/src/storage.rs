@@ -10,7 +10,6 @@ use crate::manager::Manager;
 use crate::object::Object;
 use crate::runs::Runs;
 
-/// Page size of lists, in objects.
 const PAGE: u32 = 500;
 /// Maximum attempts for an object that others change at the same time.
 const TRIES: usize = 5;
@@ -43,7 +42,6 @@ impl Manager {
     }
 }
 
-/// The reason for an incomplete migration.
 #[derive(Debug, thiserror::Error)]
 enum Failed {
     #[error(transparent)]

@@ -41,7 +41,6 @@ pub(crate) async fn run<Running, Error>(
     }
 }
 
-/// Runs a task until it has succeeded.
 async fn succeed<Running, Error>(name: &str, task: impl Fn() -> Running, leadership: &Leadership)
 where
     Running: Future<Output = Result<(), Error>>,

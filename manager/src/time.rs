@@ -26,7 +26,6 @@ pub fn now() -> Time {
     Time(now.round(Unit::Second).unwrap_or(now))
 }
 
-/// Returns the duration until `time`, or zero if `time` has passed.
 pub(crate) fn until(time: Timestamp) -> Duration {
     let left = time.duration_since(Timestamp::now());
     Duration::try_from(left).unwrap_or_default()

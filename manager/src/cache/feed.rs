@@ -34,10 +34,8 @@ const PAGE: u32 = 50;
 /// end in time is on a dead connection: with HTTP/1.1 there is no other sign of one while nothing changes.
 const WATCH: u32 = 20;
 
-/// The state of one watch of a cache.
 pub(crate) struct Feed<K> {
     pub(crate) progress: Progress,
-    /// True once everything was listed.
     pub(crate) was_filled: bool,
     /// Counts starts and ends of lists.
     pub(crate) epoch: u64,
@@ -49,17 +47,14 @@ pub(crate) struct Feed<K> {
     unreadable: Unreadable,
 }
 
-/// The progress of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Listing,
     /// Everything was listed, and the watch misses nothing from there on.
     Synced,
-    /// The server does not know the kind.
     Missing,
     /// The operator is not allowed to list or watch the kind.
     Forbidden,
-    /// The watch panicked.
     Broken,
 }
 
@@ -264,7 +259,6 @@ fn take_listing<K: Object>(
     (listing.into_values().collect(), gone)
 }
 
-/// Keeps the cache up to date until the process ends.
 pub(crate) fn run<K: Object>(
     cache: Arc<Cache<K>>,
     client: Client,

@@ -17,7 +17,6 @@ pub(crate) enum Guard<K> {
     Invalid(Box<Invalid>),
 }
 
-/// An object that does not fit its type.
 #[derive(Clone, Debug)]
 pub(crate) struct Invalid {
     pub(crate) metadata: ObjectMeta,

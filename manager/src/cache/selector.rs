@@ -79,7 +79,6 @@ fn requirement(text: &str) -> Option<Expression> {
     }
 }
 
-/// Parses the key of a label.
 fn label(text: &str) -> Option<String> {
     let text = text.trim();
     let known = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);

@@ -7,7 +7,6 @@ use crate::object::{Kind, Object};
 
 /// A condition on the server's object. The server rejects the request if it does not hold.
 pub(crate) enum Precondition {
-    /// No condition.
     None,
     /// The object must not exist. Otherwise the answer is a conflict.
     Absent,

@@ -75,7 +75,6 @@ impl AttemptLayer {
         }
     }
 
-    /// Sets a shorter time limit.
     pub(crate) fn within(self, time_limit: Duration) -> Self {
         Self { time_limit, ..self }
     }
@@ -163,7 +162,7 @@ where
     }
 }
 
-/// How an answer ends.
+/// The end of an answer.
 #[derive(Clone, Copy)]
 enum Answers {
     Once,

@@ -37,7 +37,6 @@ struct Wire {
 }
 
 impl Connections {
-    /// Makes connections for writes that pass this gate.
     pub(crate) fn behind(gate: Arc<Gate>) -> Self {
         Self {
             ends: watch::Sender::new(()),

@@ -7,7 +7,6 @@ use kube::client::Body;
 use crate::election::clock;
 use crate::election::gate::Gate;
 
-/// The error for a write that was not sent.
 #[derive(Debug, thiserror::Error)]
 #[error("this replica does not lead, its write was not sent")]
 struct Refused;
@@ -33,7 +32,6 @@ pub(crate) fn pass(
     )
 }
 
-/// Sets the user agent.
 pub(crate) fn named(
     mut request: Request<Body>,
     agent: &str,

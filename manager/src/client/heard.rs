@@ -27,7 +27,6 @@ impl Heard {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Returns the time since the last sign of life.
     pub(crate) fn silence(&self) -> Duration {
         let heard = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         heard.elapsed()

@@ -261,7 +261,6 @@ impl<K: Object> Objects<K> {
         self.cache.is_served()
     }
 
-    /// Sets the recorder for events.
     pub(crate) fn telling(self, recorder: Recorder) -> Self {
         Self { recorder, ..self }
     }

@@ -9,11 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntr
 use kube::core::response::StatusCause;
 use serde_json::{Map, Value, json};
 
-/// The ownership changes of a takeover.
 pub(super) struct Takeover {
     /// The `managedFields` to write.
     pub(super) managed_fields: Vec<ManagedFieldsEntry>,
-    /// The elements, for people.
     pub(super) elements: Vec<String>,
 }
 

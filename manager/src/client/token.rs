@@ -15,11 +15,9 @@ use tower::BoxError;
 /// Time until a token file is read again. A rotated token stays valid longer than that.
 const READ_AGAIN: Duration = Duration::from_secs(50);
 
-/// A token from a file that is read again periodically.
 #[derive(Clone)]
 pub(super) struct TokenFile {
     path: PathBuf,
-    /// The header value, and the time when it was read.
     last: Arc<Mutex<(HeaderValue, Instant)>>,
 }
 
@@ -45,7 +43,6 @@ impl TokenFile {
         Ok(Some(Self { path, last }))
     }
 
-    /// Sets the authorization header.
     pub(super) fn authorize(&self, mut request: Request<Body>) -> Result<Request<Body>, BoxError> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.1.elapsed() >= READ_AGAIN {

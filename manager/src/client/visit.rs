@@ -7,7 +7,6 @@ use kube::core::Status;
 
 use crate::object::{Kind, Object, ObjectKey};
 
-/// A running reconcile.
 struct Visit {
     kind: String,
     key: ObjectKey,

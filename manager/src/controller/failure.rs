@@ -4,7 +4,6 @@ use kube::core::Status;
 
 use super::Failure;
 
-/// The reason of a failure in a namespace that is being deleted.
 pub(super) const TERMINATING: &str = "NamespaceTerminating";
 
 /// The reason is `Forbidden`, `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `NamespaceTerminating`,

@@ -91,7 +91,6 @@ impl Queue {
         delay
     }
 
-    /// Resets the backoff.
     pub(crate) fn succeeded(&self, key: &ObjectKey) {
         self.change(|state| state.failures.remove(key));
     }

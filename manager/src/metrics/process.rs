@@ -10,7 +10,6 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// The collector for this process.
 #[derive(Debug)]
 pub(super) struct Own;
 
