@@ -90,8 +90,7 @@ struct Settled {
     digest: u64,
 }
 
-/// An object as received from the server, without `managedFields`. These are often larger than the rest, and the digest
-/// covers them.
+/// An object from the server, without `managedFields`, which are often larger than the rest. The digest covers them.
 pub(crate) struct Arrived<K> {
     pub(crate) object: K,
     pub(crate) digest: Option<u64>,
@@ -187,8 +186,7 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// Returns the objects with these keys. `keys` runs under the read lock, so that the objects do not change in
-    /// between.
+    /// Returns the objects with these keys. `keys` runs under the read lock, so that nothing changes in between.
     pub(crate) fn some(&self, keys: impl FnOnce() -> Vec<ObjectKey>) -> Vec<Arc<K>> {
         self.read(|state| {
             let keys = keys().into_iter();
@@ -480,8 +478,7 @@ impl<K: Object> Cache<K> {
         self.tell_gone(&key, before);
     }
 
-    /// Removes an object that the server reports as gone. Listeners are not called again when the watch reports it,
-    /// too.
+    /// Removes an object that the server reports as gone. Listeners do not hear of it again from the watch.
     pub(crate) fn gone(&self, object: &K) {
         let key = ObjectKey::of(object);
         let before = self.write(|state| {

@@ -70,7 +70,6 @@ pub(crate) fn single(client: Client, attempt: &AttemptLayer, agent: &str) -> Cli
         .build()
 }
 
-/// Makes the client the innermost service.
 fn sending(
     client: Client,
 ) -> ClientBuilder<

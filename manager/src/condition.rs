@@ -10,8 +10,7 @@ const MESSAGE: usize = 32_768;
 
 /// Returns the schema of a list of conditions, for `schema_with`.
 ///
-/// The list is merged by `type`. The type in k8s-openapi lacks the [validation of `metav1.Condition`]; this schema has
-/// it.
+/// The list is merged by `type`. Unlike the type in k8s-openapi, it has the [validation of `metav1.Condition`].
 ///
 /// [validation of `metav1.Condition`]: https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/apis/meta/v1/types.go
 ///

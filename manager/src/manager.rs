@@ -95,8 +95,7 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// Connects to the cluster of the kubeconfig, or to the cluster that runs this pod. `--kubeconfig` and `--context`
-    /// select another cluster.
+    /// Connects to the cluster of the kubeconfig, or to the one that runs this pod. The flags may select another.
     ///
     /// `name` and `version` form the user agent of requests. `name` is also the reporter of events.
     ///
@@ -312,8 +311,7 @@ impl Manager {
 
     /// Adds a check to `/readyz`, besides the built-in checks `caches` and `watches`.
     ///
-    /// With webhooks, a check must not wait for anything that the API server does through these webhooks: it reaches
-    /// only ready replicas.
+    /// With webhooks, a check must not wait for requests that need these webhooks: they reach only ready replicas.
     ///
     /// # Examples
     ///
@@ -330,8 +328,7 @@ impl Manager {
         self.probes.ready.add(name, check);
     }
 
-    /// Returns the registry behind `/metrics`, to register more metrics. Omit `_total` from the names of counters; it
-    /// is appended.
+    /// Returns the registry behind `/metrics`, to register more metrics. `_total` is appended to the names of counters.
     ///
     /// # Examples
     ///
@@ -364,8 +361,7 @@ impl Manager {
 
     /// Returns a client for requests without a method in [`Objects`].
     ///
-    /// Its writes need the leadership. Requests have a time limit, are counted in the metrics, and are retried when the
-    /// server is too busy.
+    /// Its writes need the leadership. Requests have a time limit, are counted, and are retried on a busy server.
     ///
     /// # Examples
     ///
@@ -527,13 +523,11 @@ impl Manager {
 
     /// Serves probes and metrics, fills the caches and runs the controllers.
     ///
-    /// Returns after SIGTERM or Ctrl-C, when the running reconciles have ended. A second signal ends the process
-    /// immediately.
+    /// Returns after SIGTERM or Ctrl-C, once the running reconciles have ended. A second signal ends the process.
     ///
     /// # Errors
     ///
-    /// Returns an error if the manager cannot start, if a watch or a server ends, or if this replica cannot go on as
-    /// the leader. See [`Error`].
+    /// Returns an [`Error`] if the manager cannot start, a watch or server ends, or this replica cannot go on leading.
     ///
     /// # Examples
     ///

@@ -19,8 +19,7 @@ const ROUTE_TIME: Duration = Duration::from_secs(2);
 
 /// Returns the outcome of the check `caches`.
 ///
-/// A replica that serves webhooks must be ready before the API server can list kinds that they convert, see
-/// [`Unsynced`].
+/// A replica with webhooks must be ready before the API server can list kinds that they convert, see [`Unsynced`].
 pub(crate) fn caches(unsynced: &[Unsynced], serves_webhooks: bool) -> Outcome {
     let reasons = unsynced.iter().map(|watch| watch.why.clone()).collect();
     let counts = !serves_webhooks || unsynced.iter().any(|watch| watch.delays_webhooks);

@@ -36,8 +36,7 @@ impl Shutdown {
     }
 }
 
-/// Installs the signal handlers. The future completes at the first signal; from then on, another signal ends the
-/// process at once.
+/// Installs the signal handlers. The future completes at the first signal. The next one ends the process at once.
 ///
 /// Signals have their own thread, because reconciles may block all others.
 pub(crate) fn first() -> std::io::Result<impl Future<Output = ()> + Send> {

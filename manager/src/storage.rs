@@ -92,7 +92,6 @@ async fn migrate(client: Client, resource: ApiResource) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Returns the versions that stored objects may have.
 fn versions_in_use(definition: &CustomResourceDefinition) -> &[String] {
     let status = definition.status.as_ref();
     let versions = status.and_then(|status| status.stored_versions.as_deref());

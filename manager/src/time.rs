@@ -7,8 +7,7 @@ use k8s_openapi::jiff::{Timestamp, Unit};
 
 /// Returns the current time of this host, in whole seconds.
 ///
-/// The API server keeps times in whole seconds, so a status with fractions of a second would differ from its stored
-/// form.
+/// The API server keeps times in whole seconds. A status with fractions of a second would differ from its stored form.
 ///
 /// A [`Time`] holds a `jiff::Timestamp`, of the crate that k8s-openapi exports: `k8s_openapi::jiff`.
 ///

@@ -1,8 +1,6 @@
-//! Admission and conversion webhooks: the API server calls them before it stores an object. The operator sets defaults,
-//! refuses or converts.
+//! Admission and conversion webhooks. The API server calls them to set defaults, to validate and to convert objects.
 //!
-//! Every replica serves them by HTTPS, with or without leadership. A panic or an invalid request must not end the
-//! server.
+//! Every replica serves them by HTTPS, with or without leadership. Panics and invalid requests do not end the server.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;

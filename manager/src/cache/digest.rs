@@ -14,8 +14,7 @@ pub(crate) fn hash(text: &str) -> u64 {
     STATE.get_or_init(RandomState::new).hash_one(text)
 }
 
-/// Returns the digest of all fields and of their owners, without the status and the fields that are written along with
-/// it.
+/// Returns the digest of all fields and their owners, except for the status and the fields that change with it.
 pub(super) fn of<K: Object>(object: &K) -> Option<u64> {
     let mut value = serde_json::to_value(object).ok()?;
     let fields = value.as_object_mut()?;

@@ -27,8 +27,7 @@ use crate::object::{self, Kind, Object, ObjectKey};
 /// First pause of a watch that was stopped. Each pause is twice the one before, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
-/// Page size of a list. A page is read as a whole, including all that the cache does not keep, and its memory is not
-/// returned to the system.
+/// Page size of a list. Memory for a whole page, including all that the cache drops, is never returned to the system.
 const PAGE: u32 = 50;
 /// Seconds after which the API server ends a watch, which then continues from its last version. A watch that does not
 /// end in time is on a dead connection: with HTTP/1.1 there is no other sign of one while nothing changes.
@@ -300,7 +299,6 @@ pub(crate) fn run<K: Object>(
     }
 }
 
-/// Describes a silent watch, for people.
 pub(super) fn silent<K: Object>(kind: &Kind<K>, namespace: &str, silence: Duration) -> String {
     let (kind, version, seconds) = (kind.name(), kind.api_version(), silence.as_secs());
     let place = match namespace {
@@ -381,7 +379,6 @@ mod tests {
         cache.wrote(cache.arrived(object), &ticket);
     }
 
-    /// Returns the UID and the resource version of the cached object.
     fn cached(cache: &Cache<ConfigMap>) -> Option<(String, String)> {
         let map = cache.list(None).pop()?;
         map.metadata

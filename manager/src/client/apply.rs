@@ -28,7 +28,6 @@ pub(crate) fn manifest<K: Object>(kind: &Kind<K>, object: &K) -> serde_json::Res
     Ok(value)
 }
 
-/// Adds a precondition to a manifest.
 pub(crate) fn provided(manifest: &Value, precondition: Precondition) -> Value {
     let mut value = manifest.clone();
     match precondition {

@@ -11,8 +11,7 @@ use crate::election::gate::Gate;
 #[error("this replica does not lead, its write was not sent")]
 struct Refused;
 
-/// Refuses writes without leadership. The user agent of a write carries the time at which it passed the gate, for the
-/// audit log.
+/// Refuses writes without leadership. The user agent of a write holds the time of its check, for the audit log.
 pub(crate) fn pass(
     request: Request<Body>,
     agent: &str,

@@ -1,7 +1,6 @@
 //! The objects of one kind. Reads come from the cache, writes go to the API server.
 //!
-//! A write stores its answer in the cache, and needless writes are not sent. No write overwrites an object that this
-//! process has not seen or must not own.
+//! A write stores its answer in the cache, so that the next read returns it. A needless write is not sent.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -417,8 +416,7 @@ impl<K: Object> Objects<K> {
     ///
     /// - `AlreadyExists`: `desired` has a controller owner, and the existing object belongs to something else.
     /// - `Conflict`: the object exists, but the watch has not delivered it. Nothing was written, and the next reconcile
-    ///   finds the   object with [`Objects::get`]. Objects that are generated once need more protection: use
-    ///   [`Objects::create`].
+    ///   finds the object with [`Objects::get`]. For objects that are generated once, use [`Objects::create`].
     /// - Errors of the API server are returned unchanged.
     ///
     /// # Examples

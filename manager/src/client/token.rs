@@ -1,5 +1,4 @@
-//! The token of a kubeconfig's `tokenFile` or of a service account. kube rejects a trailing newline, client-go trims
-//! it.
+//! The token of a `tokenFile` or a service account. kube rejects a trailing newline, client-go trims it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -33,8 +33,7 @@ pub(crate) enum Priority {
 #[derive(Default)]
 struct State {
     normal: VecDeque<ObjectKey>,
-    /// In order of arrival. A key that was raised to [`Priority::Normal`] is skipped here, because `normal` holds it,
-    /// too.
+    /// In order of arrival. A key that was raised to [`Priority::Normal`] is also in `normal`, and skipped here.
     low: VecDeque<ObjectKey>,
     /// The keys in `normal` and `low`, and keys that were added during their reconcile.
     waiting: BTreeMap<ObjectKey, Waiting>,

@@ -15,7 +15,6 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) const POLL: Duration = Duration::from_secs(1);
 
-/// Reports what keeps this replica from working.
 #[derive(Clone)]
 pub(crate) struct Ability {
     /// Describes the caches that are not full.

@@ -83,8 +83,7 @@ impl Candidate {
         failed.map_or(Ok(()), Err).and(released.unwrap_or(Ok(())))
     }
 
-    /// Contends and leads, again and again, until `stop` completes. Then it releases the Lease. No reconcile may run at
-    /// `stop`.
+    /// Contends and leads until `stop` completes, then releases the Lease. No reconcile may run at `stop`.
     pub(crate) async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), Error> {
         let mut contest = self.contest();
         let mut stop = pin!(stop.fuse());
@@ -166,8 +165,7 @@ impl Candidate {
         }
     }
 
-    /// Completes when the caches are full. Until then this replica does not contend, because a leader must be able to
-    /// work.
+    /// Completes when the caches are full. This replica does not contend before, because a leader must be able to work.
     async fn able(&self, contest: &mut Contest<'_>) -> Result<(), Error> {
         let mut patience = Patience::new(self.patience, POLL);
         let (mut looked, mut told) = (Duration::ZERO, self.timing.lease_duration);

@@ -8,7 +8,6 @@ use super::server::Server;
 #[cfg(feature = "leader-for-life")]
 use super::{life, lock};
 
-/// An elector of either mode, with its server.
 #[cfg_attr(
     feature = "leader-for-life",
     expect(clippy::large_enum_variant, reason = "a process has one of it")

@@ -1,13 +1,11 @@
-//! The gate that every write passes. It shuts when the last renewal is too old, independently of the rest of the
-//! process.
+//! The gate that every write passes. It shuts when the last renewal is too old, even if the process hangs elsewhere.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The time until which this process may write, measured since boot.
 ///
-/// Every write checks it, so that a process that was stopped, suspended or starved refuses writes as soon as it runs
-/// again.
+/// Every write checks it, so that a process that was stopped, suspended or starved refuses writes once it runs again.
 #[derive(Debug)]
 pub(crate) struct Gate {
     /// In nanoseconds; `OPEN` has no end.

@@ -5,8 +5,8 @@
 //!
 //! - Every write of the record names the version that it replaces, so that one of two contenders gets a conflict.
 //! - The gate is open until the *start* of the last successful write, plus the renew deadline. Others take over when
-//!   they   have seen the record unchanged for the lease duration, which is longer. They saw it after it was written,
-//!   so after that   start.
+//!   they have seen the record unchanged for the lease duration, which is longer. They saw it after it was written, so
+//!   after that start.
 //! - Both sides measure their own time since boot. Nobody compares clocks: the times in the record are for people.
 //! - Only the holder releases the record, after its gate was shut.
 
@@ -336,7 +336,6 @@ pub(crate) fn jittered(random: &mut u64, period: Duration) -> Duration {
     period + period * thousandths / 1000
 }
 
-/// Returns the maximum of a period with jitter.
 fn longest(period: Duration) -> Duration {
     period + period / 5
 }

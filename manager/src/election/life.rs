@@ -4,12 +4,11 @@
 //! it when that Pod is gone, and not before, so that no clock decides who leads. As in [`super::lease`], this module
 //! makes all decisions and does no I/O.
 //!
-//! - Pods are identified by UID: a new container in the same Pod continues to lead, a new Pod with the same name does
-//!   not.
+//! - Pods are identified by UID: a new container in the same Pod continues to lead, a new Pod with its name does not.
 //! - Nobody deletes the lock. A Pod that has terminated (after an eviction, for example) is deleted instead.
 //! - A node that is not ready may still run the Pod, so others wait for it, unless the user accepts two leaders.
 //! - The leader reads the lock regularly. Its gate is open until the *start* of the last read that found its own lock,
-//!   plus   the renew deadline: a process that was stopped or cut off must read before it writes.
+//!   plus the renew deadline: a process that was stopped or cut off must read before it writes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -359,7 +358,6 @@ mod tests {
         Answer::Lock(Lock::Owned(owner(uid)))
     }
 
-    /// Returns the owner `pod-a` for the UID `a`.
     fn owner(uid: &str) -> Owner {
         Owner {
             name: format!("pod-{uid}"),

@@ -9,7 +9,6 @@ use kube::{Api, Client, ResourceExt};
 
 use super::life::{self, Answer, Lock, Owner, Reason, Step};
 
-/// The ConfigMap, and the Pods that may own it.
 pub(super) struct Server<'name> {
     locks: Api<ConfigMap>,
     pods: Api<Pod>,

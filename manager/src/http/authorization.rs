@@ -1,5 +1,4 @@
-//! Authentication and authorization by the API server: TokenReview for the bearer token, SubjectAccessReview for the
-//! permission.
+//! Authenticates a bearer token by TokenReview, and authorizes its user by SubjectAccessReview.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

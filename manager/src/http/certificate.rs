@@ -30,7 +30,7 @@ pub(crate) struct Certificate {
 struct State {
     source: Source,
     config: Arc<ServerConfig>,
-    /// End of the validity, in seconds since 1970; 0 if no gauge shows it.
+    /// End of the validity, in seconds since 1970; 0 if unknown.
     #[cfg(feature = "webhook")]
     end: i64,
     #[cfg(feature = "webhook")]
@@ -89,7 +89,6 @@ impl Certificate {
         state.shown = gauge;
     }
 
-    /// Replaces the certificate for new connections.
     #[cfg(feature = "webhook")]
     pub(crate) fn replace(&self, config: Arc<ServerConfig>, end: i64) {
         let mut state = self.lock();

@@ -29,14 +29,11 @@ use crate::signal::Shutdown;
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Time limit for the first request of a connection.
 const HEADER_TIME_LIMIT: Duration = Duration::from_secs(5);
-/// Time limit for an idle connection. It exceeds the 90 seconds of Go clients, because a request that meets a closing
-/// connection fails.
+/// Time limit of an idle connection. It exceeds the 90 s of Go clients: a request on a closing connection fails.
 const IDLE_TIME_LIMIT: Duration = Duration::from_secs(120);
-/// Maximum number of connections. One more ends the connection with the least time left, so that idle ones cannot keep
-/// others out.
+/// Maximum number of connections. One more ends the one with the least time left: idle ones must not block others.
 const CONNECTIONS: usize = 256;
 
-/// The number of requests per connection.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Requests {
     One,

@@ -6,8 +6,7 @@ const LONGEST: usize = 63;
 /// Maximum length of a name to which Kubernetes appends 11 characters.
 const LONGEST_OF_SHORT: usize = 52;
 
-/// Converts `name` to a valid label value and object name: at most 63 letters, digits and dashes, starting with a
-/// letter.
+/// Converts `name` to a label value and object name: at most 63 letters, digits and dashes, starting with a letter.
 ///
 /// A valid name is returned unchanged. Any other is shortened and gets a hash, so that it stays unique. The result may
 /// be too long for a CronJob or a StatefulSet, see [`short_dns_label`].

@@ -168,8 +168,7 @@ pub trait Validating<C>: Object {
 
     /// Validates the deletion of `self`. The default allows it.
     ///
-    /// If `self` lacks required fields, they have zero values. If it does not decode even then, the deletion is allowed
-    /// with a warning.
+    /// Missing required fields have zero values. If `self` does not decode even then, a warning allows the deletion.
     ///
     /// # Errors
     ///

@@ -54,7 +54,6 @@ impl Conversions {
         self.0.is_empty()
     }
 
-    /// Returns the names of the CRDs.
     pub(super) fn definitions(&self) -> Vec<String> {
         let name =
             |((group, _), kind): (&(String, String), &Kind)| format!("{}.{group}", kind.plural);

@@ -68,15 +68,13 @@ enum Failed {
 #[derive(Default)]
 pub(super) struct Progress {
     held: Option<Held>,
-    /// The pair that clients get.
     served: Option<Pair>,
     /// The authorities that the API server knows, and the time since when this replica has known that.
     published: BTreeMap<String, Instant>,
 }
 
 impl Keeper {
-    /// Returns the first certificate, as soon as there is one. An API server that uses a Service is updated first, as
-    /// far as possible.
+    /// Returns the first certificate. An API server that uses a Service learns its authority first, as far as possible.
     pub(super) async fn first(&self, progress: &mut Progress) -> Arc<Certificate> {
         loop {
             let agreed = self.agree(progress).await;

@@ -72,8 +72,7 @@ fn fill<T: DeserializeOwned>(
     (!refused).then_some(taken)
 }
 
-/// Decodes with this value for the missing field. Returns `None` if the field belongs elsewhere, as in a flattened
-/// struct.
+/// Decodes with this value for the missing field. Returns `None` if the field has another place (a flattened struct).
 fn put<T: DeserializeOwned>(
     object: &mut Value,
     error: &Undecodable,

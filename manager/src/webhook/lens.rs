@@ -163,8 +163,7 @@ fn restored(
     Ok(target)
 }
 
-/// Removes values that the schema of the target refuses, except those of the object itself. Returns an error if that is
-/// not enough.
+/// Removes saved values that the schema of the target refuses. Returns an error if that is not enough.
 fn bound(target: &mut Value, own: &BTreeSet<String>, sides: &Sides) -> Result<(), String> {
     for _ in 0..REMOVED {
         let refused = refused(target, sides);

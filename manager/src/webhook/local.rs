@@ -95,7 +95,6 @@ impl Local {
         Ok(configurations)
     }
 
-    /// Creates or updates a configuration with these authorities.
     pub(super) async fn apply(
         &self,
         configuration: &Configuration,

@@ -71,7 +71,6 @@ impl Pair {
         certificate::from_pem(self.chain.as_bytes(), self.key.as_bytes())
     }
 
-    /// Returns the end of the validity, in seconds since 1970.
     pub(super) fn end(&self) -> i64 {
         validity::end(self.chain.as_bytes()).unwrap_or_default()
     }

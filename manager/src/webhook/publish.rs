@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 
 use super::{CONVERT, local};
 
-/// An object that points to this server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Mutating(String),

@@ -2,9 +2,9 @@
 //!
 //! A rotation has three steps, so that no certificate is used before everybody trusts it:
 //!
-//! 1. After two thirds of the validity, the next pair is generated, and its authority is published beside the current
-//! one. 2. When all servers have had time to see it, the next pair becomes the current one. 3. After another third of
-//! the validity, the previous certificate has expired, and its authority is removed.
+//! 1. After two thirds of the validity, the next pair is generated, and its authority published beside the current one.
+//! 2. When all servers have had time to see it, the next pair becomes the current one.
+//! 3. After a third of its validity, the previous certificate has expired, and its authority is removed.
 
 use std::collections::BTreeMap;
 use std::io::Result;
@@ -40,7 +40,6 @@ pub(super) struct Held {
 #[derive(Default)]
 pub(super) struct Known<'a> {
     pub(super) before: Option<&'a Held>,
-    /// The pair that clients get.
     pub(super) served: Option<&'a Pair>,
     /// The authorities that all servers have had time to see.
     pub(super) published: &'a str,

@@ -103,8 +103,7 @@ impl Serving {
 }
 
 impl Serving {
-    /// Reads a body. Received bytes count, not the announced length, so that a client that sends nothing does not block
-    /// others.
+    /// Reads a body. Received bytes count, not the announced length: a client that sends nothing does not block others.
     async fn read<B>(&self, body: B, limit: usize) -> Result<Held, Answer>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>>,

@@ -167,8 +167,7 @@ async fn what_a_version_cannot_hold_is_in_an_annotation() {
     }
 }
 
-/// The author wrote no conversion. Reading, deleting and changes of metadata work; a change that would lose data is
-/// refused.
+/// Without a written conversion, reads, deletions and metadata changes work; a change that would lose data is refused.
 #[tokio::test]
 async fn what_comes_back_as_it_went_needs_no_way_back() {
     let serving = serving();

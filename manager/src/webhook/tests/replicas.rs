@@ -16,7 +16,6 @@ use super::reviews::Random;
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Delete,
-    /// One replica runs all checks.
     Round(usize),
     Start,
     /// Time passes, and all replicas run their checks.

@@ -34,8 +34,7 @@ pub(crate) fn admission(body: &[u8], is_review: bool, text: &str) -> Checked {
     }
 }
 
-/// Checks that a review is answered with all objects in the desired version or with the reason, and that any other body
-/// is reported as such.
+/// Checks that a review gets all objects in the desired version or the reason, and that other bodies are reported.
 pub(crate) fn conversion(body: &[u8], is_review: bool, text: &str) -> Checked {
     if !is_review {
         return said(text);

@@ -99,8 +99,7 @@ async fn stored_objects_can_be_repaired_and_deleted() {
     let deleted = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z" });
     let labels = json!({ "labels": { "a": "b" } });
     let no_metadata = || json!({});
-    // The path, the operation, metadata of both objects, metadata of the new one, old and new spec, and the
-    // subresource.
+    // Path, operation, metadata of both objects, metadata of the new one, old and new spec, subresource.
     let update = "UPDATE";
     let cases = [
         (
