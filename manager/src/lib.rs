@@ -61,6 +61,14 @@
 //! }
 //! ```
 //!
+//! # Cargo features
+//!
+//! - `anyhow`: reconciles and tasks may return `anyhow::Result`.
+//! - `leader-for-life`: adds `--leader-election-mode=life`.
+//! - `runtime`: everything except `sources`; on by default.
+//! - `sources`: the source text of the package, for `memcached-sdk`.
+//! - `webhook`: defaulting, validating and conversion webhooks.
+//!
 //! # Semantic versioning
 //!
 //! The public API includes types of [`kube`], [`k8s_openapi`] and [`prometheus_client`]. A release that moves to
