@@ -87,7 +87,8 @@ pub enum Action {
     RequeueAt(Timestamp),
 }
 
-/// The error type of a reconcile.
+/// The error type of a reconcile or a task. [`kube::Error`] implements it, and so does `anyhow::Error` with the feature
+/// `anyhow`.
 ///
 /// # Examples
 ///
@@ -242,6 +243,9 @@ impl<'manager, K: Object> Controller<'manager, K> {
     }
 
     /// Ignores changes of the status alone.
+    ///
+    /// The generation, labels, annotations, finalizers and the deletion timestamp are compared. So for a kind without
+    /// generations, such as ConfigMap, changes of its data are ignored, too.
     ///
     /// # Examples
     ///

@@ -95,7 +95,7 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// Connects to the cluster of the kubeconfig, or to the one that runs this pod. The flags may select another.
+    /// Connects to the cluster of the kubeconfig or of this pod. `--kubeconfig` and `--context` select another one.
     ///
     /// `name` and `version` form the user agent of requests. `name` is also the reporter of events.
     ///
@@ -236,7 +236,7 @@ impl Manager {
         self
     }
 
-    /// Requires `WATCH_NAMESPACE`, for operators whose permissions come from Roles only.
+    /// Requires `WATCH_NAMESPACE` or [`Manager::in_namespaces`], for operators whose permissions come from Roles only.
     ///
     /// # Errors
     ///
@@ -257,7 +257,9 @@ impl Manager {
         Ok(self)
     }
 
-    /// Sets the name of the Lease for `--leader-elect`. `--leader-election-id` overrides it.
+    /// Sets the name of the Lease (or ConfigMap) for `--leader-elect`. `--leader-election-id` overrides it.
+    ///
+    /// An election without a name makes [`Manager::run`] return [`Error::Election`].
     ///
     /// # Examples
     ///
@@ -272,7 +274,7 @@ impl Manager {
         self
     }
 
-    /// Calls a function that registers a controller.
+    /// Calls `register` with this manager, to register controllers, tasks and webhooks.
     ///
     /// # Examples
     ///
@@ -459,7 +461,9 @@ impl Manager {
         objects
     }
 
-    /// Makes a controller for the kind of `objects`. `name` must be unique and appears in logs and metrics.
+    /// Makes a controller for the kind of `objects`. `name` appears in logs and metrics.
+    ///
+    /// A name that two controllers have makes [`Manager::run`] return [`Error::Name`].
     ///
     /// # Examples
     ///
@@ -523,7 +527,7 @@ impl Manager {
 
     /// Serves probes and metrics, fills the caches and runs the controllers.
     ///
-    /// Returns after SIGTERM or Ctrl-C, once the running reconciles have ended. A second signal ends the process.
+    /// Returns after SIGTERM or Ctrl-C, once the running reconciles have ended. A second signal does not wait for them.
     ///
     /// # Errors
     ///

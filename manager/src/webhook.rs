@@ -109,6 +109,8 @@ pub struct Webhooks<'m, C> {
 impl Manager {
     /// Registers webhooks. Their handlers get `context`, such as caches and clients from this manager.
     ///
+    /// A path that two webhooks have makes [`Manager::run`] return [`Error::Path`].
+    ///
     /// # Examples
     ///
     /// ```
@@ -144,7 +146,7 @@ impl Manager {
 }
 
 impl<C: Send + Sync + 'static> Webhooks<'_, C> {
-    /// Sets the defaults of a kind. `path` is the path of its marker `+kubebuilder:webhook`.
+    /// Serves the defaulting of a kind at `path`, which its marker `+kubebuilder:webhook` names.
     ///
     /// # Examples
     ///
@@ -167,7 +169,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
         })
     }
 
-    /// Validates a kind. `path` is the path of its marker `+kubebuilder:webhook`.
+    /// Serves the validation of a kind at `path`, which its marker `+kubebuilder:webhook` names.
     ///
     /// # Examples
     ///
@@ -191,7 +193,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
         })
     }
 
-    /// Converts a kind at `/convert`, with this version as its hub.
+    /// Serves the conversion of a kind at `/convert`, with `H` as its hub.
     ///
     /// # Examples
     ///
@@ -210,7 +212,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
         self
     }
 
-    /// Registers another version of a converted kind.
+    /// Adds another version to the conversion of a kind.
     ///
     /// # Examples
     ///

@@ -308,7 +308,7 @@ impl<K: Object> Objects<K> {
         self.cache.remove(&key);
     }
 
-    /// Returns an object from the cache. `namespace` is `None` for cluster-scoped objects.
+    /// Returns an object from the cache, if it exists. `namespace` is `None` for cluster-scoped objects.
     ///
     /// # Examples
     ///

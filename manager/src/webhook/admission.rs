@@ -40,8 +40,8 @@ use crate::object::Object;
 pub trait Defaulting<C>: Object {
     /// Sets defaults in an object that is created or updated. Fields that the type does not know are kept.
     ///
-    /// The webhook does not call this for an object that does not decode, so that the API server can report all of its
-    /// errors, or for an object that is being deleted.
+    /// An object that is being deleted passes unchanged. So does one that does not decode, because the API server then
+    /// reports all of its errors.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ pub trait Validating<C>: Object {
 
     /// Validates the deletion of `self`. The default allows it.
     ///
-    /// Missing required fields have zero values. If `self` does not decode even then, a warning allows the deletion.
+    /// Missing required fields have zero values. If it does not decode even then, the deletion passes with a warning.
     ///
     /// # Errors
     ///
