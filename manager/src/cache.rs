@@ -1,7 +1,7 @@
-//! A cache of the objects of one kind, fed by watches (see `feed`), that tells its listeners what changed.
+//! A cache of the objects of one kind. Watches fill it (see `feed`), and its listeners get every change.
 //!
-//! The answers to our own writes enter the cache too, so that the next reconcile sees them although the watch has
-//! not delivered them yet.
+//! Answers to the operator's own writes also enter the cache, so that the next reconcile sees a write before the watch
+//! delivers it. The cache never goes back: an older resource version does not replace a newer one.
 
 pub(crate) mod digest;
 pub(crate) mod feed;
@@ -25,11 +25,11 @@ use self::index::Follow;
 use crate::caught;
 use crate::object::{Kind, Object, ObjectKey};
 
-/// What happened to an object: the one before, if there was one, and the one after, if it still exists.
+/// A change of an object: the state before it, if any, and the state after it, unless the object is gone.
 pub(crate) struct Seen<'a, K> {
     pub(crate) before: Option<&'a K>,
     pub(crate) after: Option<&'a K>,
-    /// Whether it is no news: the object was there when the watch began, or the operator wrote this state.
+    /// True if the change is not news: the initial list contained the object, or the operator wrote this state.
     pub(crate) known: bool,
 }
 
@@ -37,12 +37,12 @@ pub(crate) struct Seen<'a, K> {
 pub(crate) struct Unsynced {
     /// The kind, the namespace and the reason, for people.
     pub(crate) why: String,
-    /// True if a replica that serves webhooks waits for it before it is ready.
+    /// True if a replica that serves webhooks waits for this watch before it becomes ready.
     ///
-    /// A custom resource may be listed through a conversion webhook of this operator, which the API server reaches only when
-    /// a replica is ready. So a listing of such a kind delays nothing; an answer that refuses it does, because it needs no
-    /// webhook, and so does a listing of a built-in kind. A cache that was filled before delays nothing either: all
-    /// replicas would become unready together.
+    /// The API server may need a conversion webhook of this operator to list a custom resource, and reaches it only on
+    /// ready replicas. So a pending list of a custom resource does not delay readiness. A refused list does, because
+    /// the refusal needs no webhook, and so does a pending list of a built-in kind. A cache that was filled before
+    /// never delays readiness: otherwise all replicas could become unready together.
     pub(crate) delays_webhooks: bool,
 }
 
@@ -53,37 +53,36 @@ pub(crate) struct Cache<K: Resource> {
     state: RwLock<State<K>>,
     listeners: RwLock<Vec<Listener<K>>>,
     synced: watch::Sender<bool>,
-    /// Whether anybody applies objects of this kind, so that it matters what they were after that.
+    /// True if the operator applies objects of this kind, so that digests are kept.
     applied: AtomicBool,
-    /// Whether the server may lack the kind.
+    /// True if the server may lack the kind.
     optional: AtomicBool,
-    /// Whether somebody was told of objects that no watch tells of.
+    /// True after the first warning about objects that no watch delivers.
     warned: AtomicBool,
 }
 
 pub(crate) struct State<K> {
     objects: BTreeMap<ObjectKey, Entry<K>>,
-    /// What the server has and no watch has told of. It is there to be read until it is written, or told of.
+    /// Objects that a request found and no watch has delivered. They stay until they are written or delivered.
     found: BTreeMap<ObjectKey, Arc<K>>,
-    /// One per watched namespace; the empty name watches all.
+    /// One feed per watched namespace; the empty name stands for all namespaces.
     pub(crate) feeds: BTreeMap<String, Feed<K>>,
     indexes: Vec<Follow<K>>,
 }
 
 struct Entry<K> {
     object: Arc<K>,
-    /// What the listeners have heard of last; behind `object` while the watch has not delivered our own write.
+    /// The state that listeners saw last. It is older than `object` until the watch delivers the operator's own write.
     told: Option<Arc<K>>,
-    /// When we wrote its status last.
     status: Option<Instant>,
-    /// What it is now, status aside; `None` if nobody applied objects of this kind when it came.
+    /// Digest of `object` without its status; `None` if the kind was not applied when the object arrived.
     digest: Option<u64>,
     settled: Vec<Settled>,
-    /// The field managers that have made it, as hashes.
+    /// Hashes of the field managers that created the object.
     made: Vec<u64>,
 }
 
-/// What a field manager applied last, and what the object was in the server's answer. Both are hashes.
+/// The configuration that a field manager applied last, and the object in the server's answer. Both are hashes.
 #[derive(Clone, Copy)]
 struct Settled {
     manager: u64,
@@ -91,14 +90,13 @@ struct Settled {
     digest: u64,
 }
 
-/// An object as it came from the server, without `managedFields`: they are often larger than the rest of it, and what
-/// they say is in the digest.
+/// An object from the server, without `managedFields`, which are often larger than the rest. The digest covers them.
 pub(crate) struct Arrived<K> {
     pub(crate) object: K,
     pub(crate) digest: Option<u64>,
 }
 
-/// Proves that an answer belongs to a write that was sent while the watch was in this state.
+/// The state of the watch when a write was sent. It decides if the answer may enter the cache.
 pub(crate) struct Ticket(Option<u64>);
 
 impl<K: Object> Cache<K> {
@@ -123,7 +121,7 @@ impl<K: Object> Cache<K> {
         self.read(|state| state.objects.get(key).map(|entry| entry.object.clone()))
     }
 
-    /// Remembers what the server was asked for, until it is taken or the watch tells of it.
+    /// Keeps the result of a request until [`Cache::take_found`] takes it or the watch delivers the object.
     pub(crate) fn find(&self, object: K) {
         let object = Arc::new(self.arrived(object).object);
         let key = ObjectKey::of(&*object);
@@ -142,7 +140,7 @@ impl<K: Object> Cache<K> {
         self.write(|state| state.found.remove(key))
     }
 
-    /// Whether an object with these labels would be in the cache if it was there and known.
+    /// Returns true if the watch is sure to deliver an object with these labels.
     pub(crate) fn tells_of(&self, key: &ObjectKey, labels: &BTreeMap<String, String>) -> bool {
         self.read(|state| {
             let feed = state.feed(key.namespace.as_deref());
@@ -150,7 +148,7 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// Why no watch will ever tell of an object with these labels, said once.
+    /// Returns why no watch delivers an object with these labels. Returns the reason once per cache.
     pub(crate) fn overlooks(
         &self,
         key: &ObjectKey,
@@ -165,7 +163,7 @@ impl<K: Object> Cache<K> {
         (!warned).then_some(why)
     }
 
-    /// The objects of a namespace, or all; sorted by namespace and name.
+    /// Returns the objects of a namespace, or of all, sorted by namespace and name.
     pub(crate) fn list(&self, namespace: Option<&str>) -> Vec<Arc<K>> {
         let Some(namespace) = namespace else {
             let all = |state: &State<K>| {
@@ -188,7 +186,7 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// The objects with these keys, which are asked for while nothing changes.
+    /// Returns the objects with these keys. `keys` runs under the read lock, so that nothing changes in between.
     pub(crate) fn some(&self, keys: impl FnOnce() -> Vec<ObjectKey>) -> Vec<Arc<K>> {
         self.read(|state| {
             let keys = keys().into_iter();
@@ -197,7 +195,7 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// From now on `follow` hears of every object, as soon as it is in the cache.
+    /// Calls `follow` with every object, now and on each change, while the state is locked.
     pub(crate) fn tell_index(&self, follow: Follow<K>) {
         self.write(|state| {
             for (key, entry) in &state.objects {
@@ -207,7 +205,6 @@ impl<K: Object> Cache<K> {
         });
     }
 
-    /// The watches that have not listed everything.
     pub(crate) fn unsynced(&self) -> Vec<Unsynced> {
         let built_in = self.kind.is_built_in();
         let unsynced = |(namespace, feed): (&String, &Feed<K>)| {
@@ -227,7 +224,7 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// How long the watch that was silent for longest has been; zero for a kind that the server lacks.
+    /// Returns the longest silence of any watch. A kind that the server lacks counts as zero.
     pub(crate) fn silence(&self) -> Duration {
         let served = |feed: &&Feed<K>| feed.progress != Progress::Missing;
         self.read(|state| {
@@ -237,7 +234,7 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// Which watches have been silent for longer than `limit`, for people.
+    /// Describes the watches that have been silent for longer than `limit`.
     pub(crate) fn silent(&self, limit: Duration) -> Vec<String> {
         self.read(|state| {
             let feeds = state.feeds.iter();
@@ -251,7 +248,7 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// From now on nobody waits for a kind that the server lacks.
+    /// Stops the wait for this kind while the server lacks it.
     pub(crate) fn optional(&self) {
         self.optional.store(true, Ordering::Relaxed);
     }
@@ -260,7 +257,7 @@ impl<K: Object> Cache<K> {
         self.optional.load(Ordering::Relaxed)
     }
 
-    /// Whether the server has the kind, as far as is known.
+    /// Returns false if a watch found that the server lacks the kind.
     pub(crate) fn is_served(&self) -> bool {
         let missing = |feed: &Feed<K>| feed.progress == Progress::Missing;
         self.read(|state| !state.feeds.values().any(missing))
@@ -270,12 +267,12 @@ impl<K: Object> Cache<K> {
         progress == Progress::Synced || (progress == Progress::Missing && self.is_optional())
     }
 
-    /// Returns once everything has been listed.
+    /// Completes when everything has been listed.
     pub(crate) fn synced(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut synced = self.synced.subscribe();
         async move {
             if synced.wait_for(|synced| *synced).await.is_err() {
-                // Without a cache there is nothing to wait for.
+                // The cache was dropped, so that nobody waits for it.
                 std::future::pending::<()>().await;
             }
         }
@@ -304,7 +301,6 @@ impl<K: Object> Cache<K> {
         listeners.push(Box::new(listener));
     }
 
-    /// When we wrote the status of an object last.
     pub(crate) fn status_written_at(&self, key: &ObjectKey) -> Option<Instant> {
         self.read(|state| state.objects.get(key).and_then(|entry| entry.status))
     }
@@ -317,7 +313,7 @@ impl<K: Object> Cache<K> {
         });
     }
 
-    /// From now on what comes from the server is compared with what it was after an apply.
+    /// Keeps digests from now on, to compare objects with their state after an apply.
     pub(crate) fn applies(&self) {
         self.applied.store(true, Ordering::Relaxed);
     }
@@ -329,7 +325,7 @@ impl<K: Object> Cache<K> {
         Arrived { object, digest }
     }
 
-    /// Whether this is what the manager applied last, and the object has not changed since, its status aside.
+    /// Returns true if the manager applied `desired` last, and the object has not changed since, except for its status.
     pub(crate) fn is_settled(&self, key: &ObjectKey, (manager, desired): (u64, u64)) -> bool {
         self.read(|state| {
             let entry = state.objects.get(key)?;
@@ -341,7 +337,7 @@ impl<K: Object> Cache<K> {
         .unwrap_or_default()
     }
 
-    /// Whether the manager has applied the object, as far as this process knows.
+    /// Returns true if the manager has applied the object, as far as this process knows.
     pub(crate) fn was_applied(&self, key: &ObjectKey, manager: u64) -> bool {
         self.read(|state| {
             let entry = state.objects.get(key);
@@ -349,7 +345,6 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// Remembers that the manager has made this object.
     pub(crate) fn made(&self, object: &K, manager: u64) {
         self.write(|state| {
             if let Some(entry) = state.entry_of(object)
@@ -360,7 +355,7 @@ impl<K: Object> Cache<K> {
         });
     }
 
-    /// Whether the manager has made this object, as far as this process knows.
+    /// Returns true if the manager created this object, as far as this process knows.
     pub(crate) fn was_made(&self, object: &K, manager: u64) -> bool {
         self.write(|state| {
             let entry = state.entry_of(object);
@@ -368,11 +363,11 @@ impl<K: Object> Cache<K> {
         })
     }
 
-    /// What the manager applied, and what the object was in the answer.
+    /// Records an applied configuration and the digest of the server's answer.
     pub(crate) fn settle(&self, answer: &K, (manager, desired): (u64, u64), digest: Option<u64>) {
         self.write(|state| {
             if let Some(entry) = state.objects.get_mut(&ObjectKey::of(answer)) {
-                // An apply that changed nothing: the object is older than the first one of its kind, perhaps.
+                // The apply changed nothing. The cached object may have arrived before digests were kept.
                 if entry.version() == version_of(answer.meta()) {
                     entry.digest = digest;
                 }
@@ -386,13 +381,13 @@ impl<K: Object> Cache<K> {
         });
     }
 
-    /// Taken before a write, given back with its answer.
+    /// Returns the ticket for a write. Take it before the request is sent.
     pub(crate) fn ticket(&self, namespace: Option<&str>) -> Ticket {
         Ticket(self.read(|state| state.feed(namespace).map(|feed| feed.epoch)))
     }
 
-    /// Remembers the answer to our own write, unless the watch knows better: it has seen that state, was interrupted
-    /// since the write was sent, or may never say what becomes of the object.
+    /// Stores the answer to the operator's own write. The answer is dropped if the watch has already seen that version,
+    /// if the watch was interrupted since the write was sent, or if the watch might never deliver the object.
     pub(crate) fn wrote(&self, arrived: Arrived<K>, ticket: &Ticket) -> Arc<K> {
         let object = Arc::new(arrived.object);
         let key = ObjectKey::of(&*object);
@@ -407,13 +402,13 @@ impl<K: Object> Cache<K> {
                         && feed.newest < version
                         && (told || feed.selects.surely(object.labels()))
                 }
-                // Without any watch this is a test; otherwise nobody watches this namespace.
+                // Without feeds this is a test. With feeds, nobody watches this namespace.
                 None => state.feeds.is_empty(),
             };
             if !current || !newer {
                 return;
             }
-            // No watch will tell that it is gone.
+            // No watch reports the deletion.
             if state.feeds.is_empty() && is_over(object.meta()) {
                 state.take(&key);
             } else {
@@ -423,7 +418,7 @@ impl<K: Object> Cache<K> {
         object
     }
 
-    /// The watch has seen the object in this state; in a listing, perhaps.
+    /// Stores an object that the watch delivered. `listed` is true if it came from a list.
     pub(crate) fn insert(&self, namespace: &str, arrived: Arrived<K>, listed: bool) {
         let object = Arc::new(arrived.object);
         let key = ObjectKey::of(&*object);
@@ -445,7 +440,7 @@ impl<K: Object> Cache<K> {
             Some((told, ours))
         });
         let Some((told, ours)) = before else { return };
-        // A successor of the same name: a listing shows it, and not that the one before was deleted.
+        // A list shows a successor with the same name, but not the deletion of its predecessor.
         let is_same = |told: &Arc<K>| told.meta().uid == object.meta().uid;
         let succeeds = told.as_ref().is_some_and(|told| !is_same(told));
         let before = if succeeds {
@@ -462,10 +457,10 @@ impl<K: Object> Cache<K> {
         self.tell(&key, &seen);
     }
 
-    /// The watch has seen the object go, in this state: it was deleted, or is not selected any more.
+    /// Handles an object that the watch reports as gone: it was deleted, or the selector does not match any more.
     ///
-    /// What we wrote later stays: a successor, which has another UID, or a newer version of the same object; unless
-    /// the watch may be silent about it.
+    /// A later write of this operator stays: a successor with another UID, or a newer version of the same object. It is
+    /// removed only if the watch might never deliver it.
     pub(crate) fn delete(&self, namespace: &str, metadata: &ObjectMeta) {
         let key = ObjectKey::of_meta(metadata);
         let version = version_of(metadata);
@@ -483,7 +478,7 @@ impl<K: Object> Cache<K> {
         self.tell_gone(&key, before);
     }
 
-    /// The server says that the object is no more. The watch will say so too, and nobody is told twice.
+    /// Removes an object that the server reports as gone. Listeners do not hear of it again from the watch.
     pub(crate) fn gone(&self, object: &K) {
         let key = ObjectKey::of(object);
         let before = self.write(|state| {
@@ -494,7 +489,7 @@ impl<K: Object> Cache<K> {
         self.tell_gone(&key, before);
     }
 
-    /// A complete listing lacks the object.
+    /// Removes an object that is missing from a complete list.
     pub(crate) fn remove(&self, key: &ObjectKey) {
         let before = self.write(|state| state.take(key));
         self.tell_gone(key, before);
@@ -518,7 +513,7 @@ impl<K: Object> Cache<K> {
             .unwrap_or_else(PoisonError::into_inner)
             .iter()
         {
-            // Predicates and maps are user code, and the watch must go on.
+            // Predicates and maps are user code. The watch must survive their panics.
             if let Err(panic) = caught::call(|| listener(key, seen)) {
                 tracing::error!(kind = %self.kind.name(), %key, panic, "a predicate or map panicked: the change is lost");
             }
@@ -559,7 +554,7 @@ impl<K: Object> State<K> {
             made: Vec::new(),
         });
         if entry.object.meta().uid != object.meta().uid {
-            // What was written to the one before says nothing of its successor.
+            // Writes to the predecessor say nothing about its successor.
             entry.status = None;
             entry.settled.clear();
             entry.made.clear();
@@ -569,7 +564,7 @@ impl<K: Object> State<K> {
         entry
     }
 
-    /// The entry of this object, which is not that of another one of its name.
+    /// Returns the entry of this object, but not that of another object with the same name.
     fn entry_of(&mut self, object: &K) -> Option<&mut Entry<K>> {
         let entry = self.objects.get_mut(&ObjectKey::of(object))?;
         (entry.object.meta().uid == object.meta().uid).then_some(entry)
@@ -581,7 +576,7 @@ impl<K: Object> State<K> {
         }
     }
 
-    /// What the listeners should be told of as the state before.
+    /// Removes the object and returns the state that listeners should get as the state before.
     fn take(&mut self, key: &ObjectKey) -> Option<Arc<K>> {
         let entry = self.objects.remove(key)?;
         for index in &self.indexes {
@@ -590,21 +585,21 @@ impl<K: Object> State<K> {
         Some(entry.told.unwrap_or(entry.object))
     }
 
-    /// The objects that the watch of this namespace is answerable for.
+    /// Returns the keys of the objects that the watch of this namespace is responsible for.
     pub(crate) fn keys_in<'a>(&'a self, namespace: &str) -> impl Iterator<Item = &'a ObjectKey> {
         let keys = self.objects.keys();
         keys.filter(move |key| namespace.is_empty() || key.namespace.as_deref() == Some(namespace))
     }
 }
 
-/// Returns true if the server has removed an object with this answer, which took away its last finalizer.
+/// Returns true if this answer means that the server has removed the object: it removed the last finalizer.
 fn is_over(metadata: &ObjectMeta) -> bool {
     let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
     let grace = metadata.deletion_grace_period_seconds.unwrap_or_default();
     metadata.deletion_timestamp.is_some() && finalizers.is_empty() && grace == 0
 }
 
-/// Resource versions of one kind are numbers that only grow.
+/// Parses a resource version. Within one kind, resource versions are increasing numbers.
 fn version_of(metadata: &ObjectMeta) -> u64 {
     let version = metadata.resource_version.as_deref();
     version

@@ -1,18 +1,18 @@
-//! Panics of the user's code: they end what the code was called for, and no more.
+//! Catches panics of user code. A panic ends the call that caused it, and nothing else.
 //!
-//! What the code shared with others may be half changed after a panic; locks know that by themselves.
+//! Shared state may be half changed after a panic. Locks record that (poisoning).
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures::FutureExt;
 
-/// What `call` returns; the error is the message of its panic.
+/// Calls `call`. The error is the message of its panic.
 pub(crate) fn call<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|panic| message(&*panic))
 }
 
-/// What `running` comes to; the error is the message of its panic.
+/// Awaits `running`. The error is the message of its panic.
 pub(crate) async fn run<T>(running: impl Future<Output = T>) -> Result<T, String> {
     let caught = AssertUnwindSafe(running).catch_unwind().await;
     caught.map_err(|panic| message(&*panic))

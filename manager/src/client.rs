@@ -1,4 +1,4 @@
-//! The clients for the API server: one that was made elsewhere, in layers of our own, and what it says about itself.
+//! Clients for the API server: an inner client with layers for attempts, retries, the gate and the user agent.
 
 pub(crate) mod apply;
 pub(crate) mod attempt;
@@ -28,7 +28,7 @@ use self::connections::Connections;
 use self::token::TokenFile;
 use crate::election::gate::Gate;
 
-/// A client with connections of its own, without kube's retries, which are too deep inside for us.
+/// Makes a client with its own connections and without kube's retries, which would run below our layers.
 pub(crate) fn plain(mut config: Config, connections: &Connections) -> kube::Result<Client> {
     config.default_retry = false;
     let token = TokenFile::take(&mut config)?;
@@ -42,7 +42,7 @@ pub(crate) fn plain(mut config: Config, connections: &Connections) -> kube::Resu
     })
 }
 
-/// A client that tries again when the server is too busy to answer; each attempt passes the gate.
+/// Makes a client that retries while the server is too busy. Each attempt passes the gate.
 pub(crate) fn retrying(
     client: Client,
     attempt: &AttemptLayer,
@@ -52,7 +52,7 @@ pub(crate) fn retrying(
     let agent = agent.to_owned();
     let passed = gate.clone();
     let pass = move |request| fence::pass(request, &agent, &passed);
-    // From the inside out: what is put below the retry is done again with each attempt.
+    // From the inside out: layers below the retry run again with each attempt.
     sending(client)
         .with_layer(&attempt.clone().behind(&gate))
         .with_layer(&FilterLayer::new(pass))
@@ -60,7 +60,7 @@ pub(crate) fn retrying(
         .build()
 }
 
-/// A client that sends every request once, whoever leads.
+/// Makes a client that sends each request once, with or without leadership.
 pub(crate) fn single(client: Client, attempt: &AttemptLayer, agent: &str) -> Client {
     let agent = agent.to_owned();
     let name = move |request| fence::named(request, &agent);
@@ -70,7 +70,6 @@ pub(crate) fn single(client: Client, attempt: &AttemptLayer, agent: &str) -> Cli
         .build()
 }
 
-/// The client as the innermost service.
 fn sending(
     client: Client,
 ) -> ClientBuilder<
@@ -91,13 +90,12 @@ fn sending(
     ClientBuilder::new(service_fn(send), namespace)
 }
 
-/// What requests say about their sender: which operator, and which replica of it.
 pub(crate) fn agent(operator: &str, version: &str, identity: &str) -> String {
     format!("{operator}/{version} ({identity})")
 }
 
-/// Tells this process from every other, those in the same container before it included: the name of the host, which
-/// is the pod's, and a random number.
+/// Returns a unique name of this process: the host name, which is that of the pod, and a random number. It differs from
+/// the identity of an earlier process in the same container.
 pub(crate) fn identity() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname")
         .ok()

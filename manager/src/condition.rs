@@ -5,12 +5,12 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 
 use crate::time::now;
 
-/// The most characters of a message.
+/// The maximum length of a message, in characters.
 const MESSAGE: usize = 32_768;
 
-/// The schema of a list of conditions, for `schema_with`: merged by type, with the limits that Go operators have.
+/// Returns the schema of a list of conditions, for `schema_with`.
 ///
-/// The type in k8s-openapi comes without the [validation of `metav1.Condition`].
+/// The list is merged by `type`. Unlike the type in k8s-openapi, it has the [validation of `metav1.Condition`].
 ///
 /// [validation of `metav1.Condition`]: https://github.com/kubernetes/apimachinery/blob/v0.36.3/pkg/apis/meta/v1/types.go
 ///
@@ -80,7 +80,7 @@ pub fn schema(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// A condition as seen now; [`set`] gives it the time of its last transition.
+/// A condition without its transition time, which [`set`] adds.
 ///
 /// # Examples
 ///
@@ -97,18 +97,20 @@ pub fn schema(_: &mut SchemaGenerator) -> Schema {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
-    /// The type, in CamelCase.
+    /// The condition type, in CamelCase.
     pub type_: &'static str,
-    /// True, false, or not known.
+    /// `None` stands for `Unknown`.
     pub status: Option<bool>,
-    /// One CamelCase word for programs.
+    /// The reason in one CamelCase word, for programs. At most 1024 characters.
     pub reason: String,
-    /// A sentence for people.
+    /// The message in a sentence, for people. [`set`] cuts it at 32768 characters.
     pub message: String,
 }
 
-/// Sets a condition. `lastTransitionTime` changes only with the status. An empty reason becomes `Unknown`, and a message is cut
-/// where [`schema`] ends it.
+/// Adds or replaces a condition.
+///
+/// `lastTransitionTime` changes only with the status. An empty reason becomes `Unknown`, and a message is cut at the
+/// limit of [`schema`].
 ///
 /// # Examples
 ///
@@ -162,7 +164,7 @@ pub fn set(conditions: &mut Vec<Condition>, observed: Observed, generation: Opti
     }
 }
 
-/// Whether a condition is there and true.
+/// Returns true if the condition exists with status `True`.
 ///
 /// # Examples
 ///
@@ -183,7 +185,7 @@ pub fn is_true(conditions: &[Condition], type_: &str) -> bool {
     with(conditions, type_, "True").is_some()
 }
 
-/// Whether a condition is there and false. One that is missing or not known is neither true nor false.
+/// Returns true if the condition exists with status `False`. A missing or unknown condition is neither true nor false.
 ///
 /// # Examples
 ///
@@ -205,7 +207,7 @@ pub fn is_false(conditions: &[Condition], type_: &str) -> bool {
     with(conditions, type_, "False").is_some()
 }
 
-/// The condition, if it is true now and was not before.
+/// Returns the condition if it is true now and was not true before.
 ///
 /// # Examples
 ///
@@ -233,7 +235,7 @@ pub fn turned_true<'a>(
     turned(before, now, type_, "True")
 }
 
-/// The condition, if it is false now and was not before: a new one that is false has turned so, too.
+/// Returns the condition if it is false now and was not false before. A new condition that is false counts.
 ///
 /// # Examples
 ///

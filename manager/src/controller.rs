@@ -1,4 +1,7 @@
-//! A controller: what makes it look at an object, and what happens with the outcome.
+//! A controller: which changes trigger a reconcile, and what follows from its result.
+//!
+//! Only one reconcile of an object runs at a time. When a reconcile ends or is stopped, nothing of it goes on. Panics
+//! of user code end one reconcile, not the controller.
 
 mod failure;
 mod finalizer;
@@ -35,10 +38,10 @@ use crate::object::{Object, ObjectKey};
 use crate::signal::Shutdown;
 use crate::time;
 
-/// How long a reconcile may take unless its controller says otherwise.
+/// Default time limit of a reconcile.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What to do after a reconcile that did not fail.
+/// The result of a successful reconcile.
 ///
 /// # Examples
 ///
@@ -57,7 +60,7 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// assert_eq!(next(Duration::from_secs(60)), Action::Requeue);
 /// ```
 ///
-/// At a time, such as that of a status:
+/// At a time, such as one from a status:
 ///
 /// ```
 /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -70,23 +73,22 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Wait for the next change.
+    /// Waits for the next change.
     Done,
-    /// Come back soon, later each time.
+    /// Requeues the object with a backoff that doubles each time, from 5 ms to 1000 s.
     Requeue,
-    /// Come back after this time, unless something changes before. Less than 5 ms is [`Action::Requeue`], which does not
-    /// spin.
+    /// Requeues the object after this time, unless it changes earlier. A time below 5 ms acts like [`Action::Requeue`].
     RequeueAfter(Duration),
-    /// Come back at this time, unless something changes before. A time that has passed is [`Action::Requeue`]: at once, and
-    /// with growing pauses if it is returned again and again.
+    /// Requeues the object at this time, unless it changes earlier. A time in the past acts like [`Action::Requeue`].
     ///
-    /// It is compared with the clock of this host once, when the reconcile ends. Whatever was written by another host, such
-    /// as `metadata.creationTimestamp` by the API server, may be some seconds off; and a clock that is set while the object
-    /// waits does not move the visit. So a reconcile compares the times itself, and asks again when it is too early.
+    /// The time is compared with the local clock once, when the reconcile ends. Times from other hosts, such as
+    /// `metadata.creationTimestamp`, may be off by seconds. Setting the clock later does not move the reconcile. So a
+    /// reconcile should compare the time itself, and requeue again if it is too early.
     RequeueAt(Timestamp),
 }
 
-/// The error of a reconcile.
+/// The error type of a reconcile or a task. [`kube::Error`] implements it, and so does `anyhow::Error` with the feature
+/// `anyhow`.
 ///
 /// # Examples
 ///
@@ -117,7 +119,7 @@ pub enum Action {
 /// assert!(Error::NoSize.is_permanent());
 /// ```
 pub trait Failure: Display + Send + 'static {
-    /// One CamelCase word for conditions, events and logs.
+    /// Returns the reason in one CamelCase word, for conditions, events and logs.
     ///
     /// # Examples
     ///
@@ -136,7 +138,7 @@ pub trait Failure: Display + Send + 'static {
     /// ```
     fn reason(&self) -> &'static str;
 
-    /// True if trying again is pointless until something changes.
+    /// Returns true if a retry is pointless until something changes. The default is false.
     ///
     /// # Examples
     ///
@@ -161,29 +163,28 @@ pub trait Failure: Display + Send + 'static {
     }
 }
 
-/// The controllers of a manager, and what they share.
 pub(crate) struct Controllers {
-    /// How many objects each may reconcile at the same time.
+    /// Maximum concurrent reconciles per controller.
     pub(crate) workers: NonZeroUsize,
-    /// How long running reconciles may take to end.
+    /// Time that running reconciles have to end after the shutdown.
     pub(crate) grace: Duration,
     pub(crate) leadership: Leadership,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) shutdown: Shutdown,
     pub(crate) running: Vec<BoxFuture<'static, ()>>,
-    /// For each controller that works for the leader, which reconcile goes on beyond its time limit.
+    /// One entry per controller that runs on the leader; returns the reconcile that exceeds its time limit.
     pub(crate) hung: Vec<Hung>,
     pub(crate) names: BTreeSet<String>,
-    /// A name that two of them have.
+    /// A name that two controllers have.
     pub(crate) twice: Option<String>,
 }
 
-/// Says that a controller hangs, for people; `None` while it does not.
+/// Describes a controller that hangs, for people. Returns `None` if it does not hang.
 pub(crate) type Hung = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 type Filter<K> = Box<dyn Fn(&Seen<'_, K>) -> bool + Send + Sync>;
 
-/// A controller that is being put together; [`Controller::run`] completes it.
+/// A builder for a controller. [`Controller::run`] completes it.
 ///
 /// # Examples
 ///
@@ -241,7 +242,10 @@ impl<'manager, K: Object> Controller<'manager, K> {
         }
     }
 
-    /// Looks at an object when something other than its status has changed.
+    /// Ignores changes of the status alone.
+    ///
+    /// The generation, labels, annotations, finalizers and the deletion timestamp are compared. So for a kind without
+    /// generations, such as ConfigMap, changes of its data are ignored, too.
     ///
     /// # Examples
     ///
@@ -265,8 +269,10 @@ impl<'manager, K: Object> Controller<'manager, K> {
         })
     }
 
-    /// Looks at an object only when this is true of the state before, none if it is new to us, and the state now.
-    /// Of several predicates all must be true.
+    /// Reconciles an object only if the predicate is true.
+    ///
+    /// The predicate gets the state before, `None` for a new object, and the state now. If there are several
+    /// predicates, all must be true.
     ///
     /// # Examples
     ///
@@ -289,7 +295,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
         self
     }
 
-    /// How many objects this controller may reconcile at the same time, instead of what the flag says.
+    /// Sets the maximum number of concurrent reconciles, instead of `--max-concurrent-reconciles`.
     ///
     /// # Examples
     ///
@@ -308,8 +314,8 @@ impl<'manager, K: Object> Controller<'manager, K> {
         self
     }
 
-    /// How long a reconcile may take, instead of five minutes; after that it is stopped where it waits, and has
-    /// failed.
+    /// Sets the time limit of a reconcile; the default is five minutes. A reconcile that exceeds it is stopped at its
+    /// next `.await` and counts as failed.
     ///
     /// # Examples
     ///
@@ -328,7 +334,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
         self
     }
 
-    /// Looks at an object when one that it controls has changed.
+    /// Reconciles an object when an object that it controls changes.
     ///
     /// # Examples
     ///
@@ -344,8 +350,9 @@ impl<'manager, K: Object> Controller<'manager, K> {
         self.owns_when(objects, |_, _| true)
     }
 
-    /// Looks at the objects that `map` names when one of `objects` has changed; a change that alters what `map` says
-    /// concerns those of before and of now.
+    /// Reconciles the objects that `map` returns when one of `objects` changes.
+    ///
+    /// `map` gets the states before and after the change, and the keys of both count.
     ///
     /// # Examples
     ///
@@ -366,9 +373,9 @@ impl<'manager, K: Object> Controller<'manager, K> {
         self.watches_when(objects, |_, _| true, map)
     }
 
-    /// Calls `reconcile` with every object that needs a look and with `context`, once [`Manager::run`] has filled the caches.
+    /// Registers the controller with its reconcile function. [`Manager::run`] starts it once the caches are filled.
     ///
-    /// An error is logged, counted, and retried with backoff, unless it is [permanent](Failure::is_permanent).
+    /// A failure is logged, counted, and retried with backoff, unless it is [permanent](Failure::is_permanent).
     ///
     /// # Examples
     ///
@@ -446,7 +453,7 @@ impl<'manager, K: Object> Controller<'manager, K> {
         let shutdown = controllers.shutdown.clone();
         let (running, sources) = (work.until(shutdown, self.synced), self.sources);
         let running = async move {
-            // What they say before the caches are filled waits in the queue.
+            // Keys that arrive before the caches are filled wait in the queue.
             let sources = join_all(sources).then(|_| std::future::pending::<()>());
             tokio::select! {
                 () = running => {}
@@ -533,12 +540,12 @@ where
     async fn visit(&self, key: ObjectKey) {
         let _work = Working(&self.queue, &key);
         let Some(_term) = self.leadership.enter() else {
-            // The leadership was lost in between: the key waits for the next time.
+            // The leadership was lost in between. The key waits for the next term.
             self.queue.add(key.clone(), Priority::Normal);
             return;
         };
         let Some(object) = self.objects.cache.get(&key) else {
-            // A retry that was planned after the deletion: its failures are not those of a successor.
+            // A retry that was planned after the deletion. Its failures do not count for a successor.
             self.queue.forget(&key);
             return;
         };
@@ -553,7 +560,7 @@ where
         let started = Instant::now();
         self.metrics.started();
         let reconcile = async {
-            // Whatever of the author's panics, here is where it ends.
+            // Panics of user code end here.
             let outcome = caught::run(self.reconcile(object, &key)).await;
             outcome.unwrap_or_else(|panic| {
                 let retry = self.queue.retry(key.clone());
@@ -575,7 +582,7 @@ where
         });
         let ended = tokio::select! {
             biased;
-            // Nothing of a reconcile is left when it ends, so that the next one of the same object runs alone.
+            // The future is dropped here, so that the next reconcile of the object runs alone.
             ended = tokio::time::timeout(self.timeout, reconcile) => ended,
             () = self.leadership.lost() => {
                 tracing::warn!("reconcile was stopped: this replica does not lead any more");
@@ -604,12 +611,12 @@ where
                 Outcome::Requeue
             }
             Ok(Err(error)) => {
-                // All that is the author's comes first: it may panic.
+                // User code first: it may panic.
                 let (reason, permanent) = (error.reason(), error.is_permanent());
                 let error = error.to_string();
                 let now = self.objects.cache.get(key);
                 if now.is_none_or(|now| now.uid() != uid) {
-                    // A successor of its name is in the queue, where its coming put it.
+                    // A successor with the same name was queued when it appeared.
                     tracing::debug!(reason, error, "reconcile failed, and its object is gone");
                     self.queue.succeeded(key);
                     return Outcome::Success;
@@ -636,7 +643,7 @@ where
     }
 }
 
-/// What is worked on until this is dropped.
+/// Marks a key as being worked on until it is dropped.
 struct Working<'a>(&'a Queue, &'a ObjectKey);
 
 impl Drop for Working<'_> {

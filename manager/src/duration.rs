@@ -1,13 +1,12 @@
-//! Durations of flags: `8s`, `1m30s`, `1.5h`, `300ms`, `0`.
+//! Parses durations of flags: `8s`, `1m30s`, `1.5h`, `300ms`, `0`.
 
 use std::time::Duration;
 
 use k8s_openapi::jiff::fmt::friendly::SpanParser;
 
-/// The longest that Go has: about 292 years, to which any time since boot can be added.
+/// The longest duration of Go, about 292 years. Adding it to any time since boot does not overflow.
 const LONGEST: Duration = Duration::from_nanos(i64::MAX.unsigned_abs());
 
-/// For `#[arg(value_parser)]`.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     if text == "0" {
         return Ok(Duration::ZERO);

@@ -1,7 +1,7 @@
-//! Leader election: of several replicas one works, and the others are ready to take over.
+//! Leader election: one of several replicas works, the others stand by.
 //!
-//! [`lease`] and `life` decide, [`gate`] keeps writes from leaving too late; [`candidate`] connects them to the API
-//! server.
+//! [`lease`] and `life` hold the rules, [`gate`] stops writes that would leave too late, and [`candidate`] connects
+//! them to the API server. A replica that has lost its leadership must not write.
 
 pub(crate) mod ability;
 mod candidate;

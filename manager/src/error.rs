@@ -1,6 +1,6 @@
-//! Why the manager could not start, or had to stop.
+//! Errors that keep the manager from starting, or stop it.
 
-/// Why the manager could not start, or had to stop.
+/// An error that keeps the manager from starting, or stops it.
 ///
 /// # Examples
 ///
@@ -10,54 +10,54 @@
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is neither a kubeconfig nor a service account.
+    /// Neither a kubeconfig nor a service account was found.
     #[error("no Kubernetes API server is configured: {0}")]
     Config(#[source] Box<kube::config::InferConfigError>),
-    /// The kubeconfig that was asked for can't be read, or lacks the context.
+    /// The kubeconfig cannot be read, or lacks the context of `--context`.
     #[error("can't use the kubeconfig: {0}")]
     Kubeconfig(#[source] Box<kube::config::KubeconfigError>),
-    /// The configuration does not make a client.
+    /// The configuration is not valid for a client.
     #[error("can't make a Kubernetes client: {0}")]
     Client(#[source] Box<kube::Error>),
-    /// A port is taken, an address is not ours, or the certificate is no good.
+    /// A port is in use, an address is not local, or a certificate is not valid.
     #[error("can't serve {what}: {source}")]
     Bind {
-        /// What should have been served there.
+        /// The endpoint: probes, metrics or webhooks.
         what: &'static str,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The process can't be told to stop.
+    /// Signal handlers cannot be installed.
     #[error("can't listen for signals: {0}")]
     Signal(#[source] std::io::Error),
-    /// The system gives no thread for the watchdog, which ends a process whose reconciles block.
+    /// The watchdog thread cannot be started. It ends a process whose reconciles block.
     #[error("can't start the thread of the watchdog: {0}")]
     Thread(#[source] std::io::Error),
-    /// Logs and metrics could not tell them apart.
+    /// Two controllers have the same name, so that logs and metrics could not tell them apart.
     #[error("two controllers have the name `{0}`")]
     Name(String),
-    /// The API server could not tell them apart.
+    /// Two webhooks have the same path.
     #[cfg(feature = "webhook")]
     #[error("two webhooks have the path `{0}`")]
     Path(String),
-    /// An operator that may not see the whole cluster was not told where to look.
+    /// `WATCH_NAMESPACE` is not set, but [`Manager::namespaced`](crate::Manager::namespaced) requires it.
     #[error(
         "`WATCH_NAMESPACE` is not set: it names the namespaces to work in, such as `a` or `a,b`"
     )]
     Namespace,
-    /// A watch or a server, all of which should go on for ever.
+    /// A watch or a server ended. Both should run until the shutdown.
     #[error("a part of the operator has ended{}", .0.as_ref().map(|panic| format!(": {panic}")).unwrap_or_default())]
     Ended(Option<tokio::task::JoinError>),
-    /// The flags of the leader election contradict each other, or say too little.
+    /// The flags of the leader election contradict each other or are incomplete.
     #[error("can't take part in a leader election: {0}")]
     Election(String),
-    /// The reconciles go on although the leadership is lost.
+    /// Reconciles were still running after the leadership was lost.
     #[error("the leadership is lost, and the running reconciles did not end")]
     Stuck,
-    /// The leader could not read what it works on, so that another replica has to lead.
+    /// The caches of the leader stayed incomplete, so that another replica has to lead.
     #[error("the caches were not complete for two minutes: {0}")]
     Caches(String),
-    /// A reconcile of the leader blocks, so that another replica has to lead.
+    /// A reconcile of the leader blocks its thread, so that another replica has to lead.
     #[error(
         "a reconcile did not end two minutes after its time limit, does it block its thread? {0}"
     )]

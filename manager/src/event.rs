@@ -1,14 +1,14 @@
-//! Events for users: an operator that stays silent looks broken.
+//! Events for users.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::{Event, EventType, Recorder};
 
 use crate::controller::Failure;
 
-/// The longest note that an event may have, in bytes.
+/// The maximum length of an event's note, in bytes.
 const LONGEST_NOTE: usize = 1024;
 
-/// Publishes an event. That it can't be published is no reason to stop.
+/// Publishes an event. A failure is logged and otherwise ignored.
 pub(crate) async fn publish(
     recorder: &Recorder,
     about: &ObjectReference,
@@ -26,7 +26,7 @@ pub(crate) async fn publish(
     };
     if let Err(error) = recorder.publish(&event, about).await {
         if error.is_permanent() {
-            // The namespace is being deleted, and the object with it.
+            // The namespace is being deleted together with the object.
             tracing::debug!(reason, %error, "can't publish an event");
             return;
         }

@@ -1,4 +1,4 @@
-//! What the process serves by HTTP: probes for the kubelet, and metrics for those who may have them.
+//! HTTP servers of the process: probes for the kubelet, and metrics for authorized clients.
 
 pub(crate) mod address;
 mod authorization;

@@ -1,8 +1,10 @@
-//! The runtime of the operator: caches fed by watches, a work queue per controller, writes that leave the server
-//! alone when nothing changed, probes, metrics and an orderly shutdown.
+//! A runtime for Kubernetes operators on [`kube`].
 //!
-//! `main.rs` builds a [`Manager`] from [`Options`], every controller takes [`Objects`] from it and registers its
-//! reconcile function, and [`Manager::run`] does the rest until SIGTERM or Ctrl-C.
+//! It provides caches that watches fill, controllers with work queues, server-side apply without needless requests,
+//! leader election, webhooks, probes, metrics and graceful shutdown.
+//!
+//! `main.rs` builds a [`Manager`] from [`Options`]. Each controller takes [`Objects`] from it and registers its
+//! reconcile function. [`Manager::run`] does the rest until SIGTERM or Ctrl-C.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -59,10 +61,18 @@
 //! }
 //! ```
 //!
+//! # Cargo features
+//!
+//! - `anyhow`: reconciles and tasks may return `anyhow::Result`.
+//! - `leader-for-life`: adds `--leader-election-mode=life`.
+//! - `runtime`: everything except `sources`; on by default.
+//! - `sources`: the source text of the package, for `memcached-sdk`.
+//! - `webhook`: defaulting, validating and conversion webhooks.
+//!
 //! # Semantic versioning
 //!
-//! The public API includes types of [`kube`], [`k8s_openapi`] and [`prometheus_client`]: a release that takes another major version
-//! of one of them (another minor version below 1.0) is a major release of this crate, too.
+//! The public API includes types of [`kube`], [`k8s_openapi`] and [`prometheus_client`]. A release that moves to
+//! another major version of one of them (another minor version below 1.0) is a major release of this crate, too.
 
 #[cfg(feature = "runtime")]
 mod cache;
@@ -135,6 +145,6 @@ pub use self::random::random_text;
 pub use self::runs::Runs;
 #[cfg(feature = "runtime")]
 pub use self::time::now;
-/// The crate of the metrics that [`Manager::metrics`] takes, in the release that it takes.
+/// The crate of the metrics that [`Manager::metrics`] accepts, in the matching version.
 #[cfg(feature = "runtime")]
 pub use prometheus_client;

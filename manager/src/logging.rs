@@ -34,7 +34,7 @@ pub(crate) struct LogOptions {
     pub(crate) zap_time_encoding: Option<String>,
 }
 
-/// How a line of the log looks.
+/// The format of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum LogFormat {
     /// For people.
@@ -45,7 +45,6 @@ pub(crate) enum LogFormat {
 }
 
 impl LogOptions {
-    /// Sends the log to standard error.
     pub(crate) fn init(&self) {
         let variable = std::env::var("RUST_LOG").ok();
         let variable = variable
@@ -82,7 +81,7 @@ impl LogOptions {
     }
 }
 
-/// Levels per module, or a level as zap knows it: a number grows with the detail.
+/// Parses levels per module, or a level of zap. Larger numbers give more detail.
 fn levels(text: &str) -> Result<Targets, String> {
     let level = match text {
         "panic" | "dpanic" | "fatal" => Some(LevelFilter::ERROR),

@@ -1,4 +1,7 @@
-//! What the controllers of one process share, and how they run.
+//! The manager: shared state of all controllers of a process, and their lifecycle.
+//!
+//! Watches, probes and metrics run on every replica; controllers and tasks run while this replica leads, unless they
+//! run always. Every request passes the layers of [`crate::client`]; writes also need the leadership.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,10 +45,10 @@ use crate::runs::Runs;
 use crate::signal::{self, Shutdown};
 use crate::task;
 
-/// How long a watch may bring nothing on a replica that is ready: twice as long as it takes to replace a dead connection.
+/// Time without news from a watch that makes a replica unready: twice the time to replace a dead connection.
 const SILENT: Duration = Duration::from_secs(60);
 
-/// Owns what the controllers of one process share, and runs them.
+/// Runs the controllers of a process, with shared caches, client and metrics.
 ///
 /// # Examples
 ///
@@ -70,9 +73,9 @@ pub struct Manager {
     client: Client,
     options: Options,
     identity: String,
-    /// What asks on every replica, whoever leads.
+    /// The client for requests that any replica may send.
     asking: Client,
-    /// What contends for the leadership, by connections of its own.
+    /// The client for the leader election, with its own connections.
     electing: Client,
     lease: Option<String>,
     gate: Arc<Gate>,
@@ -80,12 +83,11 @@ pub struct Manager {
     registry: Registry,
     namespaces: Vec<String>,
     recorder: Recorder,
-    /// The watches so far, by type, and by kind and selector.
     watches: BTreeMap<(TypeId, String), Box<dyn Any + Send>>,
     feeds: Vec<BoxFuture<'static, ()>>,
-    /// For each watch, what it has not delivered yet.
+    /// One entry per watch, which returns its undelivered parts.
     unsynced: Vec<Arc<dyn Fn() -> Vec<Unsynced> + Send + Sync>>,
-    /// For each watch, whether it has brought nothing for longer than a limit.
+    /// One entry per watch, which describes it if it was silent for longer than a limit.
     silent: Vec<Arc<dyn Fn(Duration) -> Vec<String> + Send + Sync>>,
     controllers: Controllers,
     #[cfg(feature = "webhook")]
@@ -93,7 +95,13 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// Connects to the cluster of the kubeconfig, or to the one this pod runs in; `--kubeconfig` and `--context` choose another.
+    /// Connects to the cluster of the kubeconfig or of this pod. `--kubeconfig` and `--context` select another one.
+    ///
+    /// `name` and `version` form the user agent of requests. `name` is also the reporter of events.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no configuration is found, or if it is not valid.
     ///
     /// # Examples
     ///
@@ -127,10 +135,10 @@ impl Manager {
         ))
     }
 
-    /// Talks to the server through this client; a client on a mock service makes tests without a cluster.
+    /// Makes a manager with an existing client, such as one with a mock service for tests.
     ///
-    /// As in [`Manager::new`], requests have a time limit, are counted, tried again, and refused without leadership.
-    /// What the client tries again by itself is asked for its leadership only once.
+    /// Requests get the same treatment as with [`Manager::new`]: a time limit, metrics, retries, and writes only with
+    /// leadership. If the client itself retries, the leadership is checked only before its first attempt.
     ///
     /// # Examples
     ///
@@ -157,7 +165,7 @@ impl Manager {
         Self::around(name, version, options, clients, String::new(), connections)
     }
 
-    /// `host` is what the metrics call the server, the second client is for the election.
+    /// `host` labels the server in metrics. The second client is for the election.
     fn around(
         name: &str,
         version: &str,
@@ -175,7 +183,7 @@ impl Manager {
         let webhooks = crate::webhook::Registered::of(name, &host);
         let attempt = AttemptLayer::new(host, &metrics, connections);
         let asking = client::single(client.clone(), &attempt, &agent);
-        // The election gives up after half of the renew deadline: by then its connections have been replaced.
+        // Stay within half of the renew deadline, so that broken connections are replaced in time.
         let patience = options.leader_election.leader_election_renew_deadline * 9 / 20;
         let impatient = attempt.clone().within(patience);
         let electing = client::single(electing, &impatient, &agent);
@@ -213,7 +221,7 @@ impl Manager {
         }
     }
 
-    /// Works in these namespaces instead of those of `WATCH_NAMESPACE`; none means all.
+    /// Sets the namespaces to watch, instead of `WATCH_NAMESPACE`. An empty list stands for all namespaces.
     ///
     /// # Examples
     ///
@@ -228,7 +236,11 @@ impl Manager {
         self
     }
 
-    /// Refuses to work in all namespaces: for an operator whose permissions are those of Roles.
+    /// Requires `WATCH_NAMESPACE` or [`Manager::in_namespaces`], for operators whose permissions come from Roles only.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Namespace`] if the operator would watch all namespaces.
     ///
     /// # Examples
     ///
@@ -245,7 +257,9 @@ impl Manager {
         Ok(self)
     }
 
-    /// The name of the Lease that the replicas of this operator contend for under `--leader-elect`.
+    /// Sets the name of the Lease (or ConfigMap) for `--leader-elect`. `--leader-election-id` overrides it.
+    ///
+    /// An election without a name makes [`Manager::run`] return [`Error::Election`].
     ///
     /// # Examples
     ///
@@ -260,7 +274,7 @@ impl Manager {
         self
     }
 
-    /// Registers a controller.
+    /// Calls `register` with this manager, to register controllers, tasks and webhooks.
     ///
     /// # Examples
     ///
@@ -280,7 +294,7 @@ impl Manager {
         self
     }
 
-    /// Makes `/healthz` depend on a check: when it fails, the kubelet restarts the container.
+    /// Adds a check to `/healthz`. When it fails, the kubelet restarts the container.
     ///
     /// # Examples
     ///
@@ -297,10 +311,9 @@ impl Manager {
         self.probes.health.add(name, check);
     }
 
-    /// Makes `/readyz` depend on a check, besides the one called `caches` that every operator has.
+    /// Adds a check to `/readyz`, besides the built-in checks `caches` and `watches`.
     ///
-    /// An operator that serves webhooks must not wait here for anything that the API server does through these webhooks: it
-    /// reaches ready replicas alone.
+    /// With webhooks, a check must not wait for requests that need these webhooks: they reach only ready replicas.
     ///
     /// # Examples
     ///
@@ -317,8 +330,7 @@ impl Manager {
         self.probes.ready.add(name, check);
     }
 
-    /// The metrics that `/metrics` serves: those that every operator has, and what is registered here. Counters are named
-    /// without `_total`, which is put after the name.
+    /// Returns the registry behind `/metrics`, to register more metrics. `_total` is appended to the names of counters.
     ///
     /// # Examples
     ///
@@ -336,7 +348,7 @@ impl Manager {
         &mut self.registry
     }
 
-    /// Publishes events under the name of this operator.
+    /// Returns a recorder that publishes events under the name of this operator.
     ///
     /// # Examples
     ///
@@ -349,8 +361,9 @@ impl Manager {
         self.recorder.clone()
     }
 
-    /// kube's client, for what [`Objects`] has no method for: its writes pass the gate of the leader election, and every request
-    /// has a time limit, is tried again when the server is too busy, and is counted in the metrics.
+    /// Returns a client for requests without a method in [`Objects`].
+    ///
+    /// Its writes need the leadership. Requests have a time limit, are counted, and are retried on a busy server.
     ///
     /// # Examples
     ///
@@ -367,9 +380,9 @@ impl Manager {
         self.client.clone()
     }
 
-    /// Starts to watch the objects of a kind, in the namespaces this operator is confined to.
+    /// Watches the objects of a kind, in the namespaces of this operator.
     ///
-    /// `PartialObjectMeta<K>` watches the metadata alone. Whoever asks for the same again gets the same watch.
+    /// `PartialObjectMeta<K>` watches only the metadata. Calls with the same kind and selectors share a watch.
     ///
     /// # Examples
     ///
@@ -391,8 +404,9 @@ impl Manager {
         self.watch(Kind::default(), config)
     }
 
-    /// As [`Manager::objects`], for a kind that is a value: `DynamicObject`, or `PartialObjectMeta<DynamicObject>`.
-    /// `scope` is that of the kind, as its CRD says, or [`kube::discovery::oneshot::pinned_kind`].
+    /// Like [`Manager::objects`], for a dynamic kind: `DynamicObject` or `PartialObjectMeta<DynamicObject>`.
+    ///
+    /// `scope` is the scope of the kind, from its CRD or from [`kube::discovery::oneshot::pinned_kind`].
     ///
     /// # Examples
     ///
@@ -447,7 +461,9 @@ impl Manager {
         objects
     }
 
-    /// A controller for the kind of `objects`; `name` appears in logs and metrics.
+    /// Makes a controller for the kind of `objects`. `name` appears in logs and metrics.
+    ///
+    /// A name that two controllers have makes [`Manager::run`] return [`Error::Name`].
     ///
     /// # Examples
     ///
@@ -469,11 +485,11 @@ impl Manager {
         Controller::new(&mut self.controllers, name, objects)
     }
 
-    /// Runs something beside the controllers; `name` appears in logs.
+    /// Adds a task that runs beside the controllers. `name` appears in logs.
     ///
-    /// It runs once, on every replica, or each time that this one is elected. When it fails or panics it is run again, after a
-    /// pause that grows from one second to about a minute. At the shutdown, and when the leadership is lost, it is stopped where
-    /// it waits.
+    /// The task runs once on every replica, or once per election of this replica. A task that fails or panics is
+    /// retried with a backoff from 1 to 64 seconds. At the shutdown, and when the leadership is lost, it is stopped at
+    /// its next `.await`.
     ///
     /// # Examples
     ///
@@ -509,8 +525,13 @@ impl Manager {
         self.controllers.running.push(running.boxed());
     }
 
-    /// Serves probes and metrics, fills the caches, reconciles; returns after SIGTERM or Ctrl-C, when the running
-    /// reconciles have ended. A second signal ends the process at once.
+    /// Serves probes and metrics, fills the caches and runs the controllers.
+    ///
+    /// Returns after SIGTERM or Ctrl-C, once the running reconciles have ended. A second signal does not wait for them.
+    ///
+    /// # Errors
+    ///
+    /// Returns an [`Error`] if the manager cannot start, a watch or server ends, or this replica cannot go on leading.
     ///
     /// # Examples
     ///
@@ -539,7 +560,7 @@ impl Manager {
         ended
     }
 
-    /// As [`Manager::run`], with another reason to stop than a signal.
+    /// Like [`Manager::run`], but stops when `stop` completes instead of at a signal.
     ///
     /// # Examples
     ///
@@ -584,7 +605,7 @@ impl Manager {
         let answered = {
             let (options, shutdown) = (&self.options.webhook, self.controllers.shutdown.clone());
             let (ready, registry) = (&mut self.probes.ready, &mut self.registry);
-            // Certificates are kept on every replica, so that the gate must not be in the way.
+            // Every replica keeps certificates up to date, so the gate must not apply.
             let client = self.asking.clone();
             let bound = self
                 .webhooks
@@ -596,10 +617,10 @@ impl Manager {
             }
             answered
         };
-        // Without probes nobody tells the API server that this replica is ready.
+        // Without probes, nothing tells the API server that this replica is ready.
         let reachable = Arc::new(watch::Sender::new(true));
         let probes = self.options.health_probe_bind_address.listen().await;
-        // Reviews do not wait for the leadership: a standby is scraped, too.
+        // Reviews do not need the leadership, because a standby is scraped, too.
         let reviewing = self.asking.clone();
         let endpoint = self.options.metrics_endpoint();
         let metrics = endpoint.bind(self.registry, reviewing).await;
@@ -654,16 +675,16 @@ impl Manager {
                 (!*routed.borrow()).then(|| missing.to_owned())
             });
         }
-        // The election sets it later; without one, nothing else does.
+        // The election sets it later. Without an election, `lead` below sets it.
         leadership.set(candidate.is_none() && *routed.borrow());
         let work = async {
-            // Caches fill from the start, workers begin here; each controller waits for its own caches.
+            // Caches fill from the start, and each controller waits for its own caches.
             let mut controllers = JoinSet::new();
             for controller in running {
                 controllers.spawn(controller);
             }
             controllers.join_all().await;
-            // Without a controller, too, it runs until it is told to stop.
+            // Without controllers, the process also runs until the shutdown.
             shutdown.requested().await;
         };
         let elected = async {
@@ -687,7 +708,7 @@ impl Manager {
         let stop = async {
             tokio::select! {
                 () = stop => {}
-                // Without its watches or its probes an operator only looks alive.
+                // Without its watches or probes, an operator only looks alive.
                 Some(task) = tasks.join_next() => ended = Err(Error::Ended(task.err())),
             }
             shutdown.request();
@@ -697,7 +718,7 @@ impl Manager {
             outcome = elected => outcome,
             outcome = stop => outcome,
         };
-        // The requests that have come are answered.
+        // Let running webhook requests finish.
         #[cfg(feature = "webhook")]
         let _ = tokio::time::timeout(self.options.graceful_shutdown_timeout, answered).await;
         // A task that waits for a thread which a reconcile blocks does not end.
@@ -706,7 +727,7 @@ impl Manager {
         outcome.and(ended)
     }
 
-    /// What the watches and the controllers that are registered so far say of their work.
+    /// Returns the callbacks that describe the state of all watches and controllers registered so far.
     fn ability(&self) -> Ability {
         let (watches, controllers) = (self.unsynced.clone(), self.controllers.hung.clone());
         Ability {
@@ -718,7 +739,6 @@ impl Manager {
         }
     }
 
-    /// This process in the election, if it takes part in one.
     fn candidate(&mut self) -> Result<Option<Candidate>, Error> {
         let flags = &self.options.leader_election;
         if !flags.leader_elect {

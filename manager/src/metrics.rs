@@ -1,6 +1,6 @@
-//! Metrics with the names, labels and meanings of controller-runtime, so that its dashboards and alerts fit.
+//! Metrics with the names, labels and meanings of controller-runtime, so that its dashboards and alerts work.
 //!
-//! No label holds the name of an object or the text of an error: the number of series stays small.
+//! No label holds the name of an object or the text of an error, so that the number of series stays small.
 
 #[cfg(target_os = "linux")]
 mod process;
@@ -23,14 +23,14 @@ use prometheus_client::registry::Registry;
 /// The media type of [`page`]: <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds of the time of a reconcile, in seconds.
+/// Histogram buckets of the reconcile time, in seconds.
 const RECONCILE_SECONDS: [f64; 40] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
     1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
     25.0, 30.0, 40.0, 50.0, 60.0,
 ];
 
-/// Upper bounds of the times in the queue and at work, in seconds.
+/// Histogram buckets of the queue and work times, in seconds.
 const QUEUE_SECONDS: [f64; 12] = [
     1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0,
 ];
@@ -38,7 +38,6 @@ const QUEUE_SECONDS: [f64; 12] = [
 type Labels<const N: usize> = [(&'static str, String); N];
 type Histograms<const N: usize> = Family<Labels<N>, Histogram, fn() -> Histogram>;
 
-/// What every operator measures.
 pub(crate) struct Metrics {
     active: Family<Labels<1>, Gauge>,
     workers: Family<Labels<1>, Gauge>,
@@ -57,7 +56,6 @@ pub(crate) struct Metrics {
     requests: Family<Labels<3>, Counter>,
 }
 
-/// The reconciles of one controller.
 pub(crate) struct ControllerMetrics {
     active: Gauge,
     errors: Counter,
@@ -67,7 +65,6 @@ pub(crate) struct ControllerMetrics {
     took: Histogram,
 }
 
-/// What has gone through one queue.
 pub(crate) struct QueueMetrics {
     pub(crate) adds: Counter,
     pub(crate) retries: Counter,
@@ -75,12 +72,11 @@ pub(crate) struct QueueMetrics {
     pub(crate) worked: Histogram,
 }
 
-/// What is in one queue now.
 pub(crate) struct Load {
     pub(crate) depth: usize,
-    /// How long the work that is not done has taken, all of it added up.
+    /// Sum of the time that all unfinished work has taken so far.
     pub(crate) unfinished: Duration,
-    /// How long the oldest of that has taken.
+    /// Time that the oldest unfinished work has taken so far.
     pub(crate) longest: Duration,
 }
 
@@ -90,13 +86,13 @@ pub(crate) enum Outcome {
     Requeue,
     RequeueAfter,
     Success,
-    /// An error that waits for a change.
+    /// An error that is not retried until something changes.
     PermanentError,
     Panic,
 }
 
 impl Outcome {
-    /// The results, as controller-runtime calls them.
+    /// The values of the label `result` in controller-runtime.
     const ALL: [&'static str; 4] = ["error", "requeue", "requeue_after", "success"];
 
     fn result(self) -> usize {
@@ -134,7 +130,7 @@ impl Metrics {
         Arc::new(metrics)
     }
 
-    /// Counters are named without their `_total`.
+    /// Registers all metrics. Names of counters omit `_total`, which the encoder appends.
     fn register(&self, registry: &mut Registry) {
         registry.register(
             "controller_runtime_active_workers",
@@ -236,13 +232,13 @@ impl Metrics {
         }
     }
 
-    /// Whom to ask what is in the queue of a controller.
+    /// Adds the callback that returns the load of a controller's queue.
     pub(crate) fn ask(&self, controller: &str, load: impl Fn() -> Load + Send + Sync + 'static) {
         let mut loads = self.loads.0.lock().unwrap_or_else(PoisonError::into_inner);
         loads.insert(controller.to_owned(), Box::new(load));
     }
 
-    /// Whom to ask how long a watch of this kind has been silent.
+    /// Adds a callback that returns the silence of a watch of this kind.
     pub(crate) fn listen(
         &self,
         kind: &str,
@@ -254,14 +250,14 @@ impl Metrics {
         of_kind.push(Box::new(silence));
     }
 
-    /// An answer from the API server; `code` is `<error>` when there was none.
+    /// Counts an answer of the API server. `code` is `<error>` if there was no answer.
     pub(crate) fn requested(&self, host: &str, method: &str, code: &str) {
         let labels = [("code", code), ("host", host), ("method", method)];
         let labels = labels.map(|(name, value)| (name, value.to_owned()));
         self.requests.get_or_create(&labels).inc();
     }
 
-    /// Whether this replica holds the lock of that name.
+    /// Sets the gauge that tells if this replica holds the lock with that name.
     pub(crate) fn set_leader(&self, name: &str, leading: bool) {
         let labels = [("name", name.to_owned())];
         self.leaders.get_or_create(&labels).set(leading.into());
@@ -298,7 +294,6 @@ impl Default for QueueMetrics {
 
 type ReadLoad = Box<dyn Fn() -> Load + Send + Sync>;
 
-/// What only the queues know, by the names of their controllers.
 #[derive(Clone, Default)]
 struct Loads(Arc<Mutex<BTreeMap<String, ReadLoad>>>);
 
@@ -343,7 +338,6 @@ impl Collector for Loads {
 
 type ReadSilence = Box<dyn Fn() -> Duration + Send + Sync>;
 
-/// What only the caches know, by the kinds of their objects.
 #[derive(Clone, Default)]
 struct Silences(Arc<Mutex<BTreeMap<String, Vec<ReadSilence>>>>);
 
@@ -376,11 +370,10 @@ fn queue_labels(controller: &str) -> Labels<2> {
     ["controller", "name"].map(|name| (name, controller.to_owned()))
 }
 
-/// What is scraped.
 pub(crate) fn page(registry: &Registry) -> String {
     let mut page = String::new();
     if let Err(error) = text::encode(&mut page, registry) {
-        // A metric of the author's: writing to a string does not fail.
+        // The metric of an author failed; writing to a string cannot.
         tracing::error!(%error, "a metric can't be encoded");
     }
     page

@@ -1,4 +1,4 @@
-//! What the caches and controllers need of a kind, and the name of one object of it.
+//! Requirements of caches and controllers on a kind, and the key of one of its objects.
 
 pub(crate) mod name;
 
@@ -43,7 +43,9 @@ const BUILT_IN_GROUPS: [&str; 23] = [
     "storagemigration.k8s.io",
 ];
 
-/// Every kind: custom resources, the types of `k8s_openapi`, `DynamicObject`, and `PartialObjectMeta` of these.
+/// Any kind: custom resources, the types of `k8s_openapi`, `DynamicObject`, and `PartialObjectMeta` of these.
+///
+/// Implemented for every type that meets the bounds.
 ///
 /// # Examples
 ///
@@ -85,7 +87,7 @@ impl<K> Object for K where
 {
 }
 
-/// How objects of a scope are reached.
+/// The scope of a kind, and how to reach its objects.
 ///
 /// # Examples
 ///
@@ -98,10 +100,10 @@ impl<K> Object for K where
 /// assert!(!<Node as Resource>::Scope::NAMESPACED);
 /// ```
 pub trait Reach: Sized {
-    /// Whether the objects live in namespaces; of a dynamic kind, whether they may.
+    /// True if the kind is namespaced. True for a dynamic kind, which may be either.
     const NAMESPACED: bool;
 
-    /// The objects in a namespace, or all.
+    /// Returns an [`Api`] for the objects in a namespace, or for all objects.
     ///
     /// # Examples
     ///
@@ -164,7 +166,7 @@ where
     <K::Scope as Reach>::api(client.clone(), namespace, dynamic)
 }
 
-/// Which kind it is: of a dynamic one the type does not say it.
+/// A kind. For a dynamic kind, the type alone does not identify it.
 pub(crate) struct Kind<K: Resource> {
     pub(crate) dynamic: K::DynamicType,
     namespaced: bool,
@@ -204,13 +206,13 @@ impl<K: Object> Kind<K> {
         BUILT_IN_GROUPS.contains(&&*K::group(&self.dynamic))
     }
 
-    /// Tells a watch of this kind from those of others.
+    /// Identifies the resource, to share watches of the same kind.
     pub(crate) fn resource(&self) -> String {
         let resource = ApiResource::erase::<K>(&self.dynamic);
         format!("{resource:?} {}", self.namespaced)
     }
 
-    /// The namespaces to watch it in; `None` is all of them.
+    /// Returns the namespaces to watch; `None` stands for all.
     pub(crate) fn namespaces(&self, wanted: &[String]) -> Vec<Option<String>> {
         if wanted.is_empty() || !self.namespaced {
             vec![None]
@@ -219,7 +221,7 @@ impl<K: Object> Kind<K> {
         }
     }
 
-    /// The controller of `object`, if it is of this kind.
+    /// Returns the key of the controller owner, if it is of this kind.
     pub(crate) fn owner_of(&self, object: &impl ResourceExt) -> Option<ObjectKey> {
         self.key(controller(object)?, object)
     }
@@ -236,8 +238,8 @@ impl<K: Object> Kind<K> {
         })
     }
 
-    /// Refuses `existing` if it is not to be made as `desired`, because it has another controller; or none, and was not
-    /// applied by us before.
+    /// Returns an error if applying `desired` to `existing` would take it over: `existing` has another controller, or
+    /// it has none and we did not apply it before.
     pub(crate) fn check_controller(
         &self,
         desired: &K,
@@ -271,13 +273,13 @@ impl<K: Object> Kind<K> {
     }
 }
 
-/// The owner that controls the object.
+/// Returns the owner reference with `controller: true`.
 pub(crate) fn controller(object: &impl ResourceExt) -> Option<&OwnerReference> {
     let mut owners = object.owner_references().iter();
     owners.find(|owner| owner.controller == Some(true))
 }
 
-/// Whether a field manager has applied or made an object, as its `managedFields` say.
+/// Returns true if `managedFields` show that the field manager applied or created the object.
 pub(crate) fn was_applied(object: &impl ResourceExt, field_manager: &str) -> bool {
     object
         .managed_fields()
@@ -285,7 +287,7 @@ pub(crate) fn was_applied(object: &impl ResourceExt, field_manager: &str) -> boo
         .any(|entry| entry.manager.as_deref() == Some(field_manager) && entry.subresource.is_none())
 }
 
-/// The name of an object within its kind.
+/// The namespace and the name of an object; unique within its kind.
 ///
 /// # Examples
 ///
@@ -300,14 +302,14 @@ pub(crate) fn was_applied(object: &impl ResourceExt, field_manager: &str) -> boo
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectKey {
-    /// None for objects of the cluster.
+    /// `None` for cluster-scoped objects.
     pub namespace: Option<String>,
     /// The object's `metadata.name`.
     pub name: String,
 }
 
 impl ObjectKey {
-    /// The key of an object.
+    /// Returns the key of an object.
     ///
     /// # Examples
     ///
@@ -333,8 +335,9 @@ impl ObjectKey {
         }
     }
 
-    /// The owners of `object` that are of kind `K`, whether they control it or not. For
-    /// [`Controller::watches`](crate::Controller::watches), where several objects share what they own.
+    /// Returns the keys of the owners of `object` that are of kind `K`, whether or not they are its controller.
+    ///
+    /// Useful with [`Controller::watches`](crate::Controller::watches) when several objects share what they own.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! The flags and the environment that every operator understands.
+//! Flags and environment variables that every operator understands.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::http::address::BindAddress;
 use crate::http::endpoint::Endpoint;
 use crate::logging::LogOptions;
 
-/// Flags of the manager; flatten them into those of the program.
+/// The flags of the manager. Flatten them into those of your program.
 ///
 /// # Examples
 ///
@@ -32,7 +32,7 @@ use crate::logging::LogOptions;
 /// assert!(Args::try_parse_from(["example", "--max-concurrent-reconciles=0"]).is_err());
 /// ```
 #[derive(Clone, Debug, clap::Args)]
-// What the program is, is said where the program is.
+// The program has its own description.
 #[command(about = None, long_about = None)]
 pub struct Options {
     /// The kubeconfig; else that of KUBECONFIG or ~/.kube/config, or the service account of the pod
@@ -77,22 +77,22 @@ pub struct Options {
     #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration::parse)]
     pub(crate) graceful_shutdown_timeout: Duration,
 
-    /// Which replica works
+    /// The flags of the leader election.
     #[command(flatten)]
     pub(crate) leader_election: LeaderElection,
 
-    /// Where webhooks are served, and with which certificate
+    /// The flags of the webhook server.
     #[cfg(feature = "webhook")]
     #[command(flatten)]
     pub webhook: crate::webhook::WebhookOptions,
 
-    /// What to log, and how.
+    /// The flags of the log.
     #[command(flatten)]
     pub(crate) log: LogOptions,
 }
 
 impl Options {
-    /// Sends the log to standard error.
+    /// Initializes logging to standard error, according to the flags and `RUST_LOG`.
     ///
     /// # Examples
     ///
@@ -110,7 +110,6 @@ impl Options {
         self.log.init();
     }
 
-    /// Which cluster, and who we are there.
     pub(crate) async fn config(&self) -> Result<Config, Error> {
         let options = KubeConfigOptions {
             context: self.context.clone(),
@@ -141,7 +140,7 @@ impl Options {
     }
 }
 
-/// The namespaces to work in, from `WATCH_NAMESPACE`: a list with commas; empty or unset for all.
+/// Returns the namespaces of `WATCH_NAMESPACE`, a list that is separated by commas. Empty or unset stands for all.
 pub(crate) fn watched_namespaces() -> Vec<String> {
     namespaces(&std::env::var("WATCH_NAMESPACE").unwrap_or_default())
 }

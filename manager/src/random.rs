@@ -1,17 +1,20 @@
-//! Passwords and tokens.
+//! Random passwords and tokens.
 
 use kube::core::Status;
 use ring::rand::{SecureRandom, SystemRandom};
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// The largest multiple of the alphabet's length that fits a byte: what is above would make some characters more likely.
+/// The largest multiple of the alphabet's length in a byte. Using larger bytes would make some characters more likely.
 const FAIR: u8 = 248;
 
-/// A text of `length` letters and digits that nobody can guess, for passwords and tokens: 22 characters hold 130 bits.
+/// Returns a random text of `length` letters and digits, for passwords and tokens. 22 characters hold 130 bits.
 ///
-/// The randomness is that of the operating system, `getrandom` on Linux, by the crate `ring`, which makes the keys of
-/// certificates, too. An error means that the system has none.
+/// The source is the operating system (`getrandom` on Linux), through the crate `ring`.
+///
+/// # Errors
+///
+/// Returns an error if the system provides no randomness.
 ///
 /// # Examples
 ///

@@ -1,7 +1,7 @@
 //! Readiness: which caches `/readyz` waits for, and when the API server reaches the webhooks of this replica.
 //!
-//! A replica of an operator with webhooks is ready when it serves them. Its Service leads to ready replicas alone, so
-//! readiness never waits for a request that the API server answers through these webhooks.
+//! A replica with webhooks is ready when it serves them. Its Service routes to ready replicas only, so readiness must
+//! never wait for a request that the API server answers through these webhooks.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use tokio::sync::watch;
 use crate::cache::Unsynced;
 use crate::http::probes::Outcome;
 
-/// The longest time that reconciles wait for the first `/readyz` that passes. The kubelet asks every 10 seconds.
+/// Maximum time that reconciles wait for the first successful `/readyz`. The kubelet probes every 10 seconds.
 const READY_LIMIT: Duration = Duration::from_secs(30);
-/// The time that kube-proxy needs to learn of a replica that has become ready.
+/// Time that kube-proxy needs to route to a replica that became ready.
 const ROUTE_TIME: Duration = Duration::from_secs(2);
 
-/// The result of the check `caches`.
+/// Returns the outcome of the check `caches`.
 ///
-/// A replica that serves webhooks must be ready before the API server can list what they convert, see [`Unsynced`].
+/// A replica with webhooks must be ready before the API server can list kinds that they convert, see [`Unsynced`].
 pub(crate) fn caches(unsynced: &[Unsynced], serves_webhooks: bool) -> Outcome {
     let reasons = unsynced.iter().map(|watch| watch.why.clone()).collect();
     let counts = !serves_webhooks || unsynced.iter().any(|watch| watch.delays_webhooks);
     outcome(reasons, counts)
 }
 
-/// The result of the check `watches`, whose `silent` ones are named for people.
+/// Returns the outcome of the check `watches`; `silent` describes the silent watches.
 ///
-/// With webhooks it does not count: a watch of what these convert is silent, too, when the API server can't reach them, and
-/// an unready replica is not reached.
+/// The check does not count for a replica with webhooks. A watch of a kind that they convert is also silent when the
+/// API server cannot reach them, and it cannot reach an unready replica.
 pub(crate) fn watches(silent: BTreeSet<String>, serves_webhooks: bool) -> Outcome {
     outcome(silent, !serves_webhooks)
 }
@@ -43,8 +43,8 @@ fn outcome(reasons: BTreeSet<String>, counts: bool) -> Outcome {
     }
 }
 
-/// Sets `reachable` when the API server can reach the webhooks of this replica, as far as the probes tell. Until then a write
-/// of an object that these webhooks admit would fail.
+/// Sets `reachable` when the API server can reach the webhooks of this replica, judging by the probes. Before that,
+/// writing an object that these webhooks admit would fail.
 pub(crate) async fn route(mut ready: watch::Receiver<bool>, reachable: Arc<watch::Sender<bool>>) {
     let probed = async {
         if ready.wait_for(|ready| *ready).await.is_ok() {

@@ -1,8 +1,8 @@
-//! On which replicas something runs.
+//! Selects the replicas that run a controller or a task.
 
 use crate::election::leadership::Leadership;
 
-/// On which replicas a controller or a task runs, where replicas elect a leader.
+/// The replicas that run a controller or a task, if replicas elect a leader.
 ///
 /// # Examples
 ///
@@ -18,14 +18,14 @@ use crate::election::leadership::Leadership;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
-    /// On the one that leads, from when it is elected until it leads no more.
+    /// The leader, from its election until it loses the leadership.
     Leader,
-    /// On every replica, from the start to the end. One that does not lead can read, and its writes are refused.
+    /// Every replica, from start to shutdown. A replica that does not lead can read, but its writes are refused.
     Always,
 }
 
 impl Runs {
-    /// What has to hold while it runs.
+    /// Returns the leadership that must be held while it runs.
     pub(crate) fn under(self, leadership: &Leadership) -> Leadership {
         match self {
             Self::Leader => leadership.clone(),

@@ -1,10 +1,10 @@
-//! SIGTERM and Ctrl-C.
+//! Handles SIGTERM and Ctrl-C.
 
 use std::sync::Arc;
 
 use tokio::sync::{oneshot, watch};
 
-/// Told to everybody who has a clone.
+/// The shutdown request. All clones share it.
 #[derive(Clone)]
 pub(crate) struct Shutdown {
     sender: Arc<watch::Sender<bool>>,
@@ -19,10 +19,10 @@ impl Default for Shutdown {
 }
 
 impl Shutdown {
-    /// Returns when the process has been told to stop.
+    /// Completes when the shutdown was requested.
     pub(crate) async fn requested(&self) {
         let mut receiver = self.sender.subscribe();
-        // The sender lives as long as `self`, so that waiting can't fail.
+        // The sender lives as long as `self`, so waiting cannot fail.
         let _ = receiver.wait_for(|stop| *stop).await;
     }
 
@@ -36,9 +36,9 @@ impl Shutdown {
     }
 }
 
-/// Returns when the process has been told to stop; from then on the next signal ends it at once.
+/// Installs the signal handlers. The future completes at the first signal. The next one ends the process at once.
 ///
-/// A thread of its own hears them, because reconciles may block all others.
+/// Signals have their own thread, because reconciles may block all others.
 pub(crate) fn first() -> std::io::Result<impl Future<Output = ()> + Send> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()

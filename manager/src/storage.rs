@@ -10,16 +10,18 @@ use crate::manager::Manager;
 use crate::object::Object;
 use crate::runs::Runs;
 
-/// How many objects are read at once.
 const PAGE: u32 = 500;
-/// How often an object that others change is tried again.
+/// Maximum attempts for an object that others change at the same time.
 const TRIES: usize = 5;
 
 impl Manager {
-    /// Has the objects of a custom resource stored in the version that its CRD stores now, once on the replica that leads. When
-    /// none is left in another version, the CRD says so in `status.storedVersions`, and those versions can be removed from it.
+    /// Rewrites all objects of a custom resource in the storage version of its CRD, once, on the leader.
     ///
-    /// It needs to `list`, `get` and `update` the objects in all namespaces, to `get` their CRD, and to `patch` its `status`.
+    /// Afterwards the CRD lists only that version in `status.storedVersions`, and the others can be removed from the
+    /// CRD. A failed migration is retried like a [task](Manager::task).
+    ///
+    /// Required permissions: `list`, `get` and `update` on the objects in all namespaces, `get` on their CRD, and
+    /// `patch` on the `status` of the CRD.
     ///
     /// # Examples
     ///
@@ -40,7 +42,6 @@ impl Manager {
     }
 }
 
-/// Why not all is migrated.
 #[derive(Debug, thiserror::Error)]
 enum Failed {
     #[error(transparent)]
@@ -91,14 +92,13 @@ async fn migrate(client: Client, resource: ApiResource) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The versions in which there may be objects.
 fn versions_in_use(definition: &CustomResourceDefinition) -> &[String] {
     let status = definition.status.as_ref();
     let versions = status.and_then(|status| status.stored_versions.as_deref());
     versions.unwrap_or_default()
 }
 
-/// How many were rewritten. A list that has expired is an error: the next try begins anew.
+/// Returns the number of rewritten objects. An expired list is an error; the next attempt starts over.
 async fn rewrite_all(client: &Client, resource: &ApiResource) -> Result<usize, Failed> {
     let everywhere = Api::<DynamicObject>::all_with(client.clone(), resource);
     let mut parameters = ListParams::default().limit(PAGE);
@@ -127,7 +127,7 @@ async fn rewrite_all(client: &Client, resource: &ApiResource) -> Result<usize, F
     }
 }
 
-/// An update without a change is stored in the version that is stored now. What is gone needs none.
+/// Rewrites an object in the storage version by an update without a change. A deleted object is skipped.
 async fn rewrite(api: &Api<DynamicObject>, mut object: DynamicObject) -> kube::Result<()> {
     let name = object.name_any();
     let parameters = PostParams::default();

@@ -1,4 +1,4 @@
-//! What runs beside the controllers.
+//! Tasks that run beside the controllers.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::controller::Failure;
 use crate::election::leadership::Leadership;
 use crate::signal::Shutdown;
 
-/// How long a task that failed waits; doubles up to the longest.
+/// First pause after a failure. Each pause is twice the one before, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(64);
 
-/// Runs a task whenever this replica leads, once each time unless it fails, until the shutdown.
+/// Runs a task in each term of leadership until the shutdown. Within a term it runs until it succeeds once.
 pub(crate) async fn run<Running, Error>(
     name: String,
     task: impl Fn() -> Running,
@@ -41,7 +41,6 @@ pub(crate) async fn run<Running, Error>(
     }
 }
 
-/// Runs a task until it has succeeded.
 async fn succeed<Running, Error>(name: &str, task: impl Fn() -> Running, leadership: &Leadership)
 where
     Running: Future<Output = Result<(), Error>>,

@@ -1,12 +1,13 @@
-//! Timestamps, as Kubernetes writes them.
+//! Timestamps as Kubernetes writes them.
 
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{Timestamp, Unit};
 
-/// The time of this host, in whole seconds, as the API server keeps times: a status with fractions of a second would differ
-/// from what is written.
+/// Returns the current time of this host, in whole seconds.
+///
+/// The API server keeps times in whole seconds. A status with fractions of a second would differ from its stored form.
 ///
 /// A [`Time`] holds a `jiff::Timestamp`, of the crate that k8s-openapi exports: `k8s_openapi::jiff`.
 ///
@@ -24,7 +25,6 @@ pub fn now() -> Time {
     Time(now.round(Unit::Second).unwrap_or(now))
 }
 
-/// How long it is until `time`; zero if that has passed.
 pub(crate) fn until(time: Timestamp) -> Duration {
     let left = time.duration_since(Timestamp::now());
     Duration::try_from(left).unwrap_or_default()

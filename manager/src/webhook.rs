@@ -1,6 +1,6 @@
-//! Webhooks: the API server asks before it stores an object, and the operator sets defaults, refuses, or converts.
+//! Admission and conversion webhooks. The API server calls them to set defaults, to validate and to convert objects.
 //!
-//! They are served by HTTPS on every replica, whether it leads or not.
+//! Every replica serves them by HTTPS, with or without leadership. Panics and invalid requests do not end the server.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
@@ -83,10 +83,10 @@ use crate::http::probes::Checks;
 use crate::http::server::{self, Requests};
 use crate::signal::Shutdown;
 
-/// Where all kinds are converted.
+/// The path for conversions of all kinds.
 const CONVERT: &str = "/convert";
 
-/// Registers webhooks; from [`Manager::webhooks`].
+/// A builder that registers webhooks, from [`Manager::webhooks`].
 ///
 /// # Examples
 ///
@@ -107,7 +107,9 @@ pub struct Webhooks<'m, C> {
 }
 
 impl Manager {
-    /// Registers webhooks. Their handlers get `context`: the caches and the client that they ask, taken from this manager.
+    /// Registers webhooks. Their handlers get `context`, such as caches and clients from this manager.
+    ///
+    /// A path that two webhooks have makes [`Manager::run`] return [`Error::Path`].
     ///
     /// # Examples
     ///
@@ -144,7 +146,7 @@ impl Manager {
 }
 
 impl<C: Send + Sync + 'static> Webhooks<'_, C> {
-    /// Sets the defaults of a kind. The path is that of its marker `+kubebuilder:webhook`.
+    /// Serves the defaulting of a kind at `path`, which its marker `+kubebuilder:webhook` names.
     ///
     /// # Examples
     ///
@@ -167,7 +169,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
         })
     }
 
-    /// Validates a kind. The path is that of its marker `+kubebuilder:webhook`.
+    /// Serves the validation of a kind at `path`, which its marker `+kubebuilder:webhook` names.
     ///
     /// # Examples
     ///
@@ -191,7 +193,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
         })
     }
 
-    /// Converts a kind, of which this version is the hub, at `/convert`.
+    /// Serves the conversion of a kind at `/convert`, with `H` as its hub.
     ///
     /// # Examples
     ///
@@ -210,7 +212,7 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
         self
     }
 
-    /// Another version of a kind that is converted.
+    /// Adds another version to the conversion of a kind.
     ///
     /// # Examples
     ///
@@ -244,18 +246,16 @@ impl<C: Send + Sync + 'static> Webhooks<'_, C> {
     }
 }
 
-/// What is to be served.
 #[derive(Default)]
 pub(crate) struct Registered {
     handlers: BTreeMap<String, Handler>,
     conversions: Conversions,
-    /// A path that was registered twice.
     twice: Option<String>,
     operator: Operator,
 }
 
 impl Registered {
-    /// Nothing yet; `server` is the host and the port of the API server, if they are known.
+    /// Makes an empty registry. `server` is the host and port of the API server, if known.
     pub(crate) fn of(operator: &str, server: &str) -> Self {
         let operator = Operator {
             name: operator.to_owned(),
@@ -268,20 +268,18 @@ impl Registered {
         }
     }
 
-    /// Says where the operator works; no namespaces mean everywhere.
     pub(crate) fn within(mut self, namespaces: Vec<String>) -> Self {
         self.operator.namespaces = namespaces;
         self
     }
 
-    /// The path of two webhooks.
     fn ambiguous(&self) -> Option<String> {
         let converts = !self.conversions.is_empty() && self.handlers.contains_key(CONVERT);
         let convert = converts.then(|| CONVERT.to_owned());
         self.twice.clone().or(convert)
     }
 
-    /// Returns true if the API server reaches this replica through a Service, and so only while it is ready.
+    /// Returns true if the API server reaches this replica through a Service, and therefore only while it is ready.
     pub(crate) fn are_behind_service(&self, options: &WebhookOptions) -> bool {
         let any = !self.handlers.is_empty() || !self.conversions.is_empty();
         any && flags::enabled() && options.webhook_local.is_none()
@@ -296,8 +294,8 @@ impl Registered {
         handlers
     }
 
-    /// Binds the port; the future serves until the shutdown, and then ends what it is answering. `None` when there is nothing
-    /// to serve. The client needs no leadership.
+    /// Binds the port. The returned future serves until the shutdown, and then finishes running requests. Returns
+    /// `None` if there is nothing to serve. The client must work without leadership.
     pub(crate) async fn bind(
         mut self,
         options: &WebhookOptions,
@@ -361,7 +359,7 @@ impl Registered {
             let (serving, ending) = (serving.clone(), ending.clone());
             async move {
                 let answer = serving.answer(request).await;
-                // The API server leaves the connection before it is closed, so that none of its requests meets the end of one.
+                // The API server leaves the connection before it closes, so that no request meets a closing connection.
                 if ending.is_requested() {
                     answer.last()
                 } else {
@@ -378,7 +376,7 @@ impl Registered {
             serves.store(true, Ordering::Relaxed);
             server::serve(listener, Some(certificate), Requests::Many, closed, answer)
         };
-        // The API server goes on asking until it has heard that this replica is going.
+        // The API server sends requests until it has learned of the shutdown.
         let close = shutdown.clone();
         let lingered = async move {
             close.requested().await;

@@ -1,4 +1,4 @@
-//! Whether an object is still what it was after a write, whatever its status says meanwhile.
+//! Digests that show if an object has changed since a write, apart from its status.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -8,18 +8,17 @@ use serde_json::{Map, Value};
 
 use crate::object::Object;
 
-/// A hash that only this process can repeat, so that it tells nothing of a secret.
+/// Hashes with a random key of this process, so that the hash of a secret reveals nothing.
 pub(crate) fn hash(text: &str) -> u64 {
     static STATE: OnceLock<RandomState> = OnceLock::new();
     STATE.get_or_init(RandomState::new).hash_one(text)
 }
 
-/// Of everything that the owners of its fields are answerable for, and of who owns what: but not of the status, nor of
-/// what is written along with it.
+/// Returns the digest of all fields and their owners, except for the status and the fields that change with it.
 pub(super) fn of<K: Object>(object: &K) -> Option<u64> {
     let mut value = serde_json::to_value(object).ok()?;
     let fields = value.as_object_mut()?;
-    // Of a dynamic kind a listing may lack the first two.
+    // A list of a dynamic kind may omit the first two.
     for field in ["apiVersion", "kind", "status"] {
         fields.remove(field);
     }
@@ -54,7 +53,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Removes the fields of objects that are owned as a whole.
+/// Removes owned fields. Fields within list items stay.
 fn drop_owned(value: &mut Value, owned: &Map<String, Value>) {
     let Some(fields) = value.as_object_mut() else {
         return;
@@ -70,7 +69,7 @@ fn drop_owned(value: &mut Value, owned: &Map<String, Value>) {
                     continue;
                 };
                 drop_owned(field, inner);
-                // A map that was made for what was in it.
+                // The map existed only for its owned fields.
                 if inner.contains_key(".") && field.as_object().is_some_and(Map::is_empty) {
                     fields.remove(name);
                 }

@@ -1,7 +1,8 @@
-//! What fills a cache: a watch of one kind, in one namespace or in all.
+//! The feed of a cache: a watch of one kind, in one namespace or in all.
 //!
-//! It never ends. A kind that the server does not know or does not show, and a panic, stop it for a pause that grows; until
-//! it goes on the operator is not ready, and says why.
+//! A feed never ends. An unknown kind, a refusal or a panic stops it for a growing pause. Until it goes on, the
+//! operator is not ready and says why. Between the end of a list and the start of the next, the watch misses nothing;
+//! `epoch` counts both, so that answers to writes enter the cache only in such a period.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -23,22 +24,19 @@ use crate::caught;
 use crate::client::heard::Heard;
 use crate::object::{self, Kind, Object, ObjectKey};
 
-/// How long a watch that was stopped waits; doubles up to the longest.
+/// First pause of a watch that was stopped. Each pause is twice the one before, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
-/// How many objects a listing gets at a time: a page is read as a whole, with all that the cache does not keep, and the
-/// memory for it is not given back.
+/// Page size of a list. Memory for a whole page, including all that the cache drops, is never returned to the system.
 const PAGE: u32 = 50;
-/// After how many seconds the API server ends a watch, which then goes on where it was. A watch that it does not end in
-/// time is on a dead connection: HTTP/1.1 has no other sign of that while nothing changes.
+/// Seconds after which the API server ends a watch, which then continues from its last version. A watch that does not
+/// end in time is on a dead connection: with HTTP/1.1 there is no other sign of one while nothing changes.
 const WATCH: u32 = 20;
 
-/// What a cache knows of one of its watches.
 pub(crate) struct Feed<K> {
     pub(crate) progress: Progress,
-    /// True once everything was listed.
     pub(crate) was_filled: bool,
-    /// Counts the beginnings and ends of listings: between an end and a beginning the watch misses nothing.
+    /// Counts starts and ends of lists.
     pub(crate) epoch: u64,
     /// The newest resource version that the watch has delivered.
     pub(crate) newest: u64,
@@ -48,36 +46,33 @@ pub(crate) struct Feed<K> {
     unreadable: Unreadable,
 }
 
-/// How far a watch has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     Listing,
-    /// Everything was listed, and from there on nothing is missed.
+    /// Everything was listed, and the watch misses nothing from there on.
     Synced,
-    /// The server does not know the kind.
     Missing,
-    /// The operator may not list or watch the kind.
+    /// The operator is not allowed to list or watch the kind.
     Forbidden,
-    /// The watch has panicked.
     Broken,
 }
 
-/// The objects that could not be read and still exist: each is reported once in each state.
+/// Existing objects that cannot be deserialized. Each is reported once per resource version.
 #[derive(Default)]
 struct Unreadable {
     reported: BTreeMap<ObjectKey, Report>,
-    /// Those of the listing that goes on.
+    /// Unreadable objects in the list that is being read.
     listed: BTreeSet<ObjectKey>,
 }
 
 struct Report {
     resource_version: Option<String>,
-    /// What no event tells of yet.
+    /// The object, until an event reports it.
     unpublished: Option<Invalid>,
 }
 
 impl Progress {
-    /// What keeps the watch from being complete, for people.
+    /// Returns why the watch is not complete, for people.
     pub(crate) fn missing<K: Object>(self, kind: &Kind<K>, namespace: &str) -> Option<String> {
         let what = match self {
             Self::Synced => return None,
@@ -110,7 +105,7 @@ impl<K: Object> Feed<K> {
 }
 
 impl Unreadable {
-    /// Whether it was not reported in this state before.
+    /// Returns true if the object was not reported in this state before.
     fn add(&mut self, invalid: &Invalid) -> bool {
         let key = ObjectKey::of_meta(&invalid.metadata);
         let resource_version = invalid.metadata.resource_version.clone();
@@ -127,7 +122,7 @@ impl Unreadable {
         true
     }
 
-    /// The listing is complete: what was not in it is gone, or can be read.
+    /// Forgets objects that a complete list did not contain as unreadable: they are gone, or can be read.
     fn prune(&mut self) {
         let listed = std::mem::take(&mut self.listed);
         self.reported.retain(|key, _| listed.contains(key));
@@ -135,7 +130,7 @@ impl Unreadable {
 }
 
 impl<K: Object> Cache<K> {
-    /// Takes over what the watch says; true if an object that can't be read is to be reported.
+    /// Applies a watch event to the cache. Returns true if there is an unreadable object to report.
     fn handle(&self, namespace: &str, event: Event<Guard<K>>) -> bool {
         match event {
             Event::Init => {
@@ -150,7 +145,7 @@ impl<K: Object> Cache<K> {
                 let arrived = self.arrived(object);
                 self.feed(namespace, |feed| feed.listing.insert(key, arrived));
             }
-            // Not in the listing, and therefore gone when that is done.
+            // Left out of the list, so that the cached object is removed at its end.
             Event::InitApply(Guard::Invalid(invalid)) => {
                 return self.news(namespace, &invalid);
             }
@@ -168,7 +163,7 @@ impl<K: Object> Cache<K> {
                 self.feed(namespace, |feed| feed.unreadable.reported.remove(&key));
                 self.insert(namespace, self.arrived(object), false);
             }
-            // Nobody should act on what it was before.
+            // Nobody should act on the outdated state.
             Event::Apply(Guard::Invalid(invalid)) => {
                 self.delete(namespace, &invalid.metadata);
                 return self.news(namespace, &invalid);
@@ -191,7 +186,7 @@ impl<K: Object> Cache<K> {
         news
     }
 
-    /// An object that can't be read, and that no event tells of.
+    /// Takes an unreadable object that no event has reported.
     fn unpublished(&self, namespace: &str) -> Option<Invalid> {
         let next = |feed: &mut Feed<K>| {
             let mut reports = feed.unreadable.reported.values_mut();
@@ -208,7 +203,7 @@ impl<K: Object> Cache<K> {
         self.read(|state| state.feeds.get(namespace).map(|feed| feed.progress))
     }
 
-    /// Follows the watch until it can't go on: how far it came, and why it ended.
+    /// Follows the watch until it cannot go on. Returns the progress and the reason.
     async fn follow(
         &self,
         namespace: &str,
@@ -235,7 +230,7 @@ impl<K: Object> Cache<K> {
         (Progress::Broken, "the watch ended".to_owned())
     }
 
-    /// Tells of objects that can't be read, by one replica: the one that leads.
+    /// Publishes events about unreadable objects while this replica leads.
     async fn report(&self, namespace: &str, reporter: &Reporter, news: &Notify) {
         loop {
             news.notified().await;
@@ -247,7 +242,7 @@ impl<K: Object> Cache<K> {
     }
 }
 
-/// The objects of a finished listing, and the keys of those that went away unseen.
+/// Returns the objects of a finished list, and the keys of the objects that disappeared.
 fn take_listing<K: Object>(
     state: &mut State<K>,
     namespace: &str,
@@ -263,7 +258,6 @@ fn take_listing<K: Object>(
     (listing.into_values().collect(), gone)
 }
 
-/// Keeps the cache up to date for as long as the process lives.
 pub(crate) fn run<K: Object>(
     cache: Arc<Cache<K>>,
     client: Client,
@@ -305,7 +299,6 @@ pub(crate) fn run<K: Object>(
     }
 }
 
-/// What is wrong with a watch that nothing comes from, for people.
 pub(super) fn silent<K: Object>(kind: &Kind<K>, namespace: &str, silence: Duration) -> String {
     let (kind, version, seconds) = (kind.name(), kind.api_version(), silence.as_secs());
     let place = match namespace {
@@ -317,7 +310,7 @@ pub(super) fn silent<K: Object>(kind: &Kind<K>, namespace: &str, silence: Durati
     )
 }
 
-/// The watch with a time limit, unless it has one or lists within its time.
+/// Sets a time limit for the watch, unless it has one or streams its initial list.
 fn limited(mut config: watcher::Config) -> watcher::Config {
     if config.initial_list_strategy == InitialListStrategy::ListWatch {
         config.timeout.get_or_insert(WATCH);
@@ -325,7 +318,7 @@ fn limited(mut config: watcher::Config) -> watcher::Config {
     config
 }
 
-/// What an answer says that will not be another one soon.
+/// Returns the progress that a refusal means. `None` stands for an error that may pass soon.
 fn refusal(error: &watcher::Error) -> Option<Progress> {
     let code = match error {
         watcher::Error::InitialListFailed(kube::Error::Api(status))
@@ -386,7 +379,6 @@ mod tests {
         cache.wrote(cache.arrived(object), &ticket);
     }
 
-    /// The UID and the version of what is in the cache.
     fn cached(cache: &Cache<ConfigMap>) -> Option<(String, String)> {
         let map = cache.list(None).pop()?;
         map.metadata
@@ -403,9 +395,9 @@ mod tests {
     fn a_late_deletion_leaves_what_was_written_after_it() {
         for (deleted, left) in [
             (valid("one", 7), is("two", "8")),
-            // The server does not say when, or counts otherwise.
+            // The version of a deletion may be newer than that of our write.
             (valid("one", 9), is("two", "8")),
-            // Not selected any more at 7, and again since our write.
+            // The object left the selector at version 7, and matches again since our write.
             (valid("two", 7), is("two", "8")),
             (valid("two", 8), None),
             (valid("two", 9), None),
@@ -427,7 +419,7 @@ mod tests {
         }
     }
 
-    /// A predicate that compares the states before and after must not take one for the other.
+    /// A predicate that compares the states before and after must not get two different objects.
     #[test]
     fn a_successor_that_only_a_listing_shows_is_told_of_as_a_deletion_and_a_new_object() {
         type Told = Vec<(Option<String>, Option<String>, bool)>;
@@ -447,7 +439,7 @@ mod tests {
                 ],
             ),
             (None, vec![Event::Apply(valid("two", 8))]),
-            // An answer to our own write was there first.
+            // The answer to our own write came first.
             (Some(7), vec![Event::Apply(valid("two", 8))]),
         ] {
             let cache = cache("");
@@ -485,7 +477,7 @@ mod tests {
             wrote(&cache, map("one", 8, &labels));
             assert_eq!(cached(&cache).is_some(), stays, "{selector} {labels}");
         }
-        // The watch knows it, and will tell that it is not selected any more.
+        // The watch knows the object, and will report that it left the selector.
         let cache = cache("app=a");
         let known = Guard::Valid(map("one", 5, &json!({ "app": "a" })));
         tell(
@@ -547,7 +539,7 @@ mod tests {
             ),
             1
         );
-        // A listing that is begun again does not tell twice.
+        // A list that starts again does not report twice.
         tell(&cache, [Event::Init, Event::InitApply(invalid("a", "1"))]);
         assert_eq!(listing(vec![invalid("a", "1"), invalid("b", "2")]), 0);
         assert_eq!(known(), ["a", "b"]);

@@ -1,4 +1,4 @@
-//! An object as a watch delivers it: one that can't be read must not hide the others.
+//! An object as a watch delivers it. One object that cannot be deserialized must not hide the others.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,13 @@ use serde_json::Value;
 
 use crate::caught;
 
-/// An object, or why it is none and what is known of it.
+/// An object, or the reason why it cannot be deserialized.
 #[derive(Clone, Debug)]
 pub(crate) enum Guard<K> {
     Valid(K),
     Invalid(Box<Invalid>),
 }
 
-/// An object that does not fit its type.
 #[derive(Clone, Debug)]
 pub(crate) struct Invalid {
     pub(crate) metadata: ObjectMeta,

@@ -1,4 +1,4 @@
-//! The objects of a cache by what they are looked up by.
+//! Indexes: the objects of a cache, by the values that a function extracts from them.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,10 +10,10 @@ use super::Cache;
 use crate::caught;
 use crate::object::{Object, ObjectKey};
 
-/// Told of the object that a key has, or that it has none.
+/// Gets the object of a key, or `None` once it is gone.
 pub(crate) type Follow<K> = Box<dyn Fn(&ObjectKey, Option<&K>) + Send + Sync>;
 
-/// The objects of one kind by values that each of them has, or some, or several; cheap to clone. From
+/// An index of the objects of one kind, by values that an object has none, one or several of. Cheap to clone. See
 /// [`Objects::index`](crate::Objects::index).
 ///
 /// # Examples
@@ -56,7 +56,7 @@ impl<K: Object, V: Ord + Clone + Send + Sync + 'static> Index<K, V> {
         let follower = values.clone();
         let kind = cache.kind.name().into_owned();
         cache.tell_index(Box::new(move |key, object| {
-            // It is user code, and the watch must go on.
+            // User code. The watch must survive its panic.
             let found = caught::call(|| object.into_iter().flat_map(&of).collect());
             let found = found.unwrap_or_else(|panic| {
                 tracing::error!(kind, %key, panic, "an index panicked and does not have the object");
@@ -68,7 +68,7 @@ impl<K: Object, V: Ord + Clone + Send + Sync + 'static> Index<K, V> {
         Self { cache, values }
     }
 
-    /// The objects that have this value, sorted by namespace and name.
+    /// Returns the objects that have this value, sorted by namespace and name.
     ///
     /// # Examples
     ///

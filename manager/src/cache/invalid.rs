@@ -1,4 +1,4 @@
-//! Tells users that an object can't be read.
+//! Events about objects that cannot be deserialized.
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::core::ObjectMeta;
@@ -9,7 +9,7 @@ use crate::election::leadership::Leadership;
 use crate::event;
 use crate::object::{Kind, Object};
 
-/// Who tells users, and when: as long as it leads.
+/// Publishes events while this replica leads.
 pub(crate) struct Reporter {
     pub(crate) recorder: Recorder,
     pub(crate) leadership: Leadership,

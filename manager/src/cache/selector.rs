@@ -1,19 +1,19 @@
-//! Whether an object is one of those that a watch asks for.
+//! Decides from labels if a watch selects an object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::core::{Expression, Selector, SelectorExt};
 use kube::runtime::watcher;
 
-/// What a watch asks for, as far as that can be told from labels.
+/// The selector of a watch, as far as labels can evaluate it.
 pub(crate) struct Selects {
-    /// None where only the server can tell.
+    /// `None` if only the server can evaluate the selector.
     selector: Option<Selector>,
     text: String,
 }
 
 impl Selects {
-    /// Only the server can tell by fields, or by labels in words that are not known here.
+    /// Reads the selectors of a watch. Field selectors and unknown operators are left to the server.
     pub(crate) fn of(config: &watcher::Config) -> Self {
         let labels = config.label_selector.as_deref().unwrap_or_default();
         let by_fields = config.field_selector.is_some();
@@ -23,14 +23,14 @@ impl Selects {
         }
     }
 
-    /// Whether the watch is sure to deliver an object with these labels.
+    /// Returns true if the watch is sure to deliver an object with these labels.
     pub(crate) fn surely(&self, labels: &BTreeMap<String, String>) -> bool {
         self.selector
             .as_ref()
             .is_some_and(|selector| selector.matches(labels))
     }
 
-    /// Why the watch is sure not to deliver an object with these labels.
+    /// Returns why the watch is sure not to deliver an object with these labels.
     pub(crate) fn never(&self, labels: &BTreeMap<String, String>) -> Option<String> {
         let selector = self.selector.as_ref()?;
         let text = &self.text;
@@ -39,12 +39,12 @@ impl Selects {
     }
 }
 
-/// A selector as the API server reads it: requirements with commas between them, all of which must hold.
+/// Parses a selector like the API server: requirements that are separated by commas and must all hold.
 fn parse(text: &str) -> Option<Selector> {
     let mut requirements = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        // The values of a set have commas too.
+        // A set contains commas, too.
         let closed = rest.find('(').filter(|open| !rest[..*open].contains(','));
         let after = closed.map_or(Some(0), |_| rest.find(')'))?;
         let end = rest[after..].find(',').map(|comma| after + comma);
@@ -79,7 +79,6 @@ fn requirement(text: &str) -> Option<Expression> {
     }
 }
 
-/// The name of a label.
 fn label(text: &str) -> Option<String> {
     let text = text.trim();
     let known = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
@@ -113,7 +112,7 @@ mod tests {
             ("app notin (b,c)", true),
             ("app notin (a)", false),
             ("other=", false),
-            // Not for us to tell.
+            // Left to the server.
             ("app in (a", false),
             ("app in a", false),
             ("app like (a)", false),

@@ -1,17 +1,16 @@
-//! What server-side apply is sent.
+//! The payload of server-side apply.
 
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use crate::object::{Kind, Object};
 
-/// What must be so on the server; otherwise it changes nothing.
+/// A condition on the server's object. The server rejects the request if it does not hold.
 pub(crate) enum Precondition {
-    /// Nothing.
     None,
-    /// The object does not exist; else the answer is a conflict.
+    /// The object must not exist. Otherwise the answer is a conflict.
     Absent,
-    /// The object still is the one with this UID; else the request is invalid.
+    /// The object must have this UID. Otherwise the request is invalid.
     Uid(String),
 }
 
@@ -21,7 +20,7 @@ impl Precondition {
     }
 }
 
-/// `object` as server-side apply wants it.
+/// Returns `object` as a manifest, with `apiVersion` and `kind`.
 pub(crate) fn manifest<K: Object>(kind: &Kind<K>, object: &K) -> serde_json::Result<Value> {
     let mut value = serde_json::to_value(object)?;
     value["apiVersion"] = json!(kind.api_version());
@@ -29,12 +28,11 @@ pub(crate) fn manifest<K: Object>(kind: &Kind<K>, object: &K) -> serde_json::Res
     Ok(value)
 }
 
-/// What to send, so that the server applies it only under this condition.
 pub(crate) fn provided(manifest: &Value, precondition: Precondition) -> Value {
     let mut value = manifest.clone();
     match precondition {
         Precondition::None => {}
-        // The server compares it with what is there, and with nothing else; no object has the first version.
+        // The server compares the version only with an existing object, and no object has version 1.
         Precondition::Absent => value["metadata"]["resourceVersion"] = json!("1"),
         Precondition::Uid(uid) => value["metadata"]["uid"] = json!(uid),
     }

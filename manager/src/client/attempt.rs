@@ -1,4 +1,7 @@
-//! One attempt of a request: it has a time limit, and is counted. A limit that is exceeded ends all connections.
+//! One attempt of a request: it has a time limit and is counted.
+//!
+//! An attempt that exceeds its limit ends all connections of the process, because the network may drop packets
+//! silently. A write is abandoned once the gate shuts.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -20,21 +23,21 @@ use crate::election::clock;
 use crate::election::gate::Gate;
 use crate::metrics::Metrics;
 
-/// How long one attempt may take, connecting and reading the answer included; what the API server takes at most
-/// unless it is told otherwise. The end of a watch or a log is not waited for.
+/// Time limit of one attempt, from connecting to the end of the answer. It is the default request timeout of the API
+/// server. Watches and followed logs are not limited at their end.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// How long a watch may take to begin. It says nothing about the objects before, so a watch that goes onto a dead
-/// connection has to be noticed as early as one that is on it.
+/// Time limit for the start of a watch. A watch that starts on a dead connection must be noticed as early as one that
+/// runs on it.
 const WATCH_BEGINS: Duration = Duration::from_secs(20);
 
-/// How long after its time a watch may end. kube waits for one more second, and would keep the other connections.
+/// Grace period for the end of a watch. kube would wait one more second, and would keep the other connections.
 const WATCH_ENDS: Duration = Duration::from_secs(4);
 
 pub(crate) fn host(config: &Config) -> String {
     let authority = config.cluster_url.authority();
     authority.map_or_else(String::new, |authority| {
-        // A password in the address is not for metrics.
+        // Metrics must not show a password from the URL.
         let text = authority.as_str();
         text.rsplit_once('@')
             .map_or(text, |(_, host)| host)
@@ -42,7 +45,7 @@ pub(crate) fn host(config: &Config) -> String {
     })
 }
 
-/// Put below the retry: the attempts of a request count one by one.
+/// Limits and counts attempts. Below the retry layer, it counts each attempt.
 #[derive(Clone)]
 pub(crate) struct AttemptLayer {
     time_limit: Duration,
@@ -53,7 +56,7 @@ pub(crate) struct AttemptLayer {
 }
 
 impl AttemptLayer {
-    /// `host` is what the metrics call the server, `connections` are those that requests go through.
+    /// `host` labels the server in metrics. `connections` carry the requests.
     pub(crate) fn new(host: String, metrics: &Arc<Metrics>, connections: Connections) -> Self {
         Self {
             time_limit: TIME_LIMIT,
@@ -64,7 +67,7 @@ impl AttemptLayer {
         }
     }
 
-    /// Waits for the answer to a write only as long as the gate is open.
+    /// Abandons a write when the gate shuts.
     pub(crate) fn behind(self, gate: &Arc<Gate>) -> Self {
         Self {
             gate: Some(gate.clone()),
@@ -72,7 +75,6 @@ impl AttemptLayer {
         }
     }
 
-    /// For those who can't wait.
     pub(crate) fn within(self, time_limit: Duration) -> Self {
         Self { time_limit, ..self }
     }
@@ -132,7 +134,7 @@ where
         let mut limit = over(begins, gate, connections.clone()).boxed();
         let mut answer = Box::pin(self.inner.call(request));
         let answer = poll_fn(move |context| {
-            // Each poll may be the one that finds a connection for the request.
+            // Each poll may assign a connection to the request.
             if wire.as_ref().is_some_and(|wire| !wire.is_open()) {
                 return Poll::Ready(Err(LOST.into()));
             }
@@ -160,15 +162,15 @@ where
     }
 }
 
-/// How long an answer goes on.
+/// The end of an answer.
 #[derive(Clone, Copy)]
 enum Answers {
     Once,
-    /// The server ends it after this time.
+    /// The server ends the watch after this time.
     Watch {
         ends: Option<Duration>,
     },
-    /// For as long as the client wants.
+    /// The client ends the answer.
     Endless,
 }
 
@@ -202,7 +204,7 @@ impl Answers {
 
 const LOST: &str = "this replica does not lead any more, what became of its write is not known";
 
-/// A write on its way to a connection.
+/// A write that waits for its connection.
 struct Wire {
     gate: Arc<Gate>,
     connections: Connections,
@@ -210,7 +212,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// Whether it may be handed to a connection, if it has not been. From there on the connection asks.
+    /// Returns true if the write may go to a connection, or has gone. From there, the connection checks the gate.
     fn is_open(&self) -> bool {
         if self.connection.connection_metadata().is_some() {
             return true;
@@ -220,7 +222,7 @@ impl Wire {
     }
 }
 
-/// Returns when an answer is not worth waiting for any more, and why.
+/// Completes with the error when the time limit has passed or the gate has shut.
 async fn over(time_limit: Duration, gate: Option<Arc<Gate>>, connections: Connections) -> BoxError {
     let shut = async {
         match gate {
@@ -237,14 +239,14 @@ async fn over(time_limit: Duration, gate: Option<Arc<Gate>>, connections: Connec
     }
 }
 
-/// Returns when a watch that the server had to end goes on all the same: its connection is dead.
+/// Completes when a watch continues after the server had to end it: its connection is dead.
 async fn silent(ends: Duration, connections: Connections) -> BoxError {
     tokio::time::sleep(ends + WATCH_ENDS).await;
     connections.end();
     format!("the API server did not end the watch after {ends:?}: its connection is dead").into()
 }
 
-/// The gate may be kept open while somebody waits.
+/// Completes when the gate is shut. The gate may be extended during the wait.
 async fn gate_shuts(gate: &Gate) {
     loop {
         let left = gate.until().saturating_sub(clock::boot());
@@ -255,7 +257,7 @@ async fn gate_shuts(gate: &Gate) {
     }
 }
 
-/// The body of an answer, which fails when it isn't complete in time.
+/// The body of an answer. It fails if it is not complete in time.
 pub(crate) struct Timed<B> {
     body: B,
     limit: Option<BoxFuture<'static, BoxError>>,
@@ -321,7 +323,7 @@ mod tests {
         builder.with_layer(&attempt).build()
     }
 
-    /// A server that sends one of `answers` on each connection, and no more; with what it was asked.
+    /// A server that sends one of `answers` per connection, and records the requests.
     async fn server<const N: usize>(
         answers: [&'static str; N],
     ) -> (Config, Arc<std::sync::Mutex<Vec<String>>>) {
@@ -441,7 +443,7 @@ mod tests {
         let mut events = std::pin::pin!(watched.watch(&parameters, "0").await.unwrap());
         let silent = Api::<Pod>::all(other).list(&ListParams::default()).await;
         assert!(silent.is_err());
-        // The watch is over, without an event.
+        // The watch ended without an event.
         let event = futures::StreamExt::next(&mut events).await;
         assert!(!matches!(event, Some(Ok(_))), "{event:?}");
         watched.list(&ListParams::default()).await.unwrap();
@@ -465,10 +467,10 @@ mod tests {
         assert!((24..26).contains(&took.as_secs()), "{took:?}");
     }
 
-    /// The replica is paused while connections are opened for its writes, and another one leads when it goes on.
+    /// The process is paused while it opens connections for its writes. Another replica leads when it continues.
     #[test]
     fn no_write_reaches_a_connection_after_the_gate_is_shut() {
-        // One thread, which the test blocks as a signal would: what was due in the meantime is done in one go.
+        // The test blocks the only thread, like SIGSTOP would: everything due in the meantime runs at once.
         let runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = { runtime }.enable_all().build().unwrap();
         runtime.block_on(async {
@@ -493,7 +495,7 @@ mod tests {
                     tokio::task::yield_now().await;
                 }
                 let mut stream = listener.accept().ok().map(|(stream, _)| stream);
-                // Bytes that have left before are those of a leader.
+                // Bytes that left earlier were sent by a leader.
                 if stream.as_ref().is_some_and(|stream| received(stream) > 0) {
                     write.abort();
                     continue;

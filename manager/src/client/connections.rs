@@ -1,9 +1,8 @@
-//! The connections of kube's client, which has no way to close them: hyper runs each one in a task, and the executor
-//! for these tasks is ours.
+//! The connections of kube's client. The client cannot close them, but hyper runs each in a task on this executor.
 //!
-//! A connection ends when a request or a watch has shown that the network swallows bytes without closing: all
-//! connections of the process end then, because those in the pool would fail one after the other. A connection that may
-//! hold a write ends when the gate is shut, before another byte of it is sent.
+//! When a request or a watch shows that the network drops packets silently, all connections of the process end.
+//! Otherwise the pooled ones would fail one after the other. A connection that may hold a write ends when the gate
+//! shuts, before it sends another byte.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -19,18 +18,18 @@ use crate::election::gate::Gate;
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Runs the connections of a client, and ends them.
+/// Executor that runs the connections of a client, and can end them.
 #[derive(Clone)]
 pub(crate) struct Connections {
     ends: watch::Sender<()>,
     pub(crate) gate: Arc<Gate>,
-    /// Whether the gate matters to them.
+    /// True if these connections end when the gate shuts.
     gated: bool,
-    /// Counts the writes that may be handed to a connection.
+    /// Number of writes that may have been handed to a connection.
     writes: Arc<AtomicU64>,
 }
 
-/// What one connection remembers of the writes before the gate was shut.
+/// Records for one connection which writes it may hold.
 struct Wire {
     connections: Connections,
     /// The number of writes when the connection last ran with the gate shut.
@@ -38,7 +37,6 @@ struct Wire {
 }
 
 impl Connections {
-    /// For writes that pass this gate.
     pub(crate) fn behind(gate: Arc<Gate>) -> Self {
         Self {
             ends: watch::Sender::new(()),
@@ -48,12 +46,12 @@ impl Connections {
         }
     }
 
-    /// For a process that has to be elected before it writes, or for one that need not.
+    /// Makes connections with a gate that is shut until the election, or always open if `elect` is false.
     pub(crate) fn electing(elect: bool) -> Self {
         Self::behind(Arc::new(if elect { Gate::shut() } else { Gate::open() }))
     }
 
-    /// Connections that end together with these, but not because of the gate.
+    /// Returns connections that end together with these, except when the gate shuts.
     pub(crate) fn ungated(&self) -> Self {
         Self {
             gated: false,
@@ -61,12 +59,12 @@ impl Connections {
         }
     }
 
-    /// Closes all connections: the next request opens a new one.
+    /// Closes all connections. The next request opens a new one.
     pub(crate) fn end(&self) {
         self.ends.send_replace(());
     }
 
-    /// A write may be handed to a connection from now on.
+    /// Counts a write that may be handed to a connection.
     pub(crate) fn writes(&self) {
         self.writes.fetch_add(1, Ordering::SeqCst);
     }
@@ -86,7 +84,7 @@ impl Wire {
         }
     }
 
-    /// Whether the connection may run on: with the gate shut only if no write came since that was so before.
+    /// Returns true if the connection may go on. With the gate shut, it may if no write came since the last check.
     fn carries(&mut self) -> bool {
         if !self.connections.is_shut() {
             return true;
@@ -102,7 +100,7 @@ impl Executor<Task> for Connections {
     fn execute(&self, mut task: Task) {
         let mut ends = self.ends.subscribe();
         let mut wire = Wire::new(self.clone());
-        // Asked before each poll, which is what sends bytes.
+        // Polling sends bytes, so check before each poll.
         let carried = poll_fn(move |context| {
             if !wire.carries() {
                 return Poll::Ready(());

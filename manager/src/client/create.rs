@@ -1,4 +1,4 @@
-//! Objects that are made once, and never overwritten.
+//! Objects that are created once and never overwritten.
 
 use std::sync::Arc;
 
@@ -11,20 +11,23 @@ use crate::cache::digest;
 use crate::object::{self, Object, ObjectKey};
 
 impl<K: Object> Objects<K> {
-    /// Makes an object unless there is one of its name; what is there stays as it is. For what is made once, such as a
-    /// password: [`Objects::apply`] would write another one as soon as `desired` has another.
+    /// Creates an object unless an object with its name exists. An existing object is not changed.
     ///
-    /// The answer is the object that there is, whatever `desired` says. As with [`Objects::apply`], an object that is not
-    /// that of the controller of `desired` is an error of the reason `AlreadyExists`.
+    /// Use it for objects that are generated once, such as passwords: [`Objects::apply`] would overwrite them with each
+    /// new value of `desired`. The result holds the object on the server, which may differ from `desired`.
     ///
-    /// Where `desired` has no controller, because it is in another namespace or outlives what it was made for, the answer says
-    /// whose object it is: [`Change::Foreign`] for one that another controller owns, or that was never written by
-    /// `field_manager`. Don't trust what is in it.
+    /// If `desired` has no controller owner, check [`Applied::change`]. [`Change::Foreign`] means that another
+    /// controller owns the object, or that `field_manager` never wrote it. Do not trust its content.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error with reason `AlreadyExists` if `desired` has a controller owner and the existing object has a
+    /// different one, as in [`Objects::apply`]. Errors of the API server are returned unchanged.
     ///
     /// # Examples
     ///
-    /// A Secret that is generated once; nobody can change it, but who deletes it gets a new one. It is enough to watch its
-    /// metadata, `PartialObjectMeta<Secret>`, to notice that.
+    /// A Secret that is generated once. Nobody can change it, but deleting it creates a new one. Watching its metadata
+    /// (`PartialObjectMeta<Secret>`) is enough to notice that.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -62,7 +65,7 @@ impl<K: Object> Objects<K> {
             ..PostParams::default()
         };
         let ticket = self.cache.ticket(key.namespace.as_deref());
-        // What it is has to be said, which a dynamic object may not do.
+        // A dynamic object may lack `apiVersion` and `kind`.
         let body = self.manifest(desired)?.to_string().into_bytes();
         let request = Request::new(api.resource_url()).create(&params, body);
         let request = request.map_err(kube::Error::BuildRequest)?;
@@ -97,8 +100,8 @@ impl<K: Object> Objects<K> {
         Ok(made)
     }
 
-    /// Whose object of the cache it is. The cache does not keep `managedFields`: the server is asked once, and again while the
-    /// object is foreign.
+    /// Decides if a cached object is foreign. The cache does not keep `managedFields`, so the server is asked once, and
+    /// again while the object is foreign.
     async fn whose(&self, desired: &K, cached: &K, field_manager: &str) -> kube::Result<Change> {
         let (key, manager) = (ObjectKey::of(cached), digest::hash(field_manager));
         let made = self.cache.was_made(cached, manager) || self.cache.was_applied(&key, manager);
@@ -106,7 +109,7 @@ impl<K: Object> Objects<K> {
         if made || change == Change::Foreign || object::controller(desired).is_some() {
             return Ok(change);
         }
-        // If it is gone, the watch will tell of that.
+        // The object is gone. The watch will deliver that.
         let Some(found) = self.find(&key).await? else {
             return Ok(Change::None);
         };
@@ -118,7 +121,7 @@ impl<K: Object> Objects<K> {
     }
 }
 
-/// What has become of a creation that found an object. Where `desired` has a controller, that was checked before.
+/// Returns the change for an object that already exists. If `desired` has a controller, the owner was checked before.
 fn of_whom<K: Object>(desired: &K, found: &K, was_made: bool) -> Change {
     let wanted = object::controller(desired).is_some();
     if wanted || was_made && object::controller(found).is_none() {

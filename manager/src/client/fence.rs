@@ -1,4 +1,4 @@
-//! What keeps the writes of a replica within its leadership.
+//! Keeps the writes of a replica within its leadership.
 
 use hyper::header::{HeaderValue, USER_AGENT};
 use hyper::{Method, Request};
@@ -7,12 +7,11 @@ use kube::client::Body;
 use crate::election::clock;
 use crate::election::gate::Gate;
 
-/// A write that was not sent.
 #[derive(Debug, thiserror::Error)]
 #[error("this replica does not lead, its write was not sent")]
 struct Refused;
 
-/// Refuses writes of a replica that does not lead. The time at which a write passed the gate travels with it, so that the audit log can show it.
+/// Refuses writes without leadership. The user agent of a write holds the time of its check, for the audit log.
 pub(crate) fn pass(
     request: Request<Body>,
     agent: &str,
@@ -32,7 +31,6 @@ pub(crate) fn pass(
     )
 }
 
-/// Says who sends the request.
 pub(crate) fn named(
     mut request: Request<Body>,
     agent: &str,
@@ -43,7 +41,7 @@ pub(crate) fn named(
     Ok(request)
 }
 
-/// Reviews are questions, although they are asked with POST.
+/// Returns true for writes. Reviews are reads, although they use POST.
 pub(super) fn writes(method: &Method, path: &str) -> bool {
     let question = path.starts_with("/apis/authentication.k8s.io/")
         || path.starts_with("/apis/authorization.k8s.io/");

@@ -1,4 +1,4 @@
-//! When the API server was last heard of by one watch: an answer, an event, a bookmark.
+//! Tracks when a watch last received an answer, an event or a bookmark from the API server.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use kube::client::Body;
 use tokio::time::Instant;
 use tower::{BoxError, Layer, Service};
 
-/// The last sign of life. Before the first one it counts from the start.
+/// The time of the last sign of life. It starts at its creation.
 #[derive(Clone)]
 pub(crate) struct Heard(Arc<Mutex<Instant>>);
 
@@ -27,13 +27,12 @@ impl Heard {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// How long ago that was.
     pub(crate) fn silence(&self) -> Duration {
         let heard = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         heard.elapsed()
     }
 
-    /// The client whose answers are signs of life.
+    /// Wraps a client so that its answers count as signs of life.
     pub(crate) fn by(&self, client: Client) -> Client {
         super::sending(client).with_layer(self).build()
     }
@@ -74,7 +73,7 @@ where
         let answer = self.inner.call(request);
         async move {
             let answer = answer.await?;
-            // A watch that is refused is as blind as a silent one.
+            // A refused watch is as blind as a silent one.
             if answer.status().is_success() {
                 heard.now();
             }

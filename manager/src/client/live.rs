@@ -1,4 +1,4 @@
-//! Requests that the author words: `Objects` sends them, and its cache knows the answers.
+//! Requests with parameters of the author. [`Objects`] sends them, and its cache gets the answers.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,8 +13,10 @@ use crate::event;
 use crate::object::{Object, ObjectKey};
 
 impl<K: Object> Objects<K> {
-    /// kube's `Api` for the objects of a namespace, or of all: for what has no method of its own here, such as subresources.
-    /// Its requests are those of [`Manager::client`](crate::Manager::client), and the cache hears of their answers by the watch.
+    /// Returns a [`kube::Api`] for the objects of a namespace, or of all namespaces.
+    ///
+    /// Use it for requests without a method here, such as subresources. Its requests have the limits and retries of
+    /// [`Manager::client`](crate::Manager::client). The cache sees their results when the watch delivers them.
     ///
     /// # Examples
     ///
@@ -35,8 +37,10 @@ impl<K: Object> Objects<K> {
         self.cache.kind.api(&self.client, namespace.into())
     }
 
-    /// As [`Objects::get`], from the server: for what must not be decided by a cache that may be behind, or that is not in
-    /// it because its watch does not select it.
+    /// Reads an object from the API server, not from the cache.
+    ///
+    /// Use it when the cache may be too old for a decision, or when the watch does not select the object. Returns
+    /// `None` if the object does not exist.
     ///
     /// # Examples
     ///
@@ -57,9 +61,10 @@ impl<K: Object> Objects<K> {
         Ok(api.get_opt(name).await?.map(Arc::new))
     }
 
-    /// Changes `object`, as [`Api::patch`] does; the answer is in the cache at once.
+    /// Patches `object` like [`Api::patch`], and stores the answer in the cache.
     ///
-    /// It goes by the name. Where the patch is only for the version of `object`, it says so: `metadata.resourceVersion`.
+    /// The patch applies to the object with that name, in any version. Set `metadata.resourceVersion` in the patch to
+    /// restrict it to the version of `object`.
     ///
     /// # Examples
     ///
@@ -90,12 +95,16 @@ impl<K: Object> Objects<K> {
         Ok(object)
     }
 
-    /// Deletes `object`: this one, and none that has its name meanwhile. True if it goes or is gone now, false if it was not
-    /// there.
+    /// Deletes `object`, but not a successor with the same name.
     ///
-    /// The UID of `object` is a precondition, besides those of `params`; the error is of reason `Conflict` if one does not
-    /// hold. What the server has removed is no longer in the cache, so that [`Objects::apply`] can make it anew; what has
-    /// finalizers or a grace period is there until the watch tells otherwise.
+    /// Returns true if the object is being deleted or gone, and false if it did not exist. An object that the server
+    /// has removed also leaves the cache, so that [`Objects::apply`] can create it again. One with finalizers or a
+    /// grace period stays until the watch reports its end.
+    ///
+    /// # Errors
+    ///
+    /// The UID of `object` is a precondition, besides those of `params`. If one does not hold, the error has reason
+    /// `Conflict`.
     ///
     /// # Examples
     ///
@@ -131,12 +140,14 @@ impl<K: Object> Objects<K> {
         Ok(true)
     }
 
-    /// Publishes an event about `object`, which `kubectl describe` shows. `reason` is one CamelCase word; `note` is a sentence,
-    /// of which the first 1024 bytes are kept.
+    /// Publishes an event about `object`, which `kubectl describe` shows.
     ///
-    /// An event helps people. So an event that can't be published is a warning in the log, and never an error. The same event
-    /// again, within six minutes, is counted and not repeated. [`Manager::recorder`](crate::Manager::recorder) is for events
-    /// with another action than `Reconcile`, or with a second object.
+    /// `reason` is one CamelCase word. `note` is a sentence; its first 1024 bytes are kept. A failure to publish is
+    /// logged as a warning, because an event must not fail a reconcile. The same event within six minutes is counted
+    /// instead of repeated.
+    ///
+    /// Use [`Manager::recorder`](crate::Manager::recorder) for events with an action other than `Reconcile`, or with a
+    /// second object.
     ///
     /// # Examples
     ///

@@ -1,4 +1,6 @@
-//! The objects of one kind: reads come from the cache, writes go to the API server.
+//! The objects of one kind. Reads come from the cache, writes go to the API server.
+//!
+//! A write stores its answer in the cache, so that the next read returns it. A needless write is not sent.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -20,13 +22,13 @@ use crate::cache::{Cache, digest};
 use crate::event;
 use crate::object::{self, Kind, Object, ObjectKey};
 
-/// When to look again at an object of which the watch has not told the newest version yet.
+/// Delay before the next reconcile of an object whose newest version the watch has not delivered.
 const OUTDATED: Duration = Duration::from_millis(100);
 
-/// How often a take-over is tried when others write at the same time.
+/// Maximum attempts of a takeover while others write at the same time.
 const TRIES: u32 = 5;
 
-/// A handle on the objects of one kind that this operator watches; cheap to clone.
+/// A handle on the objects of one kind that this operator watches. Cheap to clone.
 ///
 /// # Examples
 ///
@@ -73,7 +75,7 @@ impl<K: Resource> Clone for Objects<K> {
     }
 }
 
-/// An object as the server knows it after [`Objects::apply`].
+/// The result of [`Objects::apply`] or [`Objects::create`].
 ///
 /// # Examples
 ///
@@ -87,13 +89,13 @@ impl<K: Resource> Clone for Objects<K> {
 /// }
 /// ```
 pub struct Applied<K> {
-    /// The object, including what others wrote to it.
+    /// The object in the server's answer or the cache, including fields of other managers.
     pub object: Arc<K>,
-    /// What the apply did.
+    /// The change that was made.
     pub change: Change,
 }
 
-/// What [`Objects::apply`] or [`Objects::create`] did.
+/// The change that [`Objects::apply`] or [`Objects::create`] made.
 ///
 /// # Examples
 ///
@@ -108,17 +110,17 @@ pub struct Applied<K> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing was sent: the object is as it should be.
+    /// Nothing changed: the object was as desired.
     None,
-    /// The object was not there.
+    /// The object did not exist and was created.
     Created,
-    /// The object was different.
+    /// The object was changed.
     Updated,
-    /// Nothing was written: [`Objects::create`] found an object that somebody else has made.
+    /// Nothing was written: [`Objects::create`] found an object that somebody else created.
     Foreign,
 }
 
-/// What [`Objects::apply_status`] did.
+/// The outcome of [`Objects::apply_status`].
 ///
 /// # Examples
 ///
@@ -133,16 +135,16 @@ pub enum Change {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusChange {
-    /// Nothing was sent: the status is so.
+    /// Nothing was sent: the status was equal.
     Unchanged,
-    /// It is written.
+    /// The status was written.
     Written,
-    /// Nothing is written yet; the reconcile is done again, and will come to the status of then.
+    /// Nothing was written. The object is requeued, and the next reconcile computes the status again.
     Deferred,
 }
 
 impl<K: Object> Objects<K> {
-    /// Without a watch, for tests; [`Manager::objects`](crate::Manager::objects) is for everything else.
+    /// Makes a handle without a watch, for tests. Elsewhere, use [`Manager::objects`](crate::Manager::objects).
     ///
     /// # Examples
     ///
@@ -162,7 +164,7 @@ impl<K: Object> Objects<K> {
         Self::of(client, Kind::default())
     }
 
-    /// As [`Objects::new`], for a kind that is a value.
+    /// Like [`Objects::new`], for a dynamic kind.
     ///
     /// # Examples
     ///
@@ -193,8 +195,10 @@ impl<K: Object> Objects<K> {
         }
     }
 
-    /// Writes the status of an object at most once in this time: what comes sooner, within a reconcile, is put off, and
-    /// that reconcile is done again when the time is over. For a status that sums up what changes often.
+    /// Limits status writes to one per object and `pause`.
+    ///
+    /// An earlier [`Objects::apply_status`] within a reconcile is [deferred](StatusChange::Deferred), and the object is
+    /// requeued for the end of the pause. Use it for a status that summarizes frequent changes.
     ///
     /// # Examples
     ///
@@ -216,8 +220,10 @@ impl<K: Object> Objects<K> {
         }
     }
 
-    /// Does not wait for this kind, which the cluster may lack: without it the operator is ready and its controllers work, and
-    /// there are no objects of it. They come when the kind is there.
+    /// Makes the kind optional: the operator does not wait for it if the cluster lacks it.
+    ///
+    /// Without the kind, the operator is ready, its controllers run, and there are no objects. They appear once the
+    /// cluster serves the kind.
     ///
     /// # Examples
     ///
@@ -235,7 +241,7 @@ impl<K: Object> Objects<K> {
         self
     }
 
-    /// Whether the cluster has this kind, as far as its watch knows.
+    /// Returns false if the watch found that the cluster does not serve this kind.
     ///
     /// # Examples
     ///
@@ -254,12 +260,11 @@ impl<K: Object> Objects<K> {
         self.cache.is_served()
     }
 
-    /// Publishes events as this recorder does.
     pub(crate) fn telling(self, recorder: Recorder) -> Self {
         Self { recorder, ..self }
     }
 
-    /// Puts an object into the cache alone, as a watch does; for tests.
+    /// Puts an object into the cache only, as a watch does; for tests.
     ///
     /// # Examples
     ///
@@ -279,8 +284,7 @@ impl<K: Object> Objects<K> {
         self.cache.wrote(self.cache.arrived(object), &ticket);
     }
 
-    /// Takes an object out of the cache alone, as a watch does when somebody has deleted it; for tests. Fine if it is not
-    /// there.
+    /// Removes an object from the cache only, as a watch does after a deletion; for tests. A missing object is ignored.
     ///
     /// # Examples
     ///
@@ -304,7 +308,7 @@ impl<K: Object> Objects<K> {
         self.cache.remove(&key);
     }
 
-    /// The object of this name, if it exists. `namespace` is `None` for objects of the cluster.
+    /// Returns an object from the cache, if it exists. `namespace` is `None` for cluster-scoped objects.
     ///
     /// # Examples
     ///
@@ -324,7 +328,7 @@ impl<K: Object> Objects<K> {
         self.cache.get(&key).or_else(|| self.cache.found(&key))
     }
 
-    /// The objects of a namespace, or of all if it is `None`; sorted by namespace and name.
+    /// Returns the cached objects of a namespace, or of all namespaces, sorted by namespace and name.
     ///
     /// # Examples
     ///
@@ -340,7 +344,7 @@ impl<K: Object> Objects<K> {
         self.cache.list(namespace.into())
     }
 
-    /// The objects of a namespace, or of all, whose labels a selector selects.
+    /// Returns the cached objects of a namespace, or of all namespaces, whose labels match a selector.
     ///
     /// # Examples
     ///
@@ -369,8 +373,10 @@ impl<K: Object> Objects<K> {
         objects
     }
 
-    /// Keeps the objects by what `of` says of each; it sees that object alone, and must not ask the cache. For finding them
-    /// without looking at all, such as those that name a Secret when it has changed.
+    /// Makes an index of the objects by the values that `of` returns.
+    ///
+    /// An index finds objects without a scan of all, such as the objects that refer to a changed Secret. `of` must not
+    /// access the cache.
     ///
     /// # Examples
     ///
@@ -395,20 +401,23 @@ impl<K: Object> Objects<K> {
         Index::new(self.cache.clone(), of)
     }
 
-    /// Makes an object as `desired`, by server-side apply; nothing is sent if that is what was applied last, and nobody
-    /// has changed the object since, its status aside. So each object is applied once after a start, and once after a
-    /// change by others, whether that was of a field of ours or not.
+    /// Creates or updates an object by server-side apply.
     ///
-    /// `field_manager` owns the fields of `desired`: one that is no longer desired goes. Where others have put an element
-    /// into a list that can't be there beside a desired one, such as a port of the same name, it is replaced.
+    /// Nothing is sent if the same configuration was applied last and the object has not changed since, except for its
+    /// status. So each object is applied once after a start, and once after each change by others.
     ///
-    /// If `desired` has a controller among its owners, an object of the same name that is not this controller's is left
-    /// as it is, and the error is of reason `AlreadyExists`. One that was applied before and has lost its owner is taken
-    /// back.
+    /// `field_manager` owns the fields of `desired`. A field that is no longer in `desired` is removed. If a list
+    /// element of another manager conflicts with a desired one, such as a port with the same name, it is replaced.
     ///
-    /// An object that exists and is not in the cache, although its watch should have told of it, is not written: the error
-    /// is of reason `Conflict`, and the next reconcile finds it with [`Objects::get`]. For what is generated once that is
-    /// not enough, see [`Objects::create`].
+    /// If `desired` has a controller owner, objects of other controllers are not changed. An object that was applied
+    /// before and has lost its owner is adopted again.
+    ///
+    /// # Errors
+    ///
+    /// - `AlreadyExists`: `desired` has a controller owner, and the existing object belongs to something else.
+    /// - `Conflict`: the object exists, but the watch has not delivered it. Nothing was written, and the next reconcile
+    ///   finds the object with [`Objects::get`]. For objects that are generated once, use [`Objects::create`].
+    /// - Errors of the API server are returned unchanged.
     ///
     /// # Examples
     ///
@@ -461,7 +470,7 @@ impl<K: Object> Objects<K> {
             }
             None => match send(Precondition::Absent).await {
                 Err(kube::Error::Api(status)) if status.code == 409 => {
-                    // It exists, and the watch has not told of it: yet, or because of its labels.
+                    // The object exists, but the watch has not delivered it: not yet, or because of its labels.
                     let found = self.find(&key).await?.ok_or(kube::Error::Api(status))?;
                     let was_applied = object::was_applied(&found, field_manager);
                     self.cache
@@ -493,7 +502,7 @@ impl<K: Object> Objects<K> {
         apply::manifest(&self.cache.kind, object).map_err(kube::Error::SerdeError)
     }
 
-    /// What is desired was made without knowing the object: who looks again can read it.
+    /// Returns the conflict for an object that `desired` did not take into account. The next reconcile can read it.
     fn unread(&self, key: &ObjectKey) -> kube::Error {
         let kind = self.cache.kind.name();
         let message =
@@ -502,7 +511,7 @@ impl<K: Object> Objects<K> {
         kube::Error::Api(Box::new(status))
     }
 
-    /// What no watch tells of is asked for at each reconcile: a mistake that nobody would see.
+    /// Warns about an object that no watch delivers. Each reconcile requests it, which would go unnoticed.
     pub(super) fn warn_of(&self, key: &ObjectKey, object: &K) {
         if let Some(why) = self.cache.overlooks(key, object.labels()) {
             tracing::warn!(
@@ -514,8 +523,8 @@ impl<K: Object> Objects<K> {
         }
     }
 
-    /// Refuses an object of the cache that is somebody else's. Of one that lost its owner the server knows whether we
-    /// have applied it, if this process does not.
+    /// Returns an error if a cached object belongs to something else. If the object has lost its owner and this process
+    /// did not apply it, the server's `managedFields` decide.
     pub(super) async fn check_owner(
         &self,
         desired: &K,
@@ -537,7 +546,7 @@ impl<K: Object> Objects<K> {
             .check_controller(desired, cached.as_ref(), was_applied)
     }
 
-    /// Takes the fields over from whoever has them; and elements of lists, where those of others are in the way.
+    /// Applies with force. If list elements of other managers make the result invalid, takes these over first.
     async fn force(
         &self,
         key: &ObjectKey,
@@ -561,7 +570,7 @@ impl<K: Object> Objects<K> {
         self.send(key, None, &params, &apply).await
     }
 
-    /// Whether there was something to take over.
+    /// Takes over the elements that cause a refusal. Returns false if there are none.
     async fn take_over(
         &self,
         key: &ObjectKey,
@@ -592,7 +601,7 @@ impl<K: Object> Objects<K> {
                 ..PatchParams::default()
             };
             match self.send(key, None, &params, &Patch::Merge(&patch)).await {
-                // Somebody has written it in between, its status perhaps.
+                // Another client wrote in between, perhaps the status.
                 Err(kube::Error::Api(status)) if status.code == 409 && tries > 0 => continue,
                 answer => drop(answer?),
             }
@@ -615,7 +624,7 @@ impl<K: Object> Objects<K> {
         Ok(false)
     }
 
-    /// Asks the server; a list needs no other permission than the watch has.
+    /// Finds an object on the server. A list needs no permissions beyond those of the watch.
     pub(super) async fn find(&self, key: &ObjectKey) -> kube::Result<Option<K>> {
         let api = self.api(key.namespace.as_deref());
         let by_name = ListParams::default().fields(&format!("metadata.name={}", key.name));
@@ -624,11 +633,15 @@ impl<K: Object> Objects<K> {
 
     /// Writes the status of `object` if it differs.
     ///
-    /// It is written for the version of `object`, because a status is what somebody saw. Where that is no longer the
-    /// newest, within a reconcile, nothing is written and the reconcile is done again; elsewhere the error is of reason
-    /// `Conflict`. So use the object that [`Objects::add_finalizer`] returns.
+    /// The status applies to the version of `object`, because it describes what the reconcile has seen. Within a
+    /// reconcile, an outdated version returns [`StatusChange::Deferred`] and requeues the object. So pass the object
+    /// that [`Objects::add_finalizer`] returns.
     ///
-    /// A `DynamicObject` has no type for its status; `patch_status` of [`Objects::api`] writes it.
+    /// A `DynamicObject` has no status type. Use `patch_status` of [`Objects::api`] instead.
+    ///
+    /// # Errors
+    ///
+    /// Outside of a reconcile, an outdated version is an error with reason `Conflict`.
     ///
     /// # Examples
     ///
@@ -675,7 +688,7 @@ impl<K: Object> Objects<K> {
         {
             return Ok(StatusChange::Deferred);
         }
-        // The UID keeps it from a successor of the same name.
+        // The UID protects a successor with the same name.
         let manifest = json!({
             "apiVersion": self.cache.kind.api_version(),
             "kind": self.cache.kind.name(),
@@ -696,7 +709,7 @@ impl<K: Object> Objects<K> {
         }
     }
 
-    /// Keeps `object` from disappearing before [`Objects::remove_finalizer`]; the object that there is afterwards.
+    /// Adds a finalizer, which keeps `object` until [`Objects::remove_finalizer`]. Returns the updated object.
     ///
     /// # Examples
     ///
@@ -719,7 +732,7 @@ impl<K: Object> Objects<K> {
         self.set_finalizers(&object, &finalizers).await
     }
 
-    /// Lets `object` go; fine if it is gone already.
+    /// Removes a finalizer. An object that is already gone is not an error.
     ///
     /// # Examples
     ///
@@ -740,7 +753,7 @@ impl<K: Object> Objects<K> {
         }
     }
 
-    /// The resource version makes the server refuse a list that somebody else has changed meanwhile.
+    /// The resource version makes the server reject the list if it has changed.
     async fn set_finalizers(&self, object: &K, finalizers: &[String]) -> kube::Result<Arc<K>> {
         let patch = json!({
             "metadata": { "finalizers": finalizers, "resourceVersion": object.resource_version() },
@@ -772,5 +785,5 @@ impl<K: Object> Objects<K> {
     }
 }
 
-/// An object as the server answered, and its digest.
+/// An object from an answer of the server, and its digest.
 type Answer<K> = (Arc<K>, Option<u64>);

@@ -1,23 +1,21 @@
-//! What keeps an apply from being valid: an element of a list that others put there, of which the server keeps both.
+//! Takes over list elements that make an apply invalid.
 //!
-//! Elements of a list are told apart by some of their fields, and server-side apply adds the one that is desired beside
-//! the one that somebody else has made of it. Where both have a value that must be unique, such as the name of a port,
-//! the server refuses them. The foreign element goes when it is ours before the next apply: so we take over its fields,
-//! and change nothing else about it.
+//! Lists are merged by key fields. If another manager changes the key of an element, server-side apply adds the desired
+//! element beside the changed one. If both have the same unique value, such as the name of a port, the server rejects
+//! them. An apply removes elements that we own and no longer desire. So this module only moves the ownership of the
+//! foreign element to us.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry};
 use kube::core::response::StatusCause;
 use serde_json::{Map, Value, json};
 
-/// What to take over.
 pub(super) struct Takeover {
     /// The `managedFields` to write.
     pub(super) managed_fields: Vec<ManagedFieldsEntry>,
-    /// The elements, for people.
     pub(super) elements: Vec<String>,
 }
 
-/// Where the causes of a refusal show that elements of others are in the way of desired ones.
+/// Returns the takeover if the causes of a rejection show that foreign elements conflict with desired ones.
 pub(super) fn of(
     causes: &[StatusCause],
     desired: &Value,
@@ -55,7 +53,7 @@ pub(super) fn of(
     })
 }
 
-/// `spec.ports[{"port":80}]`
+/// Formats a path as `spec.ports[{"port":80}]`.
 fn shown(path: &[String]) -> String {
     let mut shown = String::new();
     for part in path {
@@ -75,13 +73,13 @@ fn is_apply_of(entry: &ManagedFieldsEntry, field_manager: &str) -> bool {
         && entry.subresource.is_none()
 }
 
-/// A step to a field, or to any element of a list.
+/// A step to a field, or to every element of a list.
 enum Step {
     Field(String),
     Each,
 }
 
-/// `spec.ports[1].name`: the steps to the list, and those from its element.
+/// Splits `spec.ports[1].name` into the steps to the list and the path within its element.
 fn place(field: &str) -> Option<(Vec<Step>, Vec<String>)> {
     let (list, inside) = field.rsplit_once(']')?;
     let (list, _) = list.rsplit_once('[')?;
@@ -109,7 +107,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Follows the steps in what somebody owns, in what is desired and in what there is.
+    /// Follows the steps in the owned, the desired and the live object at the same time.
     fn follow(
         &mut self,
         steps: &[Step],
@@ -170,12 +168,12 @@ impl Search<'_> {
     }
 }
 
-/// The fields that tell an element apart: `k:{"port":80,"protocol":"TCP"}`.
+/// Parses the key fields of an element: `k:{"port":80,"protocol":"TCP"}`.
 fn keys_of(key: &str) -> Option<Map<String, Value>> {
     serde_json::from_str(key.strip_prefix("k:")?).ok()
 }
 
-/// The element of a list with these keys; a key that is not written has its default.
+/// Returns the list element with these keys. A key that is missing has its default.
 fn element<'a>(list: &'a Value, keys: &Map<String, Value>) -> Option<&'a Value> {
     let mut elements = list.as_array()?.iter();
     elements.find(|element| {
@@ -187,7 +185,7 @@ fn element<'a>(list: &'a Value, keys: &Map<String, Value>) -> Option<&'a Value> 
     })
 }
 
-/// The entries, where these elements are ours and nobody else's.
+/// Returns the entries after moving the ownership of these elements to us.
 fn moved(
     elements: &[Vec<String>],
     entries: &[ManagedFieldsEntry],
@@ -244,7 +242,7 @@ fn moved(
     entries
 }
 
-/// Removes what is at the path, and what is empty without it.
+/// Removes the path, and parents that become empty.
 fn take(fields: &mut Value, path: &[String]) -> Option<Value> {
     let (key, rest) = path.split_first()?;
     let fields = fields.as_object_mut()?;
@@ -278,7 +276,7 @@ mod tests {
         }]
     }
 
-    /// As the server has it after `kubectl edit` made 9999 of the port 11211.
+    /// The state after `kubectl edit` changed the port 11211 to 9999.
     #[test]
     fn the_port_that_has_the_name_of_ours_is_taken_over() {
         let theirs = r#"k:{"port":9999,"protocol":"TCP"}"#;
@@ -368,7 +366,7 @@ mod tests {
         let shown =
             r#"spec.containers[{"name":"main"}].ports[{"containerPort":2,"protocol":"TCP"}]"#;
         assert_eq!(taken.elements, [shown]);
-        // Nothing of theirs is left, and we had none.
+        // The foreign entry became empty, and we had none.
         assert_eq!(taken.managed_fields.len(), 1);
         assert_eq!(taken.managed_fields[0].manager.as_deref(), Some("us"));
     }

@@ -1,5 +1,4 @@
-//! The token of a kubeconfig's `tokenFile`, or of a service account. kube refuses one that ends in a newline; client-go
-//! trims it.
+//! The token of a `tokenFile` or a service account. kube rejects a trailing newline, client-go trims it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,19 +11,17 @@ use kube::client::{AuthError, Body};
 use tokio::time::Instant;
 use tower::BoxError;
 
-/// How long a token is used before its file is read again: a rotated one is valid for longer than that.
+/// Time until a token file is read again. A rotated token stays valid longer than that.
 const READ_AGAIN: Duration = Duration::from_secs(50);
 
-/// The token in a file, which is read again from time to time.
 #[derive(Clone)]
 pub(super) struct TokenFile {
     path: PathBuf,
-    /// The header, and when it was read.
     last: Arc<Mutex<(HeaderValue, Instant)>>,
 }
 
 impl TokenFile {
-    /// Takes over the file of `config`, unless kube has another way to authenticate that comes first.
+    /// Takes the token file from `config`, unless kube prefers another authentication method.
     pub(super) fn take(config: &mut Config) -> kube::Result<Option<Self>> {
         let auth = &mut config.auth_info;
         let basic = auth.username.is_some() && auth.password.is_some();
@@ -34,7 +31,7 @@ impl TokenFile {
         let Some(path) = auth.token_file.take() else {
             return Ok(None);
         };
-        // It comes before a plugin, too.
+        // A token file has precedence over a plugin, too.
         auth.exec = None;
         let path = PathBuf::from(path);
         let header = match read(&path) {
@@ -45,7 +42,6 @@ impl TokenFile {
         Ok(Some(Self { path, last }))
     }
 
-    /// Says who sends the request.
     pub(super) fn authorize(&self, mut request: Request<Body>) -> Result<Request<Body>, BoxError> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.1.elapsed() >= READ_AGAIN {
@@ -59,7 +55,7 @@ impl TokenFile {
         Ok(request)
     }
 
-    /// The token may be valid for some time yet.
+    /// Logs the error. The last token may still be valid.
     fn keeps(&self, error: &dyn std::error::Error) {
         let file = self.path.display();
         tracing::warn!(%file, %error, "cannot read the token, using the last one");
@@ -85,7 +81,7 @@ mod tests {
     use crate::client::plain;
     use crate::election::gate::Gate;
 
-    /// A server that answers with the header `Authorization` that it got.
+    /// A server that answers with the `Authorization` header of the request.
     async fn mirror() -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! What a request can know of the reconcile that makes it.
+//! The running reconcile, as its requests see it.
 
 use std::time::Duration;
 
@@ -7,7 +7,6 @@ use kube::core::Status;
 
 use crate::object::{Kind, Object, ObjectKey};
 
-/// A reconcile that is running.
 struct Visit {
     kind: String,
     key: ObjectKey,
@@ -19,7 +18,7 @@ tokio::task_local! {
     static VISIT: Visit;
 }
 
-/// Runs the reconcile of an object, which can be asked to come back by whoever puts something off in it.
+/// Runs the reconcile of an object. `again` requeues the object.
 pub(crate) async fn during<K: Object, T>(
     kind: &Kind<K>,
     object: &K,
@@ -35,13 +34,13 @@ pub(crate) async fn during<K: Object, T>(
     VISIT.scope(visit, reconcile).await
 }
 
-/// The reconcile that is running will be done again after this time; false if none is.
+/// Requeues the object of the running reconcile after this time. Returns false outside of a reconcile.
 pub(super) fn again(after: Duration) -> bool {
     VISIT.try_with(|visit| (visit.again)(after)).is_ok()
 }
 
-/// Refuses an owner in another namespace, as far as it is the object that is reconciled: references have none, and the
-/// garbage collector, which looks in that of `desired`, finds no owner and deletes it. See
+/// Returns an error if the reconciled object owns `desired` in another namespace. Owner references have no namespace:
+/// the garbage collector looks in that of `desired`, finds no owner and deletes it. See
 /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/>.
 pub(super) fn check_owner(desired: &impl ResourceExt) -> kube::Result<()> {
     let refused = VISIT.try_with(|visit| {
@@ -112,7 +111,7 @@ mod tests {
             (Some("here"), "1", true),
             (Some("there"), "1", false),
             (None, "1", false),
-            // Not the one that is reconciled, and so not known.
+            // Another owner than the reconciled object is not checked.
             (Some("there"), "2", true),
         ] {
             let owned = map(namespace, uid);

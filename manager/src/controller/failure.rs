@@ -1,15 +1,14 @@
-//! Errors of others as those of reconciles.
+//! [`Failure`] for errors of other crates.
 
 use kube::core::Status;
 
 use super::Failure;
 
-/// The reason of a failure in a namespace that is being deleted.
 pub(super) const TERMINATING: &str = "NamespaceTerminating";
 
-/// The reason tells what the server said: `Forbidden`, `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`,
-/// `NamespaceTerminating`, `ServerError`; or `ServerUnreachable`. Nothing can be created in a namespace that is being deleted,
-/// and nothing needs to be: that alone is permanent.
+/// The reason is `Forbidden`, `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `NamespaceTerminating`,
+/// `ServerError`, or `ServerUnreachable` without an answer. Only `NamespaceTerminating` is permanent: nothing can or
+/// needs to be created in a namespace that is being deleted.
 impl Failure for kube::Error {
     fn reason(&self) -> &'static str {
         let status = match self {
@@ -20,7 +19,7 @@ impl Failure for kube::Error {
             _ if is_terminating(status) => TERMINATING,
             403 => "Forbidden",
             404 => "NotFound",
-            // An object of this name is there already, and is somebody else's.
+            // An object with this name exists, and belongs to something else.
             409 if status.is_already_exists() => "AlreadyExists",
             409 => "Conflict",
             400 | 422 => "Invalid",
@@ -39,7 +38,7 @@ fn is_terminating(status: &Status) -> bool {
     causes.any(|cause| cause.reason == TERMINATING)
 }
 
-/// What the first [`kube::Error`] among its causes is; else the reason is `Failed`.
+/// Uses the first [`kube::Error`] among the causes. Without one, the reason is `Failed`.
 #[cfg(feature = "anyhow")]
 impl Failure for anyhow::Error {
     fn reason(&self) -> &'static str {

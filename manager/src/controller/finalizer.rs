@@ -1,4 +1,4 @@
-//! Cleaning up before an object goes.
+//! Cleanup before an object is deleted.
 
 use std::sync::Arc;
 
@@ -10,15 +10,18 @@ use crate::object::Object;
 use kube::ResourceExt;
 
 impl<K: Object> Objects<K> {
-    /// Keeps `object` from disappearing before it is cleaned up; what a reconcile does is done in here, as with
-    /// [`kube::runtime::finalizer()`].
+    /// Runs a reconcile with a finalizer, like [`kube::runtime::finalizer()`].
     ///
-    /// An object gets the finalizer, and `reconcile` is called with [`Event::Apply`]. One that is being deleted is cleaned up
-    /// by `reconcile` with [`Event::Cleanup`]; once that returns [`Action::Done`] the finalizer is removed, and with another
-    /// action it comes back. Nothing is called for an object that is being deleted and does not have the finalizer.
+    /// An object gets the finalizer before `reconcile` is called with [`Event::Apply`]. Once the object is being
+    /// deleted, `reconcile` is called with [`Event::Cleanup`]. The finalizer is removed when the cleanup returns
+    /// [`Action::Done`]; any other action repeats the cleanup. Nothing is called for an object that is being deleted
+    /// without the finalizer.
     ///
-    /// The inner result is that of `reconcile`, which has to be fine with being called again at any point. The outer error is
-    /// that of writing the finalizer.
+    /// `reconcile` must be idempotent, because it may be called again at any point.
+    ///
+    /// # Errors
+    ///
+    /// The outer error comes from writing the finalizer, the inner result from `reconcile`.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Failures that nobody has to act on: the object is gone, or its namespace is about to go.
+//! Failures that need no action: the object is gone, or its namespace is being deleted.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::object::ObjectKey;
 pub(super) struct Terminating(Mutex<BTreeSet<String>>);
 
 impl Terminating {
-    /// Logs a deleted namespace once, not once per object in it. False if the failure has another reason.
+    /// Logs a deleted namespace once instead of once per object. Returns false if the failure has another reason.
     pub(super) fn explains(&self, reason: &str, key: &ObjectKey) -> bool {
         if reason != failure::TERMINATING {
             return false;
@@ -26,7 +26,7 @@ impl Terminating {
         true
     }
 
-    /// A reconcile succeeded: if the namespace was deleted, there is a new one.
+    /// Forgets the namespace of a successful reconcile, which has been created again.
     pub(super) fn forget(&self, key: &ObjectKey) {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(namespace) = &key.namespace {

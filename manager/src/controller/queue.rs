@@ -1,4 +1,6 @@
-//! The work queue of a controller: each object once, however often it changed, and never twice at the same time.
+//! The work queue of a controller. A waiting object is in it once, and no object is reconciled twice at the same time.
+//!
+//! A change is never lost: an object that changes during its reconcile is queued again when the reconcile ends.
 
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,7 +23,7 @@ pub(crate) struct Queue {
     changed: Notify,
 }
 
-/// How soon an object is taken: those of low priority when no other waits.
+/// Objects of low priority are taken when no other waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Priority {
     Normal,
@@ -31,18 +33,18 @@ pub(crate) enum Priority {
 #[derive(Default)]
 struct State {
     normal: VecDeque<ObjectKey>,
-    /// In the order of their coming; and what has become [`Priority::Normal`] since, which has its place in `normal`.
+    /// In order of arrival. A key that was raised to [`Priority::Normal`] is also in `normal`, and skipped here.
     low: VecDeque<ObjectKey>,
-    /// What these hold, and what came again while it was worked on.
+    /// The keys in `normal` and `low`, and keys that were added during their reconcile.
     waiting: BTreeMap<ObjectKey, Waiting>,
-    /// Since when.
+    /// Start of each running reconcile.
     working: BTreeMap<ObjectKey, Instant>,
     planned: BTreeMap<ObjectKey, Instant>,
-    /// What is planned, by time.
+    /// The entries of `planned`, by time.
     schedule: BTreeSet<(Instant, ObjectKey)>,
     failures: BTreeMap<ObjectKey, u32>,
     metrics: QueueMetrics,
-    /// Since when this replica may work: what waits for that does not wait for a worker.
+    /// Time since which this replica may work. Waiting before that does not count.
     open: Option<Instant>,
 }
 
@@ -59,24 +61,24 @@ impl Queue {
         queue
     }
 
-    /// Now, or as soon as the current work on it has ended.
+    /// Queues an object now, or when its running reconcile ends.
     pub(crate) fn add(&self, key: ObjectKey, priority: Priority) {
         self.change(|state| state.add(key, priority));
     }
 
-    /// After this time, unless it is wanted earlier.
+    /// Queues an object after this time, unless it is queued earlier.
     pub(crate) fn add_after(&self, key: ObjectKey, delay: Duration) {
         let due = Instant::now().checked_add(delay);
         self.change(|state| {
             state.metrics.retries.inc();
-            // What is due after the end of time never comes.
+            // A time beyond the range of the clock never comes.
             if let Some(due) = due {
                 state.plan(key, due);
             }
         });
     }
 
-    /// After a time that doubles with each failure in a row; returns it.
+    /// Queues an object after a backoff that doubles with each consecutive failure. Returns the delay.
     pub(crate) fn retry(&self, key: ObjectKey) -> Duration {
         let failures = self.change(|state| {
             let failures = state.failures.entry(key.clone()).or_default();
@@ -88,12 +90,11 @@ impl Queue {
         delay
     }
 
-    /// Ends the row of failures.
     pub(crate) fn succeeded(&self, key: &ObjectKey) {
         self.change(|state| state.failures.remove(key));
     }
 
-    /// The object is gone: no retry, no planned visit.
+    /// Handles a deleted object: drops its backoff and its planned reconcile.
     pub(crate) fn forget(&self, key: &ObjectKey) {
         self.change(|state| {
             state.failures.remove(key);
@@ -101,12 +102,12 @@ impl Queue {
         });
     }
 
-    /// This replica may work since `open`: the waiting time counts from there.
+    /// Records since when this replica may work. Waiting times count from there.
     pub(crate) fn opened(&self, open: Instant) {
         self.lock().open = Some(open);
     }
 
-    /// The next object to work on; [`Queue::done`] must follow. For one consumer at a time.
+    /// Returns the next object, to be followed by [`Queue::done`]. For one consumer at a time.
     pub(crate) async fn next(&self) -> ObjectKey {
         loop {
             let (next, due) = self.lock().take(Instant::now());
@@ -202,7 +203,7 @@ impl State {
         }
     }
 
-    /// What is ready, else when the next planned visit is due.
+    /// Takes the next object, and returns when the next planned one is due.
     fn take(&mut self, now: Instant) -> (Option<ObjectKey>, Option<Instant>) {
         while let Some((due, key)) = self.schedule.first()
             && *due <= now
@@ -243,13 +244,13 @@ fn backoff(failures: u32) -> Duration {
         .map_or(LONGEST_DELAY, |delay| delay.min(LONGEST_DELAY))
 }
 
-/// Up to a quarter longer, so that what failed together does not come back together.
+/// Adds up to a quarter, so that objects that failed together are not retried together.
 fn jittered(delay: Duration, random: u64) -> Duration {
     let share = u32::try_from(random % 256).unwrap_or_default();
     delay + delay / 4 * share / 255
 }
 
-/// The standard library seeds its hashers with random numbers.
+/// Returns a random number, from the seed of a standard hasher.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -303,7 +304,7 @@ mod tests {
         assert!(queue.change(empty));
     }
 
-    /// A standby does not make its workers look slow.
+    /// The time on standby does not count as waiting.
     #[tokio::test(start_paused = true)]
     async fn the_waiting_time_counts_from_when_this_replica_may_work() {
         let mut registry = Registry::default();
@@ -356,7 +357,7 @@ mod tests {
         state.add(key("c"), Priority::Low);
         state.add(key("x"), Priority::Normal);
         let mut taken = Vec::from_iter((0..3).map_while(|_| next(&mut state)));
-        // It comes again, from both sides, while it is being worked on.
+        // Both are added again during their reconciles.
         state.add(key("c"), Priority::Low);
         state.add(key("a"), Priority::Low);
         state.add(key("a"), Priority::Normal);
@@ -381,8 +382,8 @@ mod tests {
         assert!(jittered.iter().any(|delay| *delay != jittered[0]));
     }
 
-    /// A random walk: every object that was added is taken afterwards, none while it is being worked on, and a
-    /// planned one neither too early nor lost.
+    /// A random walk. Every added object is taken afterwards, but not during its reconcile. A planned object is neither
+    /// early nor lost.
     #[test]
     fn nothing_is_lost_or_doubled_in_any_order() {
         for seed in 1..=200_u64 {
@@ -438,7 +439,7 @@ mod tests {
         }
     }
 
-    /// Threads that change objects, workers that look at them: the last look sees the last change.
+    /// Threads change objects, and workers read them. The last read sees the last change.
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn no_change_goes_unseen_between_threads() {
         const CHANGES: usize = 2_000;

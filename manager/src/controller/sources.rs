@@ -1,4 +1,4 @@
-//! What else makes a controller look at an object.
+//! Sources that trigger reconciles, and the replicas that run them.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,9 @@ use crate::object::{Object, ObjectKey};
 use crate::runs::Runs;
 
 impl<K: Object> Controller<'_, K> {
-    /// As [`Controller::owns`], for changes of which `predicate` is true: the state before, none if it is new to us, and the
-    /// state now. That an owned object is gone always counts.
+    /// Like [`Controller::owns`], for changes that pass `predicate`.
+    ///
+    /// The predicate gets the state before, `None` for a new object, and the state now. Deletions always pass.
     ///
     /// # Examples
     ///
@@ -41,8 +42,9 @@ impl<K: Object> Controller<'_, K> {
         })
     }
 
-    /// As [`Controller::watches`], for changes of which `predicate` is true: the state before, none if it is new to us, and the
-    /// state now. That an object is gone always counts.
+    /// Like [`Controller::watches`], for changes that pass `predicate`.
+    ///
+    /// The predicate gets the state before, `None` for a new object, and the state now. Deletions always pass.
     ///
     /// # Examples
     ///
@@ -69,13 +71,13 @@ impl<K: Object> Controller<'_, K> {
         let kind = objects.cache.kind.name().into_owned();
         objects.cache.listen(move |key, seen| {
             let wanted = |now| caught::call(|| predicate(seen.before, now));
-            // What a predicate can't tell is looked at.
+            // A predicate that panics passes the change.
             if seen.after.is_some_and(|now| matches!(wanted(now), Ok(false))) {
                 return;
             }
             let both = [seen.before, seen.after].into_iter().flatten();
             let keys = both.map(|object| caught::call(|| Vec::from_iter(map(object))));
-            // What one state says holds although the other is too much for `map`.
+            // If `map` panics for one state, the keys of the other still count.
             let keys = keys.filter_map(|keys| {
                 keys.inspect_err(|panic| {
                     tracing::error!(kind, %key, panic, "a map panicked: nobody looks at the change");
@@ -92,8 +94,8 @@ impl<K: Object> Controller<'_, K> {
         self
     }
 
-    /// Looks at the objects whose keys come from a stream: what happens outside of the cluster, such as a call of a webhook.
-    /// The receiver of a channel is one.
+    /// Reconciles the objects whose keys a stream yields, such as the receiver of a channel. Use it for events outside
+    /// of the cluster.
     ///
     /// # Examples
     ///
@@ -125,7 +127,8 @@ impl<K: Object> Controller<'_, K> {
         self
     }
 
-    /// Works on other replicas than the leader too. Those that do not lead can read, and their writes are refused.
+    /// Selects the replicas that run this controller; the default is [`Runs::Leader`]. Replicas that do not lead can
+    /// read, but their writes are refused.
     ///
     /// # Examples
     ///
@@ -146,8 +149,8 @@ impl<K: Object> Controller<'_, K> {
     }
 }
 
-/// Whether the object has appeared, or only its status or metadata has changed: what controllers make of each other's objects,
-/// step by step.
+/// Returns true if the object is new, or only its status or metadata changed. Controllers cause such changes to each
+/// other's objects, step by step.
 fn is_progress<K: Object>(seen: &Seen<'_, K>) -> bool {
     let (Some(before), Some(after)) = (seen.before, seen.after) else {
         return seen.before.is_none();

@@ -1,4 +1,4 @@
-//! What a controller's work looks like in the metrics.
+//! Controller metrics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::queue::{Priority, Queue};
 use crate::metrics::{self, Metrics, Outcome};
 use crate::object::ObjectKey;
 
-/// What the dashboards of the Go tools ask for.
+/// Metrics that dashboards for Go operators query.
 const ON_DASHBOARDS: [&str; 11] = [
     "controller_runtime_active_workers",
     "controller_runtime_reconcile_errors_total",
@@ -113,7 +113,7 @@ rest_client_requests_total{code="<error>",host="10.0.0.1:443",method="PATCH"} 1
 async fn dashboards_find_what_they_ask_for() {
     let text = page().await;
     for name in ON_DASHBOARDS {
-        // The kernel tells nothing about processes elsewhere.
+        // Process metrics exist only on Linux.
         if name.starts_with("process_") && !cfg!(target_os = "linux") {
             continue;
         }

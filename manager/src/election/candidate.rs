@@ -1,4 +1,6 @@
-//! A process that takes part in the election, from the start to the end of its work.
+//! A process as a candidate in the election, from the start to the end of its work.
+//!
+//! The process loses its leadership before others can gain it. A reconcile that does not end in time ends the process.
 
 use std::hash::{BuildHasher, RandomState};
 use std::pin::pin;
@@ -22,13 +24,13 @@ use super::{life, lock};
 use crate::error::Error;
 use crate::signal::Shutdown;
 
-/// How long a replica that does not lead may take to leave the election.
+/// Time that a replica without leadership has to leave the election.
 const LEAVE: Duration = Duration::from_millis(500);
 
-/// How long it takes until a log says again that a replica does not contend.
+/// Minimum time between two logs that a replica does not contend.
 const RARELY: Duration = Duration::from_secs(600);
 
-/// This process as a contender for a Lease, or for the ConfigMap of a leader for life.
+/// A candidate for a Lease, or for the ConfigMap of a leader for life.
 pub(crate) struct Candidate {
     pub(crate) client: Client,
     pub(crate) namespace: String,
@@ -40,15 +42,14 @@ pub(crate) struct Candidate {
     pub(crate) leadership: Leadership,
     pub(crate) on_change: Box<dyn Fn(bool) + Send + Sync>,
     pub(crate) ability: Ability,
-    /// How long a leader may be unable to work.
     pub(crate) patience: Duration,
-    /// How long running reconciles may take to end.
+    /// Time that running reconciles have to end.
     pub(crate) grace: Duration,
     pub(crate) shutdown: Shutdown,
 }
 
 impl Candidate {
-    /// Takes part in the election while `work` goes on, at whose end all reconciles have ended.
+    /// Takes part in the election while `work` runs. All reconciles have ended when `work` completes.
     pub(crate) async fn during(self, work: impl Future<Output = ()> + Send) -> Result<(), Error> {
         let (timing, gate, grace) = (self.timing, self.gate.clone(), self.grace);
         let (ability, shutdown) = (self.ability.clone(), self.shutdown.clone());
@@ -65,7 +66,7 @@ impl Candidate {
                 let work = tokio::time::timeout(grace + LEAVE, &mut work);
                 tokio::select! {
                     outcome = &mut election => return outcome.and(Err(error)),
-                    // While a reconcile runs the Lease is kept, until it is over by itself.
+                    // While a reconcile runs, the Lease is not released but expires.
                     ended = work => if ended.is_err() {
                         gate.close();
                         return Err(error);
@@ -75,14 +76,14 @@ impl Candidate {
             }
         };
         drop(done);
-        // Without an answer the others wait until the lease is over, which does no harm.
+        // Without an answer, others wait until the lease expires, which is safe.
         let leads = gate.lets_pass(clock::boot());
         let limit = if leads { timing.renew_deadline } else { LEAVE };
         let released = tokio::time::timeout(limit, election).await;
         failed.map_or(Ok(()), Err).and(released.unwrap_or(Ok(())))
     }
 
-    /// Contends, leads and contends again until `stop`, then gives the Lease back. No reconcile may run at `stop`.
+    /// Contends and leads until `stop` completes, then releases the Lease. No reconcile may run at `stop`.
     pub(crate) async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), Error> {
         let mut contest = self.contest();
         let mut stop = pin!(stop.fuse());
@@ -126,7 +127,7 @@ impl Candidate {
                 self.announce(leads);
             }
             if std::mem::take(&mut lost) && !stopping {
-                // Whatever was begun must end before this process may lead again.
+                // All reconciles must end before this process may lead again.
                 let idle = tokio::time::timeout(self.timing.lease_duration, self.leadership.idle());
                 idle.await.map_err(|_| Error::Stuck)?;
                 continue;
@@ -146,7 +147,7 @@ impl Candidate {
                 Turn::Asked => {}
                 Turn::Wait(pause) => tokio::select! {
                     () = tokio::time::sleep(pause) => {}
-                    // Seen at the beginning of the next turn.
+                    // The next turn handles it.
                     () = self.shut(), if leading => {}
                     () = &mut stop => {
                         stopping = true;
@@ -164,7 +165,7 @@ impl Candidate {
         }
     }
 
-    /// Returns when the caches are full. Until then this replica does not contend: who leads must be able to work.
+    /// Completes when the caches are full. This replica does not contend before, because a leader must be able to work.
     async fn able(&self, contest: &mut Contest<'_>) -> Result<(), Error> {
         let mut patience = Patience::new(self.patience, POLL);
         let (mut looked, mut told) = (Duration::ZERO, self.timing.lease_duration);
@@ -180,7 +181,7 @@ impl Candidate {
                     "not contending for the leadership: a replica whose caches are not full can't work"
                 );
             }
-            // A lock that an earlier process of this Pod has left keeps the others from leading.
+            // A lock from an earlier process of this Pod keeps others from leading.
             if waited >= looked + POLL {
                 looked = waited;
                 if patience.ends(clock::boot(), false) && contest.resign().await {
@@ -210,7 +211,7 @@ impl Candidate {
         }
     }
 
-    /// Returns when the gate shuts, as far as is known now.
+    /// Completes when the gate shuts, according to its current deadline.
     async fn shut(&self) {
         let left = self.gate.until().saturating_sub(clock::boot());
         tokio::time::sleep(left).await;
@@ -240,7 +241,7 @@ impl Candidate {
     }
 }
 
-/// Returns when this replica has led without being able to work for longer than the limit: why.
+/// Completes with the reason when this replica has led without being able to work for longer than the limit.
 async fn unable(ability: Ability, gate: Arc<Gate>, limit: Duration) -> Error {
     let poll = POLL.min(limit / 4);
     let mut patience = Patience::new(limit, poll);
@@ -299,7 +300,7 @@ mod tests {
 
     type Reasons = Arc<dyn Fn() -> BTreeSet<String> + Send + Sync>;
 
-    /// A leader that becomes unable: how it ends, and whether it has given the Lease back.
+    /// Runs a leader that becomes unable. Returns its error, and true if it released the Lease.
     async fn ends(caches: bool, drains: bool) -> (String, bool) {
         let (unsynced, hung) = (switch("Secret (v1) is forbidden"), switch("controller `a`"));
         let lease = Arc::new(Mutex::new(json!({ "metadata": { "name": "a" } })));
@@ -347,7 +348,7 @@ mod tests {
         let hung = "a reconcile did not end two minutes after its time limit, does it block its thread? controller `a`";
         assert_eq!(ends(true, true).await, (caches.to_owned(), true));
         assert_eq!(ends(false, true).await, (hung.to_owned(), true));
-        // Whatever still runs must not run beside the next leader.
+        // A running reconcile must not overlap with the next leader.
         assert_eq!(ends(false, false).await, (hung.to_owned(), false));
     }
 }

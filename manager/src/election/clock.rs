@@ -11,8 +11,7 @@ pub(crate) fn now() -> Now {
     }
 }
 
-/// Time since the machine was booted. It goes on while the machine is suspended, which the usual monotonic clock of
-/// Linux does not; and nobody can set it.
+/// Returns the time since boot. It includes suspension, unlike the monotonic clock of Linux, and nobody can set it.
 #[cfg(target_os = "linux")]
 pub(crate) fn boot() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
@@ -20,14 +19,14 @@ pub(crate) fn boot() -> Duration {
     Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
 }
 
-/// Time since this process first asked: elsewhere operators run for development alone.
+/// Returns the time since the first call. Other systems run operators only for development.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn boot() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed()
 }
 
-/// Time since 1970, as people set it.
+/// Returns the time since 1970, which people can set.
 pub(crate) fn wall() -> Duration {
     SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)

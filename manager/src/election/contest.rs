@@ -1,4 +1,4 @@
-//! The two ways to find the leader behind one face.
+//! A common interface for both election modes.
 
 use std::time::Duration;
 
@@ -8,7 +8,6 @@ use super::server::Server;
 #[cfg(feature = "leader-for-life")]
 use super::{life, lock};
 
-/// Both ways to find the leader: who decides, and who asks.
 #[cfg_attr(
     feature = "leader-for-life",
     expect(clippy::large_enum_variant, reason = "a process has one of it")
@@ -19,21 +18,18 @@ pub(super) enum Contest<'name> {
     Life(life::Elector, lock::Server<'name>),
 }
 
-/// What came of a turn.
 pub(super) enum Turn {
-    /// A request was answered, or was not.
+    /// A request was sent, with or without an answer.
     Asked,
-    /// There is nothing to do for this time.
+    /// Nothing to do for this time.
     Wait(Duration),
-    /// The election has ended for this process.
     Over,
-    /// The Pod that this process should run in is not there.
+    /// The Pod that this process should run in does not exist.
     #[cfg_attr(not(feature = "leader-for-life"), expect(dead_code))]
     Homeless,
 }
 
 impl Contest<'_> {
-    /// Does what comes next.
     pub(super) async fn turn(&mut self) -> Turn {
         match self {
             Self::Lease(elector, server) => match elector.next(clock::now()) {
@@ -61,7 +57,7 @@ impl Contest<'_> {
         Turn::Asked
     }
 
-    /// The identity of the leader, or the name of its Pod; empty if there is none.
+    /// Returns the identity of the leader or the name of its Pod; empty if there is no leader.
     pub(super) fn holder(&self) -> &str {
         match self {
             Self::Lease(elector, _) => elector.holder(),
@@ -70,7 +66,6 @@ impl Contest<'_> {
         }
     }
 
-    /// Ends the part of this process in the election.
     pub(super) fn release(&mut self) {
         match self {
             Self::Lease(elector, _) => elector.release(),
@@ -79,8 +74,8 @@ impl Contest<'_> {
         }
     }
 
-    /// Makes the Pod of this process go if it owns the lock of a leader for life: nothing else lets another one lead. A
-    /// Lease needs nothing.
+    /// Deletes the Pod of this process if it owns the lock of a leader for life; otherwise nobody else could lead. A
+    /// Lease expires, so nothing is done.
     pub(super) async fn resign(&mut self) -> bool {
         match self {
             Self::Lease(..) => false,

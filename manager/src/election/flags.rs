@@ -1,20 +1,19 @@
-//! The flags of the leader election, with the names and defaults of controller-runtime.
+//! Flags of the leader election, with the names and defaults of controller-runtime.
 
 use std::time::Duration;
 
 use super::lease::Timing;
 use crate::duration;
 
-/// What the user decided for the mode life.
+/// The settings of the mode `life`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rules {
-    /// The name of the Pod that this process runs in.
     pub(crate) pod: String,
-    /// How long a node may be not ready before the leader's Pod on it is deleted by force; for ever if `None`.
+    /// Time after which the leader's Pod on a node that is not ready is deleted by force; never if `None`.
     pub(crate) takeover_after: Option<Duration>,
 }
 
-/// How the leader is found.
+/// The election mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ElectionMode {
     /// With a Lease, which the leader renews: another one follows as soon as it is silent for too long
@@ -73,7 +72,7 @@ impl LeaderElection {
         }
     }
 
-    /// What the mode life needs to know; `None` in the mode lease.
+    /// Returns the settings of the mode `life`; `None` in the mode `lease`.
     pub(crate) fn rules(&self) -> Result<Option<Rules>, &'static str> {
         let takeover_after = self.leader_election_takeover_after;
         if self.leader_election_mode == ElectionMode::Lease {

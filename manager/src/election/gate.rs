@@ -1,15 +1,14 @@
-//! The gate that every write passes: shut once the last renewal is too old, whatever the rest of the process believes.
+//! The gate that every write passes. It shuts when the last renewal is too old, even if the process hangs elsewhere.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Until when this process may write, in its own time since boot.
+/// The time until which this process may write, measured since boot.
 ///
-/// It is read for every request, so that a process that was stopped, suspended or starved refuses to write as soon as
-/// it runs again.
+/// Every write checks it, so that a process that was stopped, suspended or starved refuses writes once it runs again.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    /// Nanoseconds; `OPEN` for ever.
+    /// In nanoseconds; `OPEN` has no end.
     until: AtomicU64,
 }
 
@@ -17,14 +16,14 @@ const SHUT: u64 = 0;
 const OPEN: u64 = u64::MAX;
 
 impl Gate {
-    /// For a process that takes part in no election.
+    /// Makes a gate for a process without an election.
     pub(crate) fn open() -> Self {
         Self {
             until: AtomicU64::new(OPEN),
         }
     }
 
-    /// For a process that has yet to be elected.
+    /// Makes a gate for a process that is not elected yet.
     pub(crate) fn shut() -> Self {
         Self {
             until: AtomicU64::new(SHUT),
@@ -37,17 +36,15 @@ impl Gate {
         self.until.store(nanoseconds, Ordering::SeqCst);
     }
 
-    /// Lets nothing pass from now on.
     pub(crate) fn close(&self) {
         self.until.store(SHUT, Ordering::SeqCst);
     }
 
-    /// May a write that starts `now` pass?
+    /// Returns true if a write that starts `now` may pass.
     pub(crate) fn lets_pass(&self, now: Duration) -> bool {
         now < self.until()
     }
 
-    /// When the gate shuts by itself.
     pub(crate) fn until(&self) -> Duration {
         match self.until.load(Ordering::SeqCst) {
             OPEN => Duration::MAX,

@@ -1,25 +1,25 @@
-//! What the controllers hear of the election.
+//! The state of the election, as controllers see it.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Whether this process leads; and how many reconciles run because it does.
+/// The leadership of this process, and the number of reconciles that depend on it.
 #[derive(Clone)]
 pub(crate) struct Leadership {
-    /// Since when, if it does.
+    /// Start of the leadership, or `None` without it.
     leading: Arc<watch::Sender<Option<Instant>>>,
     running: Arc<watch::Sender<usize>>,
 }
 
-/// A reconcile that runs.
+/// Counts as a running reconcile until it is dropped.
 pub(crate) struct Term {
     running: Arc<watch::Sender<usize>>,
 }
 
 impl Leadership {
-    /// `leading` is what holds until the election says otherwise; without an election it is true for good.
+    /// `leading` holds until the election changes it. Without an election, it is true throughout.
     pub(crate) fn new(leading: bool) -> Self {
         Self {
             leading: Arc::new(watch::Sender::new(leading.then(Instant::now))),
@@ -27,10 +27,10 @@ impl Leadership {
         }
     }
 
-    /// Returns when this process leads: since when it does.
+    /// Completes when this process leads. Returns the start of its leadership.
     pub(crate) async fn held(&self) -> Instant {
         let mut leading = self.leading.subscribe();
-        // The sender lives as long as `self`, so that waiting can't fail.
+        // The sender lives as long as `self`, so waiting cannot fail.
         let since = leading.wait_for(Option::is_some).await;
         since
             .ok()
@@ -38,19 +38,19 @@ impl Leadership {
             .unwrap_or_else(Instant::now)
     }
 
-    /// Returns when this process does not lead any more. Whoever takes the leadership away leaves it so until nothing runs
-    /// any more, so that this can't be missed.
+    /// Completes when this process no longer leads. The election does not set it again until all reconciles have ended,
+    /// so this cannot be missed.
     pub(crate) async fn lost(&self) {
         let _ = self.leading.subscribe().wait_for(Option::is_none).await;
     }
 
-    /// The permission to begin a reconcile.
+    /// Returns the permission to start a reconcile, if this process leads.
     pub(crate) fn enter(&self) -> Option<Term> {
         self.running.send_modify(|running| *running += 1);
         let term = Term {
             running: self.running.clone(),
         };
-        // Counted before asked: who takes the leadership away waits for everybody who was counted.
+        // Count first, then check: taking the leadership away waits for all that were counted.
         self.leading.borrow().map(|_| term)
     }
 
@@ -58,7 +58,6 @@ impl Leadership {
         self.leading.send_replace(leading.then(Instant::now));
     }
 
-    /// Returns when no reconcile runs any more.
     pub(super) async fn idle(&self) {
         let _ = self
             .running

@@ -1,33 +1,33 @@
-//! Leader with lease: what to ask of the API server next, and what its answer means.
+//! Leader with lease: decides which request to send next, and what an answer means.
 //!
-//! This is the whole decision and no I/O: time comes in, requests go out, and whoever drives it (the process, or a
-//! simulation) carries them to the server. Why two processes never pass their gates at the same time:
+//! This module makes all decisions and does no I/O: time comes in, requests go out. The process or a simulation sends
+//! them to the server. Two processes never pass their gates at the same time, for these reasons:
 //!
-//! - Every write of the record names the version that it replaces, so that of two contenders one gets a conflict.
-//! - The gate is open until the *start* of the last write that succeeded, plus the renew deadline. Others take over
-//!   when they have seen the record unchanged for the lease duration, which is longer; and they have seen it after it
-//!   was written, which was after that start.
+//! - Every write of the record names the version that it replaces, so that one of two contenders gets a conflict.
+//! - The gate is open until the *start* of the last successful write, plus the renew deadline. Others take over when
+//!   they have seen the record unchanged for the lease duration, which is longer. They saw it after it was written, so
+//!   after that start.
 //! - Both sides measure their own time since boot. Nobody compares clocks: the times in the record are for people.
-//! - The record is released by its holder alone, after the gate was shut.
+//! - Only the holder releases the record, after its gate was shut.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::gate::Gate;
 
-/// How long things take, as controller-runtime names them.
+/// The durations of the election, named as in controller-runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timing {
-    /// How long others must see the record unchanged before they take over.
+    /// Time for which others must see the record unchanged before they take over.
     pub(crate) lease_duration: Duration,
-    /// How long after the last renewal the leader gives up.
+    /// Time after the last renewal at which the leader gives up.
     pub(crate) renew_deadline: Duration,
-    /// Between two tries.
+    /// Pause between two attempts.
     pub(crate) retry_period: Duration,
 }
 
 impl Timing {
-    /// What is wrong with it, if something is.
+    /// Returns the error in the configuration, if there is one.
     pub(crate) fn mistake(&self) -> Option<&'static str> {
         if self.retry_period.is_zero() {
             Some("the retry period must be longer than zero")
@@ -41,73 +41,68 @@ impl Timing {
     }
 }
 
-/// Both clocks of this process.
+/// The time on both clocks of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Now {
-    /// Since the machine was booted, suspend included: what decides.
+    /// Time since boot, including suspension. Decisions use it.
     pub(crate) boot: Duration,
-    /// Since 1970: what is written into the record for people.
+    /// Time since 1970, written into the record for people.
     pub(crate) wall: Duration,
 }
 
-/// What the Lease says.
+/// The content of the Lease.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// Who leads; empty after a release.
+    /// The identity of the leader; empty after a release.
     pub(crate) holder: String,
-    /// Of the holder; it may be configured otherwise than we are.
+    /// The lease duration of the holder, which may differ from ours.
     pub(crate) lease_duration: Duration,
-    /// How often the holder has changed.
+    /// Number of changes of the holder.
     pub(crate) transitions: i32,
-    /// When the holder became the holder, in its wall time.
+    /// Time at which the holder acquired the Lease, on its wall clock.
     pub(crate) acquired: Duration,
-    /// When the holder wrote last, in its wall time.
+    /// Time of the holder's last write, on its wall clock.
     pub(crate) renewed: Duration,
 }
 
-/// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Ask again after this time.
+    /// Call again after this time.
     Wait(Duration),
-    /// Read the record.
     Read,
-    /// Write the record, provided that there is none.
+    /// Create the record; it must not exist.
     Create(Record),
-    /// Write the record, provided that its version is still this one.
+    /// Replace the record; it must still have this version.
     Update(String, Record),
-    /// The record is released, or never was ours.
+    /// The record was released, or was never ours.
     Released,
 }
 
-/// What came of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The record as read or written, and its version.
+    /// The version, and the record as read or written.
     Record(String, Record),
-    /// There is no record.
     Absent,
-    /// Somebody else was faster.
+    /// Somebody else wrote first.
     Conflict,
-    /// It is unknown whether the server has seen the request.
+    /// The server may or may not have received the request.
     Failed,
 }
 
-/// One contender.
 #[derive(Debug)]
 pub(crate) struct Elector {
     identity: String,
     timing: Timing,
     gate: Arc<Gate>,
-    /// The record as we know it.
+    /// The last known record.
     seen: Option<Seen>,
-    /// False if the server may know better than `seen`.
+    /// False if the server may have a newer record.
     fresh: bool,
-    /// The request under way.
+    /// The request in flight.
     asked: Option<Asked>,
-    /// What to do as soon as possible, after a read.
+    /// The write to send next, after a read.
     write: Option<Write>,
-    /// When to try next.
+    /// Time of the next attempt.
     due: Duration,
     releasing: bool,
     random: u64,
@@ -117,7 +112,7 @@ pub(crate) struct Elector {
 struct Seen {
     version: String,
     record: Record,
-    /// When we noticed that it had changed.
+    /// Time at which this version was first seen.
     at: Duration,
 }
 
@@ -150,7 +145,7 @@ impl Elector {
         }
     }
 
-    /// From now on there are no more writes: give the record back if it is ours.
+    /// Stops writes, and releases the record if it is ours.
     pub(crate) fn release(&mut self) {
         self.gate.close();
         self.releasing = true;
@@ -158,13 +153,13 @@ impl Elector {
         self.due = Duration::ZERO;
     }
 
-    /// Who leads, as far as we know; nobody if empty.
+    /// Returns the last known leader; empty if there is none.
     pub(crate) fn holder(&self) -> &str {
         let seen = self.seen.as_ref();
         seen.map_or("", |seen| seen.record.holder.as_str())
     }
 
-    /// What to do now. After a request, [`Elector::answer`] comes before the next call.
+    /// Returns the next step. After a request, call [`Elector::answer`] before the next call.
     pub(crate) fn next(&mut self, now: Now) -> Step {
         let write = self.write.take();
         if write.is_none() && now.boot < self.due {
@@ -189,7 +184,7 @@ impl Elector {
         step
     }
 
-    /// What came of the request of the last [`Elector::next`].
+    /// Handles the answer to the request of the last [`Elector::next`].
     pub(crate) fn answer(&mut self, now: Now, answer: Answer) {
         let Some(asked) = self.asked.take() else {
             return;
@@ -210,7 +205,7 @@ impl Elector {
             }
             Answer::Record(version, record) => {
                 if record.holder != self.identity {
-                    // It was taken from us, whatever our deadline says.
+                    // Somebody took it from us before our deadline.
                     self.gate.close();
                 }
                 self.observe(now.boot, version, record);
@@ -225,7 +220,7 @@ impl Elector {
             Answer::Absent if !asked.write => {
                 let free = self.is_free_without_record(now.boot);
                 self.gate.close();
-                // What is not there can't be updated.
+                // An absent record cannot be updated.
                 self.fresh = self.releasing;
                 if free {
                     self.write = Some(Write::Create);
@@ -240,7 +235,7 @@ impl Elector {
             Answer::Absent | Answer::Conflict | Answer::Failed => {
                 self.fresh = false;
                 if asked.write && answer == Answer::Conflict {
-                    // To know by whom is worth more than to wait; the other side has just written.
+                    // Read soon to learn the new holder, which has just written.
                     self.due = now.boot + jittered(&mut self.random, self.timing.retry_period / 10);
                 } else {
                     self.try_later(now.boot);
@@ -249,7 +244,7 @@ impl Elector {
         }
     }
 
-    /// Takes note of the record; its age counts from when we first saw this version.
+    /// Stores the record. Its age counts from the first time we see this version.
     fn observe(&mut self, now: Duration, version: String, record: Record) {
         let same = |seen: &Seen| seen.version == version && seen.record == record;
         if !self.seen.as_ref().is_some_and(same) {
@@ -261,7 +256,7 @@ impl Elector {
         }
     }
 
-    /// Nobody's, ours, or of somebody whose time is over.
+    /// Returns true if the record has no holder, is ours, or has expired.
     fn is_free(&self, now: Duration) -> bool {
         let Some(Seen { record, at, .. }) = &self.seen else {
             return true;
@@ -274,8 +269,8 @@ impl Elector {
         record.holder.is_empty() || record.holder == self.identity || now >= *at + duration
     }
 
-    /// The record that we know was deleted, or a later one was: that doesn't make its holder stop any sooner, so that it
-    /// counts as a change of which all that we know is when we noticed it.
+    /// Returns true if a deleted record is free. The deletion does not stop its holder any sooner, so it counts as a
+    /// change: the lease duration runs from the time when we noticed it.
     fn is_free_without_record(&mut self, now: Duration) -> bool {
         let Some(Seen { record, .. }) = &self.seen else {
             return true;
@@ -305,7 +300,6 @@ impl Elector {
         Step::Update(version.unwrap_or_default(), self.record(now))
     }
 
-    /// The record to write.
     fn record(&self, now: Now) -> Record {
         let before = self.seen.as_ref().map(|seen| &seen.record);
         let mut record = Record {
@@ -332,9 +326,9 @@ impl Elector {
     }
 }
 
-/// Up to a fifth longer, so that contenders that started together drift apart. `random` is not zero.
+/// Adds up to a fifth, so that contenders that started together drift apart. `random` must not be zero.
 pub(crate) fn jittered(random: &mut u64, period: Duration) -> Duration {
-    // Marsaglia's xorshift: nothing here needs to be hard to guess.
+    // Xorshift by Marsaglia; the numbers need not be hard to guess.
     *random ^= *random << 13;
     *random ^= *random >> 7;
     *random ^= *random << 17;
@@ -342,7 +336,6 @@ pub(crate) fn jittered(random: &mut u64, period: Duration) -> Duration {
     period + period * thousandths / 1000
 }
 
-/// The longest that jitter makes of a period.
 fn longest(period: Duration) -> Duration {
     period + period / 5
 }

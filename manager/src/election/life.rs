@@ -1,14 +1,14 @@
-//! Leader for life: what to ask of the API server next, and what its answer means.
+//! Leader for life: decides which request to send next, and what an answer means.
 //!
-//! The lock is a ConfigMap that belongs to the leader's Pod. It is created once and never changed; garbage collection
-//! removes it when that Pod is gone, and not before, so that no clock decides who leads. As in [`super::lease`] this is
-//! the whole decision and no I/O.
+//! The lock is a ConfigMap that the leader's Pod owns. It is created once and never changed. Garbage collection removes
+//! it when that Pod is gone, and not before, so that no clock decides who leads. As in [`super::lease`], this module
+//! makes all decisions and does no I/O.
 //!
-//! - Pods are told apart by their UIDs: a new container in the same Pod leads on, a new Pod of the same name does not.
-//! - Nobody deletes the lock. A Pod that has ended for good (it was evicted, for example) is deleted instead of waited for.
-//! - A node that is not ready may still run the Pod, so that it is waited for, too, unless the user accepts two leaders.
-//! - The leader reads the lock again and again. Its gate is open until the *start* of the last read that found the lock
-//!   its own, plus the renew deadline: a process that was stopped or cut off looks before it writes.
+//! - Pods are identified by UID: a new container in the same Pod continues to lead, a new Pod with its name does not.
+//! - Nobody deletes the lock. A Pod that has terminated (after an eviction, for example) is deleted instead.
+//! - A node that is not ready may still run the Pod, so others wait for it, unless the user accepts two leaders.
+//! - The leader reads the lock regularly. Its gate is open until the *start* of the last read that found its own lock,
+//!   plus the renew deadline: a process that was stopped or cut off must read before it writes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,92 +17,82 @@ use super::flags::Rules;
 use super::gate::Gate;
 use super::lease::{Timing, jittered};
 
-/// A Pod, and no other that has its name later.
+/// A Pod, but not a later one with the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) name: String,
     pub(crate) uid: String,
 }
 
-/// What the ConfigMap says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Lock {
     Absent,
-    /// It belongs to no Pod, so that nothing ever removes it.
+    /// Not owned by a Pod, so that garbage collection never removes it.
     Ownerless,
     Owned(Owner),
 }
 
-/// What is known of a Pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pod {
     pub(crate) uid: String,
-    /// None of its containers runs, and none will.
+    /// All containers have terminated for good.
     pub(crate) ended: bool,
-    /// It is about to be deleted.
+    /// The Pod is being deleted.
     pub(crate) leaving: bool,
     pub(crate) node: Option<String>,
 }
 
-/// What is known of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
-    /// Ready, or not there any more: then Kubernetes deletes its Pods.
+    /// Ready or gone. Kubernetes deletes the Pods of a node that is gone.
     Fine,
-    /// Not ready since this time of the control plane, which only tells one outage from another.
+    /// Not ready since this time of the control plane, which only identifies the outage.
     Unready(String),
 }
 
-/// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Ask again after this time.
+    /// Call again after this time.
     Wait(Duration),
-    /// Read the lock.
     ReadLock,
-    /// Read the Pod of this name.
     ReadPod(String),
-    /// Read the node of this name.
     ReadNode(String),
-    /// Create the lock for this Pod, provided that there is none.
+    /// Create the lock for this Pod; the lock must not exist.
     Create(Owner),
-    /// Delete this Pod, which has ended.
+    /// Delete this terminated Pod.
     Delete(Owner),
     /// Delete this Pod without waiting for its node.
     DeleteByForce(Owner),
-    /// There is no Pod that this process could run in.
+    /// The Pod of this process does not exist.
     Homeless,
-    /// There is no more to do; the lock stays.
+    /// Nothing left to do. The lock stays.
     Over,
 }
 
-/// What came of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     Lock(Lock),
-    /// `None` if there is no such Pod.
+    /// `None` if the Pod does not exist.
     Pod(Option<Pod>),
     Node(Node),
-    /// It was written or deleted.
+    /// The object was written or deleted.
     Done,
-    /// Somebody else was faster.
+    /// Somebody else was first.
     Conflict,
-    /// It is unknown whether the server has seen the request.
+    /// The server may or may not have received the request.
     Failed,
 }
 
-/// Why this process does not lead.
+/// The reason why this process does not lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// Another Pod does.
     Led,
-    /// The node of the leader is not ready.
     Unready,
     /// The leader is gone, and garbage collection has yet to remove the lock.
     Collected,
-    /// The lock belongs to no Pod.
+    /// The lock has no owner.
     Ownerless,
-    /// The own Pod is about to go, or has gone.
+    /// The own Pod is being deleted, or gone.
     Leaving,
 }
 
@@ -120,49 +110,46 @@ impl Reason {
     }
 }
 
-/// One contender.
 #[derive(Debug)]
 pub(crate) struct Elector {
     rules: Rules,
     timing: Timing,
     gate: Arc<Gate>,
-    /// The own Pod, once it is known.
+    /// The own Pod, once it was read.
     me: Option<Owner>,
     known: Known,
-    /// When the request under way was sent.
+    /// The request in flight, and the time when it was sent.
     asked: Option<(Step, Duration)>,
-    /// What keeps this process waiting, and for whom.
+    /// The reason for waiting, and the Pod that causes it.
     reason: Option<(Reason, Option<Owner>)>,
-    /// The name of the Pod that owns the lock, empty if none does.
+    /// The name of the Pod that owns the lock; empty if none does.
     holder: String,
     outage: Option<Outage>,
-    /// When to look at the lock again.
+    /// Time of the next read of the lock.
     due: Duration,
-    /// How often nothing has changed since.
+    /// Number of attempts without a change.
     tries: u32,
     over: bool,
     random: u64,
 }
 
-/// What this look at the lock has found so far.
+/// The results of the current round of reads.
 #[derive(Debug, Default)]
 struct Known {
     lock: Option<Lock>,
-    /// The owner of the lock; the own one while nobody owns it.
+    /// The owner of the lock, or the own Pod if the lock has no owner.
     pod: Option<Option<Pod>>,
     node: Option<Node>,
 }
 
-/// A node that is not ready.
 #[derive(Debug)]
 struct Outage {
     node: String,
     since: String,
-    /// When we noticed.
+    /// Time at which the outage was noticed.
     at: Duration,
 }
 
-/// What follows from all that is known.
 enum Verdict {
     Ask(Step),
     Lead,
@@ -189,28 +176,26 @@ impl Elector {
         }
     }
 
-    /// From now on there are no more writes. The lock stays until the Pod is gone.
+    /// Stops writes. The lock stays until the Pod is gone.
     pub(crate) fn release(&mut self) {
         self.gate.close();
         self.over = true;
     }
 
-    /// The Pod that leads, as far as we know; nobody if empty.
+    /// Returns the last known Pod that leads; empty if there is none.
     pub(crate) fn holder(&self) -> &str {
         &self.holder
     }
 
-    /// The name of the own Pod.
     pub(crate) fn pod(&self) -> &str {
         &self.rules.pod
     }
 
-    /// Why this process waits, if it does.
     pub(crate) fn reason(&self) -> Option<Reason> {
         self.reason.as_ref().map(|(reason, _)| *reason)
     }
 
-    /// What to do at `now` since boot. After a request, [`Elector::answer`] comes before the next call.
+    /// Returns the next step at `now` since boot. After a request, call [`Elector::answer`] before the next call.
     pub(crate) fn next(&mut self, now: Duration) -> Step {
         if self.over {
             return Step::Over;
@@ -252,7 +237,7 @@ impl Elector {
         Step::Wait(until.saturating_sub(now))
     }
 
-    /// What came of the request of the last [`Elector::next`].
+    /// Handles the answer to the request of the last [`Elector::next`].
     pub(crate) fn answer(&mut self, now: Duration, answer: Answer) {
         let Some((step, at)) = self.asked.take() else {
             return;
@@ -267,13 +252,13 @@ impl Elector {
             (Step::ReadPod(_), Answer::Pod(pod)) => self.known.pod = Some(pod),
             (Step::ReadNode(_), Answer::Node(node)) => self.known.node = Some(node),
             (_, Answer::Done | Answer::Conflict) => self.look_again(now, 0),
-            // Who leads looks again soon, before its gate shuts.
+            // The leader reads again soon, before its gate shuts.
             _ if self.gate.lets_pass(now) => self.look_again(now, 0),
             _ => self.look_again(now, self.tries + 1),
         }
     }
 
-    /// The lock as it was at some time after `at`.
+    /// Handles the lock as it was at some time after `at`.
     fn found(&mut self, at: Duration, lock: Lock) {
         match &lock {
             Lock::Owned(owner) if self.is_me(owner) => {
@@ -310,12 +295,12 @@ impl Elector {
             {
                 Verdict::Ask(Step::Create(me))
             }
-            // A lock that belongs to no living Pod would be removed while we lead.
+            // A lock without a living owner would be removed while we lead.
             (Some(Lock::Absent), Some(_)) => Verdict::Wait(Reason::Leaving),
         }
     }
 
-    /// Another Pod owns the lock, and is there.
+    /// Decides about a lock that another existing Pod owns.
     fn led_by(&mut self, owner: Owner, pod: Pod, now: Duration) -> Verdict {
         if pod.ended {
             return Verdict::Ask(Step::Delete(owner));
@@ -350,7 +335,7 @@ impl Elector {
         }
     }
 
-    /// Forgets what was found. The pause doubles with each try, up to eight retry periods.
+    /// Starts a new round. The pause doubles with each attempt, up to eight retry periods.
     fn look_again(&mut self, now: Duration, tries: u32) {
         self.known = Known::default();
         self.tries = tries.min(3);
@@ -373,7 +358,6 @@ mod tests {
         Answer::Lock(Lock::Owned(owner(uid)))
     }
 
-    /// The Pod `pod-a` has the UID `a`.
     fn owner(uid: &str) -> Owner {
         Owner {
             name: format!("pod-{uid}"),
@@ -397,7 +381,7 @@ mod tests {
         Answer::Node(Node::Unready(since.to_owned()))
     }
 
-    /// The Pod `pod-me` on a server that a test plays.
+    /// The Pod `pod-me`, with a server that the test plays.
     struct Contender {
         elector: Elector,
         gate: Arc<Gate>,
@@ -419,7 +403,7 @@ mod tests {
             contender
         }
 
-        /// Gives these answers in turn: what comes after them.
+        /// Gives these answers in turn. Returns the next step.
         fn look(&mut self, answers: impl IntoIterator<Item = Answer>) -> Step {
             for answer in answers {
                 let step = self.elector.next(self.now);
@@ -429,7 +413,6 @@ mod tests {
             self.elector.next(self.now)
         }
 
-        /// Lets the pause go by.
         fn rest(&mut self) -> Duration {
             let Step::Wait(pause) = self.elector.next(self.now) else {
                 panic!("it does not wait");
@@ -457,7 +440,7 @@ mod tests {
         let asks = |step| (Some(step), None, false);
         let absent = Answer::Lock(Lock::Absent);
         for (answers, expected) in [
-            // Free.
+            // A free lock.
             (
                 vec![absent.clone()],
                 asks(Step::ReadPod("pod-me".to_owned())),
@@ -483,9 +466,9 @@ mod tests {
                 waits(Reason::Leaving),
             ),
             (vec![absent, Answer::Pod(None)], waits(Reason::Leaving)),
-            // Ours, although this process did not create it.
+            // Our lock, although this process did not create it.
             (vec![owned("me")], (None, None, true)),
-            // Somebody else's.
+            // The lock of another Pod.
             (vec![owned("a")], asks(Step::ReadPod("pod-a".to_owned()))),
             (vec![owned("a"), there(pod("a"))], waits(Reason::Led)),
             (vec![owned("a"), there(leaving("a"))], waits(Reason::Led)),
@@ -505,7 +488,7 @@ mod tests {
                 vec![owned("a"), Answer::Pod(None)],
                 waits(Reason::Collected),
             ),
-            // Nobody's.
+            // A lock without an owner.
             (
                 vec![Answer::Lock(Lock::Ownerless)],
                 waits(Reason::Ownerless),
@@ -525,7 +508,7 @@ mod tests {
         let mut contender = Contender::new(None);
         for (pod, reason) in [
             (Some(pod("a")), Reason::Led),
-            // Deleted: garbage collection needs a moment for the lock.
+            // Deleted; garbage collection needs a moment for the lock.
             (None, Reason::Collected),
             (None, Reason::Collected),
         ] {
@@ -579,7 +562,7 @@ mod tests {
             elector.next(Duration::ZERO),
             Step::ReadPod("nobody".to_owned())
         );
-        // The server may be away; that says nothing.
+        // A failed request says nothing about the Pod.
         elector.answer(Duration::ZERO, Answer::Failed);
         let Step::Wait(pause) = elector.next(Duration::ZERO) else {
             panic!("no pause")
@@ -631,7 +614,7 @@ mod tests {
             }
         }
         assert_eq!(contender.now - start, TIMING.renew_deadline);
-        // It was ours all the time.
+        // The lock was ours all the time.
         while !contender.leads() {
             match contender.elector.next(contender.now) {
                 Step::Wait(pause) => contender.now += pause,
@@ -654,12 +637,12 @@ mod tests {
     fn only_a_long_outage_that_was_seen_is_taken_over() {
         let minute = Duration::from_secs(60);
         let force = Step::DeleteByForce(owner("a"));
-        // Answers about the node, one a minute after the other; whether the last one makes it act.
+        // Answers about the node, one per minute, and true if the last one triggers the deletion.
         for (answers, expected) in [
             (vec![unready("t1")], false),
             (vec![unready("t1"), unready("t1")], false),
             (vec![unready("t1"), unready("t1"), unready("t1")], true),
-            // Ready again in between, seen or not.
+            // Ready in between, noticed or not.
             (
                 vec![unready("t1"), Answer::Node(Node::Fine), unready("t1")],
                 false,

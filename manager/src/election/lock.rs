@@ -1,4 +1,4 @@
-//! Carries the requests of a leader for life to the API server.
+//! Sends the requests of a leader for life to the API server.
 
 use std::time::Duration;
 
@@ -9,7 +9,6 @@ use kube::{Api, Client, ResourceExt};
 
 use super::life::{self, Answer, Lock, Owner, Reason, Step};
 
-/// The ConfigMap, and the Pods that may own it.
 pub(super) struct Server<'name> {
     locks: Api<ConfigMap>,
     pods: Api<Pod>,
@@ -36,7 +35,7 @@ impl<'name> Server<'name> {
         }
     }
 
-    /// Logs why this process waits, once.
+    /// Logs the reason for waiting, once.
     pub(super) fn tell(&mut self, reason: Option<Reason>) {
         if self.told == reason {
             return;
@@ -64,7 +63,7 @@ impl<'name> Server<'name> {
         }
     }
 
-    /// Deletes the Pod of this name if it owns the lock. False if it does not, or if that is unknown.
+    /// Deletes the Pod with this name if it owns the lock. Returns false if it does not, or if that is unknown.
     pub(super) async fn resign(&self, name: &str) -> bool {
         let Answer::Pod(Some(pod)) = self.ask(Step::ReadPod(name.to_owned())).await else {
             return false;
@@ -99,7 +98,7 @@ impl<'name> Server<'name> {
         })
     }
 
-    /// Deletes this very Pod, within so many seconds or those that it asks for.
+    /// Deletes exactly this Pod, with this grace period in seconds or its own.
     async fn delete(&self, owner: &Owner, grace: Option<u32>) -> kube::Result<Answer> {
         tracing::warn!(
             election = self.name,
@@ -121,7 +120,7 @@ impl<'name> Server<'name> {
     }
 }
 
-/// The lock of a Pod, removed by garbage collection when that is gone.
+/// Makes the lock of a Pod, which garbage collection removes together with the Pod.
 fn config_map(name: &str, owner: &Owner) -> ConfigMap {
     let owner = OwnerReference {
         api_version: "v1".to_owned(),
@@ -156,7 +155,7 @@ fn pod(found: &Pod) -> life::Pod {
     let phase = status.and_then(|status| status.phase.as_deref());
     life::Pod {
         uid: found.uid().unwrap_or_default(),
-        // The kubelet says so only when no container runs any more; an evicted Pod is `Failed`.
+        // The kubelet sets it only when no container runs any more. An evicted Pod is `Failed`.
         ended: matches!(phase, Some("Failed" | "Succeeded")),
         leaving: found.metadata.deletion_timestamp.is_some(),
         node: found.spec.as_ref().and_then(|spec| spec.node_name.clone()),

@@ -1,12 +1,12 @@
-//! The decision that a replica has been unable to work for too long.
+//! Decides when a replica has been unable to work for too long. Does no I/O, so that a simulation can run it.
 
 use std::time::Duration;
 
-/// Decides when a replica has been unable for too long. It has no I/O, so that a simulation can run it.
+/// The time for which a replica has been unable to work.
 #[derive(Debug)]
 pub(crate) struct Patience {
     limit: Duration,
-    /// The longest time between two looks that counts: a process that was paused has had no chance to recover.
+    /// The maximum time between two checks that counts. A process that was paused had no chance to recover.
     gap: Duration,
     seen: Option<Duration>,
     unable: Duration,
@@ -22,7 +22,7 @@ impl Patience {
         }
     }
 
-    /// Takes a look at `now` since boot. Returns true if the replica was unable at each look for longer than the limit.
+    /// Checks at `now` since boot. Returns true if the replica was unable at each check for longer than the limit.
     pub(crate) fn ends(&mut self, now: Duration, able: bool) -> bool {
         let before = self.seen.replace(now).unwrap_or(now);
         if able {
@@ -60,7 +60,7 @@ mod tests {
                 &[(0, false), (1, true), (2, false), (4, false), (5, false)],
                 true,
             ),
-            // A pause counts as two looks at most.
+            // A pause counts as at most two checks.
             ("a pause", &[(0, false), (900, false)], false),
             (
                 "able for a long time",

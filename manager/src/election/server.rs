@@ -1,4 +1,4 @@
-//! Carries the requests about a Lease to the API server.
+//! Sends the requests about a Lease to the API server.
 
 use std::time::Duration;
 
@@ -10,12 +10,11 @@ use kube::api::{ObjectMeta, PostParams};
 
 use super::lease::{Answer, Record, Step};
 
-/// A Lease on the API server.
 pub(super) struct Server<'name> {
     leases: Api<Lease>,
     name: &'name str,
     timeout: Duration,
-    /// With the labels and whatever else others put there.
+    /// The last answer, including labels and other fields that are not ours.
     last: Option<Lease>,
 }
 
@@ -87,9 +86,9 @@ fn record(spec: LeaseSpec) -> Record {
     }
 }
 
-/// The rest of `spec` is not ours, and stays.
+/// Sets our fields, and keeps the rest of `spec`.
 fn spec(record: &Record, spec: Option<LeaseSpec>) -> LeaseSpec {
-    // Whole seconds, and rather too long than too short.
+    // In whole seconds, rounded up.
     let seconds =
         record.lease_duration.as_secs() + u64::from(record.lease_duration.subsec_nanos() > 0);
     LeaseSpec {

@@ -1,5 +1,5 @@
-//! Ends a process whose threads are blocked: tokio can't stop them, and a runtime waits for them without a limit when
-//! it is dropped.
+//! Ends a process whose threads are blocked. tokio cannot stop such threads, and dropping a runtime waits for them
+//! without a limit.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use super::ability::{Ability, LIMIT, POLL};
 use super::clock;
 use super::patience::Patience;
 
-/// How long the process has to end by itself once it should.
+/// Time that the process has to end by itself.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// How much longer than the leader itself the thread waits: the leader gives the Lease back first.
+/// Extra time before the watchdog acts, so that the leader can release the Lease first.
 const LATER: Duration = Duration::from_secs(60);
 
 /// A thread that no reconcile can block.
@@ -20,7 +20,7 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches until this is dropped.
+    /// Watches until it is dropped.
     pub(crate) fn start(ability: Ability) -> std::io::Result<Self> {
         let (end, ending) = mpsc::channel();
         let watch = move || {
@@ -50,7 +50,7 @@ impl Watchdog {
         Ok(Self { end })
     }
 
-    /// The process should end, and gets a moment to do so.
+    /// Gives the process a moment to end, and then ends it.
     pub(crate) fn end(self) {
         let _ = self.end.send(());
     }

@@ -1,11 +1,11 @@
-//! An address to serve on, written as Go programs write it: `:8081`, `127.0.0.1:8081`, or `0` for none.
+//! Addresses to serve on, in the notation of Go: `:8081`, `127.0.0.1:8081`, or `0` to disable.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use tokio::net::TcpListener;
 
-/// The addresses to try in turn; none turns the server off.
+/// The addresses to try in turn. An empty list disables the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BindAddress(Vec<SocketAddr>);
 

@@ -1,5 +1,4 @@
-//! Who may ask for what: the API server knows a client by its bearer token (TokenReview), and whether it may
-//! (SubjectAccessReview).
+//! Authenticates a bearer token by TokenReview, and authorizes its user by SubjectAccessReview.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,42 +19,40 @@ use tokio::time::Instant;
 
 use super::server::Answer;
 
-/// For how long a client that was let in stays so without another review.
+/// Time for which a permission is cached.
 const ALLOWED: Duration = Duration::from_secs(60);
-/// For how long a client that was refused stays so; shorter, as somebody may be waiting for a new permission.
+/// Time for which a refusal is cached. It is shorter, because somebody may be waiting for a new permission.
 const REFUSED: Duration = Duration::from_secs(30);
-/// How long the reviews of one request may take.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
-/// How many verdicts are remembered.
 const CAPACITY: usize = 1000;
 
-/// Asks the API server about clients, and remembers what it said for a short time.
+/// Reviews clients on the API server, and caches the results for a short time.
 pub(crate) struct Authorization {
     client: Client,
     path: &'static str,
     reviews: Mutex<BTreeMap<Key, Arc<Review>>>,
 }
 
-/// Stands for a token and a verb; tokens are not kept.
+/// The hash of a token and a verb. Tokens are not kept.
 type Key = [u8; digest::SHA256_OUTPUT_LEN];
 
 struct Review {
     started: Instant,
-    /// Those who ask the same at the same time wait for one answer. A failure is none.
+    /// Concurrent requests of the same client wait for one result. A failure is not cached.
     verdict: OnceCell<Verdict>,
 }
 
 #[derive(Clone)]
 enum Verdict {
     Allowed,
-    /// The token is not one of this cluster, or no longer.
+    /// The token is not valid in this cluster.
     Unknown,
-    /// The name of the user who lacks the permission.
+    /// The name of the user, who lacks the permission.
     Denied(String),
 }
 
 impl Authorization {
-    /// For one path that is not that of a resource.
+    /// Authorizes requests for one non-resource path.
     pub(crate) fn new(client: Client, path: &'static str) -> Self {
         Self {
             client,
@@ -64,7 +61,7 @@ impl Authorization {
         }
     }
 
-    /// The answer to a client that must not have what it asks for; `None` when it may.
+    /// Returns the answer to a client without permission; `None` if the client is allowed.
     pub(crate) async fn refusal(&self, request: &Parts) -> Option<Answer> {
         let unauthorized = || Some(Answer::new(StatusCode::UNAUTHORIZED, "Unauthorized"));
         let Some(token) = bearer(&request.headers) else {
@@ -88,7 +85,7 @@ impl Authorization {
         Some(Answer::new(StatusCode::INTERNAL_SERVER_ERROR, text))
     }
 
-    /// The review of this kind that is remembered or going on, or a new one.
+    /// Returns the cached or running review with this key, or a new one.
     fn review(&self, key: Key) -> Arc<Review> {
         let mut reviews = self.reviews.lock().unwrap_or_else(PoisonError::into_inner);
         reviews.retain(|_, review| review.is_fresh());
@@ -157,7 +154,7 @@ impl Review {
     }
 }
 
-/// The token of `Authorization: Bearer`; the word may be in any case (RFC 9110, section 11.1).
+/// Returns the token of `Authorization: Bearer`. The scheme is case-insensitive (RFC 9110, section 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let token = token.trim();
@@ -165,7 +162,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 fn key(token: &str, verb: &str) -> Key {
-    // Neither of them has a space.
+    // Neither contains a space.
     let text = format!("{verb} {token}");
     let mut key = Key::default();
     key.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());

@@ -1,4 +1,4 @@
-//! The certificate of a TLS server: kept in files by somebody else, or made here and kept in memory.
+//! The certificate of a TLS server: from files that somebody else maintains, or generated and kept in memory.
 
 use std::io::{Error, ErrorKind, Result};
 use std::ops::Range;
@@ -19,10 +19,10 @@ use super::validity;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// For how long a certificate made here is valid. It is in use for two thirds of that.
+/// Validity of a generated certificate. It is used for two thirds of that.
 const VALID: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// Follows a certificate through its renewals.
+/// A certificate that is renewed or reloaded while the server runs.
 pub(crate) struct Certificate {
     state: Mutex<State>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Certificate {
 struct State {
     source: Source,
     config: Arc<ServerConfig>,
-    /// When the certificate ends, in seconds since 1970; 0 when nobody wants to know.
+    /// End of the validity, in seconds since 1970; 0 if unknown.
     #[cfg(feature = "webhook")]
     end: i64,
     #[cfg(feature = "webhook")]
@@ -38,16 +38,16 @@ struct State {
 }
 
 enum Source {
-    /// Signed by itself: it hides what is said, and clients can't tell who says it.
+    /// Self-signed. It encrypts the traffic, but clients cannot verify the server.
     Own { in_use: Range<SystemTime> },
-    /// By somebody in this process, who also renews it.
+    /// Set and renewed by another part of this process.
     #[cfg(feature = "webhook")]
     Kept,
-    /// A Secret that is mounted, most likely.
+    /// Files, usually from a mounted Secret.
     Files {
         certificate: PathBuf,
         key: PathBuf,
-        /// What was in them last, of use or not; `None` if they could not be read.
+        /// The last content of the files, valid or not; `None` if they could not be read.
         seen: Option<[Vec<u8>; 2]>,
     },
 }
@@ -58,7 +58,7 @@ impl Certificate {
         Ok(Self::new(Source::Own { in_use }, config))
     }
 
-    /// Of two PEM files: the certificate with those between it and the authority, and its key.
+    /// Reads two PEM files: the certificate chain and the key.
     pub(crate) fn files(certificate: PathBuf, key: PathBuf) -> Result<Self> {
         let pair = read(&certificate, &key)?;
         let config = given(&pair, &certificate, &key)?;
@@ -73,7 +73,7 @@ impl Certificate {
         Ok(certificate)
     }
 
-    /// Until it is replaced. `end` is when the certificate ends, in seconds since 1970.
+    /// Makes a certificate that is valid until it is replaced. `end` is in seconds since 1970.
     #[cfg(feature = "webhook")]
     pub(crate) fn kept(config: Arc<ServerConfig>, end: i64) -> Self {
         let certificate = Self::new(Source::Kept, config);
@@ -81,7 +81,7 @@ impl Certificate {
         certificate
     }
 
-    /// Shows when the certificate ends, in seconds since 1970, from now on.
+    /// Keeps a gauge at the end of the validity, in seconds since 1970.
     #[cfg(feature = "webhook")]
     pub(crate) fn show_end(&self, gauge: Gauge) {
         let mut state = self.lock();
@@ -89,7 +89,6 @@ impl Certificate {
         state.shown = gauge;
     }
 
-    /// For the clients from now on.
     #[cfg(feature = "webhook")]
     pub(crate) fn replace(&self, config: Arc<ServerConfig>, end: i64) {
         let mut state = self.lock();
@@ -115,8 +114,8 @@ impl Certificate {
         }
     }
 
-    /// What to meet a client with. Reads the files, if there are any: a new pair counts from the next client on, and
-    /// instead of a bad pair the one before stays. May block.
+    /// Returns the current configuration for a new connection. Reads the files, if there are any. A valid new pair
+    /// replaces the current one; an invalid pair is ignored. May block.
     pub(crate) fn current(&self, now: SystemTime) -> Arc<ServerConfig> {
         let mut state = self.lock();
         match state.renewed(now) {
@@ -136,7 +135,6 @@ impl Certificate {
 }
 
 impl State {
-    /// Of a certificate in a file.
     #[cfg(feature = "webhook")]
     fn read_end(&mut self) {
         if let Source::Files {
@@ -149,7 +147,7 @@ impl State {
         }
     }
 
-    /// A new certificate, if it is time for it. The same failure is returned once.
+    /// Returns a new configuration if the certificate has to change. Returns each failure once.
     fn renewed(&mut self, now: SystemTime) -> Result<Option<Arc<ServerConfig>>> {
         match &mut self.source {
             #[cfg(feature = "webhook")]
@@ -181,7 +179,7 @@ impl State {
     }
 }
 
-/// A certificate made now, and when to use it. Clocks that are a day slow accept it.
+/// Generates a certificate. Returns it with its time of use. It is valid from a day ago, for clocks that are slow.
 fn own(now: SystemTime) -> Result<(Arc<ServerConfig>, Range<SystemTime>)> {
     let key = KeyPair::generate().map_err(Error::other)?;
     let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
@@ -217,12 +215,10 @@ fn given(
     config(chain, private).map_err(|error| of(certificate, error.kind(), &error))
 }
 
-/// An error that names the file.
 fn of(path: &Path, kind: ErrorKind, error: &dyn std::error::Error) -> Error {
     Error::new(kind, format!("{}: {error}", path.display()))
 }
 
-/// Of a certificate with its authorities, and its key.
 #[cfg(feature = "webhook")]
 pub(crate) fn from_pem(chain: &[u8], key: &[u8]) -> Result<Arc<ServerConfig>> {
     let chain = CertificateDer::pem_slice_iter(chain).collect::<std::result::Result<_, _>>();
@@ -262,7 +258,7 @@ mod tests {
         assert!(!Arc::ptr_eq(&second, &first));
         assert!(same(119, &second));
         assert!(!same(120, &second));
-        // A clock that was wrong is set right.
+        // A wrong clock was corrected.
         let third = certificate.current(start);
         assert!(!same(120, &third));
     }

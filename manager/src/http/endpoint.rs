@@ -1,4 +1,4 @@
-//! Where metrics are scraped: `/metrics`, by HTTPS and for those who may `get` it, or for everybody by plain HTTP.
+//! The endpoint `/metrics`: HTTPS for clients that may `get` it, or plain HTTP for everybody.
 
 use std::io::Result;
 use std::path::PathBuf;
@@ -20,16 +20,14 @@ use crate::signal::Shutdown;
 
 const PATH: &str = "/metrics";
 
-/// What the flags say about it.
 pub(crate) struct Endpoint<'a> {
     pub(crate) address: &'a BindAddress,
     pub(crate) secure: bool,
-    /// The files of the certificate and its key, if they are given.
     pub(crate) certificate: Option<[PathBuf; 2]>,
 }
 
 impl Endpoint<'_> {
-    /// Binds the address; the future serves until it is dropped. `None` when metrics are off.
+    /// Binds the address. The returned future serves until it is dropped. Returns `None` if metrics are off.
     pub(crate) async fn bind(
         self,
         registry: Registry,

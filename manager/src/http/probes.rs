@@ -1,8 +1,8 @@
 //! Named checks behind `/healthz` and `/readyz`.
 //!
-//! A path alone runs all checks of its kind, `/readyz/caches` runs one; `?verbose` lists them, and `?exclude=caches`
-//! leaves one out. Why a check failed is in the log alone, because anybody may ask; unless it is open. A pending check fails
-//! when it is asked alone; beside the others it is listed and does not count.
+//! `/readyz` runs all checks, `/readyz/caches` runs one. `?verbose` lists them, and `?exclude=caches` leaves one out.
+//! Anybody may call them, so the error of a check appears only in the log, unless the check is open. A pending check
+//! fails when called alone. Among others, it is listed and does not count.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,10 @@ use tokio::sync::watch;
 
 use super::server::Answer;
 
-/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// Not done yet, for this reason; the process can do without.
+    /// Not done yet, for this reason. The process can work without it.
     Pending(String),
     Failed(String),
 }
@@ -33,11 +32,10 @@ type Run = Box<dyn Fn() -> Outcome + Send + Sync>;
 
 struct Check {
     run: Run,
-    /// Whether everybody may read its errors.
+    /// True if everybody may read its errors.
     open: bool,
 }
 
-/// The checks of one path.
 #[derive(Default)]
 pub(crate) struct Checks {
     checks: BTreeMap<String, Check>,
@@ -52,7 +50,7 @@ impl Checks {
         self.insert(name, false, Box::new(move || check().into()));
     }
 
-    /// A check whose errors hold no secrets.
+    /// Adds a check whose errors contain no secrets.
     pub(crate) fn add_open<Checked: Into<Outcome>>(
         &mut self,
         name: &str,
@@ -65,7 +63,7 @@ impl Checks {
         self.checks.insert(name.to_owned(), Check { run, open });
     }
 
-    /// `kind` is for people, `name` is what follows in the path.
+    /// Runs checks. `kind` is for people, `name` is the rest of the path.
     fn answer(&self, kind: &str, name: Option<&str>, query: &str) -> Answer {
         let parameters = || {
             query
@@ -111,12 +109,11 @@ impl Checks {
     }
 }
 
-/// The checks of the process: whether it lives, and whether it is ready to work.
 #[derive(Default)]
 pub(crate) struct Probes {
     pub(crate) health: Checks,
     pub(crate) ready: Checks,
-    /// Becomes true with the first `/readyz` that passes.
+    /// Becomes true with the first successful `/readyz`.
     pub(crate) seen_ready: watch::Sender<bool>,
 }
 

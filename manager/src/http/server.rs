@@ -1,4 +1,4 @@
-//! HTTP for probes, metrics and webhooks, plain or by TLS.
+//! An HTTP server for probes, metrics and webhooks, plain or with TLS.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -25,18 +25,15 @@ use super::certificate::Certificate;
 use crate::metrics;
 use crate::signal::Shutdown;
 
-/// How long a request may take, from its last header to the last byte of the answer.
+/// Time limit of a request, from its last header to the end of the answer.
 pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(30);
-/// How long the first request of a connection may take to come.
+/// Time limit for the first request of a connection.
 const HEADER_TIME_LIMIT: Duration = Duration::from_secs(5);
-/// How long a connection may be without a request: longer than the 90 seconds of Go's clients, because a request that meets a
-/// closing connection fails.
+/// Time limit of an idle connection. It exceeds the 90 s of Go clients: a request on a closing connection fails.
 const IDLE_TIME_LIMIT: Duration = Duration::from_secs(120);
-/// How many connections there may be at the same time: one more ends the one that has the least time left, so that nobody keeps
-/// the others out by saying nothing.
+/// Maximum number of connections. One more ends the one with the least time left: idle ones must not block others.
 const CONNECTIONS: usize = 256;
 
-/// What a connection is for.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Requests {
     One,
@@ -44,12 +41,11 @@ pub(crate) enum Requests {
     Many,
 }
 
-/// What a request gets: a status code and a text.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) text: String,
     content_type: &'static str,
-    /// Ends its connection.
+    /// True if the answer closes its connection.
     is_last: bool,
 }
 
@@ -86,7 +82,7 @@ impl Answer {
         }
     }
 
-    /// Makes this the last answer of its connection: the client is told, and opens another one for its next request.
+    /// Makes this the last answer of its connection. The client then opens another connection for its next request.
     #[cfg(feature = "webhook")]
     pub(crate) fn last(self) -> Self {
         Self {
@@ -112,10 +108,10 @@ impl Answer {
     }
 }
 
-/// Answers requests until the shutdown, and ends what it is answering then; by TLS if there is a certificate.
+/// Serves requests until the shutdown, and finishes the running ones. Uses TLS if there is a certificate.
 ///
-/// Idle connections close at the shutdown, and a request that is sent at that moment fails. A server that clients use all the
-/// time first gives them [`Answer::last`] for a while.
+/// Idle connections close at the shutdown, and a request that is sent at that moment fails. A server with busy clients
+/// should send [`Answer::last`] for a while first.
 pub(crate) async fn serve<Answering>(
     listener: TcpListener,
     certificate: Option<Arc<Certificate>>,
@@ -137,7 +133,7 @@ pub(crate) async fn serve<Answering>(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Out of file descriptors, most likely: others may close theirs.
+                // Probably out of file descriptors. Others may be closed soon.
                 tracing::warn!(%error, "can't accept a connection");
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
@@ -177,7 +173,7 @@ pub(crate) async fn serve<Answering>(
     connections.join_all().await;
 }
 
-/// When a connection ends, whatever it is doing.
+/// The time at which a connection is closed, even during a request.
 #[derive(Clone)]
 struct Deadline(Arc<watch::Sender<Instant>>);
 
@@ -247,7 +243,7 @@ where
         ended = &mut connection => return Ok(ended?),
         () = shutdown.requested() => {}
     }
-    // The first request of a new connection is on its way: a client does not send it again.
+    // The first request of a new connection may be on its way, and the client would not retry it.
     if requests == Requests::One || has_begun.load(Ordering::Relaxed) {
         connection.as_mut().graceful_shutdown();
     }
@@ -264,7 +260,7 @@ mod tests {
 
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-    /// Sends a request; the head of the answer in lower case.
+    /// Sends a request. Returns the head of the answer in lower case.
     async fn ask(client: &mut TcpStream) -> String {
         client.write_all(REQUEST).await.unwrap();
         let mut head = Vec::new();

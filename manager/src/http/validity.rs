@@ -1,5 +1,5 @@
-//! When a certificate ends: the one field of X.509 that is read here. rustls keeps it to itself, and x509-parser would bring ten
-//! crates to operators without webhooks, too.
+//! Reads the end of a certificate's validity, the only X.509 field needed here. rustls does not expose it, and
+//! x509-parser would add ten crates, even without webhooks.
 
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
@@ -10,7 +10,7 @@ const GENERALIZED_TIME: u8 = 0x18;
 const SEQUENCE: u8 = 0x30;
 const VERSION: u8 = 0xa0;
 
-/// When the first certificate of a PEM file ends, in seconds since 1970; `None` if that is not one.
+/// Returns when the first certificate of a PEM file expires, in seconds since 1970; `None` if it is not a certificate.
 /// <https://www.rfc-editor.org/rfc/rfc5280#section-4.1>
 pub(crate) fn end(pem: &[u8]) -> Option<i64> {
     let first = CertificateDer::pem_slice_iter(pem).next()?.ok()?;
@@ -19,7 +19,7 @@ pub(crate) fn end(pem: &[u8]) -> Option<i64> {
     if let Some((_, after)) = element(rest, VERSION) {
         rest = after;
     }
-    // The serial number, the algorithm and the issuer.
+    // Skip the serial number, the algorithm and the issuer.
     for tag in [INTEGER, SEQUENCE, SEQUENCE] {
         (_, rest) = element(rest, tag)?;
     }
@@ -28,7 +28,7 @@ pub(crate) fn end(pem: &[u8]) -> Option<i64> {
     time(validity).map(|(end, _)| end)
 }
 
-/// What is in the element at the beginning, if that has this tag, and what is after it.
+/// Returns the content of the first element if it has this tag, and the bytes after it.
 fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&found, rest) = der.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -49,7 +49,7 @@ fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(length)
 }
 
-/// A time such as `491231235959Z` or `20501231235959Z`, and what is after it.
+/// Parses a time such as `491231235959Z` or `20501231235959Z`. Returns the bytes after it, too.
 fn time(der: &[u8]) -> Option<(i64, &[u8])> {
     let (short, (text, rest)) = match element(der, UTC_TIME) {
         Some(found) => (true, found),
@@ -68,7 +68,7 @@ fn time(der: &[u8]) -> Option<(i64, &[u8])> {
         (false, year) => year,
     };
     let [month, day, hour, minute, second] = [0, 2, 4, 6, 8].map(|at| number(&rest_of[at..at + 2]));
-    // Years begin with March, so that a leap day is the last one.
+    // Count years from March, so that the leap day comes last.
     let year = if month > 2 { year } else { year - 1 };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468;
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(end(b""), None);
     }
 
-    /// Each certificate that is cut off somewhere, and each with another byte.
+    /// Truncates a certificate at each position, and changes each byte.
     #[test]
     fn what_is_no_certificate_has_no_end_and_is_no_panic() {
         let made = CertificateParams::new([]).unwrap();

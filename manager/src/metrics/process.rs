@@ -1,4 +1,4 @@
-//! What the kernel knows about this process, under the usual names of Prometheus.
+//! Metrics of this process from `/proc`, under the usual Prometheus names.
 
 use std::fmt;
 
@@ -10,7 +10,6 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// This process.
 #[derive(Debug)]
 pub(super) struct Own;
 
@@ -21,7 +20,7 @@ struct Values {
 
 impl Collector for Own {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        // Where `/proc` is hidden, nothing is known.
+        // A hidden `/proc` is not an error.
         let Ok(values) = values() else { return Ok(()) };
         let help = "Processor time used, in seconds.";
         let family =

@@ -1,15 +1,15 @@
 //! Names that Kubernetes accepts.
 
-/// Of label values, and of the names that must be one part of a name in DNS.
+/// Maximum length of label values and DNS labels.
 const LONGEST: usize = 63;
 
-/// Where Kubernetes makes such a name of it with 11 characters more.
+/// Maximum length of a name to which Kubernetes appends 11 characters.
 const LONGEST_OF_SHORT: usize = 52;
 
-/// `name` as a label value and as the name of an object: at most 63 letters, digits and dashes, a letter first.
+/// Converts `name` to a label value and object name: at most 63 letters, digits and dashes, starting with a letter.
 ///
-/// What fits is kept as it is; the rest is shortened and told apart by a hash. For a CronJob or a StatefulSet it may be
-/// too long, see [`short_dns_label`].
+/// A valid name is returned unchanged. Any other is shortened and gets a hash, so that it stays unique. The result may
+/// be too long for a CronJob or a StatefulSet, see [`short_dns_label`].
 ///
 /// # Examples
 ///
@@ -21,8 +21,10 @@ pub fn dns_label(name: &str) -> String {
     label(name, LONGEST)
 }
 
-/// As [`dns_label`] with at most 52 characters: for a CronJob, [of whose name those of its Jobs are made][cron], and for a
-/// StatefulSet, [whose pods have its revision as a label][revision].
+/// Like [`dns_label`] with at most 52 characters, for CronJobs and StatefulSets.
+///
+/// The names of Jobs [derive from the name of their CronJob][cron]. The pods of a StatefulSet [have its revision as a
+/// label][revision].
 ///
 /// [cron]: https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#writing-a-cronjob-spec
 /// [revision]: https://github.com/kubernetes/kubernetes/issues/64023
@@ -48,7 +50,7 @@ fn label(name: &str, longest: usize) -> String {
     format!("{start}-{:08x}", fnv1a(name.as_bytes()) >> 32)
 }
 
-/// A hash that is stable across releases and machines, which those of std are not.
+/// A hash that is stable across releases and machines, unlike those of std.
 pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! What an author writes: defaults and validation of a kind.
+//! The traits for defaulting and validation, and the request that their handlers get.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::denied::{Denied, Warnings};
 use crate::object::Object;
 
-/// Sets what the user left open, before the object is validated and stored.
+/// Sets defaults before the object is validated and stored.
 ///
-/// `C` is what the webhooks were registered with, see [`Manager::webhooks`](crate::Manager::webhooks). It is a type of the
-/// operator, so that kinds of other crates can be defaulted, too.
+/// `C` is the context of the webhooks, see [`Manager::webhooks`](crate::Manager::webhooks). Because it is a type of the
+/// operator, kinds of other crates can implement this trait, too.
 ///
 /// # Examples
 ///
@@ -38,10 +38,14 @@ use crate::object::Object;
 /// # Ok::<(), Denied>(())
 /// ```
 pub trait Defaulting<C>: Object {
-    /// Changes the object that is created or updated. What the type does not know of the object stays as it is.
+    /// Sets defaults in an object that is created or updated. Fields that the type does not know are kept.
     ///
-    /// An object that does not decode passes unchanged, so that the API server names all of its errors. So does an object that is
-    /// being deleted.
+    /// An object that is being deleted passes unchanged. So does one that does not decode, because the API server then
+    /// reports all of its errors.
+    ///
+    /// # Errors
+    ///
+    /// An error refuses the request.
     ///
     /// # Examples
     ///
@@ -56,7 +60,7 @@ pub trait Defaulting<C>: Object {
     fn default(&mut self, request: &Request<C>) -> Result<(), Denied>;
 }
 
-/// Allows or refuses a request for an object, as the last one that is asked.
+/// Allows or refuses a request for an object, after all defaulting.
 ///
 /// # Examples
 ///
@@ -82,11 +86,13 @@ pub trait Defaulting<C>: Object {
 /// # });
 /// ```
 pub trait Validating<C>: Object {
-    /// Set this to true to validate every update, also those that pass by default: updates that change nothing except the metadata
-    /// and the status, and updates of an object that is being deleted.
+    /// Set this to true to validate every update.
     ///
-    /// With true, a rule that has become stricter keeps stored objects from losing their finalizers, so that their deletion never
-    /// ends. Let [`validate_update`](Self::validate_update) look at the metadata only.
+    /// By default, two kinds of updates pass without validation: updates of the metadata and the status alone, and
+    /// updates of an object that is being deleted.
+    ///
+    /// With true, a rule that has become stricter can keep stored objects from losing their finalizers, so that their
+    /// deletion never ends. Then [`validate_update`](Self::validate_update) should check only the metadata.
     ///
     /// # Examples
     ///
@@ -111,7 +117,11 @@ pub trait Validating<C>: Object {
     /// ```
     const EVERY_UPDATE: bool = false;
 
-    /// `self` is to be created.
+    /// Validates the creation of `self`. The default allows it.
+    ///
+    /// # Errors
+    ///
+    /// An error refuses the request.
     ///
     /// # Examples
     ///
@@ -129,11 +139,15 @@ pub trait Validating<C>: Object {
         async { Ok(Warnings::new()) }
     }
 
-    /// `self` is to replace `old`.
+    /// Validates the replacement of `old` by `self`. The default allows it.
     ///
-    /// In an `old` that lacks required fields of the type, these have zero values: an empty object, list or string, 0, false, the
-    /// first variant. If it does not decode even then, [`validate_create`](Self::validate_create) validates `self`.
+    /// If `old` lacks required fields, they have zero values: an empty object, list or string, 0, false, or the first
+    /// variant. If it does not decode even then, [`validate_create`](Self::validate_create) validates `self` instead.
     /// [`Request::old`] is the object as it is stored.
+    ///
+    /// # Errors
+    ///
+    /// An error refuses the request.
     ///
     /// # Examples
     ///
@@ -152,9 +166,13 @@ pub trait Validating<C>: Object {
         async { Ok(Warnings::new()) }
     }
 
-    /// `self` is to be deleted.
+    /// Validates the deletion of `self`. The default allows it.
     ///
-    /// Required fields that it lacks have zero values. If it does not decode even then, the deletion is allowed with a warning.
+    /// Missing required fields have zero values. If it does not decode even then, the deletion passes with a warning.
+    ///
+    /// # Errors
+    ///
+    /// An error refuses the request.
     ///
     /// # Examples
     ///
@@ -173,7 +191,7 @@ pub trait Validating<C>: Object {
     }
 }
 
-/// What the API server says about the request, besides the object.
+/// An admission request, without its object.
 ///
 /// # Examples
 ///
@@ -187,30 +205,30 @@ pub trait Validating<C>: Object {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Request<C> {
-    /// What the webhooks were registered with: caches and clients.
+    /// The context of the webhooks, such as caches and clients.
     pub context: Arc<C>,
-    /// What is done to the object.
+    /// The operation on the object.
     pub operation: Operation,
-    /// The name of the object; empty when the server is yet to make one up.
+    /// The name of the object; empty if the server has yet to generate it.
     pub name: String,
-    /// The namespace of the object, if it is in one.
+    /// The namespace of the object; `None` for cluster-scoped objects.
     pub namespace: Option<String>,
-    /// Who makes the request.
+    /// The user who makes the request.
     pub user: UserInfo,
-    /// Whether nothing is stored: a handler must have no side effects.
+    /// True if nothing will be stored. The handler must have no side effects.
     pub dry_run: bool,
-    /// Tells this request from every other.
+    /// The unique ID of the request.
     pub uid: String,
-    /// Such as `status`; `None` for the object itself.
+    /// The subresource, such as `status`; `None` for the object itself.
     pub sub_resource: Option<String>,
     /// The `CreateOptions`, `UpdateOptions` or `DeleteOptions`.
     pub options: Option<RawExtension>,
-    /// The stored object of an update or a deletion, whether it fits the type or not.
+    /// The stored object of an update or a deletion, even if it does not fit the type.
     pub old: Option<Value>,
 }
 
 impl<C> Request<C> {
-    /// A request to create an object, for tests.
+    /// Makes a request to create an object, for tests.
     ///
     /// # Examples
     ///

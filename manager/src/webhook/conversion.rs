@@ -1,4 +1,4 @@
-//! A ConversionReview as it comes and as it goes, and which versions there are:
+//! Handles ConversionReviews, and knows the versions of each kind:
 //! <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/>.
 
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use super::version::{Hub, Spoke};
 
 const META_API_VERSION_V1: &str = "apiextensions.k8s.io/v1";
 const META_KIND: &str = "ConversionReview";
-/// How many objects that can't be converted are named in the answer.
+/// Maximum number of failed objects that an answer names.
 const NAMED: usize = 10;
 
-/// The versions of the kinds that are converted here.
+/// The versions of all converted kinds.
 #[derive(Default)]
 pub(super) struct Conversions(BTreeMap<(String, String), Kind>);
 
@@ -27,13 +27,13 @@ struct Kind {
 }
 
 impl Conversions {
-    /// False if there is another hub of this kind.
+    /// Registers a hub. Returns false if the kind has another one.
     pub(super) fn hub<H: Hub>(&mut self) -> bool {
         let version = H::version(&());
         self.kind::<H>().hub == version
     }
 
-    /// False if there is another hub of this kind, or the same spoke.
+    /// Registers a spoke. Returns false if the kind has another hub, or the same spoke already.
     pub(super) fn spoke<S: Spoke>(&mut self) -> bool {
         let same = self.hub::<S::Hub>();
         let spokes = &mut self.kind::<S::Hub>().spokes;
@@ -54,7 +54,6 @@ impl Conversions {
         self.0.is_empty()
     }
 
-    /// The names of the CRDs.
     pub(super) fn definitions(&self) -> Vec<String> {
         let name =
             |((group, _), kind): (&(String, String), &Kind)| format!("{}.{group}", kind.plural);
@@ -124,7 +123,6 @@ impl Conversions {
     }
 }
 
-/// What people call the object.
 fn described(object: &Value) -> String {
     let text = |pointer| {
         object

@@ -1,4 +1,4 @@
-//! Why a request is refused, as the user gets to read it.
+//! The refusal of a request, as the user reads it.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use kube::core::{DynamicObject, GroupVersionKind};
 
 use super::field::FieldErrors;
 
-/// Texts that the user sees although the request is allowed; best below 120 characters each.
+/// Warnings that the user sees although the request is allowed. Keep each below 120 characters.
 pub type Warnings = Vec<String>;
 
-/// Why a request is refused.
+/// The refusal of a request.
 ///
 /// # Examples
 ///
@@ -36,7 +36,7 @@ enum Reason {
 }
 
 impl Denied {
-    /// The answer is 403 Forbidden.
+    /// Refuses with status 403 and reason `Forbidden`.
     ///
     /// # Examples
     ///
@@ -48,7 +48,7 @@ impl Denied {
         Self::text(403, "Forbidden", message)
     }
 
-    /// The answer is 422 Invalid, with the text and the details of the API server's own validation.
+    /// Refuses with status 422 and reason `Invalid`, in the format of the API server's own validation.
     ///
     /// # Examples
     ///
@@ -107,7 +107,7 @@ impl Denied {
     }
 }
 
-/// What the user calls the object: the server may be yet to make up its name.
+/// Returns the name of the object for people. The server may have yet to generate it.
 fn name(request: &AdmissionRequest<DynamicObject>) -> String {
     let object = request.object.as_ref();
     let prefix = || object.and_then(|object| object.meta().generate_name.clone());
@@ -128,7 +128,11 @@ fn qualified(kind: &GroupVersionKind) -> String {
 }
 
 impl FieldErrors {
-    /// Refused if there is an error; else allowed with these warnings.
+    /// Returns `warnings` if there are no errors.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Denied::invalid`] with the collected errors.
     ///
     /// # Examples
     ///
@@ -162,7 +166,7 @@ impl From<FieldErrors> for Denied {
     }
 }
 
-/// What the handler wanted to know could not be found out: the answer is 500.
+/// A failed request of the handler refuses with status 500.
 impl From<kube::Error> for Denied {
     fn from(error: kube::Error) -> Self {
         Self::text(500, "InternalError", error.to_string())

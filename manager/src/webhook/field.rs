@@ -1,4 +1,4 @@
-//! Errors of fields in the words of the API server:
+//! Field errors in the format of the API server:
 //! <https://pkg.go.dev/k8s.io/apimachinery/pkg/util/validation/field#Error>.
 
 use std::fmt;
@@ -7,7 +7,7 @@ use kube::core::response::StatusCause;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Errors of fields, collected so that the user sees all at once. Fields are named by their paths: `spec.ports[0].name`.
+/// Collected field errors, so that the user sees all at once. Fields are named by path: `spec.ports[0].name`.
 ///
 /// # Examples
 ///
@@ -55,7 +55,7 @@ enum What {
 }
 
 impl FieldErrors {
-    /// None so far.
+    /// Makes an empty collection.
     ///
     /// # Examples
     ///
@@ -67,7 +67,7 @@ impl FieldErrors {
         Self::default()
     }
 
-    /// The value can't be used.
+    /// Adds an error: the value is not valid.
     ///
     /// # Examples
     ///
@@ -80,7 +80,7 @@ impl FieldErrors {
         self.push(field, What::Invalid(json(value)), detail);
     }
 
-    /// There is no value.
+    /// Adds an error: the value is missing.
     ///
     /// # Examples
     ///
@@ -93,7 +93,7 @@ impl FieldErrors {
         self.push(field, What::Required, detail);
     }
 
-    /// The value is none of a list.
+    /// Adds an error: the value is not one of `supported`.
     ///
     /// # Examples
     ///
@@ -116,7 +116,7 @@ impl FieldErrors {
         self.push(field, What::NotSupported(json(value)), &detail);
     }
 
-    /// The field may not be set, or not be changed.
+    /// Adds an error: the field must not be set, or not be changed.
     ///
     /// # Examples
     ///
@@ -129,7 +129,7 @@ impl FieldErrors {
         self.push(field, What::Forbidden, detail);
     }
 
-    /// The value is there twice.
+    /// Adds an error: the value is a duplicate.
     ///
     /// # Examples
     ///
@@ -142,7 +142,7 @@ impl FieldErrors {
         self.push(field, What::Duplicate(json(value)), "");
     }
 
-    /// What the value names does not exist.
+    /// Adds an error: the object that the value refers to does not exist.
     ///
     /// # Examples
     ///
@@ -155,7 +155,7 @@ impl FieldErrors {
         self.push(field, What::NotFound(json(value)), "");
     }
 
-    /// The text has more than `most` bytes.
+    /// Adds an error: the text has more than `most` bytes.
     ///
     /// # Examples
     ///
@@ -170,7 +170,7 @@ impl FieldErrors {
         self.push(field, What::TooLong, &detail);
     }
 
-    /// The list has `count` items, which are more than `most`.
+    /// Adds an error: the list has `count` items, more than `most`.
     ///
     /// # Examples
     ///
@@ -207,7 +207,7 @@ impl FieldErrors {
     }
 }
 
-/// As the API server prints several errors: each once, in brackets.
+/// Formats errors like the API server: each once, several in brackets.
 impl fmt::Display for FieldErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut texts = Vec::<String>::new();
@@ -230,7 +230,7 @@ impl FieldError {
         match &self.what {
             What::Forbidden | What::Required | What::TooLong => {}
             What::TooMany(count) => body += &format!(": {count}"),
-            // Go's pointer to nothing is printed as this text.
+            // Go prints a nil pointer like this.
             What::Duplicate(Value::Null)
             | What::Invalid(Value::Null)
             | What::NotFound(Value::Null)
@@ -251,7 +251,7 @@ impl FieldError {
 }
 
 impl What {
-    /// For programs, and for people.
+    /// Returns the cause for programs, and the text for people.
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Duplicate(_) => ("FieldValueDuplicate", "Duplicate value"),
@@ -266,7 +266,7 @@ impl What {
     }
 }
 
-/// A value that has no JSON is shown as null.
+/// Converts a value to JSON, or to null if it cannot be serialized.
 fn json(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }

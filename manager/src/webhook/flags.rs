@@ -16,9 +16,9 @@ use super::secret::Rules;
 use crate::duration;
 use crate::http::certificate::Certificate;
 
-/// How long requests are taken after the operator was told to stop: kube-proxy hears of it from the API server.
+/// Time for which requests are served after the shutdown begins. kube-proxy needs it to learn of the shutdown.
 const LINGER: Duration = Duration::from_secs(3);
-/// The shortest life of a certificate.
+/// Minimum validity of a certificate.
 const SHORTEST: Duration = Duration::from_secs(10);
 
 /// Flags of the webhook server; part of [`Options`](crate::Options).
@@ -77,13 +77,10 @@ pub struct WebhookOptions {
     pub webhook_local: Option<PathBuf>,
 }
 
-/// Who serves, and the API server that is to ask.
 #[derive(Default)]
 pub(super) struct Operator {
     pub(super) name: String,
-    /// Its host and port, if they are known.
     pub(super) server: String,
-    /// Where it works; empty for everywhere.
     pub(super) namespaces: Vec<String>,
 }
 
@@ -93,15 +90,15 @@ impl Operator {
     }
 }
 
-/// Where the certificate comes from.
 pub(super) enum Source {
-    /// Somebody else, who also tells the API server.
+    /// Files. Whoever maintains them also sets the `caBundle`.
     Files(Certificate),
     Kept(Box<Keeper>),
 }
 
 impl WebhookOptions {
-    /// `at` is where it is served, for which of these paths, and `definitions` are the names of the CRDs that are converted here.
+    /// Returns the source of the certificate for the server at `at`, which serves `paths`. `definitions` are the names
+    /// of the CRDs that are converted here.
     pub(super) fn source(
         &self,
         client: Client,
@@ -163,7 +160,7 @@ impl WebhookOptions {
         Ok(Source::Kept(Box::new(keeper)))
     }
 
-    /// How long to serve after the operator was told to stop. A server on the same host is told.
+    /// Returns the time to serve after the shutdown begins. An API server on the same host needs none.
     pub(super) fn linger(&self) -> Duration {
         match &self.webhook_local {
             Some(_) => Duration::ZERO,
@@ -171,7 +168,6 @@ impl WebhookOptions {
         }
     }
 
-    /// Where to listen.
     pub(super) fn addresses(&self) -> Vec<SocketAddr> {
         let port = self.webhook_port;
         match &self.webhook_local {
@@ -188,7 +184,7 @@ fn invalid(message: String) -> Error {
     Error::new(ErrorKind::InvalidInput, message)
 }
 
-/// At least what the steps of a rotation need.
+/// Parses a validity. It must be long enough for all steps of a rotation.
 fn long_enough(text: &str) -> std::result::Result<Duration, String> {
     let life = duration::parse(text)?;
     if life < SHORTEST {
@@ -200,7 +196,7 @@ fn long_enough(text: &str) -> std::result::Result<Duration, String> {
     Ok(life)
 }
 
-/// Whether webhooks are served: `ENABLE_WEBHOOKS=false` turns them off, for a run outside the cluster.
+/// Returns false if `ENABLE_WEBHOOKS=false` disables webhooks, for a run outside of the cluster.
 pub(super) fn enabled() -> bool {
     std::env::var("ENABLE_WEBHOOKS").map_or(true, |value| value != "false")
 }

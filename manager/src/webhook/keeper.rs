@@ -1,11 +1,11 @@
-//! Keeps the certificates of the webhook server: one Secret for all replicas, and the authorities published from it.
+//! Keeps the certificates of the webhook server: one Secret for all replicas, and its authorities in the `caBundle`s.
 //!
-//! Every replica does all of it, whether it leads or not, because each has to serve, and the one that leads may not come up
-//! before webhooks work. The replicas agree by the resource version of the Secret: of two that write at the same time one gets a
-//! conflict, and takes what the other wrote. What is published follows from the Secret alone, so it does not matter who does it.
+//! Every replica does this, with or without leadership, because each has to serve, and the leader may need the webhooks
+//! to start. Replicas agree by the resource version of the Secret: of two concurrent writes one gets a conflict and
+//! takes over the other's result. The `caBundle`s depend only on the Secret, so any replica may publish them.
 //!
-//! A replica serves the certificate of the Secret when its authority has been published for a while, and the one before until
-//! then. The authority of each certificate that is served stays in the Secret.
+//! A replica serves the certificate of the Secret once its authority has been published for a while, and the previous
+//! one until then. The Secret keeps the authority of each certificate that is served.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,27 +32,25 @@ use crate::http::certificate::Certificate;
 use crate::object::{self, Object};
 use crate::signal::Shutdown;
 
-/// How often everything is looked at, should a watch say nothing.
+/// Interval of the checks if no watch reports a change.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// How long everybody is given to see a new authority.
+/// Maximum time that all servers need to see a new authority.
 const LONGEST_OVERLAP: Duration = Duration::from_secs(60);
-/// How soon something that failed is tried again.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often a conflict is answered by reading again.
 const CONFLICTS: usize = 5;
 
 pub(super) struct Keeper {
-    /// It must need no leadership.
+    /// The client, which must work without leadership.
     pub(super) client: Client,
     pub(super) namespace: String,
-    /// The name of the Secret; without one the certificates are kept in memory.
+    /// The name of the Secret. Without one, certificates stay in memory.
     pub(super) secret: Option<String>,
     pub(super) rules: Rules,
     pub(super) place: Place,
     pub(super) targets: Vec<Target>,
-    /// What is made for an API server on this host.
+    /// The configurations for an API server on this host.
     pub(super) local: Option<(Local, Vec<Configuration>)>,
-    /// Whether all of them have been told once.
+    /// True once all targets were updated.
     pub(super) published: Arc<AtomicBool>,
     pub(super) clock: Box<dyn Fn() -> SystemTime + Send + Sync>,
 }
@@ -67,19 +65,16 @@ enum Failed {
     Conflicts,
 }
 
-/// What this replica has done so far.
 #[derive(Default)]
 pub(super) struct Progress {
     held: Option<Held>,
-    /// The pair that clients get.
     served: Option<Pair>,
-    /// The authorities that the API server knows, and since when, as far as this replica has seen.
+    /// The authorities that the API server knows, and the time since when this replica has known that.
     published: BTreeMap<String, Instant>,
 }
 
 impl Keeper {
-    /// The first certificate, as soon as there is one. An API server that reaches the replicas by a Service is told before, as far
-    /// as it can be.
+    /// Returns the first certificate. An API server that uses a Service learns its authority first, as far as possible.
     pub(super) async fn first(&self, progress: &mut Progress) -> Arc<Certificate> {
         loop {
             let agreed = self.agree(progress).await;
@@ -101,7 +96,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps everything as it should be until the shutdown.
+    /// Keeps certificates and authorities up to date until the shutdown.
     pub(super) async fn keep(
         self,
         mut progress: Progress,
@@ -126,7 +121,7 @@ impl Keeper {
         self.clear().await;
     }
 
-    /// Nothing of an operator on this host is left.
+    /// Removes everything that was made for an API server on this host.
     async fn clear(&self) {
         if let Some((local, _)) = &self.local
             && let Err(error) = local.clear().await
@@ -135,7 +130,7 @@ impl Keeper {
         }
     }
 
-    /// Looks at everything once; whether something failed.
+    /// Runs all checks once. Returns true if something failed.
     pub(super) async fn round(&self, progress: &mut Progress, certificate: &Certificate) -> bool {
         let held = match self.agree(progress).await {
             Ok(held) => held,
@@ -152,7 +147,7 @@ impl Keeper {
         failed
     }
 
-    /// Serves this pair when all have had the time to see its authority, or when the one before can't be used.
+    /// Serves this pair once all servers have had time to see its authority, or if the previous pair cannot be used.
     fn serve(
         &self,
         progress: &mut Progress,
@@ -173,7 +168,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Tells the API server which authorities to trust; whether something failed.
+    /// Publishes the authorities. Returns true if something failed.
     async fn publish(&self, progress: &mut Progress, held: &Held) -> bool {
         let mut failed = false;
         for target in &self.targets {
@@ -206,14 +201,14 @@ impl Keeper {
         failed
     }
 
-    /// Returns true if all have had the time to see that this authority is published.
+    /// Returns true if all servers have had time to see this authority.
     fn is_known(&self, progress: &Progress, authority: &str) -> bool {
         let since = progress.published.get(authority);
         since.is_some_and(|since| since.elapsed() >= self.overlap())
     }
 
-    /// The authorities that the API server trusts already, when the Secret is gone or is no good: other replicas may serve
-    /// certificates that this one has never seen.
+    /// Returns the authorities that the API server trusts, if the Secret is missing or not valid. Other replicas may
+    /// serve certificates that this one has never seen.
     async fn found(&self, data: &Data) -> kube::Result<String> {
         let mut found = String::new();
         if self.rules.is_empty(data, (self.clock)()) {
@@ -228,7 +223,7 @@ impl Keeper {
         Ok(found)
     }
 
-    /// What the Secret holds, after it was made what it should be.
+    /// Brings the Secret up to date, and returns its content.
     async fn agree(&self, progress: &mut Progress) -> Result<Held, Failed> {
         let published = progress.published.keys();
         let published: String = published
@@ -301,7 +296,7 @@ impl Keeper {
         LONGEST_OVERLAP.min(self.rules.life / 12)
     }
 
-    /// Something for each change of the objects that this looks after.
+    /// Returns a stream that yields for each change of a watched object.
     fn changes(&self) -> BoxStream<'static, ()> {
         let mut streams = Vec::new();
         let client = &self.client;
@@ -321,7 +316,8 @@ impl Keeper {
     }
 }
 
-/// Something for each change of one object. Without the permission there is nothing: then it is looked at every minute.
+/// Returns a stream that yields for each change of one object. Without the permission it yields nothing, and the object
+/// is checked every minute.
 fn watch<K: Object<DynamicType = ()>>(
     client: &Client,
     namespace: Option<&str>,

@@ -1,4 +1,4 @@
-//! Decoding of objects: errors have a field path, and missing fields can be filled, as Go decodes them.
+//! Decodes objects: errors have a field path, and missing fields can get zero values, as in Go.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -7,17 +7,15 @@ use serde_path_to_error::{Path, Segment};
 use super::denied::Denied;
 use super::field::FieldErrors;
 
-/// Limit of the fields that are filled in one object: each one costs some attempts to decode the whole object.
+/// Maximum number of filled fields per object. Each costs several attempts to decode the whole object.
 const FILLED: usize = 128;
 
-/// Why an object does not decode.
 #[derive(Debug)]
 pub(super) struct Undecodable {
     path: Path,
     message: String,
 }
 
-/// Decodes an object.
 pub(super) fn decode<T: DeserializeOwned>(object: &Value) -> Result<T, Undecodable> {
     serde_path_to_error::deserialize(object).map_err(|error| {
         let message = error.inner().to_string();
@@ -26,8 +24,8 @@ pub(super) fn decode<T: DeserializeOwned>(object: &Value) -> Result<T, Undecodab
     })
 }
 
-/// Decodes an object, and fills required fields that are missing with zero values: an empty object, list or string, 0, false.
-/// The object is complete afterwards. A value of the wrong type remains an error.
+/// Decodes an object with zero values for missing required fields: an empty object, list or string, 0, false.
+/// Afterwards `object` has these fields. A value of the wrong type remains an error.
 pub(super) fn decode_filled<T: DeserializeOwned>(object: &mut Value) -> Result<T, Undecodable> {
     let mut filled = object.clone();
     let mut error = match decode(&filled) {
@@ -47,7 +45,8 @@ pub(super) fn decode_filled<T: DeserializeOwned>(object: &mut Value) -> Result<T
     Err(error)
 }
 
-/// Gives the missing field a value that its type takes. `None` if the error is of another kind, or no value is taken.
+/// Fills the missing field with a value that its type accepts. Returns `None` for other errors, or if no value is
+/// accepted.
 fn fill<T: DeserializeOwned>(
     object: &mut Value,
     error: &Undecodable,
@@ -73,7 +72,7 @@ fn fill<T: DeserializeOwned>(
     (!refused).then_some(taken)
 }
 
-/// Decodes with this value of the missing field. `None` if the field has a place elsewhere, as in a flattened struct.
+/// Decodes with this value for the missing field. Returns `None` if the field has another place (a flattened struct).
 fn put<T: DeserializeOwned>(
     object: &mut Value,
     error: &Undecodable,
@@ -102,14 +101,13 @@ fn at<'v>(object: &'v mut Value, path: &Path) -> Option<&'v mut Value> {
 }
 
 impl Undecodable {
-    /// The name of the field that is missing in the object at the path.
     fn missing(&self) -> Option<&str> {
         self.message
             .strip_prefix("missing field `")?
             .strip_suffix('`')
     }
 
-    /// The first variant of an enum that the value is not one of.
+    /// Returns the first variant of the enum that the value does not match.
     fn variant(&self) -> Option<String> {
         let (_, variants) = self.message.split_once(", expected ")?;
         let unknown = self.message.starts_with("unknown variant ");
@@ -117,7 +115,7 @@ impl Undecodable {
         first.map(str::to_owned)
     }
 
-    /// The field, as the API server writes it; empty for the object as a whole.
+    /// Returns the field path like the API server; empty for the whole object.
     fn field(&self) -> String {
         let path = match self.path.iter().len() {
             0 => String::new(),
@@ -130,7 +128,7 @@ impl Undecodable {
         }
     }
 
-    /// The answer to the user, with the value at the path.
+    /// Returns the refusal, with the value at the path.
     pub(super) fn denied(&self, object: &Value) -> Denied {
         let field = self.field();
         if field.is_empty() {

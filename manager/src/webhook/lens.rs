@@ -1,7 +1,7 @@
-//! One object from one version to another, with nothing lost.
+//! Converts one object between two versions without loss.
 //!
-//! Of what the target can't hold, the source is put into an annotation. When such a target comes back, what has changed in it is
-//! changed in the source that was saved.
+//! If the target cannot hold everything, the source is saved in an annotation. When the target comes back, its changes
+//! are applied to the saved source.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use super::version::Spoke;
 use super::{lenient, merge, schema};
 use crate::object::Object;
 
-/// Limit of the values that are removed from saved data; beyond it, the data is dropped as a whole.
+/// Maximum number of values to remove from saved data. Beyond it, the saved data is dropped.
 const REMOVED: usize = 32;
 
 type Convert = fn(&Value) -> Result<Value, String>;
 type Fill = fn(&Value) -> Option<Value>;
 
-/// From a version to another one and back; objects are without the parts that conversions don't decide.
+/// The conversions between two versions. Objects lack the parts that conversions do not decide.
 #[derive(Clone)]
 pub(super) struct Sides {
     there: Convert,
     back: Convert,
-    /// What the type of the source makes of an object.
+    /// Decodes and encodes an object with the type of the source.
     source: Convert,
     target: Convert,
-    /// The object with zero values for the required fields of the type that it lacks; `None` if it does not decode even then.
+    /// Fills missing required fields with zero values. Returns `None` if the object still does not decode.
     fill_source: Fill,
     fill_target: Fill,
     source_schema: Arc<Value>,
@@ -34,7 +34,7 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// From the spoke to its hub.
+    /// Makes the conversions from the spoke to its hub and back.
     pub(super) fn of<S: Spoke>() -> Self {
         Self {
             there: |spoke| {
@@ -68,7 +68,7 @@ impl Sides {
     }
 }
 
-/// `object` in the second of these versions. Its metadata stays, but for the annotation.
+/// Converts `object` from the first to the second version. Its metadata stays, except for the annotation.
 pub(super) fn convert(
     mut object: Value,
     [from, to]: [&str; 2],
@@ -98,7 +98,7 @@ pub(super) fn convert(
     let converted = match (sides.there)(&object) {
         Ok(converted) => Ok(converted),
         Err(error) => match unchanged(target.as_ref()) {
-            // Nothing has changed, so there is nothing to convert.
+            // Nothing has changed, so no conversion is needed.
             Some(target) => Err(target),
             None => {
                 let filled = (sides.fill_source)(&object);
@@ -139,8 +139,8 @@ pub(super) fn convert(
     Ok(converted)
 }
 
-/// The saved target with what has changed since. An error says why it can't be used: it is not of the type, or it contradicts the
-/// object, because somebody has changed the annotation.
+/// Returns the saved target with the changes since. Returns an error if it cannot be used: it does not fit the type, or
+/// it contradicts the object because somebody changed the annotation.
 fn restored(
     target: &Value,
     converted: &Value,
@@ -163,7 +163,7 @@ fn restored(
     Ok(target)
 }
 
-/// Removes what the schema of the target refuses, except the values of the object itself. An error if that is not enough.
+/// Removes saved values that the schema of the target refuses. Returns an error if that is not enough.
 fn bound(target: &mut Value, own: &BTreeSet<String>, sides: &Sides) -> Result<(), String> {
     for _ in 0..REMOVED {
         let refused = refused(target, sides);
@@ -176,12 +176,11 @@ fn bound(target: &mut Value, own: &BTreeSet<String>, sides: &Sides) -> Result<()
     Err("the schema refuses it".to_owned())
 }
 
-/// The places that the schema of the target refuses.
 fn refused(target: &Value, sides: &Sides) -> BTreeSet<String> {
     schema::violations(&sides.target_schema, target)
 }
 
-/// Whether all of the object is there again, in the words of its type.
+/// Returns true if `back` holds all of the object, in the form of its type.
 fn kept(object: &Value, back: &Value, sides: &Sides) -> bool {
     let known = (sides.source)(object);
     known.is_ok_and(|known| known == *back && within(&body(object.clone()), &known))
@@ -204,7 +203,7 @@ fn within(part: &Value, whole: &Value) -> bool {
     }
 }
 
-/// Takes what was saved out of the metadata.
+/// Removes the saved data from the metadata and returns it.
 fn take(metadata: &mut Map<String, Value>, annotation: &str) -> Map<String, Value> {
     let Some(Value::Object(annotations)) = metadata.get_mut("annotations") else {
         return Map::new();
@@ -224,7 +223,6 @@ fn with(body: &Value, metadata: &Map<String, Value>) -> Value {
     object
 }
 
-/// What conversions decide about.
 fn body(mut object: Value) -> Value {
     if let Value::Object(fields) = &mut object {
         for field in ["apiVersion", "kind", "metadata"] {
@@ -257,7 +255,7 @@ fn encode<K: Object>(object: &K) -> Result<Value, String> {
     Ok(body(value))
 }
 
-/// A field that is null is one that is not there.
+/// Removes fields that are null, which equal missing fields.
 fn without_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {

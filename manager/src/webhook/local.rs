@@ -1,5 +1,5 @@
-//! Webhooks for an API server on this host: configurations of their own, which go when the operator goes. What a killed run has
-//! left is found by its label, and goes when the operator starts again.
+//! Webhooks for an API server on this host. They have their own configurations, which are removed when the operator
+//! ends. If the operator was killed, its next start finds them by label and removes them.
 
 use std::collections::BTreeSet;
 use std::io::{Error, ErrorKind, Result};
@@ -16,18 +16,18 @@ use kube::core::DynamicObject;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-/// Has the name of the operator.
+/// Label with the name of the operator.
 const LABEL: &str = "memcached-sdk/local-webhooks";
-/// Has the conversion that a CRD had before.
+/// Annotation with the previous conversion of a CRD.
 const BEFORE: &str = "memcached-sdk/conversion-before";
 
-/// What one operator does to an API server on this host.
+/// Access of one operator to an API server on this host.
 pub(super) struct Local {
     client: Client,
     operator: String,
 }
 
-/// A configuration as it is applied, but for the authority.
+/// A configuration to apply, without the authority.
 pub(super) struct Configuration {
     resource: ApiResource,
     name: String,
@@ -39,8 +39,8 @@ impl Local {
         Self { client, operator }
     }
 
-    /// The configurations in a file of `generate`, for those paths that are served at this URL. Webhooks of an operator that is
-    /// confined are about the namespaces in which it works here.
+    /// Returns the configurations from a file of `generate`, for the paths that are served at this URL. The webhooks of
+    /// a confined operator cover only its namespaces.
     pub(super) fn configurations(
         &self,
         file: &Path,
@@ -95,7 +95,6 @@ impl Local {
         Ok(configurations)
     }
 
-    /// Makes a configuration with these authorities, or makes one what it should be.
     pub(super) async fn apply(
         &self,
         configuration: &Configuration,
@@ -118,7 +117,7 @@ impl Local {
             .map(drop)
     }
 
-    /// Removes all that this operator has made there, and gives CRDs the conversion back that they had.
+    /// Removes everything that this operator created, and restores the previous conversion of CRDs.
     pub(super) async fn clear(&self) -> kube::Result<()> {
         let ours = ListParams::default().labels(&format!("{LABEL}={}", self.operator));
         let delete = DeleteParams::default();
@@ -141,7 +140,7 @@ impl Local {
     }
 }
 
-/// Replaces the namespaces of a cluster in a selector that `generate` has written: it puts them first.
+/// Replaces the namespaces in a selector that `generate` wrote; it writes them first.
 pub(super) fn confine(webhook: &mut Value, namespaces: &[String]) {
     let first = webhook.pointer_mut("/namespaceSelector/matchExpressions/0");
     if let Some(first) = first
@@ -153,7 +152,7 @@ pub(super) fn confine(webhook: &mut Value, namespaces: &[String]) {
     }
 }
 
-/// Notes in a CRD who changes its conversion, and what that was.
+/// Records the operator and the previous conversion in a CRD.
 pub(super) fn remember(definition: &mut Value, operator: &str) {
     let conversion = definition["spec"]["conversion"].to_string();
     let metadata = &mut definition["metadata"];
@@ -163,7 +162,7 @@ pub(super) fn remember(definition: &mut Value, operator: &str) {
     }
 }
 
-/// Takes the notes out again; the conversion that they are of.
+/// Removes the records from a CRD. Returns the previous conversion.
 fn forget(definition: &mut DynamicObject) -> Value {
     let metadata = &mut definition.metadata;
     let labels = metadata.labels.as_mut();
@@ -176,7 +175,7 @@ fn forget(definition: &mut DynamicObject) -> Value {
         .unwrap_or_else(|| json!({ "strategy": "None" }))
 }
 
-/// Whether a server, as a host with or without a port, is on this host.
+/// Returns true if a server, as host with or without port, is on this host.
 pub(super) fn is_here(server: &str) -> bool {
     let host = match server.rsplit_once(':') {
         Some((host, port)) if port.parse::<u16>().is_ok() => host,

@@ -1,8 +1,8 @@
-//! The change between two JSON values, made to a third one that knows more.
+//! Applies the difference of two JSON values to a third one with more data.
 
 use serde_json::Value;
 
-/// Makes to `value` what became of `before` in `after`. What is equal in these two stays as it is.
+/// Applies the change from `before` to `after` to `value`. Parts that are equal in both stay as they are.
 pub(super) fn carry(value: &mut Value, before: &Value, after: &Value) {
     if before == after {
         return;
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn only_what_has_changed_is_changed() {
         let cases = [
-            // Value, before, after, what comes of it.
+            // The value, the states before and after, and the result.
             (
                 json!({ "new": 1 }),
                 json!({}),

@@ -8,7 +8,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-/// Upper bounds of the time of a request, in seconds: those that Prometheus' clients have by default.
+/// Histogram buckets of the request time, in seconds: the default of Prometheus clients.
 const SECONDS: [f64; 11] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
@@ -25,7 +25,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// Counters are named without their `_total`.
+    /// Registers the metrics. Names of counters omit `_total`, which the encoder appends.
     pub(super) fn new(registry: &mut Registry) -> Self {
         let seconds: fn() -> Histogram = || Histogram::new(SECONDS);
         let metrics = Self {
@@ -63,7 +63,6 @@ impl Metrics {
         metrics
     }
 
-    /// A request for this path that is being answered, until it is dropped.
     pub(super) fn started(&self, path: &str) -> InFlight {
         let in_flight = self
             .in_flight
@@ -82,7 +81,7 @@ impl Metrics {
     }
 }
 
-/// A client that goes away takes its request with it.
+/// A running request. Dropping it also covers clients that disconnect.
 pub(super) struct InFlight(Gauge);
 
 impl Drop for InFlight {

@@ -1,4 +1,4 @@
-//! A certificate of the webhook server, and the authority that the API server knows it by.
+//! A certificate of the webhook server with its authority.
 
 use std::io::{Error, Result};
 use std::sync::Arc;
@@ -17,21 +17,20 @@ use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use crate::http::{certificate, validity};
 
-/// For clocks that are slow.
+/// Time before the generation from which a pair is valid, for clocks that are slow.
 const BEFORE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A certificate with its key and its authority, all as PEM.
 ///
-/// Both end at the same time. The key of the authority is forgotten as soon as it has signed, so that nobody can sign with it.
+/// Both expire at the same time. The key of the authority is dropped after signing, so that nobody can use it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
-    /// The certificate, and the authority after it.
+    /// The certificate, followed by the authority.
     pub(super) chain: String,
     pub(super) key: String,
 }
 
 impl Pair {
-    /// For a server of these names.
     pub(super) fn new(names: &[String], now: SystemTime, life: Duration) -> Result<Self> {
         let params = |names: &[String], common_name: String| -> Result<CertificateParams> {
             let mut params = CertificateParams::new(names).map_err(Error::other)?;
@@ -68,23 +67,21 @@ impl Pair {
         })
     }
 
-    /// What the server meets its clients with.
     pub(super) fn config(&self) -> Result<Arc<ServerConfig>> {
         certificate::from_pem(self.chain.as_bytes(), self.key.as_bytes())
     }
 
-    /// When it ends, in seconds since 1970.
     pub(super) fn end(&self) -> i64 {
         validity::end(self.chain.as_bytes()).unwrap_or_default()
     }
 
-    /// The authority alone; empty if there is none.
+    /// Returns the authority; empty if there is none.
     pub(super) fn authority(&self) -> String {
         let begins = self.chain.rfind(BEGIN).unwrap_or_default();
         self.chain[begins..].to_owned()
     }
 
-    /// Whether a client that knows the authority trusts a server of these names at that time.
+    /// Returns true if a client that knows the authority trusts a server with these names at that time.
     pub(super) fn is_trusted(&self, names: &[String], at: SystemTime) -> bool {
         self.config().is_ok() && self.trusted(names, at).is_some()
     }
@@ -113,7 +110,6 @@ impl Pair {
 
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 
-/// The certificates of a bundle, one by one.
 pub(super) fn split(bundle: &str) -> impl Iterator<Item = String> {
     bundle
         .split(BEGIN)
@@ -121,7 +117,7 @@ pub(super) fn split(bundle: &str) -> impl Iterator<Item = String> {
         .map(|text| format!("{BEGIN}{text}"))
 }
 
-/// Returns true for a certificate in PEM that has not ended. The API server refuses a bundle with anything else.
+/// Returns true for a PEM certificate that has not expired. The API server refuses a bundle with anything else.
 pub(super) fn is_valid(certificate: &str, now: SystemTime) -> bool {
     let mut roots = RootCertStore::empty();
     let der = CertificateDer::from_pem_slice(certificate.as_bytes());

@@ -1,5 +1,5 @@
-//! Tells the API server which authority to trust: the `caBundle` of each configuration and CRD that leads to this server, and
-//! nothing else of them. Whether a CRD is converted, and where, is for whoever deploys it to say.
+//! Publishes the authorities in the `caBundle` of each configuration and CRD that points to this server. It changes
+//! nothing else: whoever deploys a CRD decides about its conversion.
 
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, ReplaceOperation};
@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 
 use super::{CONVERT, local};
 
-/// An object that leads to this server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     Mutating(String),
@@ -24,14 +23,14 @@ pub(super) enum Target {
     Definition(String),
 }
 
-/// Where the API server finds this server.
+/// The address of this server for the API server.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     Service {
         name: String,
         namespace: String,
     },
-    /// For an API server on the same host.
+    /// A URL for an API server on the same host.
     Local {
         url: String,
         operator: String,
@@ -39,7 +38,7 @@ pub(super) enum Place {
 }
 
 impl Target {
-    /// As the flags name it: `mutating:NAME` or `validating:NAME`.
+    /// Parses the notation of the flags: `mutating:NAME` or `validating:NAME`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
             Some(("mutating", name)) => Ok(Self::Mutating(name.to_owned())),
@@ -64,7 +63,7 @@ impl Target {
         }
     }
 
-    /// The authorities that the object trusts for this server; empty if there is no such object.
+    /// Returns the authorities that the object trusts for this server; empty if the object does not exist.
     pub(super) async fn trusted(&self, client: &Client, place: &Place) -> kube::Result<String> {
         let (resource, name) = self.object();
         let api = Api::<DynamicObject>::all_with(client.clone(), &resource);
@@ -81,8 +80,8 @@ impl Target {
         Ok(texts.collect())
     }
 
-    /// Makes the object trust these authorities; nothing is written if it does. Whoever changes it at the same time is not
-    /// overwritten: that is a conflict, for another try.
+    /// Makes the object trust these authorities. An up-to-date object is not written. A concurrent change is not
+    /// overwritten but returned as a conflict.
     pub(super) async fn trust(
         &self,
         client: &Client,
@@ -121,7 +120,7 @@ impl Target {
     }
 }
 
-/// Makes an object what is wanted, unless somebody has changed it; `None` if it is so.
+/// Changes an object to `wanted` unless somebody else has changed it. Returns `None` if it is up to date.
 async fn change(
     api: &Api<DynamicObject>,
     name: &str,
@@ -141,10 +140,11 @@ async fn change(
     Ok(Some(changed))
 }
 
-/// Gives up the ownership of the `caBundle` of a conversion.
+/// Drops the ownership of the `caBundle` of a conversion.
 ///
-/// A server-side apply of a release without the conversion removes what its field manager owns. A `caBundle` that this
-/// process owned would stay alone in `conversion`, and the API server would refuse that. What nobody owns goes with the rest.
+/// A server-side apply of a release without the conversion removes the fields of its field manager. A `caBundle` that
+/// this process owns would remain alone in `conversion`, which the API server refuses. A field without an owner is
+/// removed with the rest.
 fn disown(managed: &mut Value) {
     const BUNDLE: [&str; 5] = [
         "f:spec",
@@ -169,7 +169,7 @@ fn disown(managed: &mut Value) {
     });
 }
 
-/// Removes what is at a path, and what holds nothing else.
+/// Removes the path, and parents that become empty.
 fn remove(fields: &mut Value, path: &[&str]) {
     let (Some(fields), [first, rest @ ..]) = (fields.as_object_mut(), path) else {
         return;
@@ -184,7 +184,6 @@ fn remove(fields: &mut Value, path: &[&str]) {
 }
 
 impl Place {
-    /// Returns true if this `clientConfig` leads to the Service.
     fn is_in(&self, config: &Value) -> bool {
         match self {
             Self::Service { name, namespace } => {
@@ -194,14 +193,15 @@ impl Place {
         }
     }
 
-    /// What leads to other servers stays.
+    /// Sets the `caBundle`. A configuration for another server stays as it is.
     fn lead(&self, config: &mut Value, bundle: &Value) {
         if self.is_in(config) {
             config["caBundle"] = bundle.clone();
         }
     }
 
-    /// A CRD that leads its conversions elsewhere, or has none, stays as it is.
+    /// Sets the `caBundle` of the conversion. For an API server on this host, sets the whole conversion. Any other CRD
+    /// without a conversion to this server stays as it is.
     fn convert(&self, definition: &mut Value, bundle: Value) {
         if let Self::Local { url, operator } = self {
             local::remember(definition, operator);
@@ -237,7 +237,7 @@ mod tests {
                 json!([entry("op", "Update", both.clone())]),
                 json!([entry("op", "Update", service())]),
             ),
-            // Whoever applies it wants it.
+            // Its field manager applied the bundle on purpose.
             (
                 json!([
                     entry("kubectl", "Apply", both.clone()),

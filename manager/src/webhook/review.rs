@@ -1,4 +1,5 @@
-//! An AdmissionReview as it comes and as it goes: <https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/>.
+//! Handles AdmissionReviews:
+//! <https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/>.
 
 use std::sync::Arc;
 
@@ -15,10 +16,10 @@ use super::lenient::{self, Undecodable};
 use super::merge;
 use crate::object::Object;
 
-/// What is sent back; an error is the text of a 400, because what came was no review.
+/// The body of the answer. An error is the text for status 400, if the request was not a review.
 pub(super) type Answered = Result<String, String>;
 
-/// Answers with the patch that sets the defaults of the object.
+/// Returns the patch that sets the defaults of the object.
 pub(super) fn default<C, K: Defaulting<C>>(context: Arc<C>, body: &[u8]) -> Answered {
     let review = read(body)?;
     let desired = match (&review.operation, &review.object) {
@@ -42,8 +43,8 @@ pub(super) fn default<C, K: Defaulting<C>>(context: Arc<C>, body: &[u8]) -> Answ
     write(response)
 }
 
-/// The object, and the object with its defaults. `None` for an object that does not decode: the schema of the API server then
-/// names all of its errors.
+/// Returns the object without and with its defaults. Returns `None` for an object that does not decode, so that the API
+/// server reports all of its errors.
 fn changed<C, K: Defaulting<C>>(
     object: &DynamicObject,
     request: &Request<C>,
@@ -59,7 +60,6 @@ fn changed<C, K: Defaulting<C>>(
     Ok(Some((object, desired)))
 }
 
-/// Answers whether the request is allowed.
 pub(super) async fn validate<C, K>(context: Arc<C>, body: &[u8]) -> Answered
 where
     C: Send + Sync,
@@ -91,7 +91,7 @@ where
                 return Ok(Warnings::new());
             }
             let new = match new::<K>(review) {
-                // Here only the status can change, and the schema bounds that.
+                // Only the status can change here, and the schema limits it.
                 Err(_) if review.sub_resource.as_deref() == Some("status") => {
                     let mut object = some(review.object.as_ref())?;
                     match lenient::decode_filled::<K>(&mut object) {
@@ -103,7 +103,7 @@ where
             };
             match lenient::decode_filled(&mut before) {
                 Ok(old) => new.validate_update(&old, request).await,
-                // There is nothing to compare it with.
+                // The old object cannot be compared.
                 Err(_) => new.validate_create(request).await,
             }
         }
@@ -128,8 +128,8 @@ fn some(object: Option<&DynamicObject>) -> Result<Value, Denied> {
     json(object.ok_or_else(|| bad_request("the request has no object"))?)
 }
 
-/// Returns true for an update that must be possible whatever the rules are today: of an object that is being deleted, whose
-/// finalizers have to go, and one that changes only the metadata, or the status beside it.
+/// Returns true for updates that must always be possible: of an object that is being deleted, whose finalizers have to
+/// go, and of the metadata or the status alone.
 fn passes(review: &AdmissionRequest<DynamicObject>, old: &Value) -> Result<bool, Denied> {
     if is_deleted(review) {
         return Ok(true);
@@ -148,13 +148,11 @@ fn passes(review: &AdmissionRequest<DynamicObject>, old: &Value) -> Result<bool,
     Ok(validated(new) == validated(old.clone()))
 }
 
-/// Returns true if the stored object is being deleted.
 fn is_deleted(review: &AdmissionRequest<DynamicObject>) -> bool {
     let old = review.old_object.as_ref();
     old.is_some_and(|old| old.metadata.deletion_timestamp.is_some())
 }
 
-/// A warning about a stored object that does not decode.
 fn unchecked(review: &AdmissionRequest<DynamicObject>, what: &str, error: &Undecodable) -> String {
     let kind = &review.kind.kind;
     format!(
@@ -194,7 +192,7 @@ fn read(body: &[u8]) -> Result<AdmissionRequest<DynamicObject>, String> {
     })
 }
 
-/// Whether the body is JSON of this type.
+/// Checks that the body is JSON of this type.
 pub(super) fn of_type(body: &[u8], expected: &TypeMeta) -> Result<(), String> {
     let types = serde_json::from_slice::<TypeMeta>(body)
         .map_err(|error| format!("the body is no {}: {error}", expected.kind))?;

@@ -1,4 +1,4 @@
-//! The parts of a structural schema that bound values. Rules in CEL and formats are not evaluated.
+//! Validates values against a structural schema. CEL rules and formats are not evaluated.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use kube::core::CustomResourceExt;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// The schema of this version of the kind; null if its CRD has none.
+/// Returns the schema of this version of the kind; null if its CRD has none.
 pub(super) fn of<K: CustomResourceExt + Resource<DynamicType = ()>>() -> Value {
     let version = K::version(&());
     let mut versions = K::crd().spec.versions.into_iter();
@@ -17,7 +17,7 @@ pub(super) fn of<K: CustomResourceExt + Resource<DynamicType = ()>>() -> Value {
     serde_json::to_value(schema).unwrap_or_default()
 }
 
-/// The places in the value that the schema refuses, as JSON pointers.
+/// Returns the places that the schema refuses, as JSON pointers.
 pub(super) fn violations(schema: &Value, value: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     look(schema, value, "", &mut found);
@@ -88,7 +88,7 @@ fn bounded(schema: &Value, value: &Value) -> bool {
         }
         Value::String(text) => {
             let pattern = schema["pattern"].as_str().map(Regex::new);
-            // What is no regular expression here is one for the API server.
+            // A pattern that Rust cannot parse may be valid for the API server.
             let matches =
                 pattern.is_none_or(|pattern| pattern.map_or(true, |it| it.is_match(text)));
             matches && size("minLength", "maxLength", text.chars().count())
@@ -125,7 +125,7 @@ fn combined(schema: &Value, value: &Value) -> bool {
         && schema.get("not").is_none_or(|schema| !fit(&schema))
 }
 
-/// Removes the innermost field on the way to the place.
+/// Removes the innermost field on the way to the pointer.
 pub(super) fn remove(value: &mut Value, pointer: &str) {
     let mut pointer = pointer;
     while let Some((parent, key)) = pointer.rsplit_once('/') {

@@ -1,10 +1,10 @@
-//! What is in the Secret with the certificates, and what should be.
+//! The current and the desired content of the Secret with the certificates.
 //!
-//! A certificate follows the one before it in three steps, so that none is used before everybody trusts it:
+//! A rotation has three steps, so that no certificate is used before everybody trusts it:
 //!
-//! 1. When two thirds of its life are over, the next pair is made, and its authority published beside the one in use.
-//! 2. When all have had the time to see that, the next pair is the one in use.
-//! 3. When a third of its life is over, the certificate before it has expired, and its authority goes.
+//! 1. After two thirds of the validity, the next pair is generated, and its authority published beside the current one.
+//! 2. When all servers have had time to see it, the next pair becomes the current one.
+//! 3. After a third of its validity, the previous certificate has expired, and its authority is removed.
 
 use std::collections::BTreeMap;
 use std::io::Result;
@@ -16,45 +16,39 @@ use super::pair::{self, Pair, split};
 
 pub(super) type Data = BTreeMap<String, ByteString>;
 
-/// How many authorities are published at most: those in use, next and before, and some that other replicas still serve.
+/// Maximum number of published authorities: current, next and previous, and some that other replicas still serve.
 const AUTHORITIES: usize = 8;
 
 const CURRENT: [&str; 2] = ["tls.crt", "tls.key"];
 const NEXT: [&str; 2] = ["next.crt", "next.key"];
 const AUTHORITY: &str = "ca.crt";
 
-/// What certificates have to be.
 pub(super) struct Rules {
-    /// The names of the server.
     pub(super) names: Vec<String>,
-    /// How long a certificate is valid.
     pub(super) life: Duration,
 }
 
-/// What the Secret says.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Held {
     pub(super) current: Pair,
     pub(super) next: Option<Pair>,
-    /// All authorities that are to be trusted, as one PEM.
+    /// All trusted authorities, as one PEM.
     pub(super) authorities: String,
 }
 
-/// What a replica knows besides the Secret.
+/// Knowledge of a replica beyond the Secret.
 #[derive(Default)]
 pub(super) struct Known<'a> {
-    /// What the Secret said before.
     pub(super) before: Option<&'a Held>,
-    /// The pair that clients get.
     pub(super) served: Option<&'a Pair>,
-    /// The authorities that all have had the time to see.
+    /// The authorities that all servers have had time to see.
     pub(super) published: &'a str,
     /// The authorities in the `caBundle`s. Other replicas may serve certificates of them.
     pub(super) found: &'a str,
 }
 
 impl Held {
-    /// As the Secret has it; what else is in there stays.
+    /// Writes the pairs and authorities to the data of the Secret. Other keys stay.
     pub(super) fn into_data(self, mut data: Data) -> Data {
         let mut put = |[certificate, key]: [&str; 2], pair: Option<Pair>| match pair {
             Some(pair) => {
@@ -75,8 +69,8 @@ impl Held {
 }
 
 impl Rules {
-    /// What the Secret should hold. A replica goes on with what it knows, should the Secret be gone or be no good. Each authority
-    /// of a certificate that a replica serves stays.
+    /// Returns the desired content of the Secret. If the Secret is missing or not valid, the replica continues with
+    /// what it knows. The authority of each served certificate stays.
     pub(super) fn due(&self, data: &Data, known: &Known<'_>, now: SystemTime) -> Result<Held> {
         let make = || Pair::new(&self.names, now, self.life);
         let usable = |pair: &&Pair| pair.is_trusted(&self.names, now);
@@ -98,7 +92,7 @@ impl Rules {
             None => make()?,
         };
         next = next.filter(|next| *next != current);
-        // A life that was made shorter counts for the certificate in use, too.
+        // A shorter validity also applies to the current certificate.
         let has_changed = lasts(&current, self.life * 2);
         let is_due = is_replaced && !is_new || has_changed || !lasts(&current, self.life / 3);
         if next.is_none() && is_due {
@@ -132,7 +126,6 @@ impl Rules {
         })
     }
 
-    /// Returns true if the Secret has no pair that can be used.
     pub(super) fn is_empty(&self, data: &Data, now: SystemTime) -> bool {
         self.read(data, CURRENT, now).is_none()
     }
@@ -142,7 +135,6 @@ impl Rules {
         pair.is_trusted(&self.names, now)
     }
 
-    /// A pair that can be used.
     fn read(&self, data: &Data, [certificate, key]: [&str; 2], now: SystemTime) -> Option<Pair> {
         let pair = Pair {
             chain: text(data, certificate)?,

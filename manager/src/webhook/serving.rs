@@ -1,4 +1,4 @@
-//! What becomes of one request: the right webhook is asked, within its limits.
+//! Serves one request: calls its webhook within the limits of time and memory.
 
 use std::collections::BTreeMap;
 use std::pin::{Pin, pin};
@@ -19,33 +19,31 @@ use super::review::Answered;
 use crate::http::server::{Answer, TIME_LIMIT};
 use crate::{caught, duration};
 
-/// The most bytes of a body, as in controller-runtime: an object and the one before it, each as big as etcd stores, and more.
+/// Maximum size of a body in bytes, as in controller-runtime: two objects of the maximum size in etcd, and more.
 const SIZE_LIMIT: usize = 7 * 1024 * 1024;
-/// The same where objects are converted, since the API server sends those of a list together.
+/// Maximum size of a body in bytes for conversions. The API server sends the objects of a list together.
 const CONVERSION_LIMIT: usize = 32 * 1024 * 1024;
-/// The most bytes of all bodies that are being answered.
+/// Maximum size in bytes of all bodies that are being served.
 pub(super) const BUDGET: usize = 64 * 1024 * 1024;
 
 pub(super) type Answering = Pin<Box<dyn Future<Output = Answered> + Send>>;
 
-/// What answers the requests for one path.
 pub(super) type Handler = Arc<dyn Fn(Bytes) -> Answering + Send + Sync>;
 
 pub(super) struct Serving {
     pub(super) handlers: BTreeMap<String, Handler>,
     pub(super) metrics: Metrics,
-    /// A permit for each byte of [`BUDGET`].
+    /// One permit per byte of [`BUDGET`].
     pub(super) budget: Arc<Semaphore>,
 }
 
-/// A body, and its part of the budget.
 struct Held {
     bytes: Vec<u8>,
     permits: Option<OwnedSemaphorePermit>,
 }
 
 impl Serving {
-    /// A panic, a body that is no review and a late answer are errors of HTTP: the `failurePolicy` decides what they mean.
+    /// Serves a request. Panics, invalid bodies and late answers are HTTP errors, which `failurePolicy` handles.
     pub(super) async fn answer<B>(&self, request: Request<B>) -> Answer
     where
         B: Body<Data = Bytes, Error: Into<BoxError>>,
@@ -105,8 +103,7 @@ impl Serving {
 }
 
 impl Serving {
-    /// What has come of a body counts, not what a client says about its length: who says much and sends nothing is in nobody's
-    /// way.
+    /// Reads a body. Received bytes count, not the announced length: a client that sends nothing does not block others.
     async fn read<B>(&self, body: B, limit: usize) -> Result<Held, Answer>
     where
         B: Body<Data = Bytes, Error: Into<BoxError>>,
@@ -153,7 +150,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// How long the API server waits: it says so in the query.
+/// Returns the time limit of the API server from the query.
 fn time_limit(query: &str) -> Duration {
     let mut values = query
         .split('&')

@@ -29,7 +29,6 @@ use super::serving::Serving;
 use super::*;
 use crate::http::server::Answer;
 
-/// What the handlers of these tests count on.
 struct Context(&'static str);
 
 impl Defaulting<Context> for ConfigMap {
@@ -107,7 +106,7 @@ fn seed() -> u64 {
     seed.unwrap_or_else(|| RandomState::new().hash_one(0))
 }
 
-/// A review of a ConfigMap; `change` is merged into its request.
+/// A review of a ConfigMap. `change` is merged into its request.
 fn review(change: Value) -> Value {
     let mut review = json!({
         "apiVersion": "admission.k8s.io/v1",
@@ -138,7 +137,7 @@ fn post(path: &str, body: impl Into<Bytes>) -> HttpRequest<Full<Bytes>> {
         .unwrap()
 }
 
-/// The status code, and the response of the review or the text.
+/// Returns the status code, and the response of the review or the text.
 async fn ask(serving: &Serving, request: HttpRequest<Full<Bytes>>) -> (u16, Value) {
     let answer = serving.answer(request).await;
     let body = match serde_json::from_str::<Value>(&answer.text) {
@@ -159,7 +158,7 @@ async fn ask(serving: &Serving, request: HttpRequest<Full<Bytes>>) -> (u16, Valu
     (answer.status.as_u16(), body)
 }
 
-/// Whether the answer is a review or says that the request is none; any other status is an error.
+/// Returns true for a review, false for status 400, and an error for any other status.
 fn answered(answer: &Answer) -> Result<bool, u16> {
     match answer.status.as_u16() {
         200 => Ok(true),
@@ -185,7 +184,7 @@ async fn reviews_get_whole_answers() {
                 ],
             }),
         ),
-        // What the type does not know stays.
+        // Fields that the type does not know are kept.
         (
             "/mutate",
             json!({ "object": { "data": { "by": "me" }, "unknown": { "a": [null] }, "binaryData": {} } }),
@@ -455,7 +454,7 @@ async fn what_is_no_review_is_an_error_of_http() {
     assert!(!page.contains("/other"), "{page}");
 }
 
-/// A byte every second: the review would be there in minutes.
+/// One byte per second. The whole review would take minutes.
 #[tokio::test(start_paused = true)]
 async fn slow_clients_are_not_waited_for() {
     let (serving, _) = serving();
@@ -492,7 +491,7 @@ async fn slow_clients_are_not_waited_for() {
     }
 }
 
-/// Reviews with values of the wrong type in all places: an answer each time, and never a panic.
+/// Reviews with values of the wrong type in all places. Each gets an answer, without a panic.
 #[tokio::test]
 async fn random_reviews_are_answered() {
     let seed = seed();
@@ -530,7 +529,7 @@ async fn random_reviews_are_answered() {
     assert_eq!(codes.len(), 2, "WEBHOOK_SEED={seed}: {codes:?}");
 }
 
-/// Bodies that are not complete count, too; what was refused or has ended counts no more.
+/// Incomplete bodies count, too. Refused and finished ones do not.
 #[tokio::test(start_paused = true)]
 async fn the_bodies_of_all_requests_have_a_limit() {
     use futures::stream::{self, StreamExt};

@@ -1,4 +1,4 @@
-//! What an author writes: how one version of a kind becomes another.
+//! The traits for the versions of a kind and their conversion.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use kube::core::CustomResourceExt;
 
 use crate::object::Object;
 
-/// The version of a kind that all others are converted from and to. Take the newest one, whichever is stored.
+/// The version that all others are converted from and to. Use the newest version, even if another one is stored.
 ///
 /// # Examples
 ///
@@ -24,14 +24,15 @@ use crate::object::Object;
 /// ```
 pub trait Hub: Object<DynamicType = ()> + CustomResourceExt {}
 
-/// A version of a kind that is served, too.
+/// A served version that is not the hub.
 ///
-/// The metadata needs no conversion. What this version can't hold is kept in the annotation `GROUP/conversion-data`, so that it
-/// is there again when the object is stored; the same goes for what the hub can't hold. What somebody writes into the annotation
-/// counts only where the schema of the version accepts it, and where it does not contradict the object.
+/// The metadata needs no conversion. Fields that this version cannot hold are kept in the annotation
+/// `GROUP/conversion-data` and restored when the object is stored; fields that the hub cannot hold are treated the same
+/// way. Changes of the annotation by others count only if they fit the schema of the version and do not contradict the
+/// object.
 ///
-/// Required fields that a stored object lacks have zero values, so that one such object does not fail the lists of the other
-/// versions: an empty object, list or string, 0, false, the first variant.
+/// If a stored object lacks required fields, they have zero values: an empty object, list or string, 0, false, or the
+/// first variant. So one such object does not make lists in other versions fail.
 ///
 /// # Examples
 ///
@@ -71,12 +72,16 @@ pub trait Hub: Object<DynamicType = ()> + CustomResourceExt {}
 /// }
 /// ```
 pub trait Spoke: Object<DynamicType = ()> + CustomResourceExt {
-    /// The version that this one is converted to.
+    /// The hub of the kind.
     type Hub: Hub;
-    /// Why an object can't be converted; `Infallible` if each can.
+    /// The error of a failed conversion; `Infallible` if there are none.
     type Error: Display;
 
-    /// This object in the version of the hub.
+    /// Converts this object to the version of the hub.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the object cannot be converted.
     ///
     /// # Examples
     ///
@@ -89,7 +94,11 @@ pub trait Spoke: Object<DynamicType = ()> + CustomResourceExt {
     /// ```
     fn to_hub(&self) -> Result<Self::Hub, Self::Error>;
 
-    /// The object of the hub in this version.
+    /// Converts an object of the hub to this version.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the object cannot be converted.
     ///
     /// # Examples
     ///

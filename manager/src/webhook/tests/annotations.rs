@@ -1,4 +1,4 @@
-//! Properties of objects whose saved data somebody has written; a fuzzer uses them, too.
+//! Properties of objects with saved data that somebody wrote; also used by a fuzzer.
 
 use kube::Resource;
 use kube::core::CustomResourceExt;
@@ -12,11 +12,10 @@ use crate::webhook::schema;
 
 type Checked = Result<(), String>;
 
-/// A version: its name, its schema, and its type.
 struct Version {
     name: &'static str,
     schema: Value,
-    /// What the type makes of an object.
+    /// Decodes and encodes an object with the type.
     typed: fn(&Value) -> Result<Value, String>,
 }
 
@@ -39,7 +38,7 @@ impl Version {
         }
     }
 
-    /// Whether an object is of the type, and within the bounds of the schema.
+    /// Returns an error if an object does not fit the type and the schema.
     fn fits(&self, object: &Value) -> Checked {
         (self.typed)(object)?;
         match schema::violations(&self.schema, object) {
@@ -49,7 +48,7 @@ impl Version {
     }
 }
 
-/// All versions of a kind, and what converts them.
+/// All versions of a kind, and their conversions.
 pub(crate) struct Kind {
     conversions: Conversions,
     versions: [Version; 4],
@@ -74,13 +73,14 @@ impl Kind {
         }
     }
 
-    /// Converts objects with this text in their annotation, from each version to each other. An object that fits without the
-    /// annotation fits with it, and becomes the same object again. Returns how many have got something out of the annotation.
+    /// Converts objects with this text in their annotation between all versions. An object that fits without the
+    /// annotation must fit with it, and must convert back to itself. Returns the number of objects that the annotation
+    /// completed.
     pub(crate) fn check(&self, text: &str) -> Result<usize, String> {
         let mut restored = 0;
         for from in &self.versions {
             for object in self.objects(from.name, text) {
-                // With the defaults of the type, which the API server sets, too.
+                // The API server also sets the defaults of the type.
                 let Some(object) = from.fits(&object).and_then(|()| (from.typed)(&object)).ok()
                 else {
                     continue;
@@ -109,7 +109,7 @@ impl Kind {
         let converted = self.convert(crafted, to.name);
         let (plain, converted) = match (plain, converted) {
             (Err(_), Err(_)) => return Ok(false),
-            // Only the annotation has what this version needs.
+            // Only the annotation has the required fields of this version.
             (Err(_), Ok(converted)) => (None, converted),
             (Ok(plain), converted) => (Some(plain), converted?),
         };
@@ -124,7 +124,7 @@ impl Kind {
         Ok(plain.is_none_or(|plain| parts(&plain) != parts(&converted)))
     }
 
-    /// An object of this version, and those of the saved data: they go with it.
+    /// Returns an object of this version, and objects that match the saved data.
     fn objects(&self, version: &str, text: &str) -> Vec<Value> {
         let spec = match version {
             "v1alpha1" => json!({ "size": "1", "ports": [1, 2] }),
@@ -171,7 +171,7 @@ fn object(version: &str, spec: Value, status: Value) -> Value {
     object
 }
 
-/// The API server drops them, too.
+/// Removes nulls, as the API server does.
 fn without_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -183,7 +183,6 @@ fn without_nulls(value: &mut Value) {
     }
 }
 
-/// What a conversion decides about.
 fn parts(object: &Value) -> [&Value; 2] {
     [&object["spec"], &object["status"]]
 }

@@ -1,4 +1,4 @@
-//! The certificates through their lives, with a Secret and configurations on a server that is a map.
+//! The lifecycle of certificates, with a Secret and configurations on a server that is a map.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -35,7 +35,7 @@ struct State {
     objects: BTreeMap<String, Value>,
     version: u64,
     writes: Vec<String>,
-    /// Before the next write another replica is faster.
+    /// The write of another replica that comes before the next write.
     rival: Option<Value>,
 }
 
@@ -115,7 +115,6 @@ impl Server {
             .unwrap_or_default()
     }
 
-    /// What was written since the last call.
     fn writes(&self) -> Vec<String> {
         let writes = std::mem::take(&mut self.0.lock().unwrap().writes);
         writes
@@ -132,7 +131,6 @@ impl Server {
             .unwrap_or_default()
     }
 
-    /// What the objects trust.
     pub(super) fn bundles(&self) -> [String; 3] {
         let bundles = [
             (MUTATING, "/webhooks/0/clientConfig/caBundle"),
@@ -146,7 +144,7 @@ impl Server {
         })
     }
 
-    /// The authorities that the server knows, the same in all objects.
+    /// Returns the trusted authorities, which must be the same in all objects.
     fn trusted(&self) -> Vec<String> {
         let [first, second, third] = self.bundles();
         assert_eq!((&first, &first), (&second, &third));
@@ -195,7 +193,7 @@ pub(super) fn server() -> Server {
     server
 }
 
-/// A replica; its clock is that of tokio.
+/// A replica with the clock of tokio.
 pub(super) struct Replica {
     keeper: Keeper,
     progress: Progress,
@@ -275,12 +273,12 @@ async fn a_certificate_follows_another_and_is_always_trusted() {
     let authority = |chain: &str| split(chain).last().unwrap();
     assert_eq!(server.trusted(), [authority(&first)]);
 
-    // Nothing happens for two thirds of its life.
+    // Nothing happens for two thirds of the validity.
     advance(790).await;
     assert!(!replica.round().await);
     assert_eq!(server.writes(), [""; 0]);
 
-    // The next authority comes first.
+    // First, the next authority is published.
     advance(20).await;
     assert!(!replica.round().await);
     let second = server.text("next.crt");
@@ -291,7 +289,7 @@ async fn a_certificate_follows_another_and_is_always_trusted() {
     assert!(!replica.round().await);
     assert_eq!(server.writes(), [""; 0]);
 
-    // Then the certificate, and both authorities stay.
+    // Then the certificate changes, and both authorities stay.
     advance(2).await;
     assert!(!replica.round().await);
     assert_eq!(
@@ -300,7 +298,7 @@ async fn a_certificate_follows_another_and_is_always_trusted() {
     );
     assert_eq!(server.trusted(), [authority(&second), authority(&first)]);
 
-    // At last the first authority goes, after its certificate has ended.
+    // Finally, the first authority is removed, after its certificate has expired.
     let ends = Pair {
         chain: first.clone(),
         key: server.text("tls.key"),
@@ -347,7 +345,7 @@ async fn replicas_agree() {
         "neither undoes what the other did"
     );
 
-    // Both go through a rotation, and serve the same all the time.
+    // Both go through a rotation and always serve the same certificate.
     for _ in 0..100 {
         advance(30).await;
         one.round().await;
@@ -397,7 +395,7 @@ async fn what_is_no_good_is_replaced() {
             ("mine", ByteString(b"1".to_vec())),
         ]);
         let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "cert" }, "data": data });
-        // At the start there is nothing to go on with.
+        // At the start, there is nothing to continue with.
         server.put(SECRET, secret.clone());
         let mut replica = Replica::start(&server).await;
         let chain = server.text("tls.crt");
@@ -405,7 +403,7 @@ async fn what_is_no_good_is_replaced() {
         assert_eq!(server.trusted(), [split(&chain).last().unwrap()], "{name}");
         assert_eq!(server.text("mine"), "1", "{name}");
 
-        // Later what is in use stays until the next one is known; so it is when somebody deletes the Secret.
+        // Later, the current pair stays until the next one is known, even if somebody deletes the Secret.
         for secret in [
             secret,
             json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "cert" } }),
@@ -464,7 +462,7 @@ async fn a_changed_bundle_is_repaired_and_a_missing_object_is_waited_for() {
         (trusted.clone(), vec!["v".to_owned()])
     );
 
-    // Without an object that should know the authority no new certificate is used.
+    // While an object that needs the authority is missing, the certificate does not change.
     let definition = server.0.lock().unwrap().objects.remove(DEFINITION).unwrap();
     advance(900).await;
     for _ in 0..3 {
@@ -480,7 +478,7 @@ async fn a_changed_bundle_is_repaired_and_a_missing_object_is_waited_for() {
     assert_ne!(server.text("tls.crt"), chain);
 }
 
-/// Who deploys the CRD says whether there is a conversion, and where.
+/// Whoever deploys the CRD decides about its conversion.
 #[tokio::test(start_paused = true)]
 async fn a_crd_without_a_conversion_to_this_server_stays_as_it_is() {
     for conversion in [
@@ -519,7 +517,7 @@ async fn the_bundle_of_a_crd_is_published_and_then_owned_by_nobody() {
     assert_eq!(server.writes(), [""; 0]);
 }
 
-/// Nothing is kept on the server; the CRD leads here, and says what it said before.
+/// Nothing is kept on the server. The CRD points here, and records its previous conversion.
 #[tokio::test(start_paused = true)]
 async fn an_api_server_on_this_host_needs_no_service() {
     let server = server();

@@ -1,4 +1,4 @@
-//! Objects from version to version.
+//! Conversions between versions.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn object(version: &str, spec: Value) -> Value {
     })
 }
 
-/// The status code, and the response or the text.
+/// Returns the status code, and the response or the text.
 async fn convert(serving: &Serving, version: &str, objects: &[Value]) -> (u16, Value) {
     let review = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -119,7 +119,7 @@ async fn what_a_version_cannot_hold_is_in_an_annotation() {
     assert_eq!(spoke, expected);
     assert_eq!(one(&serving, "v1", &spoke).await, hub);
 
-    // What is changed is changed, and the rest is as it was.
+    // Changes arrive, and the rest stays.
     let mut changed = spoke.clone();
     changed["spec"]["size"] = json!("3");
     changed["spec"]["ports"] = json!([1, 4]);
@@ -128,13 +128,13 @@ async fn what_a_version_cannot_hold_is_in_an_annotation() {
     expected["spec"]["ports"][1]["number"] = json!(4);
     assert_eq!(one(&serving, "v1", &changed).await, expected);
 
-    // A version that holds everything needs none, and it goes by way of the hub.
+    // A version that holds everything needs no annotation. The conversion goes through the hub.
     let mut expected = object("v1beta1", hub["spec"].clone());
     expected["metadata"] = hub["metadata"].clone();
     assert_eq!(one(&serving, "v1beta1", &hub).await, expected);
     assert_eq!(one(&serving, "v1beta1", &spoke).await, expected);
 
-    // What only the spoke knows is kept, too.
+    // Fields that only the spoke knows are kept, too.
     let legacy = object(
         "v1alpha1",
         json!({ "size": "1", "ports": [], "legacy": true }),
@@ -143,7 +143,7 @@ async fn what_a_version_cannot_hold_is_in_an_annotation() {
     assert_eq!(stored["spec"], json!({ "replicas": 1, "ports": [] }));
     assert_eq!(one(&serving, "v1alpha1", &stored).await, legacy);
 
-    // An annotation that somebody has made is no harm.
+    // An annotation that somebody wrote does no harm.
     for text in [
         "",
         "[]",
@@ -167,7 +167,7 @@ async fn what_a_version_cannot_hold_is_in_an_annotation() {
     }
 }
 
-/// A conversion that nobody has written: reading, deleting and changes of metadata work, and what would be lost is refused.
+/// Without a written conversion, reads, deletions and metadata changes work; a change that would lose data is refused.
 #[tokio::test]
 async fn what_comes_back_as_it_went_needs_no_way_back() {
     let serving = serving();
@@ -276,7 +276,7 @@ async fn batches_have_whole_answers() {
     assert_eq!(answer.status.as_u16(), 400, "{}", answer.text);
 }
 
-/// A required field is newer than the stored object: it can be read in each version, and so can all others of its list.
+/// The stored object lacks a new required field. It can be read in each version, like all others of its list.
 #[tokio::test]
 async fn stored_objects_without_required_fields_are_converted() {
     let serving = serving();
@@ -294,7 +294,7 @@ async fn stored_objects_without_required_fields_are_converted() {
         expected,
         "{response}"
     );
-    // What is written by way of the other version is complete, and has what that version can't hold.
+    // An update through the other version is complete, and keeps what that version cannot hold.
     let mut spoke = response["convertedObjects"][1].clone();
     let stored = json!({ "mode": "fast", "replicas": 0, "ports": [{ "number": 0 }] });
     assert_eq!(one(&serving, "v1", &spoke).await["spec"], stored);
@@ -309,7 +309,7 @@ async fn stored_objects_without_required_fields_are_converted() {
     assert_eq!(response["result"]["message"], message);
 }
 
-/// Nothing is lost on any way, and what is changed on the way arrives.
+/// Nothing is lost, and changes arrive.
 #[tokio::test]
 async fn random_objects_come_back() {
     let seed = seed();
@@ -341,7 +341,7 @@ async fn random_objects_come_back() {
     }
 }
 
-/// Reviews with values of the wrong type in all places, the annotation included: an answer each time, and never a panic.
+/// Reviews with values of the wrong type in all places, including the annotation. Each gets an answer, without a panic.
 #[tokio::test]
 async fn random_conversion_reviews_are_answered() {
     let seed = seed();
@@ -401,7 +401,7 @@ fn hub_spec(random: &mut Random) -> Value {
     spec
 }
 
-/// What the schema of the hub refuses does not get into the storage by the annotation; what fits stays.
+/// Values that the schema of the hub refuses do not enter the storage through the annotation. Valid ones do.
 #[tokio::test]
 async fn crafted_annotations_do_not_pass_the_schema() {
     let serving = serving();
@@ -409,7 +409,7 @@ async fn crafted_annotations_do_not_pass_the_schema() {
     let plain = json!({ "replicas": 1, "ports": [{ "number": 1 }] });
     let fast = json!({ "replicas": 1, "mode": "fast", "ports": [{ "number": 1 }] });
     let named = json!({ "replicas": 1, "mode": "fast", "ports": [{ "number": 1, "name": "a" }] });
-    // The saved spec, and what is stored of an object with size 1 and port 1.
+    // The saved spec, and the stored spec for an object with size 1 and port 1.
     let cases = [
         (named.clone(), &named),
         (
@@ -485,7 +485,7 @@ fn saved_data_never_changes_the_object() {
     }
 }
 
-/// Whatever the annotation says: what is stored decodes, has no value that the schema refuses, and becomes the object again.
+/// With any annotation, the stored object decodes, fits the schema, and converts back to the same object.
 #[test]
 fn random_annotations_do_not_change_the_object() {
     let seed = seed();

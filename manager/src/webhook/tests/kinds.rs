@@ -1,4 +1,4 @@
-//! Versions of a kind that differ in what they can hold.
+//! Versions of a kind with different fields.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -36,7 +36,7 @@ pub(crate) struct ThingStatus {
 
 impl Hub for Thing {}
 
-/// It knows neither names of ports nor modes, but something that the hub does not know.
+/// Lacks names of ports and modes, and has a field that the hub lacks.
 pub(crate) mod v1alpha1 {
     use super::*;
 
@@ -94,7 +94,7 @@ impl Spoke for v1alpha1::Thing {
     }
 }
 
-/// As the hub, under another name.
+/// The hub with another version name.
 pub(crate) mod v1beta1 {
     use super::*;
 
@@ -124,7 +124,7 @@ impl Spoke for v1beta1::Thing {
     }
 }
 
-/// Its conversion is as it was scaffolded: nobody has written how it gets the replicas.
+/// A scaffolded conversion: nobody has written how to get the replicas.
 pub(crate) mod v2alpha1 {
     use super::*;
 

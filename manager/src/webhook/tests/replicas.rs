@@ -1,4 +1,4 @@
-//! Replicas whose Secret is deleted: the API server trusts what each of them serves, at each step.
+//! Replicas whose Secret is deleted. The API server trusts the certificate of each replica at each step.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,10 +16,9 @@ use super::reviews::Random;
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Delete,
-    /// A replica looks at everything.
     Round(usize),
     Start,
-    /// Time passes, and all look.
+    /// Time passes, and all replicas run their checks.
     Wait(u64),
 }
 
@@ -43,7 +42,7 @@ async fn accepts(bundle: &str, replica: &Replica) -> bool {
     tokio::join!(connecting, server.accept(there)).0.is_ok()
 }
 
-/// Takes two replicas through the steps; the first step after which a request would fail, and why.
+/// Runs the steps with two replicas. Returns the first step after which a request would fail, and the reason.
 async fn first_failure(steps: &[Step]) -> Option<String> {
     let server = server();
     let mut replicas = Vec::new();
@@ -73,7 +72,7 @@ async fn first_failure(steps: &[Step]) -> Option<String> {
         if let Some(text) = refused(&server.bundles(), &replicas).await {
             return failure(text);
         }
-        // The API server may not have seen the last change yet; a new replica gets no requests until it is ready.
+        // The API server may not have seen the last change yet. A new replica gets no requests until it is ready.
         if let Some(text) = refused(&before, &replicas[..running]).await {
             return failure(format!("before the change was seen, {text}"));
         }

@@ -1,4 +1,4 @@
-//! What holds of the answer to any body, and how bodies are changed; a fuzzer uses both.
+//! Properties of the answer to any body, and mutations of bodies; also used by a fuzzer.
 
 use kube::core::DynamicObject;
 use kube::core::admission::AdmissionReview;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 type Checked = Result<(), String>;
 
-/// A review answers this one, and its patch is one of the object; what is no review is said to be none.
+/// Checks that a review is answered with a valid patch, and that any other body is reported as such.
 pub(crate) fn admission(body: &[u8], is_review: bool, text: &str) -> Checked {
     if !is_review {
         return said(text);
@@ -34,8 +34,7 @@ pub(crate) fn admission(body: &[u8], is_review: bool, text: &str) -> Checked {
     }
 }
 
-/// A review answers this one with all objects in the version that is desired, or says why not; what is no review is said to be
-/// none.
+/// Checks that a review gets all objects in the desired version or the reason, and that other bodies are reported.
 pub(crate) fn conversion(body: &[u8], is_review: bool, text: &str) -> Checked {
     if !is_review {
         return said(text);
@@ -62,7 +61,6 @@ pub(crate) fn conversion(body: &[u8], is_review: bool, text: &str) -> Checked {
     Ok(())
 }
 
-/// What no conversion changes.
 fn fixed(object: &Value) -> (&Value, Value) {
     let mut metadata = object["metadata"].clone();
     if let Value::Object(metadata) = &mut metadata {
@@ -94,7 +92,7 @@ fn shown(error: impl std::fmt::Display) -> String {
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    /// <https://en.wikipedia.org/wiki/Xorshift>
+    /// Returns a random number by Xorshift: <https://en.wikipedia.org/wiki/Xorshift>
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -107,7 +105,6 @@ impl Random {
     }
 }
 
-/// Replaces, adds or removes a value somewhere.
 pub(crate) fn mutate(value: &mut Value, random: &mut Random) {
     match value {
         Value::Object(map) if !map.is_empty() && random.below(6) > 0 => {

@@ -1,4 +1,4 @@
-//! Objects that do not fit the type or the rules of today.
+//! Stored objects that do not fit the current type or rules.
 
 use serde_json::{Value, json};
 
@@ -74,7 +74,6 @@ fn thing(spec: Value) -> Value {
     thing
 }
 
-/// What becomes of a request, in one line.
 fn told(response: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let status = &response["status"];
@@ -100,7 +99,7 @@ async fn stored_objects_can_be_repaired_and_deleted() {
     let deleted = json!({ "deletionTimestamp": "2026-01-01T00:00:00Z" });
     let labels = json!({ "labels": { "a": "b" } });
     let no_metadata = || json!({});
-    // Path, operation, metadata that both have, metadata that the new one has, old and new spec, subresource.
+    // Path, operation, metadata of both objects, metadata of the new one, old and new spec, subresource.
     let update = "UPDATE";
     let cases = [
         (
@@ -163,7 +162,7 @@ async fn stored_objects_can_be_repaired_and_deleted() {
             "",
             "422 Thing.example.com \"x\" is invalid: spec.ports[0].number: Invalid value: \"a\": invalid type: string \"a\", expected u16",
         ),
-        // The repair.
+        // The update repairs the object.
         (
             "/validate",
             update,
@@ -255,7 +254,7 @@ async fn stored_objects_can_be_repaired_and_deleted() {
             "",
             "allowed: update",
         ),
-        // Also what changes while it is being deleted.
+        // Also changes during the deletion.
         (
             "/validate",
             update,
@@ -276,7 +275,7 @@ async fn stored_objects_can_be_repaired_and_deleted() {
             "",
             "422 Thing.example.com \"x\" is invalid: spec.replicas: Invalid value: 9: at most 5",
         ),
-        // The status is that of the new object.
+        // The new object has a status.
         (
             "/validate",
             update,
@@ -394,7 +393,7 @@ async fn stored_objects_can_be_repaired_and_deleted() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Go decodes a field that is missing as its zero value.
+/// Go decodes a missing field as its zero value.
 #[test]
 fn missing_fields_have_zero_values() {
     use std::collections::BTreeMap;
