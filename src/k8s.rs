@@ -86,7 +86,7 @@ pub fn is_chosen(tree: &SourceTree, item: ItemRef) -> bool {
 }
 
 /// The dependency on k8s-openapi in a module, its feature for a Kubernetes version, and true if both match the linked
-/// release. The error is the reason why there is none.
+/// release. The error explains a missing choice.
 pub fn openapi(tree: &SourceTree, module: ModuleId) -> Result<(&Dependency, &str, bool), String> {
     let all: Vec<_> = tree.manifests().collect();
     let (dependency, feature) = openapi::chosen(tree.manifest_of(module), &all)?;

@@ -125,7 +125,7 @@ impl<Q, A> Shared<'_, Q, A> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers a question. Returns false if there is none; with `wait`, only after the queue is closed.
+    /// Answers a question. Returns false on an empty queue; with `wait`, only after it is closed.
     fn answer_next(&self, wait: bool) -> bool {
         let mut state = self.lock();
         while wait && state.questions.is_empty() && !state.closed {

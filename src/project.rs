@@ -2,7 +2,7 @@
 //!
 //! Takes the YAML text, gives a [`Project`] with validated names, and writes it back. The format is version 3 of
 //! kubebuilder's with a separate layout, so that other tools do not claim the project. Must stay true: unknown fields
-//! and comments survive every write, and [`Project::add`] rejects whatever would give two things the same name.
+//! and comments survive every write, and [`Project::add`] rejects name collisions.
 
 use std::path::{Path, PathBuf};
 

@@ -215,7 +215,7 @@ impl Term {
         }
     }
 
-    /// Ignores write errors: there is no other channel.
+    /// Ignores write errors, because stderr is the last channel.
     fn message(&mut self, text: &str) {
         let _ = writeln!(self.err, "{text}");
     }

@@ -104,7 +104,7 @@ impl Check<'_> {
         self.crd.place(self.version, path).cloned()
     }
 
-    /// Keys at the root beside a status subresource.
+    /// Rejects keys that the root cannot have beside a status subresource.
     fn root(&mut self, schema: &Value) {
         let says = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != "";
         for (key, _) in schema.as_object().into_iter().flatten().filter(|(_, value)| says(value)) {

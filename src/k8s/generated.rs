@@ -71,7 +71,7 @@ fn re_exported(line: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     Some((module, names.trim_start_matches('{').trim_end_matches('}').split(',').map(str::trim)))
 }
 
-/// The text of the file that declares a type: k8s-openapi re-exports a module per type.
+/// The text of the file that declares a type. k8s-openapi has a private module per type and re-exports the type.
 fn generated_text(dir: &Path, path: &[String]) -> Option<String> {
     let (name, modules) = path.split_last()?;
     let mut folder = dir.to_path_buf();

@@ -6,7 +6,7 @@ use crate::schema::k8s;
 use crate::source::{CargoManifest, Dependency, DependencyKind, Namespace};
 
 /// The dependency on k8s-openapi in the code of `own`, and its feature for a Kubernetes version. `all` are the
-/// project's manifests, its own first. The error is the reason why there is none.
+/// project's manifests, its own first. The error explains a missing choice.
 pub(super) fn chosen<'a>(
     own: &'a CargoManifest,
     all: &[&'a CargoManifest],

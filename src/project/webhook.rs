@@ -68,7 +68,7 @@ impl Webhooks {
         Ok(all)
     }
 
-    /// The paths of the defaulting and the validating webhook; `None` if there is no such webhook.
+    /// The paths of the defaulting and the validating webhook; `None` for a missing webhook.
     pub fn paths(&self, resource: &Resource) -> [Option<String>; 2] {
         let group = resource.qualified_group().replace('.', "-");
         let usual =

@@ -97,7 +97,7 @@ impl ProjectContext {
     }
 }
 
-/// Outside of the cluster there is no own namespace.
+/// An operator outside of the cluster has no namespace of its own.
 fn watched(project: &Project) -> String {
     let names: Vec<&str> = project.namespaces.iter().map(Namespace::as_str).collect();
     if names.is_empty() { "default".to_owned() } else { names.join(",") }

@@ -17,7 +17,7 @@ use crate::project::webhook::{CertMode, Webhooks};
 
 const DEFAULT: &str = "config/default/kustomization.yaml";
 
-/// Scaffolds the Service, its certificate, and the certificate's mount in the operator's pod.
+/// Scaffolds the Service, its certificate, and the patches that give it to the operator's pod.
 pub(crate) fn config(
     draft: &mut Draft,
     context: &WebhookContext,
@@ -239,7 +239,7 @@ fn rule(group: &str, resource: &str, name: &str) -> String {
     )
 }
 
-/// The fields in which cert-manager injects the CA of a conversion.
+/// The kustomize replacement target that makes cert-manager inject the CA into a CRD with a conversion.
 fn injection(crd: &str, index: u8) -> String {
     format!(
         "- select:\n    kind: CustomResourceDefinition\n    name: {crd}\n  fieldPaths:\n  - \

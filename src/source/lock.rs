@@ -64,7 +64,7 @@ impl Lock {
         })
     }
 
-    /// The packages, except `name` itself, that depend on this version of it.
+    /// The packages that depend on this version of `name`.
     pub(super) fn dependents<'a>(&'a self, name: &'a str, version: &'a Version) -> impl Iterator<Item = &'a str> {
         let uses = move |package: &&Locked| {
             self.dependencies(package, |found| found == name).any(|found| found.version == *version)
@@ -72,15 +72,15 @@ impl Lock {
         self.packages.iter().filter(uses).map(|package| package.name.as_str())
     }
 
-    /// Crate names of the packages of which some version depends on one of `dependencies`.
+    /// Crate names of the packages that depend, in any version, on one of `dependencies`.
     pub(super) fn built_with(&self, dependencies: &[&str]) -> BTreeSet<String> {
         let is_one = |entry: &String| dependencies.contains(&entry.split(' ').next().unwrap_or_default());
         let found = self.packages.iter().filter(|package| package.dependencies.iter().any(is_one));
         found.map(|package| crate_name(&package.name)).collect()
     }
 
-    /// The version of `dependency` for the local package `of`, and true if it comes from a registry. `requirement`
-    /// selects between several.
+    /// The locked version of `dependency` below the package `of`, and true if it comes from a registry. `of` is a local
+    /// package, or has the version `of_version`. `requirement` selects between several dependencies.
     pub(super) fn version(
         &self,
         of: &str,
