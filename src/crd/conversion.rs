@@ -104,7 +104,7 @@ fn stored(crd: &Crd) -> &str {
     crd.versions().find(|(_, version)| version["storage"] == true).map(|(name, _)| name).unwrap_or_default()
 }
 
-/// Returns true if the marker is before this type, without another custom resource in between.
+/// Returns true if the marker has a reason and precedes this type, without another custom resource in between.
 fn is_before(marker: &Marker, origin: &Origin, crds: &[Crd]) -> bool {
     let between = |other: &Origin| {
         other.path == origin.path && (marker.origin.range.end..origin.range.start).contains(&other.range.start)

@@ -9,7 +9,7 @@ use crate::source::SourceTree;
 
 const SHOWN: usize = 5;
 
-/// Returns true if the source does not decide and the compiler may. False if the source has certain errors.
+/// Returns true if the source does not decide and the compiler may. False for errors that the compiler also reports.
 pub(crate) fn is_for_the_compiler(found: &Diagnostics) -> bool {
     surely_wrong(found).next().is_none() && errors(found).any(|error| !is_contradiction(error))
 }

@@ -66,7 +66,6 @@ impl Caches {
 }
 
 impl Ecosystem {
-    /// The canonical form of `path`; the first part is the crate.
     pub(crate) fn canonical(&self, mut path: Vec<String>) -> Vec<String> {
         if matches!(path[0].as_str(), "core" | "alloc") {
             path[0] = "std".to_string();
@@ -96,7 +95,6 @@ impl Ecosystem {
         })
     }
 
-    /// Returns true if a glob import of `path` is known to bring in `name`.
     pub(super) fn glob_has(&self, path: &[String], name: &str) -> bool {
         let path = self.canonical(path.to_vec()).join("::");
         let mut globs = super::prelude::GLOBS.iter().chain(self.globs);

@@ -107,7 +107,6 @@ impl SourceTree {
     }
 }
 
-/// The features that path dependencies are built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Features {
     /// Features that are on for every platform and in every build.

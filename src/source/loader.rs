@@ -119,7 +119,6 @@ impl<'a> Loader<'a> {
         self.follow(module, file, &dir);
     }
 
-    /// Adds the items that a macro wrote to the module of the call.
     pub(super) fn expanded(sources: &mut Sources, module: ModuleId, items: Vec<Item>) -> Diagnostics {
         let (dir, root) = (Dir::of(sources, module), root_of(sources.file(module)));
         let pending = Pending::default();
@@ -402,7 +401,6 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The path of an `include!` call, if it is a literal.
 fn included_path(item: &Item) -> Option<String> {
     let Item::Macro(call) = item else { return None };
     let is_include =

@@ -51,7 +51,6 @@ impl Lock {
         found.map(|found| found.version.clone()).collect()
     }
 
-    /// The dependencies of a package whose names pass `test`.
     fn dependencies(&self, of: &Locked, test: impl Fn(&str) -> bool) -> impl Iterator<Item = &Locked> {
         of.dependencies.iter().filter_map(move |entry| {
             let mut words = entry.split(' ');

@@ -43,7 +43,6 @@ pub struct Dependency {
     pub(super) certain: BTreeSet<String>,
     /// The default features are on for every platform with the dependency.
     pub(super) certain_default: bool,
-    /// Declared for all platforms.
     everywhere: bool,
     /// Refers to different packages on different platforms.
     pub(super) several: bool,
@@ -70,7 +69,6 @@ impl Dependency {
 /// A library or a binary of the package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Crate name.
     pub(super) name: String,
     pub(super) lib: bool,
     pub(super) root: PathBuf,
@@ -127,7 +125,6 @@ pub struct FeatureSelection {
     pub features: BTreeSet<String>,
 }
 
-/// Parses a TOML file, with spans.
 pub(super) fn parse(path: &Path, files: &Pending) -> anyhow::Result<Document<String>> {
     let text = files.read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     if let Some(problem) = conflict::problem(&path.display().to_string(), &text) {
@@ -239,7 +236,6 @@ impl CargoManifest {
         Self::read(dir, shown, &FeatureSelection::default(), &Pending::default(), Some(&Rc::default()))
     }
 
-    /// The package in a folder; `None` if it cannot be read.
     pub(crate) fn of(dir: &Path) -> Option<Self> {
         Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), Some(&Rc::default())).ok()
     }
@@ -260,7 +256,6 @@ impl CargoManifest {
         all.filter(move |dependency| dependency.package == package)
     }
 
-    /// Returns true if the active features include the dependency.
     pub(super) fn is_active(&self, name: &str, dependency: &Dependency) -> bool {
         let switches = |entry: &String| {
             let entry = entry.strip_prefix("dep:").unwrap_or(entry);
@@ -384,7 +379,6 @@ impl CargoManifest {
     }
 }
 
-/// The range from a key to the end of its value.
 fn span(table: &dyn TableLike, key: &str) -> Option<Range<usize>> {
     let (key, item) = table.get_key_value(key)?;
     let start = key.span()?.start;

@@ -203,7 +203,6 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("kubebuilder:validation:", "write `#[schemars(…)]`, or `#[x_kube(validation = …)]` with `KubeSchema`"),
 ];
 
-/// Prefixes of marker names.
 const PREFIXES: [&str; 2] = ["kubebuilder:", "memcached-sdk:"];
 
 /// Markers that other commands read.
@@ -266,7 +265,6 @@ pub fn parse(text: &str) -> Result<Marker, Diagnostic> {
     marker.ok_or_else(wrong)
 }
 
-/// Parses the marker in a comment; `None` if it is not one of `names`.
 fn read(comment: &Comment, names: &[&str], diagnostics: &mut Diagnostics) -> Option<Marker> {
     let text = comment.text.trim().strip_prefix('+')?;
     let start = comment.origin.range.end - comment.text.len() + comment.text.find('+')?;
@@ -372,7 +370,6 @@ pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>)
 mod tests {
     use super::*;
 
-    /// The marker in a comment as text, or its findings.
     fn show(text: &str) -> String {
         let origin = Origin { path: "a.rs".into(), text: format!("//{text}").into(), range: 0..text.len() + 2 };
         let comment = Comment { text: text.to_string(), origin };

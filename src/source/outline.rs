@@ -134,7 +134,6 @@ impl WordIndex {
         names
     }
 
-    /// The files that may declare a `macro_rules!` of this name.
     pub(super) fn declaring_macro(&self, name: &str) -> impl Iterator<Item = FileId> {
         self.macros.get(name).into_iter().flatten().copied()
     }
@@ -165,7 +164,6 @@ fn header(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The names of the functions that traits declare, over all texts.
 #[derive(Debug, Default)]
 pub(super) struct TraitFunctions(BTreeSet<String>);
 

@@ -15,6 +15,5 @@ pub(super) struct Package {
     pub(super) cfg: CfgSet,
     pub(super) lib: Option<CrateId>,
     pub(super) own: bool,
-    /// Comes from a registry.
     pub(super) fetched: bool,
 }

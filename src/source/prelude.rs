@@ -61,7 +61,6 @@ pub(crate) fn is_primitive(name: &str) -> bool {
     PRIMITIVES.contains(&name)
 }
 
-/// The canonical path of a prelude name.
 pub(crate) fn prelude(name: &str, namespace: Namespace) -> Option<Vec<String>> {
     let table = if namespace == Namespace::Macros { PRELUDE_MACROS } else { PRELUDE };
     let (path, _) = table.iter().find(|(_, names)| names.contains(&name))?;

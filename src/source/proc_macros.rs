@@ -31,7 +31,6 @@ impl SourceTree {
     }
 }
 
-/// The name of the macro that an attribute declares.
 fn name(attribute: &Attribute, function: &syn::Ident) -> Option<String> {
     let is = |name: &str| attribute.path().is_ident(name);
     match &attribute.meta {

@@ -20,7 +20,6 @@ pub enum Regroup {
     OutOf(Vec<String>),
 }
 
-/// A path that is being read.
 #[derive(Clone, Default)]
 struct Path<'a> {
     /// Modules from the crate's root; `None` if unknown.

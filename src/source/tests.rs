@@ -32,7 +32,6 @@ pub(crate) fn load(text: &str) -> (SourceTree, Diagnostics) {
     crate::k8s::load(dir.path()).unwrap()
 }
 
-/// Resolves `path` in `module` and returns the result as text.
 pub(crate) fn show(tree: &SourceTree, module: &str, path: &str, namespace: Namespace) -> String {
     let modules = (0..index(tree.sources.modules.len())).map(ModuleId);
     let mut modules = modules.filter(|id| tree.module_path(*id).join("::") == module);

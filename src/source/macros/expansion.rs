@@ -27,9 +27,7 @@ use crate::source::resolve::Scopes;
 use crate::source::resolve::names::Def;
 use crate::source::sources::{ItemRef, ModuleId, Sources};
 
-/// Recursion limit for macros that call macros.
 const DEPTH: usize = 64;
-/// Budget of all calls together.
 const ALL: Budget = Budget { calls: 20_000, tokens: 2_000_000 };
 /// Budget of a call with its nested calls, whose number may double at each level.
 const EACH: Budget = Budget { calls: 1_000, tokens: 50_000 };
@@ -40,7 +38,6 @@ struct Budget {
     tokens: usize,
 }
 
-/// The state after expansion.
 #[derive(Debug, Default)]
 pub(in crate::source) struct Expanded {
     /// The number of items at the last expansion. A larger tree needs another one.
@@ -291,7 +288,6 @@ impl Expander<'_> {
         deeper_than(room, &tokens.to_string()).is_none().then_some(tokens)
     }
 
-    /// The statements that a call expands to, with nested calls expanded.
     fn statements_of(&mut self, call: &syn::Macro) -> Option<Vec<Stmt>> {
         let Statements(stmts) = self.expansion(call, false)?;
         let mut expanded = Vec::new();
@@ -323,7 +319,6 @@ impl Expander<'_> {
         }
     }
 
-    /// Expands calls in the arguments of a foreign macro.
     fn arguments(&mut self, call: &mut syn::Macro) {
         if call.tokens.clone().into_iter().nth(1).is_some() {
             call.tokens = self.nested(std::mem::take(&mut call.tokens));

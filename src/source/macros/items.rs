@@ -34,7 +34,6 @@ struct Call {
     any: bool,
 }
 
-/// The names that tokens may declare.
 #[derive(Debug, Default)]
 struct Words {
     all: BTreeSet<String>,
@@ -190,7 +189,6 @@ mod tests {
     use crate::source::Namespace::Types;
     use crate::source::tests::{load, show};
 
-    /// The meanings of `Size`, which a glob import also brings in, and of `String` beside some code.
     fn meanings(code: &str) -> [String; 2] {
         let (tree, _) = load(&format!(
             "//- src/lib.rs\nmod a {{ pub struct Size; }}\nmacro_rules! own {{ ($n:ident) => {{ pub struct $n; }} }}\n\

@@ -8,7 +8,6 @@ use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{ParseStream, Parser as _};
 
-/// The values of the metavariables of a rule.
 type Bound = BTreeMap<String, Value>;
 
 #[derive(Debug, Clone)]
@@ -47,7 +46,6 @@ pub(super) fn expand(
     }
 }
 
-/// An element of a rule's matcher.
 enum Pattern {
     Bind(String, String),
     /// `$( … )separator*`
@@ -56,7 +54,6 @@ enum Pattern {
     Token(String),
 }
 
-/// A repetition `$( … )`.
 struct Repeat<T> {
     inner: T,
     /// At most one token, which may consist of two signs: `=>`.
@@ -151,7 +148,6 @@ fn match_one(pattern: &Pattern, input: ParseStream<'_>, bound: &mut Bound) -> sy
     Ok(())
 }
 
-/// Matches a repetition greedily.
 fn match_repeat(repeat: &Repeat<Vec<Pattern>>, input: ParseStream<'_>) -> Bound {
     let mut names = Vec::new();
     for pattern in &repeat.inner {
@@ -188,7 +184,6 @@ fn size(tokens: &TokenStream) -> usize {
     tokens.clone().into_iter().map(each).sum()
 }
 
-/// Parses a fragment of this kind from the arguments.
 fn fragment(kind: &str, input: ParseStream<'_>) -> syn::Result<TokenStream> {
     fn tokens(parsed: impl quote::ToTokens) -> TokenStream {
         parsed.into_token_stream()
@@ -313,7 +308,6 @@ impl Transcriber<'_> {
     }
 }
 
-/// The names after `$`.
 fn names(tokens: TokenStream, found: &mut Vec<String>) {
     let mut dollar = false;
     for token in tokens {

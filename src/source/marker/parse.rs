@@ -98,7 +98,6 @@ fn has_argument(text: &str) -> bool {
     })
 }
 
-/// Parses `{a, b}` or `a;b`.
 fn strings(scanner: &mut Scanner<'_>) -> Result<Vec<String>, ScanError> {
     let mut texts = Vec::new();
     if scanner.peek() == Some('{') {

@@ -1,18 +1,17 @@
 //! Tokens of marker arguments, like Go's `text/scanner` in controller-gen's setup, including its quirks. Supports only
 //! decimal and octal integers, because no argument takes other numbers.
 
-/// A token. `Char` is any other single character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
     Ident,
     Int,
     /// The value of a quoted or raw string.
     String(String),
+    /// Any other single character.
     Char(char),
     End,
 }
 
-/// An error and the offset of its token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScanError {
     pub(super) what: Wrong,
@@ -57,7 +56,6 @@ impl<'a> Scanner<'a> {
         &self.text[self.at..]
     }
 
-    /// The next non-blank character.
     pub(super) fn peek(&mut self) -> Option<char> {
         self.at = self.text.len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
         self.rest().chars().next()
@@ -67,7 +65,6 @@ impl<'a> Scanner<'a> {
         &self.text[self.offset..self.end]
     }
 
-    /// Creates an error at the last token.
     pub(super) fn wrong(&self, what: Wrong) -> ScanError {
         ScanError { what, offset: self.offset }
     }
@@ -124,7 +121,6 @@ fn literal(text: &str) -> Result<(String, usize), &'static str> {
     Ok((String::from_utf8_lossy(&bytes).into_owned(), text.len() - rest.as_str().len()))
 }
 
-/// Reads an escape after its backslash.
 fn escape(rest: &mut std::str::Chars<'_>, bytes: &mut Vec<u8>) -> Option<()> {
     let kind = rest.next()?;
     let mut number = |count: usize, base: u32, first: u32| {

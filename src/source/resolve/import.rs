@@ -89,7 +89,6 @@ impl Scopes {
         matches!(declared.or_else(|| extern_crate(sources, krate, first)), Some(Def::Foreign(_)))
     }
 
-    /// Runs a glob import. Returns true if a name changed.
     pub(super) fn glob(&mut self, sources: &Sources, import: &Import) -> bool {
         match self.walk(sources, import.base, &import.path, import.leading_colon, Namespace::Types) {
             Ok(Def::Module(from)) if from == import.module => false,

@@ -18,7 +18,6 @@ pub(in crate::source) enum Def {
     Ambiguous(Rc<str>),
 }
 
-/// The visibility of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::source) enum Visible {
     Everywhere,
@@ -47,7 +46,6 @@ pub(in crate::source) struct Binding {
 
 pub(in crate::source) type Names = BTreeMap<Rc<str>, [Option<Binding>; 3]>;
 
-/// A glob import from a foreign crate.
 #[derive(Debug)]
 pub(in crate::source) struct ForeignGlob {
     pub(in crate::source) visible: Visible,

@@ -141,7 +141,6 @@ impl Scopes {
         }
     }
 
-    /// A name that a glob import from the listed package brings in.
     pub(in crate::source) fn in_listed_glob(
         &self,
         sources: &Sources,
