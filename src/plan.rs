@@ -76,7 +76,6 @@ impl Plan {
 pub struct Draft {
     root: PathBuf,
     ops: BTreeMap<RelPath, FileOp>,
-    /// No disk below it.
     imagined: bool,
 }
 

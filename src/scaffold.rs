@@ -95,7 +95,6 @@ pub(crate) fn formatted(path: &RelPath, text: &str) -> String {
     }
 }
 
-/// The text of the license, or both texts if the user may choose.
 fn licenses(context: &ProjectContext) -> Result<Vec<Rendered>> {
     let files = match context.license.as_str() {
         "Apache-2.0" => &[("LICENSE-APACHE", "LICENSE")] as &[_],
@@ -159,7 +158,6 @@ const API_DEPENDENCIES: [(Section, Dependency); 4] = [
     (Section::DevDependencies, dependency("serde-saphyr", "2")),
 ];
 
-/// Dependencies of controller tests.
 const TEST_DEPENDENCIES: [(Section, Dependency); 3] = [
     (Section::DevDependencies, dependency("http", "1")),
     (Section::DevDependencies, dependency("serde_json", "1")),
@@ -169,7 +167,6 @@ const TEST_DEPENDENCIES: [(Section, Dependency); 3] = [
     ),
 ];
 
-/// Dependencies of tests on a real API server.
 const SERVER_TEST_DEPENDENCIES: [(Section, Dependency); 2] = [
     (Section::DevDependencies, dependency("http", "1")),
     (Section::DevDependencies, Dependency { features: &["macros", "time"], ..dependency("tokio", "1") }),

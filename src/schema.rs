@@ -45,12 +45,10 @@ pub(crate) enum Failure {
     NotStructural {
         /// The smallest type of the user that shows the failure.
         culprit: Option<TypeId>,
-        /// The panic message of kube-core.
         panic: String,
     },
     /// The schema is not a valid `JSONSchemaProps`.
     NotProps(serde_json::Error),
-    /// The type contains itself.
     Recursive,
     /// The schema has too many parts to build in memory.
     TooLarge,

@@ -116,7 +116,6 @@ fn is_before(marker: &Marker, origin: &Origin, crds: &[Crd]) -> bool {
         && !marker.string("none").trim().is_empty()
 }
 
-/// Two served versions, and the first difference between their schemas.
 fn difference(crd: &Crd) -> Option<(String, String, Path)> {
     if !is_needed(crd) {
         return None;

@@ -63,7 +63,6 @@ impl Fix {
         Diagnostic::new(Code::Fixed, format!("{}: {}", self.change, self.subject)).at(self.origin.clone())
     }
 
-    /// A hint at a fix that was not requested.
     fn advice(&self) -> Option<Diagnostic> {
         let subject = &self.subject;
         let (code, message, help) = match self.what {

@@ -26,7 +26,6 @@ pub fn insert(text: &str, name: &str, snippet: &str) -> Result<String, EditError
     })
 }
 
-/// Opens the list above the marker if it is empty: `resources: []`.
 fn open_list(text: &str, name: &str, snippet: &str) -> String {
     let above = find(text, name).filter(|_| snippet.trim_start().starts_with("- ")).map(|marker| &text[..marker.start]);
     let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');

@@ -16,7 +16,6 @@ pub(super) struct Cargo<'a> {
     program: OsString,
     dir: &'a Path,
     package: &'a str,
-    /// The target folder of this package.
     pub(super) target: PathBuf,
     quiet: bool,
     has_lock: bool,
@@ -49,7 +48,6 @@ impl<'a> Cargo<'a> {
         Scratch::open(&self.target, self.package, self.dir).map_err(|error| self.unwritable(&error))
     }
 
-    /// The error for a build folder that is not writable.
     pub(super) fn unwritable(&self, error: &io::Error) -> Diagnostic {
         let folder = self.target.strip_prefix(self.dir).unwrap_or(&self.target);
         Diagnostic::new(

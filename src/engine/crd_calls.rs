@@ -22,7 +22,6 @@ pub(crate) fn crd_calls(folder: &Path) -> BTreeSet<String> {
     receivers
 }
 
-/// Returns true for build output, fetched code and hidden folders.
 fn is_of_others(folder: &Path, name: &str) -> bool {
     let marked = |file: &str| folder.join(file).exists();
     name.starts_with('.') || name == "target" || marked("CACHEDIR.TAG") || marked(".cargo-checksum.json")

@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The prefix of a protocol line.
 const MARK: &str = "@memcached-sdk ";
 /// The function of a module that calls `crd()` for the types in it and below.
 pub(super) const ASK: &str = "memcached_sdk_crds";

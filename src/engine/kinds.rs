@@ -13,14 +13,12 @@ use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get};
 
 const TABLE: &str = "package.metadata.memcached-sdk";
 
-/// A type whose `crd()` runs.
 #[derive(Debug, Clone)]
 pub(super) struct Kind {
     /// The path from the crate root; unique in a package.
     pub(super) path: String,
     /// The module whose asking function names it.
     pub(super) module: ModuleId,
-    /// The path from that module.
     pub(super) name: String,
     pub(super) public: bool,
     /// The path of kube's core that the derive uses.
@@ -64,7 +62,6 @@ impl Kind {
     }
 }
 
-/// The table `[package.metadata.memcached-sdk]`.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     /// The binary that prints the CRDs, with its arguments.

@@ -7,7 +7,6 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Val
 
 use crate::source::{CargoManifest, FeatureSelection, resolver};
 
-/// The manifests of a package and its workspace; may be the same file.
 pub(super) struct Manifests {
     package: DocumentMut,
     workspace: DocumentMut,

@@ -45,7 +45,6 @@ pub(super) fn ask(
     Ok((definitions, found))
 }
 
-/// The CRDs in a stream of documents and `List`s.
 fn crds(text: &str) -> Result<Vec<Value>, String> {
     let documents: Vec<Value> = match serde_json::Deserializer::from_str(text).into_iter().collect() {
         Ok(documents) => documents,

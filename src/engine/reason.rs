@@ -58,7 +58,6 @@ pub(super) fn first_time(tree: &SourceTree) -> String {
     format!("compiling `{}`; the first time may take minutes", tree.manifest().name)
 }
 
-/// The progress message with the reason for a compilation.
 pub(super) fn explain(refused: &Diagnostics, tree: &SourceTree) -> String {
     let all: BTreeSet<String> = api::names(tree).into_keys().filter(|name| tree.choice().takes(name)).collect();
     reasons(refused, &tree.manifest().name, all.len())

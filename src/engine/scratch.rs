@@ -12,12 +12,10 @@ use std::path::{Path, PathBuf};
 
 use crate::project::name::fnv1a;
 
-/// A folder of this tool in a target folder.
 #[derive(Debug)]
 pub(super) struct Scratch {
     root: PathBuf,
     tag: String,
-    /// Held while the folder is in use.
     _lock: File,
 }
 

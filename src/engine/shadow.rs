@@ -18,7 +18,6 @@ use super::manifest::{Manifests, helper_name, identifier, lock};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FeatureSelection, ItemRef, ModuleId, SourceTree, relative};
 
-/// The program that calls `crd()` of the library's types.
 const ASKER: &str = "memcached-sdk-crdgen.rs";
 
 /// Builds and runs a program for each crate of the package that has types.
@@ -96,7 +95,6 @@ fn without(base: &Path, package: &Path, target: &Path) -> BTreeSet<PathBuf> {
     without
 }
 
-/// The types and modules of one asking function.
 #[derive(Default)]
 struct Node {
     types: Vec<(String, String)>,

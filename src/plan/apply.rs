@@ -243,7 +243,6 @@ impl Root {
         }
     }
 
-    /// The folder beside the root in which a new project is built.
     fn sibling(&self) -> Option<PathBuf> {
         let name = self.path.file_name()?.to_string_lossy();
         Some(self.path.with_file_name(format!(".{name}{STAGING}")))

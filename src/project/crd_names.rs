@@ -73,7 +73,6 @@ pub fn clashes(crds: &[CrdNames]) -> Vec<(usize, usize, &str)> {
     clashes
 }
 
-/// The list kind that the API server defaults.
 pub(crate) fn list_kind(kind: &str) -> String {
     format!("{kind}List")
 }

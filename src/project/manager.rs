@@ -47,7 +47,6 @@ impl ManagerSource {
         }
     }
 
-    /// The name of the variant.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Vendored => "vendored",

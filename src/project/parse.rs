@@ -231,7 +231,6 @@ impl<'a> Fields<'a> {
         Problem::new(format!("`PROJECT{line}`: `{}{key}`: {why}", self.path)).help("correct the file")
     }
 
-    /// The line of `key` in this mapping, if it is unambiguous.
     fn line(&self, key: &str) -> Option<usize> {
         let lines = (1..).zip(self.text.lines());
         let found: Vec<usize> = if self.path.is_empty() {

@@ -163,7 +163,6 @@ impl Resource {
         ident::kind_type(self.kind.as_str())
     }
 
-    /// The module of the kind: `memcached_cluster`.
     pub(crate) fn kind_module(&self) -> String {
         ident::kind_module(self.kind.as_str())
     }
@@ -242,7 +241,6 @@ impl Resource {
         format!("{}.{}", self.plural, self.qualified_group())
     }
 
-    /// Checks names that derive from those of a custom resource.
     pub(super) fn check_lengths(&self) -> Result<(), Problem> {
         crd_names::list_kind_of(self.kind.as_str())?;
         let crd = self.crd_name();

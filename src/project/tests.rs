@@ -125,7 +125,6 @@ fn the_lock_name_is_the_one_of_kubebuilder() {
     assert_eq!(project.leader_election_id(), "da1d9c86.testproject.org");
 }
 
-/// `group/version kind`, with an API and a default controller.
 fn resource(gvk: (&str, &str, &str)) -> Resource {
     let (group, version, kind) = gvk;
     let domain = Domain::parse("example.com").unwrap();

@@ -22,11 +22,9 @@ pub(crate) struct ProjectContext {
     /// A URL, or empty.
     pub(crate) repo: String,
     pub(crate) owner: String,
-    /// An SPDX expression, or empty.
     pub(crate) license: String,
     /// The comment lines at the start of every Rust file, or empty.
     pub(crate) header: String,
-    /// Several API groups.
     pub(crate) multigroup: bool,
     /// Restricted to its own namespace, or to some.
     pub(crate) namespaced: bool,
@@ -118,20 +116,14 @@ pub(crate) struct ResourceContext {
     #[serde(flatten)]
     pub(crate) project: ProjectContext,
     pub(crate) group: String,
-    /// `cache`: as a Rust module.
     pub(crate) group_snake: String,
     /// `cache.example.com`
     pub(crate) qualified_group: String,
-    /// `v1alpha1`
     pub(crate) version: String,
-    /// `v1alpha1`: as a Rust module.
     pub(crate) version_snake: String,
     pub(crate) kind: String,
-    /// `Memcached`: as a Rust type.
     pub(crate) kind_type: String,
-    /// `memcached`: as a Rust module.
     pub(crate) kind_snake: String,
-    /// `memcached_conversion`: as a Rust module.
     pub(crate) conversion_snake: String,
     pub(crate) kind_lower: String,
     pub(crate) plural: String,

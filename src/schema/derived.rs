@@ -110,7 +110,6 @@ impl Schemas<'_, '_> {
         self.generator.subschema_for::<()>()
     }
 
-    /// The schema of a field before its `default`.
     fn field<'f>(&mut self, field: &'f Field) -> Draft<'f> {
         let schema = if field.constraints.required { self.non_optional(field.ty) } else { self.subschema(field.ty) };
         self.mutate(field, schema)

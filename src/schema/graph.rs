@@ -12,7 +12,6 @@ use super::release::Releases;
 use super::type_id::TypeId;
 use crate::diagnostic::Origin;
 
-/// All types that one custom resource reaches.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     pub(super) types: Vec<Type>,
@@ -24,7 +23,6 @@ pub(crate) struct Graph {
 pub(crate) enum Type {
     /// An impl of schemars, std or k8s-openapi, with its type arguments.
     Known(&'static Known, Vec<TypeId>),
-    /// A type of the analysed crate.
     User(Arc<Container>),
     /// Not described yet, or rejected with a diagnostic: the empty schema.
     Unknown,
@@ -123,7 +121,6 @@ pub(crate) struct Container {
     pub(crate) inline: bool,
     pub(crate) shape: Shape,
     pub(crate) meta: Meta,
-    /// Validations from `KubeSchema`.
     pub(crate) validated: Option<Validated>,
 }
 
@@ -209,7 +206,6 @@ pub(crate) enum Tag {
     None,
 }
 
-/// A field that `Deserialize` reads.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
 pub(crate) struct Field {
@@ -254,7 +250,6 @@ pub(crate) enum VariantData {
     Struct(Vec<Field>),
 }
 
-/// Metadata of a container, variant or field.
 #[derive(Debug, Default)]
 pub(crate) struct Meta {
     /// `title`, from an attribute or a heading in the docs; empty means none.

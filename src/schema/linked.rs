@@ -40,7 +40,6 @@ pub(crate) enum Kind {
     /// `Rc` and `Arc`
     Shared,
     Cow,
-    /// `&T`
     Reference,
     /// `(A, B, …)` of this many elements.
     Tuple(usize),
@@ -72,7 +71,6 @@ impl Kind {
         matches!(self, Kind::TreeSet | Kind::HashSet | Kind::IndexSet)
     }
 
-    /// A map with keys of any type.
     pub(crate) fn is_map(self) -> bool {
         matches!(self, Kind::TreeMap | Kind::HashMap | Kind::IndexMap)
     }

@@ -50,7 +50,6 @@ pub(super) fn with_root<T>(graph: &Arc<Graph>, ty: TypeId, run: impl FnOnce() ->
 /// The type argument of [`with_root`].
 pub(super) type Root = Slot<0>;
 
-/// Type argument `N` of the innermost generic.
 pub(super) struct Slot<const N: usize>;
 
 impl<const N: usize> Slot<N> {
@@ -142,7 +141,6 @@ fn schema_id(graph: &Arc<Graph>, id: &SchemaId) -> String {
     format!("{}{}>", id.text, arguments.collect::<String>())
 }
 
-/// Builds the schemas of a graph's types with one generator.
 pub(super) struct Schemas<'g, 'a> {
     pub(super) graph: &'g Arc<Graph>,
     pub(super) generator: &'a mut SchemaGenerator,

@@ -26,7 +26,6 @@ pub(super) fn rewrite(schema: &mut Value, releases: Releases) -> Result<(), Pani
     Ok(())
 }
 
-/// Visits the subschemas that schemars visits.
 fn each_part(schema: &mut Map<String, Value>, run: &mut dyn FnMut(&mut Value)) {
     for (key, value) in schema.iter_mut() {
         match key.as_str() {
@@ -293,7 +292,6 @@ mod tests {
     use super::super::quiet::quietly;
     use super::*;
 
-    /// The result of the linked kube, or the first word of its panic.
     fn linked(schema: &Value) -> Result<Value, String> {
         let mut schema = Schema::try_from(schema.clone()).unwrap();
         quietly(move || {

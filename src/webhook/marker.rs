@@ -17,7 +17,6 @@ pub struct Webhook {
     pub kind: WebhookKind,
     /// `MutatingWebhook` or `ValidatingWebhook`.
     pub value: Value,
-    /// The `reinvocationPolicy` of the marker.
     pub(super) reinvocation: String,
     /// The marker.
     pub origin: Origin,
@@ -48,7 +47,6 @@ pub(super) fn webhook(marker: &Marker, found: &mut Diagnostics) -> Option<Webhoo
     problems.is_empty().then(|| Webhook { kind, value, reinvocation, origin: marker.origin.clone() })
 }
 
-/// Messages with their help.
 type Problems = Vec<(String, &'static str)>;
 
 fn value(marker: &Marker, kind: WebhookKind, problems: &mut Problems) -> Value {

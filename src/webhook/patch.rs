@@ -9,7 +9,6 @@ use super::WebhookKind;
 
 type Object = Map<String, Value>;
 
-/// The type of a field.
 enum Field {
     Text,
     /// Serialized even if empty or absent.
@@ -151,7 +150,6 @@ fn is_labels(value: &Value) -> bool {
     value.as_object().is_some_and(|labels| labels.iter().all(is_label))
 }
 
-/// The directive behind a `$` key.
 enum Directive<'a> {
     Patch,
     DeleteFrom(&'a str),

@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::{Webhook, WebhookKind};
 use crate::diagnostic::{Code, Diagnostic};
 
-/// Findings about a webhook.
 pub(super) fn check(webhook: &Webhook) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut warn = |message: String, help: &str| {

@@ -122,7 +122,6 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// A short text that matches a pattern; `None` for an unsupported pattern.
 fn matching(pattern: &str) -> Option<String> {
     let ast = regex_syntax::ast::parse::Parser::new().parse(pattern).ok()?;
     let mut text = String::new();

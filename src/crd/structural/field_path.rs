@@ -28,7 +28,6 @@ pub(super) fn follow<'s>(schema: &'s Map<String, Value>, path: &str, quoted: boo
     Ok((names, at))
 }
 
-/// Splits off the first name of a path.
 fn step(path: &str, quoted: bool) -> Result<(String, &str), String> {
     if let Some(rest) = path.strip_prefix('.') {
         let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());

@@ -39,7 +39,6 @@ pub(super) fn check(crd: &Crd) -> Option<Diagnostic> {
     )
 }
 
-/// A part of a CRD with its size in bytes as JSON.
 struct Part<'a> {
     size: usize,
     version: &'a str,

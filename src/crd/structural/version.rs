@@ -10,7 +10,6 @@ const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string
 
 const COLUMN_FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
 
-/// The limit for selectable fields.
 const MAX_SELECTABLE: usize = 8;
 
 /// The limit for a deprecation warning, in bytes.

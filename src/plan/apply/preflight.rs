@@ -16,7 +16,6 @@ pub(super) struct Target {
     pub(super) real: PathBuf,
     /// The deepest existing folder on the path.
     folder: PathBuf,
-    /// The mode bits of the replaced file.
     pub(super) permissions: Option<Permissions>,
 }
 
