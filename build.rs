@@ -1,4 +1,4 @@
-//! Lets cargo see new and removed templates: `include_dir!` tracks only the files that it found.
+//! Makes cargo track new and removed templates, because `include_dir!` tracks only existing files.
 
 fn main() {
     println!("cargo::rerun-if-changed=templates");

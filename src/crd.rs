@@ -1,4 +1,8 @@
-//! Custom resources → `CustomResourceDefinition`s, one per kind with all its versions.
+//! Builds `CustomResourceDefinition`s from custom resources, one per kind with all its versions.
+//!
+//! Input: the versions of a package, as [`Api`] or as CRDs of the compiler. Output: [`Crd`]s in [`canonical`] form, and
+//! diagnostics for contradictions between versions. Must stay true: a CRD equals the result of `crd()` of the compiled
+//! type; only [`fix`] and [`description`] depart from it, on request.
 
 pub mod conversion;
 pub mod description;
@@ -31,19 +35,19 @@ use crate::schema::release::Change;
 use crate::schema::{self, Failure, FieldOrigins};
 use crate::source::SourceTree;
 
-/// A CRD and the name of its file.
+/// A CRD with its file name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Crd {
     /// `<group>_<plural>.yaml`.
     pub file_name: String,
     /// The object, in its [`canonical`] form.
     pub value: Value,
-    /// What the source says of its versions, by their names.
+    /// Declarations of the versions in the source, by version name.
     pub declared: BTreeMap<String, Declaration>,
 }
 
 impl Crd {
-    /// The kind that it defines.
+    /// The kind.
     pub fn kind(&self) -> &str {
         self.value["spec"]["names"]["kind"].as_str().unwrap_or_default()
     }
@@ -53,39 +57,39 @@ impl Crd {
         kind_name(self.kind(), group(&self.value))
     }
 
-    /// Its versions, with their names.
+    /// The versions with their names.
     pub fn versions(&self) -> impl Iterator<Item = (&str, &Value)> {
         let versions = self.value["spec"]["versions"].as_array().into_iter().flatten();
         versions.map(|version| (version["name"].as_str().unwrap_or_default(), version))
     }
 
-    /// Where the first of its versions is declared.
+    /// The declaration of the first version.
     pub fn origin(&self) -> Option<&Origin> {
         self.declared.values().next().map(|declared| &declared.origin)
     }
 
-    /// Where a part of the schema of a version is written: the field, else the type of the version.
+    /// The source place of a part of a version's schema: the field, or else the type.
     pub fn place(&self, version: &str, path: &Path) -> Option<&Origin> {
         let declared = self.declared.get(version)?;
         declared.origins.find(path.fields()).or(Some(&declared.origin))
     }
 }
 
-/// What the source says of a version besides its CRD.
+/// The declaration of a version in the source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declaration {
-    /// Where the type is declared.
+    /// The place of the type.
     pub origin: Origin,
-    /// Where its fields are, as far as the source is understood.
+    /// The places of its fields, as far as the source is understood.
     pub origins: Arc<FieldOrigins>,
-    /// The scale subresource that its attributes ask for.
+    /// The scale subresource in its attributes.
     pub scale: Option<CustomResourceSubresourceScale>,
     /// The type that the derive generates.
     pub root: Option<String>,
 }
 
 impl Declaration {
-    /// A type of which nothing else is known.
+    /// A declaration with only a place.
     pub fn at(origin: Origin) -> Self {
         Self { origin, origins: Arc::default(), scale: None, root: None }
     }
@@ -98,12 +102,12 @@ impl From<&Api> for Declaration {
     }
 }
 
-/// One version of a kind: what `crd()` of its type returns.
+/// A version of a kind: the result of `crd()` of its type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
-    /// The object, in its [`canonical`] form, with one version.
+    /// The object with a single version, in [`canonical`] form.
     pub value: Value,
-    /// What the source says of it.
+    /// The declaration in the source.
     pub declared: Option<Declaration>,
 }
 
@@ -113,7 +117,7 @@ impl Definition {
         Ok(Self { value, declared: Some(api.into()) })
     }
 
-    /// The versions of a CRD, each on its own.
+    /// Splits a CRD into its versions.
     pub fn split(crd: Value, declared: Option<&Declaration>) -> Vec<Self> {
         let crd = canonical(crd);
         let versions = crd["spec"]["versions"].as_array().cloned().unwrap_or_default();
@@ -135,7 +139,7 @@ impl Definition {
         kind_name(self.kind(), self.text("/spec/group"))
     }
 
-    /// Where the type is declared.
+    /// The place of the type.
     pub fn origin(&self) -> Option<&Origin> {
         self.declared.as_ref().map(|declared| &declared.origin)
     }
@@ -157,8 +161,8 @@ impl Definition {
     }
 }
 
-/// Every custom resource version that the package declares, after reading what they need of the source, on all cores; and what
-/// is wrong in the files that were read.
+/// All custom resource versions that the package declares. Reads the source on demand and uses all cores. The second
+/// diagnostics are those of newly read files.
 pub fn read_definitions(tree: &mut SourceTree) -> ((Vec<Definition>, Diagnostics), Diagnostics) {
     let (answers, (mut diagnostics, syntax)) = parallel::answers(
         |api: Api| Definition::of(&api),
@@ -166,7 +170,7 @@ pub fn read_definitions(tree: &mut SourceTree) -> ((Vec<Definition>, Diagnostics
             tree.settle(|tree| {
                 queue.clear();
                 api::each(tree, &mut |api| {
-                    // Else all will be asked again.
+                    // An unsettled answer is discarded and repeated.
                     if tree.is_settled() {
                         queue.push(api);
                     }
@@ -184,13 +188,13 @@ pub fn read_definitions(tree: &mut SourceTree) -> ((Vec<Definition>, Diagnostics
     ((definitions, diagnostics), syntax)
 }
 
-/// The CRD of one version alone: what `crd()` of the compiled type returns, in [`canonical`] form.
+/// The CRD of a single version in [`canonical`] form: the result of `crd()` of the compiled type.
 pub fn single(api: &Api) -> Result<Value, Diagnostic> {
     let value = serde_json::to_value(definition(api)?);
     value.map(canonical).map_err(|error| Diagnostic::new(Code::NotStructural, error.to_string()).at(api.origin.clone()))
 }
 
-/// The form in which CRDs are compared and written: without what only the API server fills in.
+/// The form for comparing and writing CRDs, without fields that only the API server sets.
 pub fn canonical(mut crd: Value) -> Value {
     if let Some(object) = crd.as_object_mut() {
         object.remove("status");
@@ -206,20 +210,20 @@ pub fn group(crd: &Value) -> &str {
     crd["spec"]["group"].as_str().unwrap_or_default()
 }
 
-/// The group is this domain, or in it.
+/// Returns true if the group is this domain or a subdomain.
 pub(crate) fn is_below(group: &str, domain: &str) -> bool {
     group == domain || group.ends_with(&format!(".{domain}"))
 }
 
-/// Domains below which groups have different owners.
+/// Domains whose subdomains have different owners.
 const SHARED_DOMAINS: [&str; 5] = ["github.io", "gitlab.io", "k8s.io", "kubernetes.io", "x-k8s.io"];
 
-/// The group is of the owner of this domain. Below a shared domain it may be of anybody.
+/// Returns true if the owner of this domain owns the group. Subdomains of a shared domain do not count.
 pub(crate) fn is_owned(group: &str, domain: &str) -> bool {
     group == domain || (is_below(group, domain) && !SHARED_DOMAINS.contains(&domain))
 }
 
-/// Two groups are of one owner: one is below the other, or both are below the same domain.
+/// Returns true if two groups have the same owner: one is below the other, or both are below the same domain.
 pub(crate) fn is_related(one: &str, other: &str) -> bool {
     let siblings = one.split_once('.').zip(other.split_once('.')).is_some_and(|((_, domain), (_, same))| {
         domain == same && domain.contains('.') && !SHARED_DOMAINS.contains(&domain)
@@ -227,12 +231,12 @@ pub(crate) fn is_related(one: &str, other: &str) -> bool {
     siblings || is_owned(one, other) || is_owned(other, one)
 }
 
-/// The name of the file of a CRD: `cache.example.com_memcacheds.yaml`.
+/// The file name of a CRD: `cache.example.com_memcacheds.yaml`.
 pub fn file_name(crd: &Value) -> String {
     format!("{}_{}.yaml", group(crd), crd["spec"]["names"]["plural"].as_str().unwrap_or_default())
 }
 
-/// One CRD for each kind, with all its versions, by file name.
+/// Merges versions into a CRD per kind, ordered by file name.
 pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
     let mut kinds: BTreeMap<(String, String), Vec<Definition>> = BTreeMap::new();
     for definition in definitions {
@@ -262,7 +266,7 @@ pub fn merge(definitions: Vec<Definition>) -> (Vec<Crd>, Diagnostics) {
     (crds, diagnostics)
 }
 
-/// Of CRDs of several packages: those that two of them declare.
+/// CRDs that two packages declare.
 pub fn repeated(crds: &[Crd]) -> Diagnostics {
     let mut found = Diagnostics::default();
     let mut firsts = BTreeMap::new();
@@ -286,12 +290,12 @@ pub fn repeated(crds: &[Crd]) -> Diagnostics {
     found
 }
 
-/// Of CRDs of one group: those that want a name of another one, such as the kind of its lists.
+/// CRDs of the same group with a common name, such as a list kind.
 pub fn clashes(crds: &[Crd]) -> Diagnostics {
     let names: Vec<CrdNames> = crds.iter().map(|crd| CrdNames::of(&crd.value)).collect();
     let clashes = crd_names::clashes(&names).into_iter();
     let clashes = clashes.map(|(crd, first, name)| (&crds[crd], &crds[first], name));
-    // Two packages that declare one CRD are an error of their own.
+    // A CRD in two packages is a separate error.
     let different = clashes.filter(|(crd, first, _)| crd.file_name != first.file_name);
     let finding = |(crd, first, name): (&Crd, &Crd, &str)| {
         let message = format!(
@@ -309,13 +313,12 @@ pub fn clashes(crds: &[Crd]) -> Diagnostics {
     different.map(finding).collect()
 }
 
-/// Where else something is that may be there once: the end of a sentence.
+/// The end of a sentence with the place of the first occurrence.
 fn first_in(origin: Option<&Origin>) -> String {
     origin
         .map_or_else(String::new, |origin| format!(", the first in {} on line {}", origin.path, origin.line_column().0))
 }
 
-/// Why versions of one kind can't be one CRD.
 fn contradictions(versions: &[Definition]) -> Diagnostics {
     let mut found = Diagnostics::default();
     let kind = versions[0].kind();
@@ -364,7 +367,7 @@ fn contradictions(versions: &[Definition]) -> Diagnostics {
     found
 }
 
-/// One CRD of many: names and metadata of the stored version, versions by their priority in the API server.
+/// Merges versions: names and metadata of the stored version, versions by their priority in the API server.
 fn one(mut versions: Vec<Definition>) -> Option<Crd> {
     versions.sort_by_key(|one| Reverse(Version::parse(one.version()).priority()));
     let stored = versions.iter().find(|one| one.is_stored())?;
@@ -375,7 +378,7 @@ fn one(mut versions: Vec<Definition>) -> Option<Crd> {
     Some(Crd { file_name, value, declared })
 }
 
-/// The CRD of one version, as the derive puts it together.
+/// The CRD of a version, as the derive builds it.
 fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
     let schema = match &api.schema {
         Some((graph, root)) => Some(schema::root(graph, *root).map_err(|failure| explain(api, &failure))?),
@@ -409,7 +412,7 @@ fn definition(api: &Api) -> Result<CustomResourceDefinition, Diagnostic> {
     })
 }
 
-/// An empty list is absent since [`Change::AbsentLists`].
+/// Since [`Change::AbsentLists`], an empty list is absent.
 fn some<T: Clone>(api: &Api, list: &[T]) -> Option<Vec<T>> {
     (!list.is_empty() || !api.releases.has(Change::AbsentLists)).then(|| list.to_vec())
 }
@@ -437,7 +440,6 @@ fn version(api: &Api, schema: Option<JSONSchemaProps>) -> CustomResourceDefiniti
     }
 }
 
-/// A failure of the linked crates in words.
 fn explain(api: &Api, failure: &Failure) -> Diagnostic {
     let culprit = match failure {
         Failure::NotStructural { culprit, .. } => *culprit,
@@ -474,7 +476,7 @@ fn explain(api: &Api, failure: &Failure) -> Diagnostic {
     diagnostic.at(origin.clone())
 }
 
-/// Why kube panics, by the words of the panic, and what to do; `None` when it is no panic of kube's schema rewriter.
+/// The reason for a panic of kube's schema rewriter and a help text; `None` for other panics.
 pub fn reason(panic: &str) -> Option<(String, &'static str)> {
     if panic.starts_with("Property") {
         let property = panic.split('"').nth(1).unwrap_or_default();

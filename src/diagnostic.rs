@@ -1,7 +1,8 @@
-//! What is wrong in the user's code: a stable code, a place, a message and what to do next.
+//! Findings in the user's code: a stable code, a place, a message and a next step.
 //!
-//! Analysis never fails on user code: it returns its best value together with [`Diagnostics`]. A command that cannot
-//! go on fails with a [`Problem`].
+//! Every room returns its best value together with [`Diagnostics`]; analysis never fails on user code. A command that
+//! cannot continue fails with a [`Problem`]. Must stay true: codes are stable, and an error means that no file is
+//! written.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,42 +15,42 @@ pub(crate) mod conflict;
 mod render;
 pub mod sarif;
 
-/// One finding.
+/// A finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Stable identifier, see [`Code`].
+    /// The stable identifier, see [`Code`].
     pub code: Code,
-    /// Lower case, names in backticks, no full stop.
+    /// The message: lower case, names in backticks, no full stop.
     pub message: String,
-    /// Where, when it is about a file.
+    /// The place, if it is in a file.
     pub origin: Option<Origin>,
-    /// What to do next.
+    /// The next step for the user.
     pub help: Option<String>,
-    /// The custom resources that it is about, each as `Kind.group`; none when it is about others or all.
+    /// The affected custom resources, each as `Kind.group`; empty if unspecific.
     pub kinds: Box<[String]>,
 }
 
 impl Diagnostic {
-    /// A finding without a place and without help.
+    /// A finding without place and help.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), origin: None, help: None, kinds: Box::default() }
     }
 
-    /// Says where, if that is known.
+    /// Sets the place, if known.
     #[must_use]
     pub fn at(mut self, origin: impl Into<Option<Origin>>) -> Self {
         self.origin = origin.into();
         self
     }
 
-    /// Says what to do next.
+    /// Sets the next step.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Says which custom resource it is about, as `Kind.group`.
+    /// Adds an affected custom resource, as `Kind.group`.
     #[must_use]
     pub fn about(mut self, kind: impl Into<Option<String>>) -> Self {
         self.add_kinds(kind.into());
@@ -61,12 +62,11 @@ impl Diagnostic {
         self.kinds = all.into_iter().collect();
     }
 
-    /// The message and the help in one line, for a remark without code and place.
+    /// Message and help in a line, for a remark without code and place.
     pub(crate) fn sentence(&self) -> String {
         self.help.as_ref().map_or_else(|| self.message.clone(), |help| format!("{}: {help}", self.message))
     }
 
-    /// The machine-readable form.
     pub(crate) fn to_json(&self) -> JsonDiagnostic {
         let place = self.origin.as_ref().filter(|origin| !origin.text.is_empty()).map(Origin::line_column);
         JsonDiagnostic {
@@ -82,24 +82,24 @@ impl Diagnostic {
     }
 }
 
-/// A place in a source file, with the text that is needed to show it.
+/// A place in a source file, with the file's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Path relative to the folder that the command works on, `/`-separated.
+    /// The path relative to the command's working folder, `/`-separated.
     pub path: Arc<str>,
-    /// The whole text of the file.
+    /// The text of the file.
     pub text: Arc<str>,
-    /// Byte range in `text`.
+    /// The byte range in `text`.
     pub range: Range<usize>,
 }
 
 impl Origin {
-    /// A file as a whole: shown by its path only.
+    /// A whole file, displayed as a path only.
     pub fn file(path: impl Into<Arc<str>>) -> Self {
         Self { path: path.into(), text: Arc::from(""), range: 0..0 }
     }
 
-    /// Line and column where the range starts, both from 1, columns in characters.
+    /// Line and column of the start; both from 1, columns in characters.
     pub fn line_column(&self) -> (usize, usize) {
         let before = &self.text[..self.clamped().start];
         let line = before.matches('\n').count() + 1;
@@ -107,13 +107,13 @@ impl Origin {
         (line, column)
     }
 
-    /// Line and column where the range ends, behind its last character; both from 1, columns in characters.
+    /// Line and column after the end; both from 1, columns in characters.
     pub(crate) fn end_line_column(&self) -> (usize, usize) {
         let end = self.clamped().end;
         Self { range: end..end, ..self.clone() }.line_column()
     }
 
-    /// The range, moved to character boundaries inside the text, so that a wrong range can't break a report.
+    /// The range at character boundaries within the text: an invalid range must not break a report.
     fn clamped(&self) -> Range<usize> {
         let start = floor_boundary(&self.text, self.range.start);
         let end = floor_boundary(&self.text, self.range.end).max(start);
@@ -129,22 +129,22 @@ fn floor_boundary(text: &str, index: usize) -> usize {
     index
 }
 
-/// How bad it is. An error means that no file is written.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Nothing is written.
+    /// No file is written.
     Error,
-    /// Worth a look; the command goes on.
+    /// The command continues.
     Warning,
-    /// Nothing to do; people see it with `-v`.
+    /// For information; displayed with `-v`.
     Note,
 }
 
-/// One row per code: `Variant = "stable-name", Severity, "what it means"`.
+/// A row per code: `Variant = "stable-name", Severity, "description"`.
 macro_rules! codes {
     ($($variant:ident = $name:literal, $severity:ident, $description:literal;)+) => {
-        /// The stable identifiers of diagnostics; renaming one is a breaking change.
+        /// The stable identifiers of diagnostics. A new name for one is a breaking change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Code {
@@ -152,20 +152,20 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// Every code, in the order of the table.
+            /// All codes, in table order.
             pub const ALL: &[Code] = &[$(Code::$variant),+];
 
-            /// The stable name, as users see it in brackets.
+            /// The stable name, displayed in brackets.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Code::$variant => $name,)+ }
             }
 
-            /// Whether it stops the command.
+            /// The severity.
             pub const fn severity(self) -> Severity {
                 match self { $(Code::$variant => Severity::$severity,)+ }
             }
 
-            /// What it means, for the reference.
+            /// The description for the reference.
             pub const fn description(self) -> &'static str {
                 match self { $(Code::$variant => $description,)+ }
             }
@@ -301,13 +301,13 @@ impl fmt::Display for Code {
     }
 }
 
-/// Findings in the order of the source. They must be shown: dropping them silently is a bug.
+/// Findings in source order. The caller must show them: dropping them silently is a bug.
 #[must_use]
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Adds one finding.
+    /// Adds a finding.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
     }
@@ -322,32 +322,32 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no findings.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// The number of findings.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether one of them means that nothing may be written.
+    /// Returns true if a finding is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|diagnostic| diagnostic.code.severity() == Severity::Error)
     }
 
-    /// Those that are more than a note.
+    /// The errors and warnings.
     pub(crate) fn without_notes(&self) -> Self {
         self.iter().filter(|diagnostic| diagnostic.code.severity() != Severity::Note).cloned().collect()
     }
 
-    /// The same, all about this custom resource.
+    /// Adds the custom resource to all findings.
     pub fn about(self, kind: &str) -> Self {
         self.0.into_iter().map(|diagnostic| diagnostic.about(kind.to_owned())).collect()
     }
 
-    /// Those that people see without asking for more, and of the warnings that come in numbers how many are left out.
+    /// The findings displayed without `-v`, and the number of hidden ones per frequent warning.
     pub(crate) fn brief(&self) -> (Self, BTreeMap<Code, usize>) {
         const SHOWN: usize = 3;
         let (mut brief, mut counts) = (Self::default(), BTreeMap::new());
@@ -368,7 +368,7 @@ impl Diagnostics {
         (brief, counts)
     }
 
-    /// Orders by file and offset (findings without a file first) and drops exact repetitions.
+    /// Sorts by file and offset (findings without a file first) and removes duplicates.
     pub fn sort(&mut self) {
         fn key(diagnostic: &Diagnostic) -> (Option<(&str, usize, usize)>, Code, &str) {
             let place = diagnostic.origin.as_ref().map(|o| (&*o.path, o.range.start, o.range.end));
@@ -385,7 +385,6 @@ impl Diagnostics {
         });
     }
 
-    /// The machine-readable form.
     pub(crate) fn to_json(&self) -> Vec<JsonDiagnostic> {
         self.iter().map(Diagnostic::to_json).collect()
     }
@@ -411,11 +410,11 @@ impl FromIterator<Diagnostic> for Diagnostics {
 pub struct JsonDiagnostic {
     /// The stable name of the code.
     pub code: &'static str,
-    /// `error` or `warning`.
+    /// `error`, `warning` or `note`.
     pub severity: Severity,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// Path relative to the folder that the command works on.
+    /// The path relative to the command's working folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Line, from 1.
@@ -424,23 +423,23 @@ pub struct JsonDiagnostic {
     /// Column in characters, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
-    /// What to do next.
+    /// The next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
-    /// The custom resources that it is about, each as `Kind.group`.
+    /// The affected custom resources, each as `Kind.group`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
 }
 
-/// Why a command or a step of it can't be done: what is wrong, and what to do next.
+/// The error of a command or a step: the message and the next step.
 ///
-/// The help is kept apart from the message so that context can be put in front of the message and the help still
-/// comes last. `Diagnostic::from(&anyhow::Error)` finds it again.
+/// The help is separate from the message, so that context can precede the message while the help stays last.
+/// `Diagnostic::from(&anyhow::Error)` restores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Lower case, names in backticks, no full stop.
+    /// The message: lower case, names in backticks, no full stop.
     pub message: String,
-    /// What to do next.
+    /// The next step for the user.
     pub help: Option<String>,
 }
 
@@ -450,7 +449,7 @@ impl Problem {
         Self { message: message.into(), help: None }
     }
 
-    /// Says what to do next.
+    /// Sets the next step.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
@@ -473,7 +472,7 @@ impl From<Problem> for Diagnostic {
 }
 
 impl From<&anyhow::Error> for Diagnostic {
-    /// The whole chain in one line; the help is the innermost one.
+    /// The whole error chain in a line, with the innermost help.
     fn from(error: &anyhow::Error) -> Self {
         let help = error.chain().filter_map(|cause| cause.downcast_ref::<Problem>()?.help.clone()).last();
         Self { help, ..Self::new(Code::CommandFailed, format!("{error:#}")) }

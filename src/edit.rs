@@ -1,4 +1,7 @@
-//! Pure text → text edits of files that the user owns: everything that is not edited stays as it is, byte for byte.
+//! Text edits of files that the user owns.
+//!
+//! Every edit is a pure function from text to text that returns the whole new text, or an [`EditError`] whose help has
+//! the snippet to insert manually. Must stay true: everything else stays byte for byte, and an edit is idempotent.
 
 use std::borrow::Cow;
 
@@ -11,11 +14,11 @@ pub mod merge;
 pub mod rust;
 pub mod scaffold_marker;
 
-/// Why a file can't be edited; the help holds what to do by hand.
+/// The reason why a file cannot be edited; the help contains the manual edit.
 pub type EditError = Problem;
 
-/// Runs `change` on the text with `\n` line endings and without a byte order mark, and gives back what the file had:
-/// a file that ends every line with `\r\n` keeps doing so. A file with mixed line endings is passed as it is.
+/// Runs `change` on the text with `\n` line endings and without a byte order mark, then restores both. A file with
+/// mixed line endings is passed unchanged.
 pub(crate) fn keeping_line_endings(
     text: &str,
     change: impl FnOnce(&str) -> Result<String, EditError>,
@@ -32,12 +35,11 @@ pub(crate) fn keeping_line_endings(
     Ok(format!("{bom}{changed}"))
 }
 
-/// `text` with the line endings of `disk`: git's `core.autocrlf` checks files out with `\r\n`.
+/// Returns `text` with the line endings of `disk`: git's `core.autocrlf` checks files out with `\r\n`.
 pub(crate) fn with_line_endings_of<'a>(text: &'a str, disk: &str) -> Cow<'a, str> {
     if has_windows_line_endings(disk) { text.replace("\r\n", "\n").replace('\n', "\r\n").into() } else { text.into() }
 }
 
-/// Whether all lines end in `\r\n`.
 fn has_windows_line_endings(text: &str) -> bool {
     let newlines = text.matches('\n').count();
     newlines > 0 && text.matches("\r\n").count() == newlines

@@ -1,7 +1,9 @@
-//! Who says what a CRD is: the source, read with syn in milliseconds, or the compiler, which runs `crd()`.
+//! Selects the engine that determines the CRDs: the source, read with syn in milliseconds, or the compiler, which runs
+//! `crd()`.
 //!
-//! The compiler is asked for all types of the package at once, so the CRDs of one run are of one engine. Nothing here
-//! writes to the project: what cargo needs lies in the target folder, see [`scratch`].
+//! Input: a source tree and a [`Request`]. Output: an [`Answer`] with the CRDs; findings go to the caller's
+//! diagnostics. The compiler gets all types of a package at once, so the CRDs of a run come from one engine. Must stay
+//! true: nothing here writes to the project; build files for cargo are in the target folder, see [`scratch`].
 
 mod cargo;
 mod compare;
@@ -27,9 +29,9 @@ use crate::crd;
 use crate::diagnostic::{Code, Diagnostics};
 use crate::source::SourceTree;
 
-/// The CRDs of a package. `found` is what was found before, and gets what is found now; `say` is told what takes a while.
+/// The CRDs of a package. Extends the diagnostics `found`; reports slow steps to `say`.
 pub fn crds(tree: &mut SourceTree, request: &Request, found: &mut Diagnostics, say: &mut dyn FnMut(&str)) -> Answer {
-    // The compiler would only say the same.
+    // The compiler would report the same errors.
     let broken = found.has_errors();
     if request.verify && !broken {
         return compare::verify(tree, request, found, say);

@@ -1,6 +1,7 @@
-//! What is known of kube and k8s-openapi without reading them: names, the derive, the types of the API.
+//! Built-in facts about kube and k8s-openapi: derive names, paths and API types.
 //!
-//! [`load`] and its kin read a crate whose code uses them.
+//! Input: a package folder or a tree. Output: a [`SourceTree`] that resolves the names of these crates (see [`load`]),
+//! and types of k8s-openapi from their generated files. Must stay true: nothing here parses kube; its facts are tables.
 
 mod custom_resource;
 mod generated;
@@ -23,7 +24,7 @@ pub use self::custom_resource::{CustomResource, kind_name};
 use self::generated::Generated;
 pub use self::generated::GeneratedType;
 
-/// What resolves the names of a crate that uses kube.
+/// The facts for name resolution in a crate that uses kube.
 pub(crate) static ECOSYSTEM: Ecosystem = Ecosystem {
     derive: Derive {
         name: "CustomResource",
@@ -39,12 +40,12 @@ pub(crate) static ECOSYSTEM: Ecosystem = Ecosystem {
     listed: Listed { krate: "k8s_openapi", has: openapi::has },
 };
 
-/// Reads the package in `dir` with its default features, every file of it: see [`SourceTree::load`].
+/// Loads all files of the package in `dir` with its default features: see [`SourceTree::load`].
 pub fn load(dir: &Path) -> anyhow::Result<(SourceTree, Diagnostics)> {
     SourceTree::load(&ECOSYSTEM, dir)
 }
 
-/// Reads the package in `dir` as far as it is needed: see [`SourceTree::load_below`].
+/// Loads the package in `dir` on demand: see [`SourceTree::load_below`].
 pub fn load_with(
     dir: &Path,
     selection: &FeatureSelection,
@@ -53,7 +54,7 @@ pub fn load_with(
     load_below(dir, dir, selection, pending)
 }
 
-/// As [`load_with`], with paths shown relative to `root`.
+/// Like [`load_with`], but shows paths relative to `root`.
 pub fn load_below(
     root: &Path,
     dir: &Path,
@@ -61,7 +62,7 @@ pub fn load_below(
     pending: &Pending,
 ) -> anyhow::Result<(SourceTree, Diagnostics)> {
     if pending.lacks(dir, runtime::PACKAGE) {
-        // Its sources are those of this program and need not be downloaded.
+        // This program contains the sources; no download is needed.
         let mut pending = pending.clone();
         pending.provide(
             runtime::PACKAGE,
@@ -73,27 +74,27 @@ pub fn load_below(
     SourceTree::load_below(&ECOSYSTEM, root, dir, selection, pending)
 }
 
-/// The custom resource of which an item is the spec.
+/// The custom resource whose spec is this item.
 pub fn custom_resource(tree: &SourceTree, item: ItemRef) -> Option<CustomResource> {
     CustomResource::of(tree.item(item))
 }
 
-/// Whether [`SourceTree::choose`] leaves the custom resource of which an item is the spec. One that does not say its
-/// name is always left.
+/// Returns true if [`SourceTree::choose`] selects the custom resource of this spec. A custom resource without a name is
+/// always selected.
 pub fn is_chosen(tree: &SourceTree, item: ItemRef) -> bool {
     custom_resource(tree, item).is_none_or(|resource| tree.choice().takes(&resource.name()))
 }
 
-/// The dependency on k8s-openapi that code in a module uses, its feature for a version of Kubernetes, and whether they
-/// are those of what is linked here; or why there is none.
+/// The dependency on k8s-openapi in a module, its feature for a Kubernetes version, and true if both match the linked
+/// release. The error explains a missing choice.
 pub fn openapi(tree: &SourceTree, module: ModuleId) -> Result<(&Dependency, &str, bool), String> {
     let all: Vec<_> = tree.manifests().collect();
     let (dependency, feature) = openapi::chosen(tree.manifest_of(module), &all)?;
     Ok((dependency, feature, openapi::is_linked(dependency, feature)))
 }
 
-/// The folder of the modules of k8s-openapi that a feature switches on: `latest` stands for the newest. Without it the error
-/// says whether the sources are there at all.
+/// The folder of the k8s-openapi modules that a feature enables; `latest` means the newest. The error tells missing
+/// sources from a missing feature.
 pub fn modules(tree: &SourceTree, version: &Version, feature: &str) -> Result<PathBuf, Unread> {
     let workspace = &tree.manifest().workspace;
     tree.cache::<Generated>().folder(workspace, version, feature).ok_or_else(|| {

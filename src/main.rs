@@ -1,8 +1,8 @@
-//! argv → exit code.
+//! The binary: runs the command line and returns the exit code.
 
 use std::process::ExitCode;
 
-/// Source code and schemas are trees of small pieces: with the allocator of glibc a third of the time goes into them.
+/// Source code and schemas are trees of small allocations: glibc's allocator takes a third of the run time.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,22 +1,25 @@
-//! Work on all cores whose answers come in the order of the questions, whichever is ready first.
+//! Parallel work on all cores, with results in the order of the inputs.
 //!
-//! Trees of syn can't leave their thread, so source is read by one; what others can do goes through a [`Queue`].
+//! Takes a function and questions, from an iterator or through a [`Queue`]; gives the answers. syn trees are not
+//! `Send`, so one thread reads the source and the others work on what it queues. Must stay true: the number of threads
+//! never changes the result.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder, Scope};
 
-/// Bytes of stack of a thread: reading Rust recurses with the nesting of the code. Only what is used becomes memory.
+/// The stack size of a thread, in bytes. Parsing Rust recurses with the nesting of the code. Unused stack takes no
+/// memory.
 pub const STACK: usize = 256 << 20;
 
-/// So many questions are answered sooner than threads are started.
+/// Below this number, answers take less time than the start of threads.
 const FEW: usize = 8;
 
-/// So many questions may wait for each thread, so that they do not fill the memory.
+/// Limit of waiting questions per thread, which bounds memory.
 const WAITING: usize = 16;
 
-/// The answers of `work` to what `ask` has put into the queue, and that of `ask`. The threads that answer run only until
-/// then, and the calling one is among them.
+/// Runs `ask` and answers the questions in its queue by `work`. Returns the answers and the result of `ask`. The
+/// calling thread also answers; all other threads end before the return.
 pub fn answers<Q: Send, A: Send, T>(
     work: impl Fn(Q) -> A + Sync,
     ask: impl FnOnce(&mut Queue<'_, '_, Q, A>) -> T,
@@ -34,22 +37,22 @@ pub fn answers<Q: Send, A: Send, T>(
     (answers.into_iter().map(|(_, answer)| answer).collect(), asked)
 }
 
-/// The answers of `work` to each of `questions`.
+/// Applies `work` to each question.
 pub fn map<Q: Send, A: Send>(questions: impl IntoIterator<Item = Q>, work: impl Fn(Q) -> A + Sync) -> Vec<A> {
     answers(work, |queue| questions.into_iter().for_each(|question| queue.push(question))).0
 }
 
-/// Where questions are put.
+/// The queue of questions.
 pub struct Queue<'scope, 'env, Q, A> {
     shared: &'scope Shared<'env, Q, A>,
     scope: &'scope Scope<'scope, 'env>,
     asked: usize,
-    /// How many there are, the calling one among them.
+    /// The number of threads, including the calling one.
     threads: usize,
 }
 
 impl<Q: Send, A: Send> Queue<'_, '_, Q, A> {
-    /// Asks a question. When many are waiting already, one of them is answered first.
+    /// Adds a question. If the queue is full, answers one first.
     pub fn push(&mut self, question: Q) {
         self.asked += 1;
         if self.asked == FEW {
@@ -65,7 +68,7 @@ impl<Q: Send, A: Send> Queue<'_, '_, Q, A> {
         }
     }
 
-    /// Takes back all questions so far.
+    /// Discards all previous questions and their answers.
     pub fn clear(&mut self) {
         let mut state = self.shared.lock();
         state.questions.clear();
@@ -73,7 +76,7 @@ impl<Q: Send, A: Send> Queue<'_, '_, Q, A> {
         state.first = self.asked + 1;
     }
 
-    /// Where no thread can be started there is one less.
+    /// Starts threads. A failure to start one only reduces their number.
     fn start(&mut self) {
         let wanted = thread::available_parallelism().map_or(1, usize::from);
         while self.threads < wanted {
@@ -88,17 +91,16 @@ impl<Q: Send, A: Send> Queue<'_, '_, Q, A> {
 }
 
 impl<Q, A> Drop for Queue<'_, '_, Q, A> {
-    /// Also when a panic goes through: the threads would wait for ever.
+    /// Also runs on a panic, because the threads would wait forever.
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.shared.changed.notify_all();
     }
 }
 
-/// What the threads share.
 struct Shared<'env, Q, A> {
     state: Mutex<State<Q, A>>,
-    /// A question came, or no more of them will.
+    /// Signals a new question, or the end of questions.
     changed: Condvar,
     work: &'env (dyn Fn(Q) -> A + Sync),
 }
@@ -107,7 +109,7 @@ struct State<Q, A> {
     /// With their numbers, from 1.
     questions: VecDeque<(usize, Q)>,
     answers: Vec<(usize, A)>,
-    /// Those before were taken back.
+    /// The first valid number; earlier questions were discarded.
     first: usize,
     closed: bool,
 }
@@ -123,7 +125,7 @@ impl<Q, A> Shared<'_, Q, A> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers one question; false when there is none and, if it is waited for one, none will come.
+    /// Answers a question. Returns false on an empty queue; with `wait`, only after it is closed.
     fn answer_next(&self, wait: bool) -> bool {
         let mut state = self.lock();
         while wait && state.questions.is_empty() && !state.closed {
@@ -175,7 +177,7 @@ mod tests {
     #[test]
     fn several_threads_answer_when_there_is_much_to_do() {
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        // Each waits for all others, so that no two of these questions are answered by one thread.
+        // Each waits for all others, so that each question gets its own thread.
         let together = Barrier::new(threads);
         let who = |number: usize| {
             if number < threads {

@@ -1,7 +1,7 @@
-//! The virtual tree: what a command wants to be true on disk, as data.
+//! The virtual tree: the intended state of the disk, as data.
 //!
-//! Three kinds of file decide every question about overwriting, see [`FileOp`]. Commands write to a [`Draft`];
-//! [`apply`] is the only place that touches the disk.
+//! Commands write to a [`Draft`], whose reads fall through to the disk; [`Draft::finish`] turns it into a [`Plan`]. The
+//! variants of [`FileOp`] decide every question about overwriting. Must stay true: only [`apply`] writes to the disk.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,82 +17,79 @@ use crate::edit::{self, EditError};
 pub mod apply;
 pub mod report;
 
-/// The file that records what was scaffolded. It is always written last, so that an interrupted command is not
-/// recorded and can simply be run again.
+/// The record of what was scaffolded. Written last, so that an interrupted command is not recorded and can run again.
 pub(crate) const RECORD: &str = "PROJECT";
 
-/// One file of a plan.
+/// An operation on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileOp {
-    /// Ours once, the user's from then on.
+    /// A scaffolded file: written once, then owned by the user.
     Scaffold {
         /// The text to write.
         text: String,
-        /// What to do when it exists with other bytes.
+        /// The action if it exists with other content.
         if_exists: IfExists,
     },
-    /// The user's file; applies only while the disk still equals `before`.
+    /// An edit of the user's file; valid only while the disk still equals `before`.
     Edit {
         /// The text that the edit was computed from.
         before: String,
         /// The text to write.
         after: String,
     },
-    /// Ours for good: replaced when different.
+    /// A generated file: owned by this tool, replaced when different.
     Generate {
         /// The text to write.
         text: String,
     },
-    /// A generated file whose source is gone.
+    /// Removes a generated file whose source is gone.
     Remove,
 }
 
-/// What happens to a scaffolded file that is there already with other bytes. Equal bytes are always "unchanged".
+/// The action if a scaffolded file exists with other content. Equal content is always "unchanged".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfExists {
     /// Keep the user's file.
     Skip,
-    /// A conflict: nothing at all is written.
+    /// Report a conflict; nothing is written.
     Refuse,
-    /// Replace it; the report shows the diff.
+    /// Replace the file; the report shows the diff.
     Overwrite,
 }
 
-/// What a command wants to be true on disk, ordered by path.
+/// The intended state of the disk, ordered by path.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Plan {
     ops: BTreeMap<RelPath, FileOp>,
 }
 
 impl Plan {
-    /// The files, by path.
+    /// The operations by path.
     pub fn ops(&self) -> &BTreeMap<RelPath, FileOp> {
         &self.ops
     }
 }
 
-/// The virtual tree that a command writes to: reads fall through to the disk, every change is only recorded,
-/// several edits of one file compose.
+/// The virtual tree that a command writes to. Reads fall through to the disk, changes are only recorded, and edits of
+/// the same file compose.
 #[derive(Debug)]
 pub struct Draft {
     root: PathBuf,
     ops: BTreeMap<RelPath, FileOp>,
-    /// There is no disk below it.
     imagined: bool,
 }
 
 impl Draft {
-    /// A draft of changes below `root`, which need not exist yet.
+    /// Opens a draft below `root`, which may not exist yet.
     pub fn open(root: &Path) -> Self {
         Self { root: root.to_path_buf(), ops: BTreeMap::new(), imagined: false }
     }
 
-    /// A draft of files that nobody writes, below which there is nothing.
+    /// Creates a draft that is never applied, with no disk below it.
     pub(crate) fn imagined() -> Self {
         Self { root: PathBuf::new(), ops: BTreeMap::new(), imagined: true }
     }
 
-    /// Whether nobody writes it.
     pub(crate) fn is_imagined(&self) -> bool {
         self.imagined
     }
@@ -102,7 +99,7 @@ impl Draft {
         &self.root
     }
 
-    /// The text that the file will have: what is pending, else what is on disk, `None` when there is no such file.
+    /// The text that the file will have: pending, or else on disk. `None` if it does not exist.
     pub fn read(&self, path: &RelPath) -> anyhow::Result<Option<String>> {
         match self.ops.get(path) {
             None => self.disk(path),
@@ -115,7 +112,7 @@ impl Draft {
         }
     }
 
-    /// A file that is ours once. When this draft already says something about it, [`IfExists::Skip`] changes nothing.
+    /// Adds a scaffolded file. With [`IfExists::Skip`], an existing operation of this draft stays.
     pub fn scaffold(&mut self, path: RelPath, text: impl Into<String>, if_exists: IfExists) {
         let op = FileOp::Scaffold { text: text.into(), if_exists };
         match self.ops.entry(path) {
@@ -128,13 +125,13 @@ impl Draft {
         }
     }
 
-    /// A file that is ours for good.
+    /// Adds a generated file.
     pub fn generate(&mut self, path: RelPath, text: impl Into<String>) {
         self.ops.insert(path, FileOp::Generate { text: text.into() });
     }
 
-    /// Changes a file that exists, be it on disk or in this draft. `change` sees and returns `\n` line endings; a file
-    /// with `\r\n` keeps them.
+    /// Edits an existing file, on disk or in this draft. `change` gets and returns `\n` line endings; a file with
+    /// `\r\n` keeps them.
     pub fn edit(
         &mut self,
         path: &RelPath,
@@ -150,7 +147,7 @@ impl Draft {
             Some(FileOp::Edit { before, after }) => FileOp::Edit { before: before.clone(), after: change(after)? },
             Some(FileOp::Generate { text }) => FileOp::Generate { text: change(text)? },
             Some(FileOp::Scaffold { text, if_exists }) => match self.disk(path)? {
-                // The file will stay what it is on disk, so the edit is one of the user's file.
+                // The file stays as it is on disk, so this is an edit of the user's file.
                 Some(disk) if *if_exists == IfExists::Skip || disk == *text => {
                     FileOp::Edit { after: change(&disk)?, before: disk }
                 }
@@ -166,17 +163,17 @@ impl Draft {
         Ok(())
     }
 
-    /// A generated file whose source is gone.
+    /// Removes a generated file.
     pub fn remove(&mut self, path: RelPath) {
         self.ops.insert(path, FileOp::Remove);
     }
 
-    /// The files that this draft says something about.
+    /// The files with an operation in this draft.
     pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
         self.ops.keys()
     }
 
-    /// What was recorded.
+    /// The recorded plan.
     pub fn finish(self) -> Plan {
         Plan { ops: self.ops }
     }
@@ -206,7 +203,7 @@ fn missing(path: &RelPath) -> Problem {
 pub struct RelPath(String);
 
 impl RelPath {
-    /// Checks `path`.
+    /// Validates `path`.
     pub fn new(path: impl AsRef<str>) -> Result<Self, Problem> {
         let path = path.as_ref();
         let refuse =
@@ -233,12 +230,12 @@ impl RelPath {
         &self.0
     }
 
-    /// The same file seen from where `root` is relative to.
+    /// The path below `root`.
     pub fn below(&self, root: &Path) -> PathBuf {
         self.segments().fold(root.to_path_buf(), |path, segment| path.join(segment))
     }
 
-    /// The parts between the slashes; there is at least one.
+    /// The segments; at least one.
     pub fn segments(&self) -> std::str::Split<'_, char> {
         self.0.split('/')
     }

@@ -1,7 +1,8 @@
-//! The PROJECT file: what was scaffolded, with every input needed to do it again.
+//! The PROJECT file: the record of a scaffolded project, with every input that is needed to scaffold it again.
 //!
-//! The format is version 3 of kubebuilder's with a layout of our own, so that no other tool takes the project for one
-//! of its own. Fields that we don't know are kept wherever they stand.
+//! Takes the YAML text, gives a [`Project`] with validated names, and writes it back. The format is version 3 of
+//! kubebuilder's with a separate layout, so that other tools do not claim the project. Must stay true: unknown fields
+//! and comments survive every write, and [`Project::add`] rejects name collisions.
 
 use std::path::{Path, PathBuf};
 
@@ -31,9 +32,8 @@ use manager::ManagerSource;
 use name::{ControllerName, Domain, Namespace, ProjectName};
 use parts::Parts;
 
-/// The layout of the projects that we write.
 pub(crate) const LAYOUT: &str = "rust.memcached-sdk.dev/v1";
-/// The key below `plugins` that keeps the options of `create api --image`.
+/// The key below `plugins` with the options of `create api --image`.
 pub(crate) const DEPLOY_IMAGE: &str = "deploy-image.rust.memcached-sdk.dev/v1";
 
 const HEADER: &str = "\
@@ -44,41 +44,41 @@ const HEADER: &str = "\
 /// The content of PROJECT.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Project {
-    /// The version of the tool that made the project.
+    /// The version of the tool that created the project.
     pub cli_version: Option<String>,
-    /// What the API groups end in.
+    /// The suffix of the API groups.
     pub domain: Option<Domain>,
-    /// Whether each group has a folder of its own.
+    /// True if each group has a folder of its own.
     pub multigroup: bool,
-    /// Whether the operator works in its own namespace only, or in [`Self::namespaces`].
+    /// True if the operator watches only its own namespace, or [`Self::namespaces`].
     pub namespaced: bool,
-    /// The namespaces that a namespaced operator works in; empty for its own. Kept below `plugins`.
+    /// The namespaces of a namespaced operator; empty for its own. Stored below `plugins`.
     pub namespaces: Vec<Namespace>,
-    /// Options of optional parts by their key, see [`DEPLOY_IMAGE`].
+    /// Options of optional parts, by key, see [`DEPLOY_IMAGE`].
     pub plugins: Map<String, Value>,
-    /// The name.
+    /// The project name.
     pub name: ProjectName,
-    /// The URL of the repository.
+    /// The repository URL.
     pub repo: Option<String>,
-    /// The copyright holder, kept below `plugins`.
+    /// The copyright holder, stored below `plugins`.
     pub owner: Option<String>,
-    /// The SPDX expression of the licence, kept below `plugins`.
+    /// The SPDX expression of the licence, stored below `plugins`.
     pub license: Option<String>,
-    /// Where the runtime comes from, kept below `plugins` unless it is a copy.
+    /// The source of the runtime, stored below `plugins` unless it is a copy.
     pub manager: ManagerSource,
-    /// The root of the cargo workspace that the project is a member of, relative to the project; kept below `plugins`. Without it the
-    /// project is a workspace of its own.
+    /// The relative path to the root of the cargo workspace that the project is a member of, stored below `plugins`.
+    /// `None` means that the project is its own workspace.
     pub workspace: Option<String>,
-    /// What is switched on of what every project has, kept below `plugins`.
+    /// The optional parts that are enabled, stored below `plugins`.
     pub parts: Parts,
-    /// The resources in the order in which they were made.
+    /// The resources in creation order.
     pub resources: Vec<Resource>,
-    /// Fields that we don't know, kept.
+    /// Unknown fields, preserved.
     pub unknown: Map<String, Value>,
 }
 
 impl Project {
-    /// A project without resources.
+    /// Creates a project without resources.
     pub fn new(name: ProjectName, domain: Option<Domain>) -> Self {
         Self {
             cli_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -99,7 +99,7 @@ impl Project {
         }
     }
 
-    /// The folder of the project that `start` is in: the nearest one upwards that has a PROJECT file.
+    /// The root of the project around `start`: the nearest folder upwards with a PROJECT file.
     pub(crate) fn find_root(start: &Path) -> Result<PathBuf, Problem> {
         let start = std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf());
         start.ancestors().find(|folder| folder.join(RECORD).is_file()).map(Path::to_path_buf).ok_or_else(|| {
@@ -108,14 +108,13 @@ impl Project {
         })
     }
 
-    /// The record of the project that the draft is of.
     pub(crate) fn recorded(draft: &Draft) -> anyhow::Result<Self> {
         let text = draft.read(&RelPath::new(RECORD)?)?;
         let text = text.ok_or_else(|| Problem::new("not in a project: there is no `PROJECT` file"))?;
         Ok(Self::parse(&text)?)
     }
 
-    /// Whether a PROJECT file is one of kubebuilder, operator-sdk or the like.
+    /// Returns true if kubebuilder, operator-sdk or another tool wrote the PROJECT file.
     pub(crate) fn is_of_another_tool(text: &str) -> bool {
         let Ok(value) = serde_yaml::from_str::<serde_json::Value>(text) else { return false };
         let layout = &value["layout"];
@@ -124,28 +123,26 @@ impl Project {
         !names.is_empty() && !names.contains(&LAYOUT)
     }
 
-    /// Reads the text of a PROJECT file.
+    /// Parses a PROJECT file.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         parse::parse(text)
     }
 
-    /// The text of a new file.
     pub(crate) fn to_yaml(&self) -> String {
         format!("{HEADER}{}", yaml::document(&parse::to_value(self)))
     }
 
-    /// The text that replaces `before`, with its comments.
+    /// The text that replaces `before`, including its comments.
     pub(crate) fn to_yaml_over(&self, before: &str) -> String {
         comments::carry_over(before, &yaml::document(&parse::to_value(self)))
     }
 
-    /// The lock name of leader election.
     pub(crate) fn leader_election_id(&self) -> String {
         let domain = self.domain.as_ref().map_or("", Domain::as_str);
         name::leader_election_id(self.repo.as_deref().unwrap_or_default(), &self.name, domain)
     }
 
-    /// The namespace that the operator is deployed to, unless `config/default` says another one.
+    /// The namespace of the deployed operator, unless `config/default` sets another one.
     pub fn namespace(&self) -> String {
         format!("{}-system", self.name)
     }
@@ -160,13 +157,12 @@ impl Project {
         self.resources.iter().find(|other| other.same_gvk(resource))
     }
 
-    /// The entries that are other versions of the same kind.
     pub(crate) fn other_versions(&self, resource: &Resource) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(move |other| other.same_group_kind(resource) && !other.same_gvk(resource))
     }
 
-    /// Adds `resource`, or what is new in it to the entry that is there already. Whatever would give two things one
-    /// name is refused. `force` permits to scaffold the same API or controller again.
+    /// Adds `resource`, or merges it into the existing entry. Rejects name collisions. `force` allows to scaffold the
+    /// same API or controller again.
     pub fn add(&mut self, resource: Resource, force: bool) -> Result<(), Problem> {
         self.check(&resource, force)?;
         let Some(entry) = self.resources.iter_mut().find(|other| other.same_gvk(&resource)) else {
@@ -201,7 +197,7 @@ impl Project {
         Ok(())
     }
 
-    /// The same project for several API groups, or for one.
+    /// Converts the project to multiple API groups, or to one.
     pub(crate) fn regrouped(&self, multigroup: bool) -> Result<Self, Problem> {
         let mut project = Self { multigroup, resources: Vec::new(), ..self.clone() };
         for mut resource in self.resources.iter().cloned() {
@@ -221,7 +217,7 @@ impl Project {
         Ok(project)
     }
 
-    /// Records the webhooks of a resource, which need not have types or controllers here.
+    /// Records the webhooks of a resource, which may have no types or controllers here.
     pub(crate) fn add_webhooks(&mut self, resource: Resource) {
         match self.resources.iter_mut().find(|other| other.same_gvk(&resource)) {
             Some(entry) => entry.webhooks = resource.webhooks,
@@ -252,7 +248,7 @@ impl Project {
                     .help("pass `--force` to scaffold it again, or `--controller-name` for another one"));
             }
         }
-        // A built-in type brings no group of its own into the project.
+        // A built-in type adds no group to the project.
         if new.api.is_some()
             && !self.multigroup
             && let Some(other) = self.resources.iter().find(|old| old.api.is_some() && old.group != new.group)
@@ -323,7 +319,7 @@ impl Project {
         self.check_controllers(new)
     }
 
-    /// Checks that the conversions of a kind have a module of their own: those of `Foo` are where a kind `FooConversion` would be.
+    /// Rejects collisions of conversion modules: those of `Foo` are at the path of a kind `FooConversion`.
     pub(crate) fn check_conversion<'a>(
         &self,
         kind: &Resource,
@@ -349,7 +345,7 @@ impl Project {
         }
     }
 
-    /// Controllers of different resources must differ in what remains without punctuation, the name of their module.
+    /// Controllers of different resources must differ after punctuation is removed, because that is their module name.
     fn check_controllers(&self, new: &Resource) -> Result<(), Problem> {
         let modules = |resource: &Resource| -> Vec<String> {
             let name = |name| resource.controller_modules(self.multigroup, name).concat().replace('_', "");
@@ -370,7 +366,7 @@ impl Project {
         }
         let new_modules = modules(new);
         for old in self.resources.iter().filter(|old| !old.same_gvk(new)) {
-            // A second version of a kind has the controller of the first.
+            // A second version of a kind shares the controller of the first.
             if modules(old).iter().any(|module| new_modules.contains(module)) {
                 return Err(Problem::new(format!(
                     "the controllers of `{}` and `{}` would have the same name",
@@ -385,7 +381,7 @@ impl Project {
 }
 
 impl Controllers {
-    /// Both together. Beside a named controller the default one is recorded by its name.
+    /// Merges both. Beside a named controller, the default one is recorded by its name.
     fn with(self, other: Controllers, default_name: &str) -> Result<Controllers, Problem> {
         let names = |controllers| match controllers {
             Controllers::None => Ok(Vec::new()),

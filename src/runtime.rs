@@ -1,4 +1,7 @@
-//! The runtime library of operators, `manager/` in this repository, as this program carries it.
+//! The runtime library of operators, embedded from `manager/` of this repository.
+//!
+//! Gives the files of a copy for a project. Must stay true: a copy has no tests, and does not depend on how cargo
+//! packages the library.
 
 use anyhow::{Context as _, Result};
 use include_dir::Dir;
@@ -7,7 +10,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 pub use manager_library::sources::VERSION;
 
-/// The package.
+/// The package name.
 pub const PACKAGE: &str = "memcached-sdk-manager";
 
 /// The text after the comment sign on the first line of each file of a copy.
@@ -45,9 +48,9 @@ const RUSTFMT: &str = "\
 # The format does not depend on the settings of the project around.
 ";
 
-/// Leaves out what a copy does not have: modules of tests, and what chooses between the runtime and its sources.
+/// Removes test modules, and the attributes that select between the runtime and its sources.
 ///
-/// The text is formatted, so the last line of an item has the indentation of its first one.
+/// The text is formatted, so the last line of an item has the indentation of its first line.
 fn without_tests(text: &str) -> String {
     let mut kept = String::new();
     let mut lines = text.lines();
@@ -71,7 +74,7 @@ fn without_tests(text: &str) -> String {
     kept
 }
 
-/// The manifest of the copy, which does not depend on the layout of [`MANIFEST`]: cargo writes that anew when it packages.
+/// The manifest of the copy. Independent of the layout of [`MANIFEST`], which cargo rewrites when it packages.
 fn manifest() -> Result<DocumentMut> {
     let library: DocumentMut = MANIFEST.parse()?;
     let mut copy = DocumentMut::new();
@@ -124,7 +127,6 @@ fn manifest() -> Result<DocumentMut> {
     Ok(copy)
 }
 
-/// What the copy depends on, each on one line.
 fn dependencies(library: &DocumentMut, path: &[&str], optional: &[String]) -> Result<Table> {
     let mut found = Table::new();
     for (name, dependency) in entries(library, path)? {
@@ -152,7 +154,6 @@ fn dependencies(library: &DocumentMut, path: &[&str], optional: &[String]) -> Re
     Ok(found)
 }
 
-/// The keys and values of a table of any layout.
 fn entries<'a>(document: &'a DocumentMut, path: &[&str]) -> Result<Vec<(&'a str, &'a Item)>> {
     let at = path.iter().try_fold(document.as_item(), |item, key| item.get(key));
     let table = at.and_then(Item::as_table_like).with_context(|| format!("`{}` is not a table", path.join(".")))?;
@@ -163,7 +164,6 @@ fn table<const N: usize>(entries: [(&str, Item); N]) -> Table {
     entries.into_iter().collect()
 }
 
-/// A value without comments and line breaks.
 fn plain(item: &Item) -> Result<Item> {
     let value = item.as_value().context("a value is missing")?;
     Ok(Item::Value(match value {

@@ -1,4 +1,7 @@
-//! Project + resource → files and edits; the only room that knows the templates.
+//! Scaffolds projects and resources: renders templates and edits existing files.
+//!
+//! Input: a template context, derived from PROJECT and flags. Output: files and edits in a [`Draft`], and findings.
+//! Must stay true: only this room knows the templates, and the disk is only read.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +25,7 @@ mod rustfmt;
 mod template;
 pub(crate) mod webhook;
 
-/// Everything of a project but its PROJECT file and the manager, and without any API.
+/// Scaffolds a project without APIs, except for its PROJECT file and the manager.
 pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
     let mut found = put(draft, template::render("init", context)?, if_exists)?;
     for (set, part) in [("grafana", Switch::Grafana), ("helm", Switch::Helm)] {
@@ -37,7 +40,7 @@ pub(crate) fn project(draft: &mut Draft, context: &ProjectContext, if_exists: If
     Ok(found)
 }
 
-/// Switches on what the project has chosen of what the scaffold leaves commented out.
+/// Enables the project's optional parts, which the scaffold leaves commented out.
 pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
     let parts = &project.parts;
     let default = "config/default/kustomization.yaml";
@@ -58,7 +61,7 @@ pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
         uncomment(default, "components:\n- ../components/leader-for-life")?;
     }
     if parts.on.contains(&Switch::MetricsCert) {
-        // The name that Prometheus checks follows the Service, whatever prefix and namespace that has.
+        // The server name that Prometheus verifies follows the Service's name and namespace.
         for Rendered { text: block, .. } in template::render("metrics-replacements", &ProjectContext::new(project))? {
             draft.edit(&RelPath::new(default)?, |text| kustomization::add_block(text, "replacements", &block))?;
         }
@@ -71,7 +74,7 @@ pub(crate) fn parts(draft: &mut Draft, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// What a Helm chart has besides its templates and values; the author's from then on.
+/// Scaffolds the files of a Helm chart, except for templates and values.
 pub(crate) fn chart(draft: &mut Draft, folder: &str, context: &ChartContext, if_exists: IfExists) -> Result<()> {
     for Rendered { path, text } in template::render("chart", context)? {
         draft.scaffold(RelPath::new(format!("{folder}/{path}"))?, text, if_exists);
@@ -79,12 +82,12 @@ pub(crate) fn chart(draft: &mut Draft, folder: &str, context: &ChartContext, if_
     Ok(())
 }
 
-/// What kustomize needs besides the base of the CSV to render what a bundle is made of.
+/// Scaffolds the kustomize files for a bundle, except for the base of the CSV.
 pub(crate) fn bundle(draft: &mut Draft, context: &ProjectContext, if_exists: IfExists) -> Result<Diagnostics> {
     put(draft, template::render("olm", context)?, if_exists)
 }
 
-/// A Rust file as it is written, where rustfmt can be run.
+/// Formats a Rust file, if rustfmt is available.
 pub(crate) fn formatted(path: &RelPath, text: &str) -> String {
     match template::is_rust(path.as_str()).then(|| rustfmt::format(text)) {
         Some(Formatted::Yes(text)) => text,
@@ -92,7 +95,6 @@ pub(crate) fn formatted(path: &RelPath, text: &str) -> String {
     }
 }
 
-/// The text of the license, or of both that the user may choose from.
 fn licenses(context: &ProjectContext) -> Result<Vec<Rendered>> {
     let files = match context.license.as_str() {
         "Apache-2.0" => &[("LICENSE-APACHE", "LICENSE")] as &[_],
@@ -109,7 +111,7 @@ fn licenses(context: &ProjectContext) -> Result<Vec<Rendered>> {
         .collect())
 }
 
-/// The type of a resource, or of one further version of it, with what belongs to it in config/.
+/// Scaffolds the type of a resource or of a further version, with its files in config/.
 pub(crate) fn api(
     draft: &mut Draft,
     api: &ResourceContext,
@@ -148,7 +150,7 @@ pub(crate) fn api(
     Ok(found)
 }
 
-/// What the types of an API and `tests/crds.rs` use; a project without an API has no need of it.
+/// Dependencies of API types and of `tests/crds.rs`. A project without an API does not need them.
 const API_DEPENDENCIES: [(Section, Dependency); 4] = [
     (Section::Dependencies, dependency("schemars", "1")),
     (Section::Dependencies, Dependency { features: &["derive"], ..dependency("serde", "1") }),
@@ -156,7 +158,6 @@ const API_DEPENDENCIES: [(Section, Dependency); 4] = [
     (Section::DevDependencies, dependency("serde-saphyr", "2")),
 ];
 
-/// What the tests of a controller use.
 const TEST_DEPENDENCIES: [(Section, Dependency); 3] = [
     (Section::DevDependencies, dependency("http", "1")),
     (Section::DevDependencies, dependency("serde_json", "1")),
@@ -166,7 +167,6 @@ const TEST_DEPENDENCIES: [(Section, Dependency); 3] = [
     ),
 ];
 
-/// What the tests on a real API server use.
 const SERVER_TEST_DEPENDENCIES: [(Section, Dependency); 2] = [
     (Section::DevDependencies, dependency("http", "1")),
     (Section::DevDependencies, Dependency { features: &["macros", "time"], ..dependency("tokio", "1") }),
@@ -184,22 +184,19 @@ fn depend(draft: &mut Draft, dependencies: &[(Section, Dependency)]) -> Result<(
     Ok(())
 }
 
-/// The crate of a type from elsewhere.
 pub(crate) fn depend_on(draft: &mut Draft, name: &str, version: &str) -> Result<()> {
     depend(draft, &[(Section::Dependencies, dependency(name, version))])
 }
 
-/// What a new controller does.
 pub(crate) enum Controller<'a> {
-    /// Watches an API of the project; the user writes the rest.
+    /// Watches an API of the project; the user writes the reconciler.
     Plain(&'a ControllerContext),
-    /// Watches a type of Kubernetes or of another crate; the user writes the rest.
+    /// Watches a built-in or external type; the user writes the reconciler.
     Builtin(&'a BuiltinContext),
-    /// Runs an image.
     DeployImage(&'a DeployImageContext),
 }
 
-/// A controller, and its start in `main`.
+/// Scaffolds a controller and its registration in `main`.
 pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool) -> Result<Diagnostics> {
     let (files, context) = match controller {
         Controller::Plain(context) => (template::render("controller", context)?, *context),
@@ -238,15 +235,15 @@ pub(crate) fn controller(draft: &mut Draft, controller: &Controller, force: bool
     Ok(found)
 }
 
-/// The test of a deployed manager, which names the samples of kinds with a controller.
+/// The end-to-end test, which lists the samples of kinds with a controller.
 const E2E: &str = "tests/e2e.rs";
 
-/// The call in `main`, broken as rustfmt breaks it: of 100 columns, the indentation takes 8 and `.with()` 7.
+/// The call in `main`, with rustfmt's line breaks: of 100 columns, the indentation takes 8 and `.with()` 7.
 fn registration(function: &str) -> String {
     if function.len() > 85 { format!(".with(\n    {function},\n)") } else { format!(".with({function})") }
 }
 
-/// Tells the manager's container which image to run. An entry that is there stays, unless `force`.
+/// Adds the image to the environment of the manager's container. An existing entry stays, unless `force`.
 fn image_env(draft: &mut Draft, context: &DeployImageContext, force: bool) -> Result<()> {
     let DeployImageContext { image, image_env, .. } = context;
     let entry = format!("- name: {image_env}\n  value: {image}");
@@ -267,7 +264,7 @@ fn only(files: Vec<Rendered>, wanted: impl Fn(&str) -> bool) -> Vec<Rendered> {
     files.into_iter().filter(|file| wanted(&file.path)).collect()
 }
 
-/// `upper` in place of the files of `lower` with the same paths.
+/// Merges the files of both; `upper` wins.
 fn overlay(lower: Vec<Rendered>, upper: Vec<Rendered>) -> Vec<Rendered> {
     let files: BTreeMap<_, _> = lower.into_iter().chain(upper).map(|file| (file.path, file.text)).collect();
     files.into_iter().map(|(path, text)| Rendered { path, text }).collect()

@@ -1,7 +1,9 @@
-//! A crate read with syn: files, modules, names, cfg, dependencies. Never runs cargo or rustc.
+//! Reads a crate with syn: files, modules, names, cfg, dependencies. Never runs cargo or rustc.
 //!
-//! [`SourceTree::load`] reads the library and the binaries of one package, and the libraries of its path
-//! dependencies. What is wrong in the code becomes a diagnostic; an error is only what keeps us from reading at all.
+//! Input: a package folder, a feature selection and an [`Ecosystem`] of facts about published packages. Output: a
+//! [`SourceTree`] with the library and the binaries of the package, and the libraries of its path dependencies. Errors
+//! in the code become diagnostics; an `Err` means that there is nothing to read. Invariant: a lookup is exact or
+//! unresolved with a reason; cfg that only the compiler can decide stays visible.
 
 mod called;
 mod cfg;

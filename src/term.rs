@@ -1,23 +1,26 @@
 //! The only printer: data to stdout, messages to stderr, questions only to people.
+//!
+//! Takes texts and [`Diagnostics`]. Must stay true: stdout has only the requested data, and a pipe gets neither colours
+//! nor questions.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// How much is said.
+/// The verbosity of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Verbosity {
-    /// Only data that was asked for, warnings and errors: `-q`.
+    /// Only requested data, warnings and errors: `-q`.
     Quiet,
-    /// What is done.
+    /// Also progress.
     #[default]
     Normal,
-    /// Also why: `-v`.
+    /// Also reasons: `-v`.
     Verbose,
 }
 
-/// Who reads stdout.
+/// The reader of stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     /// A file or a pipe.
@@ -28,7 +31,7 @@ enum Reader {
     PersonWithColors,
 }
 
-/// The terminal, or what stands in for it.
+/// The terminal, or a substitute in tests.
 pub struct Term {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
@@ -40,8 +43,8 @@ pub struct Term {
 }
 
 impl Term {
-    /// The terminal of the process. Colours are for terminals only and never when `NO_COLOR` is set; questions need a
-    /// terminal on both sides.
+    /// The terminal of the process. Colours need a terminal without `NO_COLOR`; questions need a terminal on both
+    /// sides.
     pub(crate) fn stdio(verbosity: Verbosity) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -49,7 +52,7 @@ impl Term {
         Self {
             out: Box::new(io::stdout()),
             err: Box::new(io::stderr()),
-            // Not locked: a command may read what it works on from stdin.
+            // Not locked: a command may read its input from stdin.
             input: Box::new(io::BufReader::new(io::stdin())),
             verbosity,
             color: io::stderr().is_terminal() && colors,
@@ -62,7 +65,7 @@ impl Term {
         }
     }
 
-    /// A terminal of a test: writes go to `out` and `err`, answers come from `input`.
+    /// A terminal for tests: writes to `out` and `err`, reads answers from `input`.
     #[cfg(test)]
     fn with(
         out: impl Write + 'static,
@@ -82,12 +85,12 @@ impl Term {
         }
     }
 
-    /// How much is said.
+    /// The verbosity.
     pub fn verbosity(&self) -> Verbosity {
         self.verbosity
     }
 
-    /// What the command is run for, to stdout as it is. A reader that has gone away (`| head`) is no error.
+    /// Writes the requested data to stdout. A closed pipe (`| head`) is not an error.
     pub fn data(&mut self, text: &str) -> io::Result<()> {
         match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -95,12 +98,11 @@ impl Term {
         }
     }
 
-    /// Whether data is read by people: stdout is a terminal.
     pub(crate) fn is_for_people(&self) -> bool {
         self.reader != Reader::Program
     }
 
-    /// As [`Term::data`]: a line per change, which begins with its kind.
+    /// Like [`Term::data`], for change lines that start with the kind of change.
     pub fn changes(&mut self, text: &str) -> io::Result<()> {
         self.lines(text, |line| match line.split_whitespace().next() {
             Some("create") => Some("32"),
@@ -110,7 +112,7 @@ impl Term {
         })
     }
 
-    /// As [`Term::data`]: a unified diff.
+    /// Like [`Term::data`], for a unified diff.
     pub fn diff(&mut self, text: &str) -> io::Result<()> {
         self.lines(text, |line| match line.as_bytes() {
             [b'd', b'i', b'f', b'f', ..] | [b'-', b'-', b'-', ..] | [b'+', b'+', b'+', ..] => Some("1"),
@@ -121,7 +123,6 @@ impl Term {
         })
     }
 
-    /// Data of which lines have a style.
     fn lines(&mut self, text: &str, style: impl Fn(&str) -> Option<&'static str>) -> io::Result<()> {
         if self.reader != Reader::PersonWithColors {
             return self.data(text);
@@ -132,38 +133,38 @@ impl Term {
         self.data(&painted.collect::<String>())
     }
 
-    /// What to do about an error.
+    /// Prints the next step after an error.
     pub fn help(&mut self, text: &str) {
         let label = self.paint("1;36", "help");
         self.message(&format!("{label}: {text}"));
     }
 
-    /// A message about what is done; not with `-q`.
+    /// Prints progress, except with `-q`.
     pub fn status(&mut self, text: &str) {
         if self.verbosity >= Verbosity::Normal {
             self.message(text);
         }
     }
 
-    /// Several of them.
+    /// Prints several progress messages.
     pub fn statuses(&mut self, texts: impl IntoIterator<Item = String>) {
         texts.into_iter().for_each(|text| self.status(&text));
     }
 
-    /// A message about why; with `-v` only.
+    /// Prints a reason, only with `-v`.
     pub(crate) fn detail(&mut self, text: &str) {
         if self.verbosity >= Verbosity::Verbose {
             self.message(text);
         }
     }
 
-    /// Something that did not stop the command.
+    /// Prints a warning that did not stop the command.
     pub fn warning(&mut self, text: &str) {
         let label = self.paint("1;33", "warning");
         self.message(&format!("{label}: {text}"));
     }
 
-    /// Why the command failed, with its help in a line of its own.
+    /// Prints the error of a command, with its help in a separate line.
     pub fn error(&mut self, error: &anyhow::Error) {
         let Diagnostic { message, help, .. } = Diagnostic::from(error);
         let label = self.paint("1;31", "error");
@@ -173,7 +174,7 @@ impl Term {
         }
     }
 
-    /// Every finding, with its place and the source line; notes, and all of the warnings that come in numbers, with `-v`.
+    /// Prints findings with place and source line. Notes, and more than a few frequent warnings, need `-v`.
     pub fn diagnostics(&mut self, diagnostics: &Diagnostics) {
         let brief = (self.verbosity < Verbosity::Verbose).then(|| diagnostics.brief());
         let (diagnostics, more) = match &brief {
@@ -188,12 +189,11 @@ impl Term {
         }
     }
 
-    /// Whether there is someone to ask.
     pub(crate) fn is_interactive(&self) -> bool {
         self.interactive
     }
 
-    /// Asks for yes or no. Without a terminal, or when the input ends, the answer is `default`.
+    /// Asks for yes or no. Without a terminal, or at the end of input, the answer is `default`.
     pub(crate) fn confirm(&mut self, question: &str, default: bool) -> io::Result<bool> {
         if !self.interactive {
             return Ok(default);
@@ -215,7 +215,7 @@ impl Term {
         }
     }
 
-    /// A message that can't be written has no one to tell.
+    /// Ignores write errors, because stderr is the last channel.
     fn message(&mut self, text: &str) {
         let _ = writeln!(self.err, "{text}");
     }
@@ -229,7 +229,7 @@ fn styled(style: &str, text: &str) -> String {
     format!("\u{1b}[{style}m{text}\u{1b}[0m")
 }
 
-/// A folder for people: `.` has no name of its own.
+/// The displayed path of a folder, `.` for an empty one.
 pub(crate) fn folder(path: &Path) -> String {
     if path.as_os_str().is_empty() { ".".to_owned() } else { path.display().to_string() }
 }

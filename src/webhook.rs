@@ -1,6 +1,8 @@
-//! `+kubebuilder:webhook` markers → the objects that tell the API server which webhooks to ask.
+//! Builds webhook configurations from `+kubebuilder:webhook` markers.
 //!
-//! What a marker means, and the order of the webhooks, is controller-gen's, so that the same markers give the same file.
+//! Input: the markers of one or several packages, and the handlers in their code. Output: the documents of
+//! `manifests.yaml`, and findings about markers that the API server would reject or never call. Must stay true:
+//! semantics and order are controller-gen's, so that the same markers give the same file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +22,12 @@ pub use self::confine::confine;
 pub use self::handler::{Handlers, handlers};
 pub use self::marker::Webhook;
 
-/// What the API server does with the answer of a webhook.
+/// The kind of an admission webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WebhookKind {
-    /// It may change the object.
+    /// May change the object.
     Mutating,
-    /// It allows or denies.
+    /// Allows or denies.
     Validating,
 }
 
@@ -34,7 +36,7 @@ impl WebhookKind {
         if marker.bool("mutating") { Self::Mutating } else { Self::Validating }
     }
 
-    /// The kind of the object that such webhooks are in.
+    /// The kind of its configuration object.
     pub fn configuration(self) -> &'static str {
         match self {
             Self::Mutating => "MutatingWebhookConfiguration",
@@ -42,7 +44,7 @@ impl WebhookKind {
         }
     }
 
-    /// As in texts for people.
+    /// The word in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Mutating => "mutating",
@@ -50,7 +52,7 @@ impl WebhookKind {
         }
     }
 
-    /// How the object is called unless a marker says another name.
+    /// The default name of the configuration object.
     pub fn default_name(self) -> &'static str {
         match self {
             Self::Mutating => "mutating-webhook-configuration",
@@ -59,17 +61,17 @@ impl WebhookKind {
     }
 }
 
-/// What the markers of a package say.
+/// The parsed markers of a package.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Webhooks {
     /// The webhooks.
     pub webhooks: Vec<Webhook>,
-    /// The names of the objects that they are in, each with its marker.
+    /// The names of configuration objects, each with its marker.
     pub names: BTreeMap<WebhookKind, (String, Origin)>,
 }
 
-/// Webhooks for resources that their group does not have: the API server never asks these. `resources` are those of each group
-/// that the source declares; of other groups nothing is known.
+/// Reports webhooks for resources that do not exist in their group: the API server never calls these. `resources` lists
+/// the resources of each group in the source; other groups are not checked.
 pub fn unserved(packages: &[Webhooks], resources: &BTreeMap<String, BTreeSet<String>>) -> Diagnostics {
     let mut found = Diagnostics::default();
     for webhook in packages.iter().flat_map(|package| &package.webhooks) {
@@ -94,7 +96,7 @@ pub fn unserved(packages: &[Webhooks], resources: &BTreeMap<String, BTreeSet<Str
     found
 }
 
-/// The webhooks of a package.
+/// Parses the webhook markers of a package.
 pub fn webhooks(tree: &SourceTree) -> (Webhooks, Diagnostics) {
     let (markers, mut found) = tree.markers(&[WEBHOOK, WEBHOOK_CONFIGURATION]);
     let mut all = Webhooks::default();
@@ -116,8 +118,8 @@ pub fn webhooks(tree: &SourceTree) -> (Webhooks, Diagnostics) {
     (all, found)
 }
 
-/// The documents of `manifests.yaml`: what the markers of all packages say together. The name of an object that the last
-/// package says counts, as with controller-gen.
+/// The documents of `manifests.yaml`, from the markers of all packages. As in controller-gen, the last package
+/// determines the name of an object.
 pub fn documents(packages: &[Webhooks]) -> (Vec<Value>, Diagnostics) {
     let mut found = Diagnostics::default();
     let mut documents = Vec::new();

@@ -1,11 +1,12 @@
-//! The one YAML emitter: for the same JSON it prints the bytes that controller-gen prints.
+//! The YAML emitter. For the same JSON, it prints the same bytes as controller-gen.
 //!
-//! controller-gen marshals through go-yaml 2, so this follows that emitter: block lists that are not indented below
-//! their key, natural key order, lines broken after column 80, literal blocks for text with line feeds, and double
-//! quotes round every string that YAML 1.1 would read as something else.
+//! controller-gen uses go-yaml 2, so this follows that emitter: block lists without indentation below their key,
+//! natural key order, line breaks after column 80, literal blocks for text with line feeds, and double quotes around
+//! every string that YAML 1.1 would read as another type.
 //!
-//! Where the peer's bytes would not be read back as the same value by every YAML reader (U+0085, U+2028 and U+2029, the
-//! key `<<`, `70e2024`) the string is quoted and escaped instead; `tests/it/golden/yaml.rs` holds the whole list.
+//! Must stay true: every YAML reader gets the same value back. Where the peer's bytes do not allow that (U+0085, U+2028
+//! and U+2029, the key `<<`, `70e2024`), the string is quoted and escaped; `tests/it/golden/yaml.rs` has the whole
+//! list.
 
 mod number;
 mod plain;
@@ -22,14 +23,14 @@ const BEST_WIDTH: usize = 80;
 const MAX_SIMPLE_KEY: usize = 128;
 const INDENT: usize = 2;
 
-/// Why a reader refuses a text: its message without the place at the beginning and the advice for programmers at the end.
+/// A parser's error message without the leading place and the trailing advice for programmers.
 pub(crate) fn reason(message: &str) -> &str {
     let line = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let reason = line.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(line, |(_, why)| why);
     reason.split(", set ").next().unwrap_or(reason)
 }
 
-/// A whole file: `header` as it is, then each document after a `---` line.
+/// A whole file: `header` unchanged, then each document after a `---` line.
 pub fn file(header: Option<&str>, documents: &[Value]) -> String {
     let mut out = header.unwrap_or_default().to_owned();
     for value in documents {
@@ -39,7 +40,7 @@ pub fn file(header: Option<&str>, documents: &[Value]) -> String {
     out
 }
 
-/// The documents of a YAML file that are not empty.
+/// The ranges of non-empty documents in a YAML file.
 pub(crate) fn documents(text: &str) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -56,7 +57,7 @@ pub(crate) fn documents(text: &str) -> Vec<Range<usize>> {
     all
 }
 
-/// One YAML document without a leading `---`, ending in a line feed.
+/// A YAML document without a leading `---`, with a trailing line feed.
 pub fn document(value: &Value) -> String {
     let mut emitter = Emitter::default();
     emitter.node(value, Position::Root);
@@ -64,7 +65,6 @@ pub fn document(value: &Value) -> String {
     emitter.out
 }
 
-/// Where a node stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     Root,
@@ -74,16 +74,16 @@ enum Position {
     SimpleKey,
 }
 
-/// The pen: text so far, and what is known of the current line.
+/// The output and the state of the current line.
 struct Emitter {
     out: String,
     /// In characters.
     column: usize,
     /// `None` above the root.
     indent: Option<usize>,
-    /// The last thing written separates tokens.
+    /// The last token was a separator.
     whitespace: bool,
-    /// Nothing but blanks, `-`, `?` and `:` is on the line.
+    /// The line has only blanks, `-`, `?` and `:`.
     indention: bool,
 }
 
@@ -163,7 +163,7 @@ impl Emitter {
         self.indent = outer;
     }
 
-    /// A scalar that is no string.
+    /// A scalar that is not a string.
     fn plain(&mut self, text: &str) {
         self.separate();
         self.write(text);
@@ -201,7 +201,7 @@ impl Emitter {
 
     fn single_quoted(&mut self, text: &str, may_break: bool) {
         self.indicator("'", true, true, false);
-        // The first and the last character stay on the line of their quote.
+        // The first and the last character stay beside their quote.
         self.folded(text, may_break, 1..text.len().saturating_sub(1));
         self.indicator("'", false, false, false);
         self.end_token();
@@ -209,7 +209,7 @@ impl Emitter {
 
     fn double_quoted(&mut self, text: &str, may_break: bool) {
         self.indicator("\"", true, false, false);
-        // The peer escapes every character of a text that begins with a byte order mark.
+        // The peer escapes every character of a text with a byte order mark.
         let escape_all = text.starts_with('\u{feff}');
         let mut after_blank = false;
         for (at, c) in text.char_indices() {
@@ -264,7 +264,6 @@ impl Emitter {
         }
     }
 
-    /// Begins a line at the current indent, unless the pen stands there already.
     fn start_line(&mut self) {
         let indent = self.indent.unwrap_or(0);
         if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
@@ -312,7 +311,6 @@ impl Emitter {
     }
 }
 
-/// In which styles a string may be written.
 struct Shape {
     plain: bool,
     single_quoted: bool,
@@ -362,7 +360,7 @@ fn is_break(c: char) -> bool {
     matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// U+2028 and U+2029 are line breaks in YAML 1.1 and not in 1.2: written as they are, one of the two reads another text.
+/// U+2028 and U+2029 are line breaks in YAML 1.1 but not in 1.2: unescaped, the two would read different texts.
 fn is_printable(c: char) -> bool {
     match c {
         '\u{feff}' | '\u{2028}' | '\u{2029}' => false,
@@ -402,8 +400,8 @@ fn escape(c: char) -> String {
     format!("\\{short}")
 }
 
-/// The keys in natural order. That order has cycles (`a1b` < `a2` < `a12` < `a1b`), for which the peer's output differs
-/// from run to run; inserting in byte order decides them the same way each time.
+/// The keys in natural order. That order has cycles (`a1b` < `a2` < `a12` < `a1b`), for which the peer's output varies
+/// from run to run; insertion in byte order makes them deterministic.
 fn sorted_keys(map: &Map<String, Value>) -> Vec<&String> {
     let mut keys: Vec<&String> = map.keys().collect();
     keys.sort();
@@ -417,7 +415,7 @@ fn sorted_keys(map: &Map<String, Value>) -> Vec<&String> {
     keys
 }
 
-/// At the first difference: symbols before digits before letters, digits by the value of the number they begin.
+/// Compares at the first difference: symbols before digits before letters, digits by the value of their number.
 fn natural_order(a: &str, b: &str) -> Ordering {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let Some(at) = a.iter().zip(&b).position(|(x, y)| x != y) else {
@@ -430,7 +428,7 @@ fn natural_order(a: &str, b: &str) -> Ordering {
         (false, true) => return Ordering::Less,
         (false, false) => {}
     }
-    // A zero counts only inside a number that has begun already.
+    // A zero counts only inside of a number.
     let inside = (x == '0' || y == '0') && a[..at].iter().rev().take_while(|c| c.is_ascii_digit()).any(|&c| c != '0');
     let number = |chars: &[char]| {
         chars[at..].iter().map_while(|c| c.to_digit(10)).fold((i64::from(inside), 0), |(value, len), digit| {

@@ -1,5 +1,5 @@
-//! What becomes of objects between versions that nothing converts: without a webhook the API server changes nothing but the
-//! `apiVersion`, so versions that are served have to have equal schemas.
+//! Kinds that need a conversion webhook. Without one the API server changes only the `apiVersion`, so served versions
+//! must have equal schemas.
 //! <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#specify-multiple-versions>
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,25 +11,24 @@ use super::walk::{self, Path, Step};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::source::marker::{CONVERSION, Marker};
 
-/// Keys of a schema that are for people.
 const DOCUMENTATION: [&str; 4] = ["description", "title", "example", "externalDocs"];
 
-/// Whether objects of the kind can be asked for in several versions.
+/// Returns true if the kind has several served versions.
 pub fn is_needed(crd: &Crd) -> bool {
     served(crd).count() > 1
 }
 
-/// The kinds of a project that a webhook converts.
+/// The kinds of a project with a conversion webhook.
 #[derive(Debug, Clone, Default)]
 pub struct Conversions {
-    /// Each as `Kind.group`.
+    /// The names, as `Kind.group`.
     pub kinds: BTreeSet<String>,
-    /// What groups end in that the project's commands add to them.
+    /// The domain that the project's commands append to groups.
     pub domain: Option<String>,
 }
 
 impl Conversions {
-    /// The command that adds a conversion. The newest version comes first: it is the hub, stored or not.
+    /// The command that adds a conversion. Puts the newest version first: it is the hub, stored or not.
     fn command(&self, crd: &Crd) -> String {
         let group = crd.value["spec"]["group"].as_str().unwrap_or_default();
         let domain = self.domain.as_deref().filter(|domain| !domain.is_empty());
@@ -48,12 +47,12 @@ impl Conversions {
     }
 }
 
-/// What is known of conversions.
+/// The state of conversions.
 #[derive(Debug, Clone)]
 pub enum Converted {
-    /// These and no others.
+    /// Exactly these.
     All(Conversions),
-    /// These: a version is there before what converts it.
+    /// These so far: a command adds a version before its conversion.
     SoFar(Conversions),
     /// Outside of a project.
     Unknown,
@@ -68,7 +67,7 @@ impl Converted {
     }
 }
 
-/// Says which kinds need a conversion that they do not have. `markers` may say why that is right.
+/// Reports kinds without a required conversion. A marker in `markers` suppresses the finding.
 pub fn check(crds: &[Crd], markers: &[Marker], converted: &Converted) -> Diagnostics {
     let mut found = Diagnostics::default();
     for crd in crds.iter().filter(|crd| !converted.has(&crd.name())) {
@@ -105,7 +104,7 @@ fn stored(crd: &Crd) -> &str {
     crd.versions().find(|(_, version)| version["storage"] == true).map(|(name, _)| name).unwrap_or_default()
 }
 
-/// The marker is before this type, and no other custom resource is between them.
+/// Returns true if the marker has a reason and precedes this type, without another custom resource in between.
 fn is_before(marker: &Marker, origin: &Origin, crds: &[Crd]) -> bool {
     let between = |other: &Origin| {
         other.path == origin.path && (marker.origin.range.end..origin.range.start).contains(&other.range.start)
@@ -117,7 +116,6 @@ fn is_before(marker: &Marker, origin: &Origin, crds: &[Crd]) -> bool {
         && !marker.string("none").trim().is_empty()
 }
 
-/// Two versions that are served, and where their schemas differ first.
 fn difference(crd: &Crd) -> Option<(String, String, Path)> {
     if !is_needed(crd) {
         return None;
@@ -135,7 +133,6 @@ fn difference(crd: &Crd) -> Option<(String, String, Path)> {
     })
 }
 
-/// Where two schemas differ first.
 fn differ(one: &Value, other: &Value, path: &Path) -> Option<Path> {
     if one == other {
         return None;

@@ -1,13 +1,13 @@
-//! Shorter descriptions in a CRD, by the rules of controller-gen's `maxDescLen`.
+//! Truncates descriptions in a CRD, by the rules of controller-gen's `maxDescLen`.
 
 use serde_json::Value;
 
 use super::walk;
 
-/// Cuts the descriptions in all schemas of a CRD to `limit` bytes; 0 removes them.
+/// Truncates the descriptions in all schemas of a CRD to `limit` bytes; 0 removes them.
 ///
-/// A description that is too long ends after its last whole sentence in the limit, else at a blank and with `...`, which
-/// are not counted.
+/// A long description ends after the last whole sentence within the limit, or else at a blank with `...`, which does
+/// not count.
 pub fn limit(crd: &mut Value, limit: usize) {
     walk::edit(crd, &mut |_, _, schema| match schema.get_mut("description") {
         Some(_) if limit == 0 => {
@@ -27,7 +27,7 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}...", blank.map_or(head, |(at, _)| &head[..at]))
 }
 
-/// Unicode's property `Sentence_Terminal`, of the scripts in daily use.
+/// Unicode's property `Sentence_Terminal`, for scripts in everyday use.
 fn ends_sentence(letter: char) -> bool {
     matches!(
         letter,

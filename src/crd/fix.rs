@@ -1,4 +1,4 @@
-//! What Kubernetes would like changed in a CRD that says exactly what the types say: a pass of its own, off unless asked for.
+//! Optional changes to a CRD that Kubernetes recommends. Off by default, because the CRD then differs from the types.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::Crd;
 use super::{structural, walk};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
-/// A sort of changes.
+/// A category of fixes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fixable {
     /// Formats that the API server warns about.
@@ -18,24 +18,24 @@ pub enum Fixable {
 }
 
 impl Fixable {
-    /// All sorts.
+    /// All categories.
     pub const ALL: [Self; 3] = [Self::Formats, Self::ListKind, Self::Scale];
 }
 
-/// One change of a CRD.
+/// A change of a CRD.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fix {
-    /// Of which sort it is.
+    /// The category.
     pub what: Fixable,
-    /// What is changed, such as ``the format `uint32` is `int64` now``.
+    /// The change, such as ``the format `uint32` is `int64` now``.
     pub change: String,
-    /// What is changed in: a kind, a version, a field.
+    /// The changed part: a kind, a version or a field.
     pub subject: String,
-    /// Where that is written.
+    /// Its place in the source.
     pub origin: Option<Origin>,
 }
 
-/// Changes what is asked for.
+/// Applies the wanted fixes.
 pub fn fix(mut crd: Crd, wanted: &[Fixable]) -> (Crd, Vec<Fix>) {
     let wants = |what| wanted.contains(&what);
     let mut fixes = Vec::new();
@@ -51,19 +51,18 @@ pub fn fix(mut crd: Crd, wanted: &[Fixable]) -> (Crd, Vec<Fix>) {
     (crd, fixes)
 }
 
-/// What else a fix would change, and what to write in the types instead; of formats, [`structural::check`] warns.
+/// Suggests changes in the types in place of fixes. [`structural::check`] warns about formats.
 pub fn advice(crd: &Crd) -> Diagnostics {
     let (_, fixes) = fix(crd.clone(), &[Fixable::ListKind, Fixable::Scale]);
     fixes.iter().filter_map(Fix::advice).collect()
 }
 
 impl Fix {
-    /// Tells of a change that was made.
+    /// The note about an applied fix.
     pub fn done(&self) -> Diagnostic {
         Diagnostic::new(Code::Fixed, format!("{}: {}", self.change, self.subject)).at(self.origin.clone())
     }
 
-    /// A hint at a fix that was not requested.
     fn advice(&self) -> Option<Diagnostic> {
         let subject = &self.subject;
         let (code, message, help) = match self.what {
@@ -84,8 +83,8 @@ impl Fix {
     }
 }
 
-/// Formats that the API server does not know: it warns of them, and ignores them otherwise. One that it knows takes the place
-/// of one of integers, if all values are of that too.
+/// Replaces or removes formats that the API server does not know: it warns about them and ignores them. The replacement
+/// is a known format that contains all values of the integer format.
 fn formats(crd: &mut Crd) -> Vec<Fix> {
     let mut changed = Vec::new();
     walk::edit(&mut crd.value, &mut |version, path, schema| {
@@ -113,7 +112,7 @@ fn formats(crd: &mut Crd) -> Vec<Fix> {
     changed.into_iter().map(fix).collect()
 }
 
-/// The format of Kubernetes that holds all integers of a format of schemars.
+/// The Kubernetes format that holds all integers of a schemars format.
 fn wider(format: &str) -> Option<&'static str> {
     match format {
         "int8" | "int16" | "uint8" | "uint16" => Some("int32"),
@@ -122,7 +121,7 @@ fn wider(format: &str) -> Option<&'static str> {
     }
 }
 
-/// The API server defaults it.
+/// The API server defaults the list kind.
 fn list_kind(crd: &mut Crd) -> Option<Fix> {
     let list_kind = format!("{}List", crd.kind());
     let names = crd.value.pointer_mut("/spec/names").and_then(Value::as_object_mut)?;

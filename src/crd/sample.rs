@@ -1,4 +1,4 @@
-//! Samples, which show a kind to people: whether one fits its schema, and the least that does.
+//! Samples of a kind: checks one against the schema, and builds a minimal one.
 
 use serde_json::{Map, Value, json};
 
@@ -9,10 +9,10 @@ mod text;
 
 type Object = Map<String, Value>;
 
-/// What every object has, and the schema of a kind says nothing about.
+/// Fields of every object, which the schema of a kind omits.
 const GENERAL: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Whether a schema allows an object, once the server has filled in its defaults. The error is where not, and why.
+/// Checks an object against a schema after the server's defaulting. The error is the path and the reason.
 pub(crate) fn fits(schema: &Object, object: &Value) -> Result<(), (Path, String)> {
     let (mut schema, mut object) = (schema.clone(), object.clone());
     if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
@@ -25,8 +25,7 @@ pub(crate) fn fits(schema: &Object, object: &Value) -> Result<(), (Path, String)
     structural::accepts(&schema, &object, &Path::default())
 }
 
-/// The fields that an object must have besides the general ones, with values that its schema allows; `None` when none are
-/// found.
+/// The required fields of an object, without the general ones, with valid values; `None` if no valid values are found.
 pub(crate) fn least(schema: &Object) -> Option<Object> {
     let mut fields = required(schema);
     for name in GENERAL {
@@ -35,7 +34,6 @@ pub(crate) fn least(schema: &Object) -> Option<Object> {
     fits(schema, &Value::Object(fields.clone())).is_ok().then_some(fields)
 }
 
-/// Sets the defaults that are missing.
 fn fill_in(schema: &Object, value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -63,7 +61,7 @@ fn fill_in(schema: &Object, value: &mut Value) {
     }
 }
 
-/// What is required, where one of several schemas must fit that of the first.
+/// The required fields; of alternatives, those of the first schema.
 fn required(schema: &Object) -> Object {
     let all = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
     let first = |key: &str| all(key).take(1);
@@ -74,7 +72,7 @@ fn required(schema: &Object) -> Object {
         let value = field.map_or(Value::Null, |(_, schema)| value(name, schema));
         fields.insert(name.to_owned(), value);
     }
-    // The schemas in `oneOf` name fields of which only the outer one says what they are.
+    // Schemas in `oneOf` may require a field that only the outer schema defines.
     for (name, found) in &mut fields {
         if found.is_null()
             && let Some((_, schema)) = properties(schema).find(|(field, _)| *field == name)
@@ -97,7 +95,7 @@ fn value(name: &str, schema: &Object) -> Value {
         Some("array") => {
             let items = schema.get("items").and_then(Value::as_object);
             let count = schema.get("minItems").and_then(Value::as_u64).unwrap_or_default().min(100);
-            // `hosts` are several of `host`.
+            // An item of `hosts` is named `host`.
             let one = name.strip_suffix('s').unwrap_or(name);
             (0..count).map(|_| items.map_or(Value::Null, |items| value(one, items))).collect()
         }
@@ -109,7 +107,7 @@ fn value(name: &str, schema: &Object) -> Value {
     }
 }
 
-/// The number that the name says, usually 1, or the nearest one in the bounds.
+/// A number that fits the name, usually 1, moved into the bounds.
 fn number(name: &str, schema: &Object) -> Value {
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
     let beyond = |key: &str| if schema.get(key) == Some(&Value::Bool(true)) { 1.0 } else { 0.0 };
@@ -123,7 +121,7 @@ fn number(name: &str, schema: &Object) -> Value {
     if let Some(step) = bound("multipleOf").filter(|step| *step > 0.0) {
         number = (number / step).ceil() * step;
     }
-    // It is written without a point where it has no fraction.
+    // Serializes without a point if it has no fraction.
     serde_json::from_str(&number.to_string()).unwrap_or_default()
 }
 

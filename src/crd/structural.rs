@@ -1,8 +1,8 @@
-//! What the API server refuses or warns about, found in a CRD before the server sees it.
+//! Predicts errors and warnings of the API server about a CRD.
 //!
 //! The rules are those of `apiextensions.k8s.io/v1`: the structural schema
 //! (<https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>),
-//! and what its validation adds. Only what is certain is said; a CRD without a finding may still be refused.
+//! and the server's validation. Every finding is certain; a CRD without a finding may still be rejected.
 
 mod default;
 mod field_path;
@@ -25,10 +25,10 @@ use super::walk::{NESTED, Path, Step};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::schema::release::Change;
 
-/// Keys that a schema has no use for in a CRD.
+/// Schema keys that a CRD does not support.
 const UNSUPPORTED: [&str; 6] = ["$schema", "additionalItems", "definitions", "dependencies", "id", "patternProperties"];
 
-/// Keys of a schema whose schemas are tried on the same value.
+/// Keys whose schemas apply to the same value.
 const LOGIC: [&str; 4] = ["allOf", "anyOf", "not", "oneOf"];
 
 /// The findings about a CRD.
@@ -57,29 +57,26 @@ pub fn check(crd: &Crd) -> Diagnostics {
     found
 }
 
-/// Where a schema stands.
 #[derive(Clone, Copy)]
 struct Context {
     level: Level,
-    /// The server can tell which old value belongs to a new one.
+    /// The server can match old and new values.
     correlated: bool,
     /// The server checks defaults here.
     defaults: bool,
-    /// The release of kube that writes no `anyOf` for what this is, an `Option` of an enum.
+    /// The kube change that removes this `anyOf`, of an `Option` of an enum.
     mended: Option<Change>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
-    /// Of the whole object.
     Root,
-    /// Of a field, of items, of values of a map.
+    /// A field, list items or map values.
     Inner,
-    /// Inside of `anyOf` and the like, where only values are constrained.
+    /// Inside of `anyOf`, `oneOf`, `allOf` or `not`, where only values are constrained.
     Logic,
 }
 
-/// One version of a CRD under check.
 struct Check<'a> {
     found: &'a mut Diagnostics,
     crd: &'a Crd,
@@ -107,7 +104,7 @@ impl Check<'_> {
         self.crd.place(self.version, path).cloned()
     }
 
-    /// What the root has besides a status subresource.
+    /// Rejects keys that the root cannot have beside a status subresource.
     fn root(&mut self, schema: &Value) {
         let says = |value: &Value| !matches!(value, Value::Null | Value::Bool(false)) && *value != "";
         for (key, _) in schema.as_object().into_iter().flatten().filter(|(_, value)| says(value)) {
@@ -135,7 +132,7 @@ impl Check<'_> {
                 self.default(schema, path);
             }
         }
-        // The server looks no deeper.
+        // The server checks only at the root.
         for key in LOGIC.iter().filter(|_| context.level == Level::Root) {
             self.complete(schema.get(*key), schema, path);
         }
@@ -147,7 +144,6 @@ impl Check<'_> {
         self.descend(schema, path, context);
     }
 
-    /// Goes on with the schemas inside of one.
     fn descend(&mut self, schema: &Object, path: &Path, context: Context) {
         let level = if context.level == Level::Logic { Level::Logic } else { Level::Inner };
         let inner = Context { level, mended: context.mended.filter(|_| level == Level::Logic), ..context };
@@ -163,7 +159,7 @@ impl Check<'_> {
                 ("additionalProperties", nested) => {
                     self.schema(nested, &path.then(Step::Values), Context { defaults: false, ..inner });
                 }
-                // The server expects just that of an integer or a string.
+                // The server expects exactly this for int-or-string.
                 ("anyOf", nested) if context.level != Level::Logic && is_int_or_string(nested) => {}
                 ("allOf", Value::Array(schemas)) if context.level != Level::Logic => {
                     let skipped = schemas.first().filter(|first| is_int_or_string(&first["anyOf"])).cloned();
@@ -226,7 +222,7 @@ impl Check<'_> {
         }
     }
 
-    /// What `x-kubernetes-…` keys say of the structure.
+    /// Checks the structure that `x-kubernetes-…` keys declare.
     fn extensions(&mut self, schema: &Object, path: &Path, level: Level) {
         if schema.get(PRESERVE) == Some(&Value::Bool(false)) {
             self.invalid(path, &format!("`{PRESERVE}` is false"), "remove it");
@@ -263,7 +259,7 @@ impl Check<'_> {
         }
     }
 
-    /// What only the structure may say.
+    /// Rejects keys that only structural positions may have.
     fn logic(&mut self, schema: &Object, path: &Path, mended: Option<Change>) {
         let says = |value: &Value| match value {
             Value::Null | Value::Bool(false) => false,
@@ -283,7 +279,7 @@ impl Check<'_> {
         }
     }
 
-    /// Every field that is constrained is also a field of the structure.
+    /// Every constrained field must also be a field of the structure.
     fn complete(&mut self, logic: Option<&Value>, structure: &Object, path: &Path) {
         let help = "specify it outside of `anyOf`, `oneOf`, `allOf` and `not` as well";
         match logic {
@@ -336,7 +332,6 @@ impl Check<'_> {
         }
     }
 
-    /// Formats and patterns.
     fn text(&mut self, schema: &Object, path: &Path) {
         let text = |key: &str| schema.get(key).and_then(Value::as_str);
         if let Some(format) = text("format").filter(|format| !format.is_empty() && !is_format(format)) {
@@ -379,7 +374,7 @@ fn flag(schema: &Object, key: &str) -> bool {
     schema.get(key) == Some(&Value::Bool(true))
 }
 
-/// The change of kube-core that makes `nullable` of an `Option` of an enum, when the schema is one as schemars writes it.
+/// The kube-core change that makes the schema of an `Option` of an enum `nullable`; `None` for other schemas.
 fn optional_enum(schema: &Object) -> Option<Change> {
     let [some, none] = schema.get("anyOf")?.as_array()?.as_slice() else { return None };
     let is_none = none["nullable"] == true && none["enum"] == json!([null]);
@@ -398,7 +393,7 @@ fn update(change: Change) -> String {
     )
 }
 
-/// The one `anyOf` that has types.
+/// The only `anyOf` that may contain types.
 fn is_int_or_string(any_of: &Value) -> bool {
     *any_of == json!([{ "type": "integer" }, { "type": "string" }])
 }

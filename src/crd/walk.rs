@@ -1,15 +1,15 @@
-//! Where in a CRD schemas are: a key anywhere else, such as in a default, is data.
+//! Walks the schema positions of a CRD. A key elsewhere, such as in a default, is data.
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// Keys of a schema whose value is a schema, or a list of schemas.
+/// Keys with a schema or a list of schemas.
 pub(crate) const NESTED: [&str; 6] = ["items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"];
-/// Keys of a schema whose value has schemas by name.
+/// Keys with a map of schemas.
 const NAMED: [&str; 3] = ["properties", "patternProperties", "definitions"];
 
-/// One step from the schema of a value to that of a part of it.
+/// A step from the schema of a value to that of a part.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// A field of an object.
@@ -20,24 +20,24 @@ pub enum Step {
     Values,
 }
 
-/// The way from the schema of a whole object to one inside, as people write it: `spec.ports[].labels.*`.
+/// The displayed path from the root schema to a subschema: `spec.ports[].labels.*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Path(Vec<Step>);
 
 impl Path {
-    /// One step further.
+    /// Appends a step.
     #[must_use]
     pub fn then(&self, step: Step) -> Self {
         Self(self.0.iter().cloned().chain([step]).collect())
     }
 
-    /// To a field.
+    /// Appends a field.
     #[must_use]
     pub fn field(&self, name: &str) -> Self {
         self.then(Step::Field(name.to_owned()))
     }
 
-    /// The names of the fields on the way.
+    /// The field names of the path.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|step| match step {
             Step::Field(name) => Some(name.as_str()),
@@ -60,7 +60,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// Changes each schema of a CRD, from the outside in; told are the version and the way to the schema in it.
+/// Changes each schema of a CRD in pre-order. `change` gets the version, the path and the schema.
 pub(crate) fn edit(crd: &mut Value, change: &mut impl FnMut(&str, &Path, &mut Map<String, Value>)) {
     let versions = crd.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
     for version in versions.into_iter().flatten() {

@@ -1,8 +1,8 @@
-//! Conflict markers, which git leaves in a file that it could not merge.
+//! Conflict markers of an unfinished git merge.
 
 use super::Problem;
 
-/// Where a conflict begins.
+/// The offset of the first conflict.
 pub(crate) fn start(text: &str) -> Option<usize> {
     let (mut at, mut ours) = (0, None);
     for line in text.split_inclusive('\n') {
@@ -17,12 +17,12 @@ pub(crate) fn start(text: &str) -> Option<usize> {
     None
 }
 
-/// A mark is followed by the name of a side, or nothing.
+/// A mark is followed by a label or nothing.
 fn is_label(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(' ')
 }
 
-/// A merge that nobody has finished; `path` is shown.
+/// The problem of an unfinished merge; `path` is displayed.
 pub(crate) fn problem(path: &str, text: &str) -> Option<Problem> {
     let line = text[..start(text)?].lines().count() + 1;
     let help = if path == "Cargo.lock" || path.ends_with("/Cargo.lock") {

@@ -1,11 +1,11 @@
-//! Diagnostics as people read them: `error[code]: message`, `path:line:col`, the source line, `help:`.
+//! Renders diagnostics for people: `error[code]: message`, `path:line:col`, the source line, `help:`.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin as Place, Renderer, Snippet};
 
 use super::{Diagnostic, Diagnostics, Severity};
 
 impl Diagnostic {
-    /// The text for a terminal, without a final newline; plain unless `color`.
+    /// The text for a terminal, without a final newline. `color` adds ANSI escapes.
     pub fn render(&self, color: bool) -> String {
         let level = match self.code.severity() {
             Severity::Error => Level::ERROR,
@@ -26,14 +26,14 @@ impl Diagnostic {
         if self.origin.is_some() {
             return renderer.render(&[group.element(Level::HELP.message(help.as_str()))]);
         }
-        // Below a place the help is a part of the picture; without one it would be drawn into an empty one.
+        // The help is part of the snippet; without a place, the snippet would be empty.
         let help = Group::with_title(Level::HELP.secondary_title(help.as_str()));
         format!("{}\n{}", renderer.render(&[group]), renderer.render(&[help]))
     }
 }
 
 impl Diagnostics {
-    /// All of them, an empty line after each.
+    /// All findings, each with an empty line after it.
     pub fn render(&self, color: bool) -> String {
         self.iter().map(|diagnostic| diagnostic.render(color) + "\n\n").collect()
     }

@@ -1,4 +1,5 @@
-//! Findings as SARIF 2.1.0 (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/>), which code hosts show beside the lines.
+//! Findings as SARIF 2.1.0 (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/>), which code hosts display beside the
+//! lines.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Code, Diagnostic, Diagnostics, Origin};
 
-/// One SARIF document, ending in a line feed. Its rules are the codes that occur. Notes are left out: beside the lines of a
-/// review they would be noise.
+/// A SARIF document with a trailing line feed. Its rules are the codes that occur. Omits notes, which are noise in a
+/// review.
 pub fn document(diagnostics: &Diagnostics) -> String {
     let diagnostics = diagnostics.without_notes();
     let codes: BTreeSet<Code> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
@@ -66,7 +67,6 @@ fn location(origin: &Origin) -> Value {
     Value::Object(location)
 }
 
-/// A relative path as a URI reference.
 fn uri(path: &str) -> String {
     path.bytes().fold(String::new(), |mut uri, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {

@@ -1,11 +1,11 @@
-//! Additions to the user's Cargo.toml with `toml_edit`, which keeps comments, order and layout. What is there is never
-//! taken away or set anew: a dependency keeps its version, its source and its features.
+//! Additions to the user's Cargo.toml with `toml_edit`, which keeps comments, order and layout. Existing entries are
+//! never removed or replaced: a dependency keeps its version, source and features.
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::EditError;
 
-/// Which dependencies.
+/// A table of dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     /// `[dependencies]`
@@ -23,21 +23,21 @@ impl Section {
     }
 }
 
-/// A dependency that the project needs.
+/// A required dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dependency<'a> {
-    /// The crate as it is published.
+    /// The published crate name.
     pub name: &'a str,
     /// The version requirement.
     pub version: &'a str,
-    /// Whether its default features are on. They are never switched off or on where the dependency is there already.
+    /// True for default features. Not changed in an existing dependency.
     pub default_features: bool,
-    /// Features that it must have.
+    /// Required features.
     pub features: &'a [&'a str],
 }
 
-/// Adds the dependency, or to the one that is there, whatever its name in the code, the features that it lacks. For a
-/// dev-dependency nothing is to do when `[dependencies]` has it with all features.
+/// Adds the dependency, or its missing features to an existing one under any local name. A dev-dependency is not needed
+/// if `[dependencies]` has it with all features.
 pub(crate) fn add_dependency(text: &str, section: Section, dependency: &Dependency<'_>) -> Result<String, EditError> {
     edit(text, &dependency.help(section), |document| {
         let name = |section: Section| {
@@ -54,7 +54,7 @@ pub(crate) fn add_dependency(text: &str, section: Section, dependency: &Dependen
         let table = table_like(document.as_table_mut(), section.key())?;
         match name {
             Some(name) => add_features(table.get_mut(&name)?, dependency.features),
-            // The name is taken by another crate.
+            // Another crate uses the name.
             None if table.contains_key(dependency.name) => None,
             None => {
                 insert_sorted(table, dependency.name, dependency.item());
@@ -64,8 +64,8 @@ pub(crate) fn add_dependency(text: &str, section: Section, dependency: &Dependen
     })
 }
 
-/// The key under which the table has the crate: its name, or another that `package` leads from, here or in the
-/// workspace's table when that is in the same file.
+/// The key of the crate in the table: its name, or a key with `package`, here or in the workspace table of the same
+/// file.
 fn local_name(document: &DocumentMut, table: Option<&dyn TableLike>, name: &str) -> Option<String> {
     let workspace = document.get("workspace").and_then(|workspace| workspace.get("dependencies"));
     let package = |item: &Item, key: &str| -> String {
@@ -82,7 +82,6 @@ fn has_features(dependency: &Item, features: &[&str]) -> bool {
     features.iter().all(has)
 }
 
-/// Adds a feature to a dependency that is there.
 pub(crate) fn add_feature(text: &str, section: Section, dependency: &str, feature: &str) -> Result<String, EditError> {
     let help = format!("add feature `{feature}` to `{dependency}` in `[{}]` by hand", section.key());
     edit(text, &help, |document| {
@@ -91,7 +90,7 @@ pub(crate) fn add_feature(text: &str, section: Section, dependency: &str, featur
     })
 }
 
-/// Asks for a release of a package that is a dependency already, under whatever name.
+/// Sets the required version of an existing dependency, under any local name.
 pub(crate) fn require(text: &str, package: &str, version: &str) -> Result<String, EditError> {
     let help = format!("ask for version \"{version}\" of `{package}` in `[dependencies]` by hand");
     edit(text, &help, |document| {
@@ -106,8 +105,8 @@ pub(crate) fn require(text: &str, package: &str, version: &str) -> Result<String
     })
 }
 
-/// Lists releases in `verified` of `[package.metadata.memcached-sdk]`, each in the place of another one of the same crate that is
-/// not among them.
+/// Records releases in `verified` of `[package.metadata.memcached-sdk]`. Each replaces an unlisted release of the same
+/// crate.
 pub(crate) fn record_verified(text: &str, releases: &[String]) -> Result<String, EditError> {
     let list: Array = releases.iter().map(String::as_str).collect();
     let help = format!("add by hand to `[package.metadata.memcached-sdk]`:\nverified = {}", list.to_string().trim());
@@ -148,7 +147,7 @@ pub(crate) fn record_verified(text: &str, releases: &[String]) -> Result<String,
     })
 }
 
-/// Runs `change`; `None` from it means that the file is valid TOML, but not laid out as Cargo wants it.
+/// Runs `change`; `None` from it means valid TOML in a layout that Cargo does not accept.
 fn edit(text: &str, help: &str, change: impl FnOnce(&mut DocumentMut) -> Option<()>) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
@@ -182,7 +181,7 @@ impl Dependency<'_> {
     }
 }
 
-/// The table at `key`, made below `[dependencies]` when it is missing; `None` when something else is there.
+/// The table at `key`, created below `[dependencies]` if missing; `None` if the key has another type.
 fn table_like<'a>(parent: &'a mut Table, key: &str) -> Option<&'a mut dyn TableLike> {
     let place = parent.get(Section::Dependencies.key()).and_then(Item::as_table).and_then(Table::position);
     let new = || {
@@ -193,7 +192,7 @@ fn table_like<'a>(parent: &'a mut Table, key: &str) -> Option<&'a mut dyn TableL
     parent.entry(key).or_insert_with(new).as_table_like_mut()
 }
 
-/// Puts the key where it belongs when the table is sorted, else at the end.
+/// Inserts the key in order if the table is sorted, otherwise at the end.
 fn insert_sorted(table: &mut dyn TableLike, key: &str, item: Item) {
     let keys: Vec<String> = table.iter().map(|(key, _)| key.to_owned()).collect();
     table.insert(key, item);
@@ -219,7 +218,7 @@ fn add_features(dependency: &mut Item, features: &[&str]) -> Option<()> {
         && !table.contains_key("features")
         && let Some((_, last)) = table.iter_mut().last()
     {
-        // The space before the brace: now it would be before a comma.
+        // Remove the space before the brace, because it would end up before a comma.
         last.decor_mut().set_suffix("");
     }
     let table = dependency.as_table_like_mut()?;
@@ -238,7 +237,6 @@ fn add_features(dependency: &mut Item, features: &[&str]) -> Option<()> {
     Some(())
 }
 
-/// Keeps one entry per line where it was so.
 fn insert_feature(array: &mut Array, at: usize, feature: &str) {
     let line_break = array.iter().last().and_then(|last| last.decor().prefix()?.as_str()).filter(|p| p.contains('\n'));
     let line_break = line_break.map(|prefix| prefix[prefix.rfind('\n').unwrap_or_default()..].to_owned());
@@ -319,7 +317,7 @@ mod tests {
                 "[dependencies]\n",
                 "[dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
             ),
-            // there already: its version and its source stay
+            // exists: its version and its source stay
             (JIFF, "[dependencies]\njiff = \"0.1\"\n", "[dependencies]\njiff = \"0.1\"\n"),
             (JIFF, "[dependencies.jiff]\npath = \"../jiff\"\n", "[dependencies.jiff]\npath = \"../jiff\"\n"),
             (
@@ -347,7 +345,7 @@ mod tests {
                 "[dependencies]\nkube.workspace = true\n",
                 "[dependencies]\nkube.workspace = true\nkube.features = [\"client\", \"derive\"]\n",
             ),
-            // there under another name
+            // exists under another name
             (
                 KUBE,
                 "[dependencies]\nk = { package = \"kube\", version = \"5\" } # short\n",
@@ -366,7 +364,7 @@ mod tests {
             "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[lints]\nworkspace = true\n",
             "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[dev-dependencies]\njiff = \"0.2\"\n\n[lints]\nworkspace = true\n",
         );
-        // Tests see the dependencies of the code, if they have what the tests need.
+        // Tests see normal dependencies, which may have all that tests need.
         check(
             |text| add_dependency(text, Section::DevDependencies, &JIFF),
             "[dependencies]\njiff = \"0.2\"\n",

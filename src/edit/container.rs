@@ -1,6 +1,6 @@
-//! Edits, line by line, of what a container runs with.
+//! Line edits of a container's environment.
 
-/// Sets the variable `name` where an entry has it with a plain `value`.
+/// Replaces the plain `value` of the variable `name`, if present.
 pub(crate) fn set_env(text: &str, name: &str, value: &str) -> String {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     for at in 1..lines.len() {

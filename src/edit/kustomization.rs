@@ -1,9 +1,9 @@
-//! Switches and lists of a kustomization: lines that the scaffold leaves commented out, and entries of a list.
+//! Edits of a kustomization: uncomments lines of the scaffold, and adds and removes list entries.
 
 use super::EditError;
 
-/// Uncomments `block`, one or several lines such as `- ../crd`. The comment is found by what it says, wherever it
-/// stands and however it is indented. Nothing changes when the lines are there already.
+/// Uncomments `block`, one or several lines such as `- ../crd`. Matches the comment by its text, at any position and
+/// indentation. Unchanged if the lines exist.
 pub fn uncomment(text: &str, block: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let wanted: Vec<&str> = block.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -30,13 +30,12 @@ pub fn uncomment(text: &str, block: &str) -> Result<String, EditError> {
     })
 }
 
-/// Whether each line says what is wanted behind `leader`.
 fn matches(window: &[&str], leader: &str, wanted: &[&str]) -> bool {
     window.iter().zip(wanted).all(|(line, wanted)| line.trim().strip_prefix(leader).map(str::trim) == Some(wanted))
 }
 
-/// How many spaces after the `#` are the comment's and not the text's: those by which the first line would be deeper
-/// than the entries around it.
+/// The number of spaces after `#` that belong to the comment: those that would indent the first line more than the
+/// entries around it.
 fn margin(lines: &[&str], block: std::ops::Range<usize>) -> usize {
     let first = lines[block.start];
     let comment = first.trim_start();
@@ -56,8 +55,8 @@ fn is_top_key(line: &str) -> bool {
     !line.starts_with([' ', '-', '#']) && !line.trim().is_empty()
 }
 
-/// Adds `entry` to the list at the top-level key `key`, behind the last one, indented as the others are. Nothing
-/// changes when it is there already; a missing list is added at the end.
+/// Appends `entry` to the list at the top-level key `key`, with the indentation of the other entries. Creates a missing
+/// list at the end. Unchanged if the entry exists.
 pub(crate) fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -93,7 +92,7 @@ pub(crate) fn add_entry(text: &str, key: &str, entry: &str) -> Result<String, Ed
     })
 }
 
-/// A path as it stands in a list: without a comment behind it, quotes, and `./`.
+/// A path in a list without its trailing comment, quotes and `./`.
 fn plain(item: &str) -> &str {
     let item = item.split(" #").next().unwrap_or_default().trim_end();
     let quoted = ['"', '\''].iter().find_map(|quote| item.strip_prefix(*quote)?.strip_suffix(*quote));
@@ -101,8 +100,7 @@ fn plain(item: &str) -> &str {
     item.strip_prefix("./").unwrap_or(item)
 }
 
-/// Takes `entry` out of every list, also where it is the `path` of a patch and nothing more is said of that. Nothing changes
-/// where it is not.
+/// Removes `entry` from every list, also as the `path` of a patch without other fields.
 pub(crate) fn remove_entry(text: &str, entry: &str) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -118,7 +116,7 @@ pub(crate) fn remove_entry(text: &str, entry: &str) -> String {
     (0..lines.len()).filter(|at| !is_removed(*at)).map(|at| lines[at]).collect()
 }
 
-/// Writes an empty list of resources where nothing else is left: kustomize refuses a kustomization of keys without values.
+/// Writes an empty list of resources if nothing else is left, because kustomize rejects keys without values.
 pub(crate) fn close_empty(text: &str) -> String {
     let is_head = |line: &str| line.trim_end() == "resources:";
     let says_something = text.lines().any(|line| {
@@ -134,12 +132,12 @@ pub(crate) fn close_empty(text: &str) -> String {
     text.split_inclusive('\n').map(close).collect()
 }
 
-/// Adds `entry`, which may have several lines, to the list at the top-level key `key`: below the line `below`, or as
-/// [`add_entry`] does where there is no such line. Nothing changes when it is there already.
+/// Adds `entry`, which may have several lines, to the list at the top-level key `key`: below the line `below`, or else
+/// like [`add_entry`]. Unchanged if it exists.
 ///
 /// # Errors
 ///
-/// The list is not one with an entry in each line.
+/// Fails if the list does not have an entry per line.
 pub(crate) fn add_below(text: &str, key: &str, below: &str, entry: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let item = format!("- {entry}");
@@ -156,12 +154,12 @@ pub(crate) fn add_below(text: &str, key: &str, below: &str, entry: &str) -> Resu
     })
 }
 
-/// Adds a block of entries, which begins with a comment, to the list at the top-level key `key`, behind the last one; a missing
-/// list is added at the end. Nothing changes when the block is there, perhaps with more entries.
+/// Appends a block of entries, which starts with a comment, to the list at the top-level key `key`. Creates a missing
+/// list at the end. Unchanged if the block exists, perhaps with more entries.
 ///
 /// # Errors
 ///
-/// The key is there with something else.
+/// Fails if the key has another value.
 pub(crate) fn add_block(text: &str, key: &str, block: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         if block.lines().next().is_some_and(|first| text.lines().any(|line| line == first)) {
@@ -197,7 +195,7 @@ mod tests {
             ("resources:\n- ./a.yaml # why\n- 'a.yaml'\n", "resources:\n"),
             ("resources:\r\n- a.yaml\r\n- b.yaml\r\n", "resources:\r\n- b.yaml\r\n"),
             ("patches:\n- path: a.yaml\n- path: b.yaml\n", "patches:\n- path: b.yaml\n"),
-            // More is said of it, which is the author's.
+            // More fields belong to the author.
             (
                 "patches:\n- path: a.yaml\n  target:\n    kind: A\n",
                 "patches:\n- path: a.yaml\n  target:\n    kind: A\n",
@@ -231,7 +229,7 @@ mod tests {
             ("resources:\n  - ../rbac\n#  - ../crd", "- ../crd", "resources:\n  - ../rbac\n  - ../crd"),
             ("resources:\r\n#- ../crd\r\n", "- ../crd", "resources:\r\n- ../crd\r\n"),
             ("resources:\n#  - ../crd\n", "- ../crd", "resources:\n- ../crd\n"),
-            // there already
+            // exists
             ("resources:\n- ../crd\n#- ../crd\n", "- ../crd", "resources:\n- ../crd\n#- ../crd\n"),
             // several lines
             (

@@ -1,34 +1,34 @@
-//! Three texts → one: what changed between two versions of a text, in a third one that others have changed, too.
+//! A three-way merge of texts.
 //!
-//! Changes that touch are no conflict here, as they are for `similar::TextMerge` and git: entries that the scaffold and its
-//! user add to one list touch as a rule, and their order is known.
+//! Adjacent changes do not conflict here, unlike in `similar::TextMerge` and git: the scaffold and the user often add
+//! entries to the same list, and their order is known.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// A text with the changes that could be made in it.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// The text; where there is a conflict it is what it was.
+    /// The text; unchanged at conflicts.
     pub text: String,
-    /// What could not be changed.
+    /// The changes that were not made.
     pub conflicts: Vec<Conflict>,
-    /// Some of it had been changed in the same way before.
+    /// True if some changes existed already.
     pub was_there: bool,
 }
 
-/// A place that both have changed, each in another way.
+/// A place that both sides changed differently.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Where, as bytes of their text.
+    /// The byte range in the user's text.
     pub range: Range<usize>,
-    /// What was to be there.
+    /// The intended text.
     pub wanted: String,
 }
 
-/// Makes the changes from `old` to `new` in `theirs`, which was `old` once.
+/// Applies the changes from `old` to `new` to `theirs`, which was once `old`.
 pub fn merge(old: &str, new: &str, theirs: &str) -> Merged {
     let [old, new, theirs] = [old, new, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let (mut ours, mut others) = (edits(&old, &new), edits(&old, &theirs));
@@ -60,14 +60,13 @@ pub fn merge(old: &str, new: &str, theirs: &str) -> Merged {
     merged
 }
 
-/// Lines of the old text that became others.
 #[derive(Debug, Clone)]
 struct Edit<'a> {
     old: Range<usize>,
-    /// The first of its lines in the text that has it.
+    /// The first replaced line in the text that contains it.
     at: usize,
     lines: &'a [&'a str],
-    /// The key of the list that is removed stays: others have entries in it.
+    /// The key of a removed list stays, because the user has entries in it.
     keeps_key: bool,
 }
 
@@ -93,19 +92,17 @@ fn edits<'a>(old: &[&str], new: &'a [&'a str]) -> VecDeque<Edit<'a>> {
 }
 
 enum Step<'a> {
-    /// The lines replace the old ones.
     Make(Edit<'a>),
-    /// The same, made by both.
+    /// Made by both sides.
     Keep(Edit<'a>),
-    /// It is in the other's change.
+    /// Contained in the other side's change.
     Done,
-    /// The lines are of both; the rest of both follows.
+    /// Lines of both sides; the rest of both follows.
     Share(Edit<'a>),
-    /// Ours can't be made because of theirs, which is made later.
+    /// Ours conflicts with theirs, which follows.
     Refuse(Edit<'a>, Edit<'a>),
 }
 
-/// The next thing to do from the start to the end.
 fn next<'a>(old: &'a [&'a str], ours: &mut VecDeque<Edit<'a>>, others: &mut VecDeque<Edit<'a>>) -> Option<Step<'a>> {
     let (Some(our), Some(other)) = (ours.front().cloned(), others.front().cloned()) else {
         return ours.pop_front().or_else(|| others.pop_front()).map(Step::Make);
@@ -115,7 +112,7 @@ fn next<'a>(old: &'a [&'a str], ours: &mut VecDeque<Edit<'a>>, others: &mut VecD
         return others.pop_front().map(Step::Keep);
     }
     if our.inserts() && other.inserts() && our.old == other.old {
-        // Both have added the same list.
+        // Both added the same list.
         if let ([first, rest @ ..], [same, more @ ..]) = (our.lines, other.lines)
             && first == same
             && is_key(first)
@@ -128,7 +125,7 @@ fn next<'a>(old: &'a [&'a str], ours: &mut VecDeque<Edit<'a>>, others: &mut VecD
         let refused = shares_entry(our.lines, other.lines);
         return Some(if refused { Step::Refuse(our, other) } else { Step::Make(our) });
     }
-    // Entries in a list that goes.
+    // Entries in a removed list.
     let key = our.keeps_key || is_list(&old[our.old.clone()]);
     let inside = our.old.start < other.old.start + usize::from(our.keeps_key) && other.old.start <= our.old.end;
     if key && inside && other.inserts() && is_entry(other.lines) {
@@ -141,7 +138,7 @@ fn next<'a>(old: &'a [&'a str], ours: &mut VecDeque<Edit<'a>>, others: &mut VecD
             ours[0] = Edit { old: start + 1..our.old.end, keeps_key: true, ..our.clone() };
             return Some(Step::Make(Edit { old: start..start + 1, lines: &old[start..=start], ..our }));
         }
-        // What stands before the entries goes first.
+        // Lines before the entries come first.
         if our.old.start < other.old.start {
             ours[0].old.start = other.old.start;
             return Some(Step::Make(Edit { old: our.old.start..other.old.start, ..our }));
@@ -155,33 +152,31 @@ fn next<'a>(old: &'a [&'a str], ours: &mut VecDeque<Edit<'a>>, others: &mut VecD
         return others.pop_front().map(Step::Make);
     }
     ours.pop_front();
-    // Theirs has it, and more beside it.
+    // Theirs contains it, and more.
     let begins = our.old.start == other.old.start && other.lines.starts_with(our.lines);
     let ends = our.old.end == other.old.end && other.lines.ends_with(our.lines);
     let within = other.old.start <= our.old.start && our.old.end <= other.old.end;
     Some(if !our.lines.is_empty() && within && (begins || ends) { Step::Done } else { Step::Refuse(our, other) })
 }
 
-/// A line such as `env:`.
+/// Matches a line such as `env:`.
 fn is_key(line: &str) -> bool {
     let line = line.trim();
     line.strip_suffix(':').is_some_and(|key| !key.is_empty() && !key.contains([' ', ':', '#']))
 }
 
-/// A key, and nothing that could be another one's.
+/// Returns true for a key without other keys at its level.
 fn is_list(lines: &[&str]) -> bool {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let Some((key, rest)) = lines.split_first() else { return false };
     is_key(key) && rest.iter().all(|line| indent(line) > indent(key) || !is_key(line))
 }
 
-/// The lines begin with an entry of a list.
 fn is_entry(lines: &[&str]) -> bool {
     let content = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     lines.iter().find(content).is_some_and(|line| line.trim_start().starts_with("- "))
 }
 
-/// Both have one of the outermost lines.
 fn shares_entry(ours: &[&str], others: &[&str]) -> bool {
     let indent = |line: &&str| line.len() - line.trim_start().len();
     let content = |line: &&&str| !line.trim().is_empty();
@@ -199,12 +194,12 @@ mod tests {
             ("a\nb\n", "a\nb\n", "a\nc\n", "a\nc\n"),
             ("a\nb\n", "a\nc\n", "a\nb\n", "a\nc\n"),
             ("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n"),
-            // they touch
+            // adjacent
             ("a\nb\n", "A\nb\n", "a\nB\n", "A\nB\n"),
             ("a\nb\n", "a\nx\nb\n", "a\nB\n", "a\nx\nB\n"),
             ("a\nb\n", "a\nx\nb\n", "a\nu\nb\n", "a\nx\nu\nb\n"),
             ("a\nx\nb\n", "a\nb\n", "a\nx\nu\nb\n", "a\nu\nb\n"),
-            // both have made it
+            // both made it
             ("a\nb\nc\n", "a\nB\nc\n", "a\nB\nC\n", "a\nB\nC\n"),
             ("a\nb\nc\n", "a\nB\nc\nd\n", "a\nB\nc\n", "a\nB\nc\nd\n"),
             // a list of both

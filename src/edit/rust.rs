@@ -1,14 +1,14 @@
-//! Edits of Rust files of the user, line by line.
+//! Line edits of the user's Rust files.
 
 use std::collections::BTreeSet;
 
 use super::EditError;
 
-/// Declares a module among the others, behind the last one.
+/// Declares a module after the last `mod` line.
 ///
 /// # Errors
 ///
-/// There is no other one.
+/// Fails if there is no `mod` line.
 pub fn add_module(text: &str, name: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let item = format!("pub mod {name};");
@@ -29,11 +29,11 @@ pub fn add_module(text: &str, name: &str) -> Result<String, EditError> {
     })
 }
 
-/// Adds a call at the end of the chain that the call `after`, such as `.webhooks(`, is in. Nothing changes when it is there.
+/// Appends a call to the chain that contains the call `after`, such as `.webhooks(`. Unchanged if the call exists.
 ///
 /// # Errors
 ///
-/// There is not exactly one such call.
+/// Fails unless `after` occurs exactly once.
 pub(crate) fn add_call(text: &str, after: &str, call: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         if text.lines().any(|line| line.trim().trim_end_matches(';').ends_with(call)) {
@@ -44,7 +44,7 @@ pub(crate) fn add_call(text: &str, after: &str, call: &str) -> Result<String, Ed
         let [start] = places[..] else {
             return Err(EditError::new(format!("there is not exactly one call `{after}…)`")).help(help()));
         };
-        // The chain ends at the `;` behind the call, or at the end of the block around it.
+        // The chain ends at the next `;`, or at the end of the block.
         let mut depth = 1_i32;
         let end = text[start..].char_indices().find(|(_, char)| {
             match char {
@@ -62,11 +62,11 @@ pub(crate) fn add_call(text: &str, after: &str, call: &str) -> Result<String, Ed
     })
 }
 
-/// Imports names from `path`, by the `use` that is there or a new one.
+/// Imports names from `path`, in an existing `use` or a new one.
 ///
 /// # Errors
 ///
-/// There is no `use` at all.
+/// Fails if the file has no `use`.
 pub(crate) fn add_names(text: &str, path: &str, names: &[&str]) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         let item = |names: &BTreeSet<&str>| {

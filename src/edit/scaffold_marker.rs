@@ -1,13 +1,12 @@
-//! Insertion points that the scaffold leaves in files of the user: `+kubebuilder:scaffold:<name>` in a `//` or `#`
-//! comment.
+//! Insertion points of the scaffold in the user's files: `+kubebuilder:scaffold:<name>` in a `//` or `#` comment.
 
 use super::EditError;
 
 /// The marker below the `mod` lines of a module.
 pub(crate) const MODULES: &str = "modules";
 
-/// Inserts `snippet` before the line of the marker `name`, indented as the marker is. Nothing changes when the lines
-/// of the snippet are in the file already, whatever their indentation.
+/// Inserts `snippet` before the line of the marker `name`, with the marker's indentation. Unchanged if the lines exist,
+/// at any indentation.
 pub fn insert(text: &str, name: &str, snippet: &str) -> Result<String, EditError> {
     super::keeping_line_endings(text, |text| {
         if contains(text, snippet) {
@@ -27,7 +26,6 @@ pub fn insert(text: &str, name: &str, snippet: &str) -> Result<String, EditError
     })
 }
 
-/// Makes room for an entry where the list above the marker is written as empty, `resources: []`.
 fn open_list(text: &str, name: &str, snippet: &str) -> String {
     let above = find(text, name).filter(|_| snippet.trim_start().starts_with("- ")).map(|marker| &text[..marker.start]);
     let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
@@ -38,8 +36,8 @@ fn open_list(text: &str, name: &str, snippet: &str) -> String {
     }
 }
 
-/// Like [`insert`], among snippets of as many lines that begin with the same key, in the order of their texts: so that it does not
-/// matter which is inserted first.
+/// Like [`insert`], but sorts snippets of the same length and first key by their text, so that the order of insertions
+/// does not matter.
 pub fn insert_sorted(text: &str, name: &str, snippet: &str) -> Result<String, EditError> {
     let lines: Vec<&str> = snippet.trim_matches('\n').lines().map(str::trim).collect();
     let inserted = insert(text, name, snippet)?;
@@ -66,8 +64,9 @@ fn key(line: &str) -> &str {
     line.split(':').next().unwrap_or_default()
 }
 
-/// Inserts a line such as `pub mod foo;` among the `mod` lines above the marker [`MODULES`], where rustfmt would put
-/// it: by name, byte by byte (also in style edition 2024, which sorts other things by version). Nothing changes when the file declares the module already.
+/// Inserts a line such as `pub mod foo;` among the `mod` lines above the marker [`MODULES`], in rustfmt's order: by
+/// name, byte by byte (also in style edition 2024, which uses version sorting elsewhere). Unchanged if the module is
+/// declared.
 pub fn insert_module(text: &str, line: &str) -> Result<String, EditError> {
     let line = line.trim();
     let Some(name) = module_name(line) else {
@@ -85,7 +84,7 @@ pub fn insert_module(text: &str, line: &str) -> Result<String, EditError> {
             let trimmed = above.trim();
             match module_name(above) {
                 Some(other) if name < other => at = item,
-                // An attribute or a doc comment belongs to the module below it, and so moves with it.
+                // An attribute or a doc comment moves with the module below it.
                 None if trimmed.starts_with("#[") || trimmed.starts_with("///") => {
                     if at == item + above.len() {
                         at = item;
@@ -99,7 +98,6 @@ pub fn insert_module(text: &str, line: &str) -> Result<String, EditError> {
 }
 
 struct Marker<'a> {
-    /// Where its line starts.
     start: usize,
     indent: &'a str,
 }
@@ -128,7 +126,6 @@ fn spliced(text: &str, at: usize, inserted: &str) -> String {
     format!("{}{inserted}{}", &text[..at], &text[at..])
 }
 
-/// Whether the lines of the snippet follow one another in `text`; empty lines and indentation do not count.
 fn contains(text: &str, snippet: &str) -> bool {
     let lines = |text: &'_ str| -> Vec<String> {
         text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
@@ -137,7 +134,7 @@ fn contains(text: &str, snippet: &str) -> bool {
     snippet.is_empty() || text.windows(snippet.len()).any(|window| window == snippet)
 }
 
-/// The name in a line that declares a module in a file of its own: `foo` in `pub(crate) mod foo; // why`.
+/// The module name in a `mod` line: `foo` in `pub(crate) mod foo; // why`.
 fn module_name(line: &str) -> Option<&str> {
     let line = line.split("//").next()?.trim();
     let line = match line.strip_prefix("pub") {
@@ -178,15 +175,15 @@ mod tests {
             ),
             ("r: []\n\n# +kubebuilder:scaffold:x\n", "- s", "r:\n\n- s\n# +kubebuilder:scaffold:x\n"),
             ("r:\r\n# +kubebuilder:scaffold:x\r\n", "- s", "r:\r\n- s\r\n# +kubebuilder:scaffold:x\r\n"),
-            // the lines are there already, in another indentation
+            // the lines exist, with another indentation
             (
                 "  s {\n  t\n}\n// +kubebuilder:scaffold:x\n",
                 "s {\n    t\n}",
                 "  s {\n  t\n}\n// +kubebuilder:scaffold:x\n",
             ),
-            // only a part of them is
+            // only a part of them exists
             ("t\n// +kubebuilder:scaffold:x\n", "s\nt", "t\ns\nt\n// +kubebuilder:scaffold:x\n"),
-            // a marker of a longer name is another one
+            // a marker with a longer name is a different one
             (
                 "// +kubebuilder:scaffold:xy\n# +kubebuilder:scaffold:x\n",
                 "s",
@@ -228,7 +225,7 @@ mod tests {
             ("#[cfg(test)]\nmod b;\n", "mod a;", "mod a;\n#[cfg(test)]\nmod b;\n"),
             ("mod a;\n/// C.\n#[cfg(test)]\nmod c;\n", "mod b;", "mod a;\nmod b;\n/// C.\n#[cfg(test)]\nmod c;\n"),
             ("mod a;\n/// B.\nmod b;\n", "mod c;", "mod a;\n/// B.\nmod b;\nmod c;\n"),
-            // declared already, be it elsewhere or with another visibility
+            // declared elsewhere or with another visibility
             ("mod b;\n\nmod x;\n", "pub mod b;", "mod b;\n\nmod x;\n"),
             ("pub(crate) mod b; // why\n", "pub mod b;", "pub(crate) mod b; // why\n"),
         ] {

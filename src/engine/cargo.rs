@@ -1,5 +1,5 @@
-//! cargo, run as the user runs it: in the user's folder, with the user's toolchain, configuration and target folder.
-//! What it says goes straight to the terminal.
+//! Runs cargo as the user does: in the user's folder, with the user's toolchain, configuration and target folder. Its
+//! output goes straight to the terminal.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,12 +12,10 @@ use super::scratch::Scratch;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{CargoManifest, FeatureSelection};
 
-/// cargo for one package.
 pub(super) struct Cargo<'a> {
     program: OsString,
     dir: &'a Path,
     package: &'a str,
-    /// Where cargo puts what it builds for this package.
     pub(super) target: PathBuf,
     quiet: bool,
     has_lock: bool,
@@ -28,12 +26,12 @@ pub(super) struct Program<'a> {
     pub(super) package: &'a str,
     pub(super) binary: &'a str,
     pub(super) features: &'a FeatureSelection,
-    /// For the compiler, and for the crate of the binary alone.
+    /// Compiler flags for the crate of the binary alone.
     pub(super) flags: &'a [&'a str],
 }
 
 impl<'a> Cargo<'a> {
-    /// Finds cargo, and asks it for the target folder.
+    /// Finds cargo and reads the target folder from its metadata.
     pub(super) fn new(manifest: &'a CargoManifest, quiet: bool) -> Result<Self, Diagnostic> {
         let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let (dir, package) = (manifest.dir.as_path(), manifest.name.as_str());
@@ -46,12 +44,10 @@ impl<'a> Cargo<'a> {
         Ok(cargo)
     }
 
-    /// Our build folder for this package.
     pub(super) fn scratch(&self) -> Result<Scratch, Diagnostic> {
         Scratch::open(&self.target, self.package, self.dir).map_err(|error| self.unwritable(&error))
     }
 
-    /// The error for a build folder that can't be written.
     pub(super) fn unwritable(&self, error: &io::Error) -> Diagnostic {
         let folder = self.target.strip_prefix(self.dir).unwrap_or(&self.target);
         Diagnostic::new(
@@ -61,7 +57,7 @@ impl<'a> Cargo<'a> {
         .help("set `CARGO_TARGET_DIR` to a folder that can be written to")
     }
 
-    /// Builds a program, runs it, and returns what it prints.
+    /// Builds and runs a program. Returns its standard output.
     pub(super) fn run(&self, program: &Program<'_>) -> Result<(String, ExitStatus), Diagnostic> {
         let executable = self.build(program)?;
         let mut command = Command::new(&executable);
@@ -80,7 +76,7 @@ impl<'a> Cargo<'a> {
         let mut command = self.command(&["rustc", "--message-format=json-render-diagnostics", "--package"]);
         command.args([program.package, "--bin", program.binary]).args(&features);
         command.arg("--manifest-path").arg(&manifest).arg("--target-dir").arg(&self.target);
-        // What is there already needs no network.
+        // A complete set of dependencies needs no network.
         if self.is_complete(&manifest, &features)? {
             command.arg("--offline");
         }
@@ -100,7 +96,7 @@ impl<'a> Cargo<'a> {
         executable.filter(|_| output.status.success()).ok_or_else(|| self.failed("could not build"))
     }
 
-    /// Whether cargo has every crate that it needs on this machine.
+    /// Returns true if all required crates are on this machine.
     fn is_complete(&self, manifest: &Path, features: &[String]) -> Result<bool, Diagnostic> {
         let version = self.output(self.command(&["-vV"]).stderr(Stdio::null()))?;
         let version = String::from_utf8_lossy(&version.stdout).into_owned();
@@ -113,7 +109,7 @@ impl<'a> Cargo<'a> {
         Ok(self.output(&mut command)?.status.success())
     }
 
-    /// Downloads the dependencies, as the lock file has them; false if that fails.
+    /// Downloads the dependencies in the lock file. Returns false on failure.
     pub(super) fn fetch(&self) -> bool {
         let mut command = self.command(&["fetch", "--locked", "--manifest-path"]);
         command.arg(self.dir.join("Cargo.toml"));
@@ -123,7 +119,7 @@ impl<'a> Cargo<'a> {
         self.output(&mut command).is_ok_and(|output| output.status.success())
     }
 
-    /// Runs a binary of the package itself, and returns what it prints.
+    /// Runs a binary of the package itself. Returns its standard output.
     pub(super) fn run_own(
         &self,
         binary: &str,

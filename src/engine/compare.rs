@@ -1,4 +1,4 @@
-//! Both engines' answers, compared.
+//! Compares the answers of both engines.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::SourceTree;
 use crate::yaml;
 
-/// Asks both engines; only answers of the source are compared, what it refuses is the compiler's to say.
+/// Runs both engines. Compares only kinds that the source decides; the compiler decides the rest.
 pub(super) fn verify(
     tree: &mut SourceTree,
     request: &Request,
@@ -44,17 +44,16 @@ pub(super) fn verify(
     Answer { verified, ..compiled.merge(found) }
 }
 
-/// What the two engines say of a package.
 pub(super) struct Comparison<'a> {
     pub(super) tree: &'a SourceTree,
     pub(super) read: &'a [Definition],
-    /// What the source refuses.
+    /// The errors of the source.
     pub(super) refused: &'a Diagnostics,
     pub(super) compiled: &'a Compiled,
 }
 
 impl Comparison<'_> {
-    /// Reports each difference under `code`. Without one, returns which of the new releases are verified.
+    /// Reports each difference under `code`. Without a difference, returns the new releases that are verified.
     pub(super) fn run(
         &self,
         new: Vec<(&'static str, Version)>,
@@ -74,7 +73,7 @@ impl Comparison<'_> {
     }
 }
 
-/// What the source does not decide, whatever the release: a kind, or the place of something else.
+/// The kinds that the source does not decide in any release, or the message of an error without a kind.
 fn undecided(refused: &Diagnostics) -> BTreeSet<String> {
     let others =
         reason::errors(refused).filter(|error| error.code != Code::NewRelease && !reason::is_contradiction(error));
@@ -84,7 +83,7 @@ fn undecided(refused: &Diagnostics) -> BTreeSet<String> {
     others.flat_map(name).collect()
 }
 
-/// The new releases, if all kinds of the package were compared; else it is said why not.
+/// The new releases, if all kinds of the package were compared. Otherwise reports the reason.
 fn worth_recording(
     tree: &SourceTree,
     new: Vec<(&'static str, Version)>,
@@ -108,15 +107,14 @@ fn worth_recording(
     Vec::new()
 }
 
-/// A version of a kind of which the engines do not say the same.
+/// A version of a kind with different answers.
 struct Difference<'a> {
     definition: &'a Definition,
-    /// Texts, of which one may be empty.
     read: String,
     compiled: String,
 }
 
-/// Where two answers differ; `complete` when `read` has all of them.
+/// The differences between the answers. `complete` means that `read` has all versions.
 fn differences<'a>(read: &'a [Definition], compiled: &'a Compiled, complete: bool) -> Vec<Difference<'a>> {
     let compiled = &compiled.definitions;
     let text = |definition: Option<&Definition>| {

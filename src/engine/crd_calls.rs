@@ -1,4 +1,4 @@
-//! Calls of `Type::crd()` in the code of a folder.
+//! Finds calls of `Type::crd()` in the code of a folder.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,8 +7,8 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::source::{read_file, rust_files};
 
-/// The last names of the types whose `crd()` some `.rs` file in a folder or below calls, build scripts, examples and tests
-/// among them. Of `Self`, a type parameter or a variable of a macro it is that name.
+/// The last names of the types whose `crd()` is called in a `.rs` file of a folder, including build scripts, examples
+/// and tests. `Self`, type parameters and macro variables count as names.
 pub(crate) fn crd_calls(folder: &Path) -> BTreeSet<String> {
     let mut receivers = BTreeSet::new();
     for path in rust_files(vec![folder.to_path_buf()], is_of_others) {
@@ -22,13 +22,11 @@ pub(crate) fn crd_calls(folder: &Path) -> BTreeSet<String> {
     receivers
 }
 
-/// What cargo builds, what is fetched, and what is hidden.
 fn is_of_others(folder: &Path, name: &str) -> bool {
     let marked = |file: &str| folder.join(file).exists();
     name.starts_with('.') || name == "target" || marked("CACHEDIR.TAG") || marked(".cargo-checksum.json")
 }
 
-/// `Type::crd`, `<Type as Trait>::crd`.
 fn find(tokens: TokenStream, receivers: &mut BTreeSet<String>) {
     let mut left = vec![tokens];
     while let Some(tokens) = left.pop() {
@@ -46,7 +44,7 @@ fn find(tokens: TokenStream, receivers: &mut BTreeSet<String>) {
     }
 }
 
-/// `crd` is called, or is a function of a type and no module.
+/// Returns true if `crd` is called, or belongs to a type instead of a module.
 fn is_function(of: &str, next: Option<&TokenTree>) -> bool {
     match next {
         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => true,
@@ -55,7 +53,7 @@ fn is_function(of: &str, next: Option<&TokenTree>) -> bool {
     }
 }
 
-/// The name of the type of which `crd` is a function, if it is one of a type.
+/// The name of the type before `::crd`; `None` if it is not a type.
 fn before(tokens: &[TokenTree]) -> Option<String> {
     let (rest, path) = tokens.split_at_checked(tokens.len().checked_sub(3)?)?;
     let [ty, TokenTree::Punct(one), TokenTree::Punct(two)] = path else { return None };
@@ -68,7 +66,7 @@ fn before(tokens: &[TokenTree]) -> Option<String> {
     }
 }
 
-/// The name in `<Type` or `<Type as Trait`; of one with arguments there is none.
+/// The name in `<Type` or `<Type as Trait`; `None` for a type with arguments.
 fn qualified(tokens: &[TokenTree]) -> Option<String> {
     let is = |token: &TokenTree, letter: char| matches!(token, TokenTree::Punct(punct) if punct.as_char() == letter);
     let open = tokens.iter().rposition(|token| is(token, '<') || is(token, '>'))?;

@@ -1,5 +1,5 @@
-//! Sources of dependencies that are not on this machine, as after a fresh clone: cargo downloads them in seconds, after which
-//! there is often nothing left to ask the compiler.
+//! Downloads missing sources of dependencies, as after a fresh clone. cargo needs seconds, and often the source then
+//! decides without the compiler.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use super::reason::listed;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::SourceTree;
 
-/// Downloads what answers about `tree` depend on; true if it is to be asked again.
+/// Downloads what the answers about `tree` need. Returns true if the queries must run again.
 pub(super) fn missing(tree: &mut SourceTree, request: &Request, say: &mut dyn FnMut(&str)) -> bool {
     let missing = tree.lacking();
     if missing.is_empty() {
         return false;
     }
     say(&format!("running `cargo fetch`, because {}", are_not_there(&missing)));
-    // What cargo says when that fails is on the terminal, and the compiler is asked, or nobody.
+    // cargo reports a failure on the terminal. The compiler then decides, if the request allows it.
     let fetched = Cargo::new(tree.manifest(), request.quiet).is_ok_and(|cargo| cargo.fetch());
     if fetched {
         tree.look_again();
@@ -24,7 +24,7 @@ pub(super) fn missing(tree: &mut SourceTree, request: &Request, say: &mut dyn Fn
     fetched
 }
 
-/// One error in the place of one for each field that has such a type: they have one reason.
+/// Merges the errors of all fields with missing types into one, because they have the same cause.
 pub(super) fn as_one(found: Diagnostics, tree: &SourceTree) -> Diagnostics {
     let is_missing = |found: &&Diagnostic| found.code == Code::NotDownloaded;
     let missing: Vec<&Diagnostic> = found.iter().filter(is_missing).collect();

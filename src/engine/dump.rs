@@ -1,18 +1,17 @@
-//! What the programs say that run `crd()`: Rust text for them, and how their output is read.
+//! The protocol of programs that run `crd()`: their Rust text, and the parser of their output.
 //!
-//! A line of theirs begins with [`MARK`], whatever else `crd()` prints; before a type is asked its name is printed, so
-//! that the culprit is known even if the process ends.
+//! A protocol line begins with [`MARK`], because `crd()` may print other lines. A program prints the name of a type
+//! before it calls `crd()`, so the culprit is known even if the process exits.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// Begins each line that is for us.
 const MARK: &str = "@memcached-sdk ";
-/// The function of a module that asks the types in it and below.
+/// The function of a module that calls `crd()` for the types in it and below.
 pub(super) const ASK: &str = "memcached_sdk_crds";
-/// The module that asks: `emit` for one type, `run` for all. `JSON` stands for the path of `serde_json`. A panic is told of
-/// by the hook, which runs also where panics abort.
+/// The runtime module: `emit` handles one type, `run` all of them. `JSON` is a placeholder for the path of
+/// `serde_json`. The panic hook reports panics, because it also runs if panics abort.
 const RUNTIME: &str = r#"
 mod memcached_sdk_crdgen {
     use std::panic::{catch_unwind, set_hook};
@@ -44,13 +43,13 @@ mod memcached_sdk_crdgen {
 }
 "#;
 
-/// A `main` that runs the asking function at `path`, and what it needs; `json` is the path of `serde_json`.
+/// A `main` that runs the asking function at `path`, with the runtime; `json` is the path of `serde_json`.
 pub(super) fn main(path: &str, json: &str) -> String {
     let runtime = RUNTIME.replace("JSON", json);
     format!("\nfn main() {{\n    memcached_sdk_crdgen::run({path});\n}}\n{runtime}")
 }
 
-/// An asking function: of types, each with the expression that names it, and of modules below.
+/// An asking function for types, each with the expression for its CRD, and for child modules.
 pub(super) fn ask(visibility: &str, json: &str, types: &[(&str, String)], modules: &[String]) -> String {
     let mut text = format!("\n#[doc(hidden)]\n{visibility}fn {ASK}(emit: fn(&str, fn() -> {json}::Value)) {{\n");
     for (kind, crd) in types {
@@ -62,19 +61,18 @@ pub(super) fn ask(visibility: &str, json: &str, types: &[(&str, String)], module
     text + "}\n"
 }
 
-/// What a type answered.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Crd(Value),
     Panic {
         message: String,
-        /// `src/api.rs:12:9`, relative to where cargo ran the compiler, or absolute.
+        /// `src/api.rs:12:9`, relative to cargo's working folder, or absolute.
         place: String,
     },
     Nothing,
 }
 
-/// The answers of a program, by the names of its types; and whether it came to its end.
+/// The answers of a program by type name, and true if the program ended normally.
 pub(super) fn answers(stdout: &str) -> (Vec<(String, Answer)>, bool) {
     let mut answers: Vec<(String, Answer)> = Vec::new();
     let mut done = false;

@@ -1,4 +1,4 @@
-//! The helper crate: depends on the user's library, and asks the types that other crates can name.
+//! The helper crate: depends on the user's library and calls `crd()` of its public types.
 
 use std::io;
 use std::process::ExitStatus;
@@ -10,15 +10,15 @@ use super::manifest::{JSON, Manifests, SUBJECT, helper_name, identifier, lock};
 use crate::diagnostic::Diagnostic;
 use crate::source::{CargoManifest, FeatureSelection};
 
-/// Whether the helper can ask for all of them.
+/// Returns true if the helper can name all kinds.
 pub(super) fn will_do(manifest: &CargoManifest, features: &FeatureSelection, kinds: &[Kind]) -> bool {
-    // A feature of a dependency can't be asked for from outside.
+    // A helper cannot enable a feature of a dependency.
     let features = features.features.iter().all(|name| !name.contains('/'));
     let named = |kind: &Kind| shared(&kind.core).is_none_or(|name| manifest.dependencies.contains_key(name));
     features && kinds.iter().all(|kind| kind.public && named(kind))
 }
 
-/// The dependency that a path begins with, if it is not the crate itself.
+/// The dependency at the start of a path; `None` for the crate itself.
 fn shared(path: &str) -> Option<&str> {
     let first = path.trim_start_matches("::").split("::").next().unwrap_or_default().trim();
     (first != "crate").then_some(first)

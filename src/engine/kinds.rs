@@ -1,4 +1,4 @@
-//! The types to ask: those that the source declares, and those that `Cargo.toml` lists because no source shows them.
+//! The types whose `crd()` runs: those in the source, and those that `Cargo.toml` lists because macros hide them.
 
 use std::rc::Rc;
 
@@ -11,47 +11,41 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::k8s::{self, kind_name};
 use crate::source::{CargoManifest, ItemRef, ModuleId, SourceTree, get};
 
-/// Our table in `Cargo.toml`.
 const TABLE: &str = "package.metadata.memcached-sdk";
 
-/// A type to ask for its CRD.
 #[derive(Debug, Clone)]
 pub(super) struct Kind {
-    /// Its path from the root of its crate, which tells the types of a package apart.
+    /// The path from the crate root; unique in a package.
     pub(super) path: String,
-    /// The module that it is asked from.
+    /// The module whose asking function names it.
     pub(super) module: ModuleId,
-    /// Its path from there.
     pub(super) name: String,
-    /// Other crates can name it.
     pub(super) public: bool,
-    /// The path of kube's core, as the derive has it.
+    /// The path of kube's core that the derive uses.
     pub(super) core: String,
-    /// The path of `serde_json`, as the derive has it.
+    /// The path of `serde_json` that the derive uses.
     pub(super) json: String,
-    /// Group, version and kind, where the attributes say them.
+    /// Group, version and kind, if the attributes contain them.
     pub(super) key: Option<[String; 3]>,
-    /// The spec, where the source shows it.
+    /// The spec, if the source contains it.
     item: Option<ItemRef>,
-    /// What is understood of it.
+    /// The part of it that the source reader understands.
     api: Option<Rc<Api>>,
-    /// What the source says of it: the place of the spec, or of the line that lists it.
+    /// The declaration: the place of the spec, or of the line that lists it.
     pub(super) declared: Declaration,
 }
 
 impl Kind {
-    /// Where the spec is declared, or the line that lists it.
     pub(super) fn origin(&self) -> Origin {
         self.declared.origin.clone()
     }
 
-    /// Its name as `Kind.group`, where the attributes say it.
+    /// The name as `Kind.group`, if the attributes contain it.
     pub(super) fn resource(&self) -> Option<String> {
         self.key.as_ref().map(|[group, _, kind]| kind_name(kind, group))
     }
 
-    /// Reads what the source says of it besides its CRD. What of it is not understood was the reason to ask the compiler, and is
-    /// no finding any more.
+    /// Reads its declaration in the source. Ignores errors: they were the reason to run the compiler.
     pub(super) fn read(&mut self, tree: &mut SourceTree) {
         let Some(item) = self.item else { return };
         let (understood, _) = tree.settle(|tree| api::understood(tree, item));
@@ -61,19 +55,18 @@ impl Kind {
         }
     }
 
-    /// Which type it is that kube can't make a structural schema of, as far as the source shows it.
+    /// The finding about the type that kube cannot make structural, if the source shows it.
     pub(super) fn culprit(&self) -> Option<Diagnostic> {
         let found = crd::single(self.api.as_deref()?).err()?;
         (found.code == Code::NotStructural).then_some(found)
     }
 }
 
-/// What `[package.metadata.memcached-sdk]` says.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
-    /// The binary that prints the CRDs, and its arguments.
+    /// The binary that prints the CRDs, with its arguments.
     pub(super) crdgen: Option<Vec<String>>,
-    /// Paths of types, from the root of the crate.
+    /// Paths of types from the crate root.
     pub(super) crds: Vec<(String, Origin)>,
 }
 
@@ -105,7 +98,7 @@ impl Metadata {
                         }
                     }
                 }
-                // These are read where releases matter, and where kinds are chosen.
+                // Read where releases matter, and where kinds are selected.
                 ("verified" | "external", Some(_)) => {}
                 ("crdgen" | "crds" | "verified" | "external", _) => found.push(
                     Diagnostic::new(
@@ -131,13 +124,13 @@ fn is_path(text: &str) -> bool {
     })
 }
 
-/// All types to ask, in the order of the source, and why there may be more.
+/// All types in source order, and reasons why there may be more.
 pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>, Diagnostics) {
     let (declared, doubts) = api::declared(tree);
     let mut kinds: Vec<Kind> = Vec::new();
     let mut found = Diagnostics::default();
     if listed.is_empty() {
-        // The list is the answer to them.
+        // The list resolves the doubts.
         found = doubts;
     }
     for Declared { item, .. } in declared.into_iter().filter(|declared| k8s::is_chosen(tree, declared.item)) {
@@ -171,7 +164,7 @@ pub(super) fn find(tree: &SourceTree, listed: &[(String, Origin)]) -> (Vec<Kind>
         }
     }
     for kind in &kinds {
-        // A shadow looks for `main` there.
+        // A shadow package looks for `main` in the root module.
         tree.module_items(tree.root(kind.module));
     }
     (kinds, found)
@@ -181,7 +174,6 @@ fn absolute(path: &str) -> &str {
     path.strip_prefix("crate::").unwrap_or(path)
 }
 
-/// The crates that the derive names, when the attributes give them no other name.
 const CORE: &str = "::kube::core";
 const JSON: &str = "::serde_json";
 
@@ -195,7 +187,7 @@ fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
     let module = tree.module(item);
     let origin = tree.origin(module, ident.span());
     let Some(resource) = k8s::custom_resource(tree, item) else {
-        // The same words as the static engine's, so that it is said once.
+        // Uses the static engine's words, which deduplicates the finding.
         let missing = Diagnostic::new(Code::KubeAttribute, "Missing field `kind`").at(origin);
         return Err(missing.help("add `kind = \"…\"` to `#[kube(…)]`"));
     };
@@ -217,8 +209,7 @@ fn kind(tree: &SourceTree, item: ItemRef) -> Result<Kind, Diagnostic> {
     })
 }
 
-/// A listed type: as many modules of its path as the source has, and the rest. Crates have the names that they have for
-/// the other types.
+/// A listed type: resolves the modules of its path that the source has. The crate paths are those of the other types.
 fn named(tree: &SourceTree, root: ModuleId, path: &str, others: &[Kind], origin: Origin) -> Kind {
     let mut module = root;
     let mut rest = path;
@@ -238,7 +229,6 @@ fn named(tree: &SourceTree, root: ModuleId, path: &str, others: &[Kind], origin:
     Kind { path, module, name, public, core, json, key: None, item: None, api: None, declared }
 }
 
-/// Every module on the way is `pub`.
 fn is_public(tree: &SourceTree, module: ModuleId) -> bool {
     std::iter::successors(Some(module), |module| tree.parent(*module)).all(|module| {
         let declaration = tree.declaration(module).map(|item| tree.item(item));

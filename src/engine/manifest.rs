@@ -1,4 +1,4 @@
-//! `Cargo.toml`s of build folders, made from those of the user so that cargo resolves and compiles the same.
+//! Manifests for build folders, derived from the user's so that cargo resolves and compiles the same.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,6 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Val
 
 use crate::source::{CargoManifest, FeatureSelection, resolver};
 
-/// The manifests of a package and of its workspace, which may be one.
 pub(super) struct Manifests {
     package: DocumentMut,
     workspace: DocumentMut,
@@ -28,8 +27,8 @@ impl Manifests {
         Ok(Self { package, workspace, dir: manifest.dir.clone(), workspace_dir: manifest.workspace.clone() })
     }
 
-    /// A workspace of one package, in the folder `member`: what members inherit, patches, profiles and the resolver are
-    /// those of the user.
+    /// A workspace with a single package in the folder `member`. Inherited keys, patches, profiles and the resolver are
+    /// the user's.
     pub(super) fn workspace(&self, member: &str) -> String {
         let root = self.workspace.as_table();
         let mut table = Table::new();
@@ -61,7 +60,7 @@ impl Manifests {
         document.to_string()
     }
 
-    /// A crate beside the package that depends on it under the name [`SUBJECT`], and on some of its dependencies.
+    /// A crate beside the package that depends on it as [`SUBJECT`], and on some of its dependencies.
     pub(super) fn helper(
         &self,
         package: &str,
@@ -108,7 +107,7 @@ impl Manifests {
         })
     }
 
-    /// The package itself elsewhere, with these binaries only, each a name and a path; without tests and lints.
+    /// The package in another folder with only these binaries, each a name and a path. Omits tests and lints.
     pub(super) fn shadow(&self, binaries: &[(String, String)]) -> String {
         let mut document = self.package.clone();
         for key in
@@ -140,7 +139,7 @@ impl Manifests {
         document.to_string()
     }
 
-    /// Dependencies of one platform or all, seen from another folder.
+    /// Makes dependencies of one platform or all valid in another folder.
     fn relocate(&self, item: &mut Item) {
         let Some(table) = item.as_table_like_mut() else { return };
         table.remove("dev-dependencies");
@@ -152,23 +151,22 @@ impl Manifests {
     }
 }
 
-/// What the helper calls the user's package.
+/// The helper's name for the user's package.
 pub(super) const SUBJECT: &str = "memcached_sdk_subject";
 
-/// What the helper calls `serde_json`, whatever else has that name.
+/// The helper's name for `serde_json`, which avoids collisions.
 pub(super) const JSON: &str = "memcached_sdk_json";
 
-/// The name of the helper crate of a package and of its program: target folders are shared.
+/// The name of the helper crate and its program. Includes the package name, because packages may share a target folder.
 pub(super) fn helper_name(package: &str) -> String {
     format!("{package}-memcached-sdk-crdgen")
 }
 
-/// kube depends on it as well, so the lock file has it.
+/// kube also depends on it, so the lock file contains it.
 fn json() -> InlineTable {
     InlineTable::from_iter([("package", Value::from("serde_json")), ("version", Value::from("1"))])
 }
 
-/// Makes the paths in a table of dependencies absolute.
 fn absolute(dependencies: &mut Item, base: &Path) {
     let table = dependencies.as_table_like_mut();
     table.into_iter().flat_map(|table| table.iter_mut()).for_each(|(_, item)| absolute_path(item, base));
@@ -183,12 +181,10 @@ fn absolute_path(dependency: &mut Item, base: &Path) {
     }
 }
 
-/// The text of the user's lock file.
 pub(super) fn lock(manifest: &CargoManifest) -> Option<String> {
     std::fs::read_to_string(manifest.workspace.join("Cargo.lock")).ok()
 }
 
-/// A name as code has it.
 pub(super) fn identifier(name: &str) -> String {
     if syn::parse_str::<syn::Ident>(name).is_ok() { name.to_owned() } else { format!("r#{name}") }
 }

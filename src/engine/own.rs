@@ -1,4 +1,4 @@
-//! The project's own crdgen: a binary that prints its CRDs, as YAML documents or JSON.
+//! The project's own crdgen: a binary that prints its CRDs as YAML documents or JSON.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::crd::{Declaration, Definition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::FeatureSelection;
 
-/// Runs `crdgen`, a binary and its arguments: the versions that it prints. What it leaves out of `kinds` is an error.
+/// Runs `crdgen`, a binary with arguments. Returns the printed versions. A missing one of `kinds` is an error.
 pub(super) fn ask(
     cargo: &Cargo<'_>,
     crdgen: &[String],
@@ -45,7 +45,6 @@ pub(super) fn ask(
     Ok((definitions, found))
 }
 
-/// The CRDs in a stream of documents and lists of them.
 fn crds(text: &str) -> Result<Vec<Value>, String> {
     let documents: Vec<Value> = match serde_json::Deserializer::from_str(text).into_iter().collect() {
         Ok(documents) => documents,

@@ -1,4 +1,4 @@
-//! What an engine is asked, and what the compiler answers.
+//! The request to an engine, and the answer of the compiler.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::crd::{self, Crd, Definition};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::source::{CargoManifest, FeatureSelection, SourceTree};
 
-/// Who says what the CRDs are.
+/// The engine that determines the CRDs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The source, or the compiler when the source can't tell.
+    /// The source, or the compiler if the source does not decide.
     #[default]
     Auto,
     /// The source alone.
@@ -24,42 +24,41 @@ pub enum Engine {
     Compiled,
 }
 
-/// Which engine to ask, and how.
+/// A request for CRDs.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// Which one.
+    /// The engine.
     pub engine: Engine,
-    /// Ask both, and compare.
+    /// Run both engines and compare.
     pub verify: bool,
     /// The features that the tree was read with.
     pub features: FeatureSelection,
-    /// cargo says nothing but errors.
+    /// cargo prints only errors.
     pub quiet: bool,
 }
 
-/// What an engine says of a package.
+/// The answer of an engine about a package.
 #[derive(Debug, Default)]
 pub struct Answer {
-    /// The CRDs that are chosen, by file name.
+    /// The selected CRDs, by file name.
     pub crds: Vec<Crd>,
-    /// Custom resources, as `Kind.group`, of which only an answer has shown that there are such.
+    /// Custom resources, as `Kind.group`, that only an answer revealed.
     pub kinds: BTreeSet<String>,
-    /// New releases, such as `schemars 1.2.4`, with which both engines gave the same CRDs for all kinds of the package.
+    /// New releases, such as `schemars 1.2.4`, with equal CRDs of both engines for all kinds of the package.
     pub verified: Vec<String>,
 }
 
-/// What the compiler answered.
 #[derive(Debug, Default)]
 pub(super) struct Compiled {
     pub(super) definitions: Vec<Definition>,
     pub(super) found: Diagnostics,
-    /// The custom resources that there were, chosen or not.
+    /// All custom resources, selected or not.
     pub(super) kinds: BTreeSet<String>,
 }
 
 impl Compiled {
-    /// Asks the compiler about all types, after saying why. An error is why there is no answer, or why there may be other
-    /// types, which would be left out in silence.
+    /// Runs the compiler for all types, after reporting the reason. An error means no answer, or that types may be
+    /// missing without notice.
     pub(super) fn ask(
         tree: &mut SourceTree,
         request: &Request,
@@ -94,7 +93,6 @@ impl Compiled {
         Self { found, ..Self::default() }
     }
 
-    /// The CRDs of its definitions.
     pub(super) fn merge(self, found: &mut Diagnostics) -> Answer {
         let Self { definitions, found: why, kinds } = self;
         let complete = !why.has_errors();
@@ -107,7 +105,6 @@ impl Compiled {
     }
 }
 
-/// Has cargo build and run what answers: the project's own crdgen, or programs that ask the types.
 fn run(
     tree: &SourceTree,
     request: &Request,
@@ -129,7 +126,6 @@ fn run(
     Ok(read(manifest, kinds, &outputs))
 }
 
-/// What the programs have printed about the types.
 fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus)]) -> (Vec<Definition>, Diagnostics) {
     let mut definitions = Vec::new();
     let mut found = Diagnostics::default();
@@ -158,7 +154,7 @@ fn read(manifest: &CargoManifest, kinds: &[Kind], outputs: &[(String, ExitStatus
         }
     }
     if !all_done {
-        // They were not asked any more.
+        // Types after an early exit were not asked.
         let unasked = kinds.iter().filter(|kind| !answered.contains(&kind.path)).filter_map(Kind::resource);
         let unasked: Vec<String> = unasked.collect();
         found = found.iter().map(|ended| unasked.iter().cloned().fold(ended.clone(), Diagnostic::about)).collect();
@@ -178,7 +174,7 @@ fn panic(kind: &Kind, message: &str, place: Option<&str>) -> Diagnostic {
     Diagnostic::new(Code::CrdPanic, format!("`crd()` of `{}` panics{place}: {message}", kind.path)).at(kind.origin())
 }
 
-/// A place in the package, without the folders of this machine.
+/// A place in the package, without this machine's folders.
 fn inside<'a>(manifest: &CargoManifest, place: &'a str) -> Option<&'a str> {
     let from_workspace = manifest.dir.strip_prefix(&manifest.workspace).unwrap_or(Path::new(""));
     let path = Path::new(place);

@@ -1,4 +1,4 @@
-//! Why the compiler is asked, or why it would be for nothing.
+//! The reason to run the compiler, or not to run it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,20 +7,19 @@ use crate::api;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::source::SourceTree;
 
-/// Reasons shown at most.
 const SHOWN: usize = 5;
 
-/// Whether the source does not decide, and the compiler may know more: it can't when the source is wrong.
+/// Returns true if the source does not decide and the compiler may. False for errors that the compiler also reports.
 pub(crate) fn is_for_the_compiler(found: &Diagnostics) -> bool {
     surely_wrong(found).next().is_none() && errors(found).any(|error| !is_contradiction(error))
 }
 
-/// Versions of which one is refused may seem to contradict each other.
+/// Returns true for findings that may be caused by a rejected version.
 pub(super) fn is_contradiction(diagnostic: &Diagnostic) -> bool {
     matches!(diagnostic.code, Code::StorageVersion | Code::VersionConflict)
 }
 
-/// Findings that are errors for the compiler, too.
+/// Findings that the compiler also reports.
 fn surely_wrong(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
     found.iter().filter(|diagnostic| match diagnostic.code {
         Code::Syntax | Code::MissingModule | Code::DuplicateResource | Code::SchemaSize => true,
@@ -29,7 +28,7 @@ fn surely_wrong(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
     })
 }
 
-/// What derives of other releases say of these kinds is not known here.
+/// Returns false for kinds of an unknown release, whose derives may behave differently.
 fn knows_the_derives(found: &Diagnostics, of: &Diagnostic) -> bool {
     let mut releases = found
         .iter()
@@ -37,7 +36,7 @@ fn knows_the_derives(found: &Diagnostics, of: &Diagnostic) -> bool {
     !releases.any(|release| release.kinds.is_empty() || release.kinds.iter().any(|kind| of.kinds.contains(kind)))
 }
 
-/// Nothing that was read of the package is known to be right: its releases are others.
+/// Returns true if the package uses unknown releases, so that nothing read from it is certain.
 pub(super) fn is_of_another_release(found: &Diagnostics) -> bool {
     let codes = [Code::DependencyVersion, Code::NoLock];
     found.iter().any(|diagnostic| codes.contains(&diagnostic.code) && diagnostic.kinds.is_empty())
@@ -47,7 +46,7 @@ pub(super) fn errors(found: &Diagnostics) -> impl Iterator<Item = &Diagnostic> {
     found.iter().filter(|diagnostic| diagnostic.code.severity() == Severity::Error)
 }
 
-/// What has to be fixed before the compiler is asked for the rest.
+/// The fix that is required before the compiler can check the rest.
 pub(super) fn why_nothing_is_compiled(refused: &Diagnostics, package: &str) -> Option<String> {
     let wrong = surely_wrong(refused).next()?;
     let more = surely_wrong(refused).count() < errors(refused).count();
@@ -55,12 +54,10 @@ pub(super) fn why_nothing_is_compiled(refused: &Diagnostics, package: &str) -> O
     more.then(text)
 }
 
-/// That the compiler is asked since it is to be, as a progress message.
 pub(super) fn first_time(tree: &SourceTree) -> String {
     format!("compiling `{}`; the first time may take minutes", tree.manifest().name)
 }
 
-/// Why the compiler is asked, as a progress message.
 pub(super) fn explain(refused: &Diagnostics, tree: &SourceTree) -> String {
     let all: BTreeSet<String> = api::names(tree).into_keys().filter(|name| tree.choice().takes(name)).collect();
     reasons(refused, &tree.manifest().name, all.len())
@@ -87,14 +84,13 @@ fn reasons(refused: &Diagnostics, package: &str, all: usize) -> String {
     text + "the first time may take minutes; `--engine static` fails instead"
 }
 
-/// Names in a sentence; of many, some.
+/// Names in a sentence; truncates a long list.
 pub(crate) fn listed(names: &BTreeSet<&str>) -> String {
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
     let more = names.len() - shown.len();
     if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
-/// `place: message`.
 fn line(diagnostic: &Diagnostic) -> String {
     let place = diagnostic.origin.as_ref().map_or_else(String::new, |origin| {
         let (line, column) = origin.line_column();

@@ -1,7 +1,7 @@
-//! The build folder of the compiled engine, below the target folder of the user: made anew whenever it is gone, so
-//! what is in it is no output of ours. Nothing outside of it is written.
+//! The build folder of the compiled engine, below the user's target folder. Recreated on demand, so its content is not
+//! output of this tool. Nothing outside of it is written.
 //!
-//! What is right already keeps its time, so that cargo does not compile it again; and no link is ever written through.
+//! Up-to-date files keep their mtime, which avoids a rebuild by cargo. Writes never follow links.
 #![expect(clippy::disallowed_methods, reason = "what is built from lies in the target folder, and is no output")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,17 +12,15 @@ use std::path::{Path, PathBuf};
 
 use crate::project::name::fnv1a;
 
-/// A folder of ours in a target folder.
 #[derive(Debug)]
 pub(super) struct Scratch {
     root: PathBuf,
     tag: String,
-    /// Held as long as the folder is used.
     _lock: File,
 }
 
 impl Scratch {
-    /// Opens the folder `memcached-sdk/NAME` for the package in `dir`; waits while another process uses it.
+    /// Opens the folder `memcached-sdk/NAME` for the package in `dir`. Blocks while another process uses it.
     pub(super) fn open(target: &Path, name: &str, dir: &Path) -> io::Result<Self> {
         let root = target.join("memcached-sdk").join(name);
         fs::create_dir_all(&root)?;
@@ -31,8 +29,8 @@ impl Scratch {
         Ok(Self { root, tag: format!("{:08x}", fnv1a(&dir.to_string_lossy())), _lock: lock })
     }
 
-    /// The name of the folder of a member of the workspace. Packages of one name may share a target folder; cargo tells members by
-    /// their paths in the workspace, and takes what it built for one that is older for the other's.
+    /// The folder name of a workspace member. Packages of the same name may share a target folder: cargo identifies
+    /// members by path, and would reuse an older build of the other package.
     pub(super) fn member(&self, name: &str) -> String {
         format!("{name}-{}", self.tag)
     }
@@ -45,8 +43,8 @@ impl Scratch {
         write(&self.path(path), text)
     }
 
-    /// Makes the folder `to` look like `from`, with other texts in the files of `texts`, which need not exist in `from`.
-    /// Folders that hold none of these are linked. Left out: the paths in `without`, and `.git`.
+    /// Mirrors `from` to `to`, with the texts of `texts` in place of files, which may not exist in `from`. Links
+    /// folders without such files. Omits the paths in `without`, and `.git`.
     pub(super) fn mirror(
         &self,
         from: &Path,
@@ -60,7 +58,7 @@ impl Scratch {
 
 struct Mirror<'a> {
     from: &'a Path,
-    /// By path below `from`, as are those of `without`.
+    /// By path below `from`, like `without`.
     texts: &'a BTreeMap<PathBuf, String>,
     without: &'a BTreeSet<PathBuf>,
 }
@@ -102,7 +100,7 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_dir())
 }
 
-/// Removes a file, a folder or a link itself, if there is one.
+/// Removes a file, a folder or a link itself. A missing one is not an error.
 fn remove(path: &Path) -> io::Result<()> {
     match if is_folder(path) { fs::remove_dir_all(path) } else { fs::remove_file(path) } {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -121,7 +119,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    // Renamed into place: a run that is killed leaves no half of a file, and a link is replaced, not followed.
+    // Renames the file into place: a killed run leaves no partial file, and a link is replaced instead of followed.
     let new = path.with_extension("memcached-sdk-new");
     fs::write(&new, text)?;
     fs::rename(new, path)
@@ -146,7 +144,7 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// `path: text`, `path -> target` and `path/` of everything below, in order.
+    /// `path: text`, `path -> target` and `path/` of all entries below, sorted.
     fn tree(root: &Path, at: &Path, out: &mut Vec<String>) {
         let mut entries: Vec<_> =
             fs::read_dir(root.join(at)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -185,7 +183,7 @@ mod tests {
             mirror(&[("src/main.rs", "new"), ("x.rs", "x")], &["Cargo.toml"]),
             ["src/", "src/a.rs -> a.rs", "src/b -> b", "src/main.rs: new", "x.rs: x"]
         );
-        // What was a link becomes a file, and the other way round; what is gone goes.
+        // Links become files and vice versa; removed entries disappear.
         fs::remove_file(from.join("src/a.rs")).unwrap();
         assert_eq!(
             mirror(&[("src/b/c.rs", "other")], &[]),

@@ -1,7 +1,7 @@
-//! The shadow package: the user's, with functions added that reach private types, and with another `main`.
+//! The shadow package: a copy of the user's with extra functions that reach private types, and another `main`.
 //!
-//! It is a tree of links to the user's files; only the files that are changed are files. They are changed at the end of
-//! modules and in the line of `main`, so the lines that the compiler names are those of the user.
+//! A tree of links to the user's files, except for edited files. Edits are at the end of modules and in the line of
+//! `main`, so line numbers in compiler messages are the user's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,10 +18,9 @@ use super::manifest::{Manifests, helper_name, identifier, lock};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{FeatureSelection, ItemRef, ModuleId, SourceTree, relative};
 
-/// The program that asks the library.
 const ASKER: &str = "memcached-sdk-crdgen.rs";
 
-/// One program for each crate of the package that has types.
+/// Builds and runs a program for each crate of the package that has types.
 pub(super) fn ask(
     cargo: &Cargo<'_>,
     tree: &SourceTree,
@@ -33,7 +32,7 @@ pub(super) fn ask(
     // The folder of the user's files in the workspace.
     let mirror = scratch.member("tree");
     let manifests = Manifests::read(manifest).map_err(|error| Diagnostic::from(&error))?;
-    // The mirror begins at the workspace, as far as `include_str!("../../README.md")` may reach.
+    // The mirror starts at the workspace, which is how far `include_str!("../../README.md")` may reach.
     let base = if manifest.dir.starts_with(&manifest.workspace) { &manifest.workspace } else { &manifest.dir };
     let package = manifest.dir.strip_prefix(base).unwrap_or(Path::new(""));
 
@@ -75,9 +74,9 @@ pub(super) fn ask(
     };
     write().map_err(|error| cargo.unwritable(&error))?;
 
-    // The compiler then shows the user's paths.
+    // Makes the compiler print the user's paths.
     let remap = format!("--remap-path-prefix={mirror}=");
-    // What the user's lints say about added code is noise.
+    // Lints of added code are noise.
     let flags = ["--cap-lints", "allow", &remap];
     let workspace = scratch.path("shadow");
     let run = |(binary, _): &(String, String)| {
@@ -86,7 +85,7 @@ pub(super) fn ask(
     binaries.iter().map(run).collect()
 }
 
-/// What is not linked: manifests and lock files that would make other workspaces, and what cargo builds.
+/// Paths without a link: manifests and lock files that would create other workspaces, and build output.
 fn without(base: &Path, package: &Path, target: &Path) -> BTreeSet<PathBuf> {
     let mut without = BTreeSet::from([package.join("Cargo.lock")]);
     for folder in package.ancestors().skip(1) {
@@ -96,14 +95,12 @@ fn without(base: &Path, package: &Path, target: &Path) -> BTreeSet<PathBuf> {
     without
 }
 
-/// The types and modules that one function asks.
 #[derive(Default)]
 struct Node {
     types: Vec<(String, String)>,
     modules: BTreeSet<String>,
 }
 
-/// Adds a function to every module on the way to a type.
 fn add_functions(tree: &SourceTree, kinds: &[&Kind], json: &str, edits: &mut Edits) {
     let mut nodes: BTreeMap<ModuleId, Node> = BTreeMap::new();
     for kind in kinds {
@@ -135,7 +132,8 @@ fn name(tree: &SourceTree, module: ModuleId) -> String {
     tree.module_path(module).pop().unwrap_or_default()
 }
 
-/// Where the text of a module ends: at its brace, or at the end of its file. There are several when `cfg` chooses.
+/// The offsets where the text of a module ends: its brace, or the end of its file. Several if `cfg` selects between
+/// modules.
 fn ends(tree: &SourceTree, module: ModuleId) -> Vec<usize> {
     let file = tree.module_file(module);
     let mut inline = Vec::new();
@@ -154,7 +152,6 @@ fn ends(tree: &SourceTree, module: ModuleId) -> Vec<usize> {
     ends
 }
 
-/// The closing braces of the modules with this path.
 fn braces(items: &[Item], path: &[String], found: &mut impl FnMut(usize)) {
     let Some((first, below)) = path.split_first() else { return };
     for item in items {
@@ -170,7 +167,7 @@ fn braces(items: &[Item], path: &[String], found: &mut impl FnMut(usize)) {
     }
 }
 
-/// Makes the program ask; the old `main` stays, as a function without a meaning.
+/// Replaces `main`; the old one stays as an unused function.
 fn replace_main(tree: &SourceTree, root: ModuleId, json: &str, edits: &mut Edits) {
     let file = edits.file(tree, root);
     let main = |item: &ItemRef| match tree.item(*item) {
@@ -180,7 +177,7 @@ fn replace_main(tree: &SourceTree, root: ModuleId, json: &str, edits: &mut Edits
     for main in tree.module_items(root).iter().filter_map(main) {
         use syn::spanned::Spanned as _;
         for attribute in &main.attrs {
-            // `#[tokio::main]` and the like.
+            // For example `#[tokio::main]`.
             if !["cfg", "cfg_attr", "doc"].iter().any(|name| attribute.path().is_ident(name)) {
                 file.blank(tree.origin(root, attribute.span()).range);
             }
@@ -198,13 +195,12 @@ impl Edits {
         let path = tree.module_file(module).to_path_buf();
         self.0.entry(path).or_insert_with(|| {
             let (text, before) = tree.module_text(module);
-            // A byte order mark or a `#!` line is of no use here, but places count it.
+            // Blanks replace a byte order mark and a `#!` line, because offsets count them.
             FileEdits { text: " ".repeat(before) + text, edits: Vec::new() }
         })
     }
 }
 
-/// Changes of one file, in places of the old text.
 struct FileEdits {
     text: String,
     edits: Vec<(Range<usize>, String)>,
@@ -219,7 +215,7 @@ impl FileEdits {
         self.edits.push((range, text.to_owned()));
     }
 
-    /// Blanks a range and keeps its line ends, so lines keep their numbers.
+    /// Blanks a range but keeps line ends and so the line numbers.
     fn blank(&mut self, range: Range<usize>) {
         let text = self.text.get(range.clone()).unwrap_or_default();
         let blank: String = text.chars().map(|letter| if letter == '\n' { '\n' } else { ' ' }).collect();

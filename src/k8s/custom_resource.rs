@@ -1,9 +1,9 @@
-//! What `#[kube(…)]` says of a custom resource's name, read without judging the rest of the attribute.
+//! Reads the names of a custom resource from `#[kube(…)]`, without validating the rest of the attribute.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Attribute, Item, Meta};
 
-/// The names of a custom resource, as far as `#[kube(…)]` says them.
+/// The names of a custom resource in `#[kube(…)]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CustomResource {
     /// API group.
@@ -12,32 +12,32 @@ pub struct CustomResource {
     pub version: String,
     /// Kind.
     pub kind: String,
-    /// The type that the derive makes.
+    /// The type that the derive generates.
     pub root: String,
-    /// The name in URLs, where it is not computed.
+    /// The name in URLs, if it is explicit.
     pub plural: Option<String>,
-    /// Objects live in namespaces.
+    /// True if objects live in namespaces.
     pub namespaced: bool,
     /// The type of the status, as written.
     pub status: Option<String>,
-    /// The path of kube's core, where it is not the usual one.
+    /// The path of kube's core, if it is not the default.
     pub kube_core: Option<String>,
-    /// The path of `serde_json`, where it is not the usual one.
+    /// The path of `serde_json`, if it is not the default.
     pub serde_json: Option<String>,
 }
 
-/// What a custom resource is called where its group matters: `Kind.group`.
+/// The name of a custom resource as `Kind.group`.
 pub fn kind_name(kind: &str, group: &str) -> String {
     if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") }
 }
 
 impl CustomResource {
-    /// Its name as `Kind.group`.
+    /// The name as `Kind.group`.
     pub fn name(&self) -> String {
         kind_name(&self.kind, &self.group)
     }
 
-    /// The custom resource of which an item is the spec; kube before version 1 says `struct` for `root`.
+    /// The custom resource whose spec is this item. Before version 1, kube uses `struct` in place of `root`.
     pub fn of(item: &Item) -> Option<Self> {
         let attributes = match item {
             Item::Struct(item) => &item.attrs,

@@ -1,4 +1,4 @@
-//! Types of k8s-openapi, read from files of the form that its generator writes.
+//! Types of k8s-openapi, read from generated files.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,43 +10,41 @@ use syn::{ItemImpl, ItemStruct};
 
 use crate::source::CargoManifest;
 
-/// One type of k8s-openapi, as far as a schema and a default value depend on it.
+/// The parts of a k8s-openapi type that determine its schema and default.
 #[derive(Debug)]
 pub struct GeneratedType {
     /// `impl JsonSchema`
     pub schema: ItemImpl,
-    /// The type, when it is a struct that derives `Default`.
+    /// The type, if it is a struct that derives `Default`.
     pub item: Option<ItemStruct>,
-    /// The keys that `impl Serialize` writes, by field.
+    /// The keys in `impl Serialize`, by field.
     pub keys: BTreeMap<String, String>,
-    /// The texts of `impl Resource`, such as `KIND`.
+    /// The constants of `impl Resource`, such as `KIND`.
     pub constants: BTreeMap<String, String>,
 }
 
-/// Types of k8s-openapi by folder and path, once they were read.
 #[derive(Debug, Default)]
 pub(super) struct Generated {
     types: RefCell<BTreeMap<Key, Option<Rc<GeneratedType>>>>,
-    /// The folders of modules by version and feature.
     folders: RefCell<BTreeMap<(Version, String), PathBuf>>,
 }
 
 type Key = (PathBuf, Vec<String>);
 
 impl Generated {
-    /// The folder of the modules that a feature switches on: `latest` stands for the newest.
+    /// The folder of the modules that a feature enables; `latest` means the newest.
     pub(super) fn folder(&self, workspace: &Path, version: &Version, feature: &str) -> Option<PathBuf> {
         let key = (version.clone(), feature.to_owned());
         if let Some(found) = self.folders.borrow().get(&key) {
             return Some(found.clone());
         }
-        // What is not there may come.
+        // A missing folder is not cached, because a download may add it.
         let found = modules(workspace, version, feature)?;
         self.folders.borrow_mut().insert(key, found.clone());
         Some(found)
     }
 
-    /// The type of a path below a folder of modules, such as `api::core::v1::Pod`.
+    /// The type at a path below a folder of modules, such as `api::core::v1::Pod`.
     pub(super) fn get(&self, dir: &Path, path: &[String]) -> Option<Rc<GeneratedType>> {
         let key = (dir.to_path_buf(), path.to_vec());
         if let Some(found) = self.types.borrow().get(&key) {
@@ -67,13 +65,13 @@ fn modules(workspace: &Path, version: &Version, feature: &str) -> Option<PathBuf
     Some(package.dir.join("src").join(feature)).filter(|dir| dir.is_dir())
 }
 
-/// The private module and the types of a line that re-exports them.
+/// The private module and the types in a re-export line.
 fn re_exported(line: &str) -> Option<(&str, impl Iterator<Item = &str>)> {
     let (module, names) = line.trim_start().strip_prefix("pub use self::")?.strip_suffix(';')?.split_once("::")?;
     Some((module, names.trim_start_matches('{').trim_end_matches('}').split(',').map(str::trim)))
 }
 
-/// The text of the file that declares a type: k8s-openapi has a module for each type, re-exported.
+/// The text of the file that declares a type. k8s-openapi has a private module per type and re-exports the type.
 fn generated_text(dir: &Path, path: &[String]) -> Option<String> {
     let (name, modules) = path.split_last()?;
     let mut folder = dir.to_path_buf();
@@ -86,14 +84,13 @@ fn generated_text(dir: &Path, path: &[String]) -> Option<String> {
     std::fs::read_to_string(folder.join(format!("{module}.rs"))).ok()
 }
 
-/// The text of an item that starts so, and where it is.
 fn generated_item<'a>(text: &'a str, start: &str) -> Option<(usize, &'a str)> {
     let at = text.find(start)?;
     let end = text[at..].find("\n}\n").map_or(text.len(), |end| at + end + 2);
     Some((at, &text[at..end]))
 }
 
-/// Reads a type from files of the form that k8s-openapi's generator writes.
+/// Reads a type in the format of k8s-openapi's generator.
 fn read_generated(dir: &Path, path: &[String]) -> Option<GeneratedType> {
     let name = path.last()?;
     let text = generated_text(dir, path)?;

@@ -1,12 +1,12 @@
-//! Which k8s-openapi code uses, and which names the modules there have.
+//! Selects the k8s-openapi dependency of a project, and lists the names in its modules.
 
 use std::collections::BTreeSet;
 
 use crate::schema::k8s;
 use crate::source::{CargoManifest, Dependency, DependencyKind, Namespace};
 
-/// The dependency on k8s-openapi of code of `own` in the project of `all`, whose first is the project itself, and its
-/// feature for a version of Kubernetes; or why there is none.
+/// The dependency on k8s-openapi in the code of `own`, and its feature for a Kubernetes version. `all` are the
+/// project's manifests, its own first. The error explains a missing choice.
 pub(super) fn chosen<'a>(
     own: &'a CargoManifest,
     all: &[&'a CargoManifest],
@@ -24,7 +24,7 @@ pub(super) fn chosen<'a>(
         let versions = versions.filter(|name| name.starts_with("v1_") || matches!(*name, "latest" | "earliest"));
         if of_build { features.extend(versions) } else { tested.extend(versions) }
     }
-    // A library may leave the version to those who use it, and choose one for its tests.
+    // A library may leave the version to its dependents and select one only for its tests.
     let features: Vec<&str> = if features.is_empty() { tested } else { features }.into_iter().collect();
     match features.as_slice() {
         [feature] => Ok((first, feature)),
@@ -33,7 +33,7 @@ pub(super) fn chosen<'a>(
     }
 }
 
-/// The dependency is on the release that is linked here, with its feature.
+/// Returns true if the dependency is the linked release with its feature.
 pub(super) fn is_linked(dependency: &Dependency, feature: &str) -> bool {
     feature == k8s::FEATURE
         && match &dependency.locked {
@@ -42,8 +42,8 @@ pub(super) fn is_linked(dependency: &Dependency, feature: &str) -> bool {
         }
 }
 
-/// Whether the module of a path below the crate has a name, as the linked release says: all types of a module with linked
-/// ones are linked. `None` for other modules.
+/// Returns true if the module at this path has the name in the linked release, which has all types of a module with
+/// linked ones. `None` for other modules.
 pub(super) fn has(module: &[String], name: &str, namespace: Namespace) -> Option<bool> {
     if namespace == Namespace::Macros {
         return Some(false);
@@ -58,7 +58,7 @@ pub(super) fn has(module: &[String], name: &str, namespace: Namespace) -> Option
         .then_some(false)
 }
 
-/// Structs whose names are functions, too.
+/// Structs whose names are also functions.
 const TUPLES: [&str; 7] =
     ["CustomResourceSubresourceStatus", "FieldsV1", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"];
 
@@ -71,7 +71,7 @@ mod tests {
 
     const CORE: &str = "k8s_openapi::api::core::v1";
 
-    /// What paths mean below a module that begins with a text, in a project on the linked k8s-openapi.
+    /// Checks the meaning of paths in a module that starts with a text, in a project with the linked k8s-openapi.
     #[track_caller]
     fn check(code: &str, cases: &[(&str, &str, Namespace, &str)]) {
         let manifest = "[package]\nname = \"op\"\nedition = \"2024\"\n[dependencies]\nother = \"1\"\n\
@@ -112,7 +112,7 @@ mod tests {
                     Types,
                     "cannot find `Tolerations`",
                 ),
-                // What the other one brings in is not called so, or this would be an error.
+                // The other glob does not have this name, or this would be an error.
                 ("op::beside", "Toleration", Types, &toleration),
                 ("op", "Vec", Types, "extern std::vec::Vec"),
                 ("op::resource", "Quantity", Types, "extern k8s_openapi::apimachinery::pkg::api::resource::Quantity"),
@@ -163,7 +163,7 @@ mod tests {
         );
     }
 
-    /// No module of k8s-openapi hides a type of the prelude or a primitive type.
+    /// No module of k8s-openapi shadows a type of the prelude or a primitive type.
     #[test]
     fn no_type_is_called_like_one_of_the_prelude() {
         for known in k8s::types() {

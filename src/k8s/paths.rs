@@ -1,4 +1,4 @@
-//! The public paths of the crates around kube: which are the same, and which names a glob import brings in.
+//! Public paths of the crates around kube: re-exports, and names that a glob import brings in.
 
 /// See [`crate::source::Ecosystem::aliases`].
 pub(super) const ALIASES: &[(&str, &[(&str, &str)])] = &[

@@ -1,9 +1,8 @@
-//! The only writer. Preflight reads every target and collects every conflict; nothing is written when there is one.
-//! Then everything is staged in a folder on the same file system and renamed into place, the PROJECT file last.
+//! The only writer. Preflight reads every target and collects all conflicts; with a conflict, nothing is written. Then
+//! all files are staged in a folder on the same file system and renamed into place, the PROJECT file last.
 //!
-//! A commit of many files is not atomic (only that of a new project folder is, which is one rename), so running the
-//! same command again must repair: it does, because equal bytes are "unchanged", edits are idempotent, and what the
-//! command did is recorded last of all.
+//! A commit of many files is not atomic, except for a new project folder, which is one rename. So the same command must
+//! repair an interrupted run: equal content is "unchanged", edits are idempotent, and the record comes last.
 #![expect(clippy::disallowed_methods, reason = "this is the one room that writes files")]
 
 use std::fmt;
@@ -18,28 +17,27 @@ mod preflight;
 
 use preflight::Target;
 
-/// Whether to write.
+/// The mode of [`apply`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Make it true.
+    /// Write the files.
     Write,
-    /// Say what would be written.
+    /// Report what would be written.
     DryRun,
-    /// Only find out whether the disk differs from the plan, see [`differs`]. An existing file is a difference here,
-    /// never a conflict.
+    /// Only compare the disk with the plan, see [`differs`]. An existing file is a difference, never a conflict.
     Check,
 }
 
-/// What happened to one file, or would happen.
+/// The change of a file, done or planned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Which file.
+    /// The file.
     pub path: RelPath,
-    /// What.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// The text on disk before, `None` when there was no file.
+    /// The text on disk before; `None` if the file did not exist.
     pub before: Option<String>,
-    /// The text of the plan, `None` when the file goes.
+    /// The text of the plan; `None` if the file is removed.
     pub after: Option<String>,
 }
 
@@ -47,20 +45,20 @@ pub struct Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
-    /// There was no such file.
+    /// The file did not exist.
     Create,
-    /// The file had other bytes.
+    /// The file had other content.
     Update,
-    /// The file has these bytes already.
+    /// The file already has this content.
     Unchanged,
-    /// The file goes.
+    /// The file is removed.
     Remove,
-    /// The file is the user's and stays as it is.
+    /// The file belongs to the user and stays.
     Skip,
 }
 
 impl ChangeKind {
-    /// The word for the report.
+    /// The word in the report.
     pub const fn as_str(self) -> &'static str {
         match self {
             ChangeKind::Create => "create",
@@ -71,7 +69,7 @@ impl ChangeKind {
         }
     }
 
-    /// Why nothing is done about a file that the plan would write otherwise.
+    /// The reason why a file is not written.
     pub const fn reason(self) -> Option<&'static str> {
         match self {
             ChangeKind::Skip => Some("exists with other content, which stays"),
@@ -79,36 +77,36 @@ impl ChangeKind {
         }
     }
 
-    /// Whether the disk is not what the plan wants.
+    /// Returns true if the disk differs from the plan.
     pub const fn differs(self) -> bool {
         matches!(self, ChangeKind::Create | ChangeKind::Update | ChangeKind::Remove)
     }
 }
 
-/// Whether the disk differed from the plan: the whole meaning of `--check`.
+/// Returns true if the disk differs from the plan, which is the result of `--check`.
 pub fn differs(changes: &[Change]) -> bool {
     changes.iter().any(|change| change.kind.differs())
 }
 
-/// One change of the file system, told to the observer of [`apply`] before it is made.
+/// A file system operation, passed to the observer of [`apply`] before it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FsOp {
-    /// A new folder.
+    /// Creates a folder.
     CreateDir(PathBuf),
-    /// A new file with its text, in the staging folder.
+    /// Writes a new file in the staging folder.
     WriteFile(PathBuf),
-    /// The mode bits of a staged file.
+    /// Sets the mode bits of a staged file.
     SetPermissions(PathBuf),
-    /// A staged file, or the whole staged project, into its place.
+    /// Renames a staged file, or the whole staged project, into place.
     Rename {
         /// The staged path.
         from: PathBuf,
-        /// Its place.
+        /// The final path.
         to: PathBuf,
     },
-    /// A file that goes.
+    /// Removes a file.
     RemoveFile(PathBuf),
-    /// A staging folder that goes, with what is left in it.
+    /// Removes a staging folder with its content.
     RemoveDir(PathBuf),
 }
 
@@ -124,49 +122,49 @@ impl fmt::Display for FsOp {
     }
 }
 
-/// Called before every change of the file system; an error stops [`apply`] there, and nothing more is changed.
-/// Tests interrupt a run with it.
+/// Runs before every file system operation; an error stops [`apply`] before that operation. Tests use it to interrupt a
+/// run.
 pub type Observer<'a> = &'a mut dyn FnMut(&FsOp) -> io::Result<()>;
 
-/// Why a plan can't be applied.
+/// The reason why a plan cannot be applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Something stands in the way; nothing was written.
+    /// Conflicts; nothing was written.
     #[error("{}", list(.0))]
     Conflicts(Vec<Conflict>),
-    /// Nothing was written.
+    /// Another process holds the lock; nothing was written.
     #[error("another memcached-sdk is writing to `{}`", .0.display())]
     Busy(PathBuf),
-    /// The file system failed before the first file was put into place; the project is as it was.
+    /// The file system failed before the commit; the project is unchanged.
     #[error("cannot {op}: {source}; no file of the project was changed")]
     Stage {
-        /// What was tried.
+        /// The failed operation.
         op: FsOp,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
-    /// The file system failed when some files were in place already.
+    /// The file system failed during the commit.
     #[error("cannot {op}: {source}; {written} of {total} files were written, the same command completes the rest")]
     Commit {
-        /// What was tried.
+        /// The failed operation.
         op: FsOp,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
-        /// How many files are in place.
+        /// The number of files in place.
         written: usize,
-        /// How many there are.
+        /// The total number of files.
         total: usize,
     },
 }
 
-/// Something on disk that stands in the way of one file.
+/// A conflict between the disk and an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Which file.
+    /// The file.
     pub path: RelPath,
-    /// What is wrong, to be read after the path.
+    /// The reason, as a sentence part after the path.
     pub reason: String,
-    /// What to do next.
+    /// The next step for the user.
     pub help: Option<String>,
 }
 
@@ -176,7 +174,7 @@ fn list(conflicts: &[Conflict]) -> String {
 }
 
 impl ApplyError {
-    /// The error in the one form of all findings, a conflict each.
+    /// Converts the error to diagnostics, one per conflict.
     pub fn diagnostics(&self) -> Diagnostics {
         match self {
             ApplyError::Conflicts(conflicts) => conflicts
@@ -196,7 +194,7 @@ impl ApplyError {
     }
 }
 
-/// Makes `plan` true below `root`, or says what that would change. The changes are in the order of their paths.
+/// Applies `plan` below `root`, or reports the changes that it would make, ordered by path.
 pub fn apply(plan: &Plan, root: &Path, mode: Mode, observer: Observer<'_>) -> Result<Vec<Change>, ApplyError> {
     let root = Root::find(root).map_err(|source| ApplyError::Stage { op: FsOp::CreateDir(root.into()), source })?;
     let _lock = if mode == Mode::Write { root.lock()? } else { None };
@@ -207,7 +205,7 @@ pub fn apply(plan: &Plan, root: &Path, mode: Mode, observer: Observer<'_>) -> Re
     Ok(targets.into_iter().map(|target| target.change).collect())
 }
 
-/// Whether a file name is one of ours for unfinished writes.
+/// Returns true for file names of unfinished writes.
 pub(super) fn is_staging(name: &str) -> bool {
     name == STAGING || name == RECORD_STAGING
 }
@@ -215,9 +213,8 @@ pub(super) fn is_staging(name: &str) -> bool {
 const STAGING: &str = ".memcached-sdk-staging";
 const RECORD_STAGING: &str = ".PROJECT.memcached-sdk-staging";
 
-/// Where the project is, or will be.
 struct Root {
-    /// Canonical when it exists.
+    /// Canonical if it exists.
     path: PathBuf,
     exists: bool,
 }
@@ -237,7 +234,7 @@ impl Root {
         }
     }
 
-    /// Keeps two runs from staging into each other. File systems without locks do without.
+    /// Prevents two runs from staging at the same time. A file system without locks has no such protection.
     fn lock(&self) -> Result<Option<Lock>, ApplyError> {
         let Some(file) = self.exists.then(|| File::open(&self.path).ok()).flatten() else { return Ok(None) };
         match file.try_lock() {
@@ -246,31 +243,30 @@ impl Root {
         }
     }
 
-    /// The folder beside the root in which a new project is built.
     fn sibling(&self) -> Option<PathBuf> {
         let name = self.path.file_name()?.to_string_lossy();
         Some(self.path.with_file_name(format!(".{name}{STAGING}")))
     }
 }
 
-/// A folder that no other run writes to.
+/// A lock on a folder.
 ///
-/// Closing the file is not enough to give it back: a process that another thread is just starting has a copy of the
-/// descriptor until it has become another program, see [flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html).
+/// Closing the file is not enough to unlock: a process that another thread is spawning holds a copy of the descriptor
+/// until its exec, see [flock(2)](https://man7.org/linux/man-pages/man2/flock.2.html).
 struct Lock(File);
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // What can not be unlocked was not locked, or is when the file is closed.
+        // On failure there was no lock, or closing the file releases it.
         let _ = self.0.unlock();
     }
 }
 
-/// Stage and commit. Every change of the file system goes through [`Writer::run`].
+/// Stages and commits. Every file system operation goes through [`Writer::run`].
 struct Writer<'a> {
     root: &'a Root,
     observer: Observer<'a>,
-    /// Files in place and in all, once the commit has begun.
+    /// Files in place and total files, during the commit.
     committed: Option<(usize, usize)>,
 }
 
@@ -286,7 +282,6 @@ impl Writer<'_> {
         if self.root.exists { self.replace(&files, &records) } else { self.create(&files, &records) }
     }
 
-    /// Removes what an interrupted run has left behind.
     fn sweep(&mut self) -> Result<(), ApplyError> {
         let inside = self.root.exists.then(|| [STAGING, RECORD_STAGING].map(|name| self.root.path.join(name)));
         for path in inside.into_iter().flatten().chain(self.root.sibling()) {
@@ -299,7 +294,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A new project: built beside its place, then renamed at once.
+    /// Creates a new project: builds it beside its place, then renames it.
     fn create(&mut self, files: &[&Target], records: &[&Target]) -> Result<(), ApplyError> {
         let Some(staging) = self.root.sibling() else {
             let source = io::Error::new(ErrorKind::InvalidInput, "it has no name");
@@ -330,7 +325,7 @@ impl Writer<'_> {
                 staged.push(file);
             }
         }
-        // Staged beside the folder, so that its rename can be the very last step.
+        // Staged beside the folder, so that its rename can be the last step.
         let record_staging = self.root.path.join(RECORD_STAGING);
         for target in records.iter().filter(|target| target.change.kind != ChangeKind::Remove) {
             self.write_file(&record_staging, target)?;
@@ -371,7 +366,6 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Removes the folders of a file, below the root, in which nothing is left.
     fn remove_empty_dirs(&mut self, file: &Path) -> Result<(), ApplyError> {
         let below_root = |folder: &&Path| *folder != self.root.path && folder.starts_with(&self.root.path);
         let folders: Vec<&Path> = file.ancestors().skip(1).take_while(below_root).collect();
@@ -425,7 +419,7 @@ impl Writer<'_> {
     }
 }
 
-/// Best effort: a file system that can't sync still has the file.
+/// Best effort: a file system without sync still has the file.
 fn sync_files(files: &[PathBuf]) {
     const THREADS: usize = 8;
     std::thread::scope(|scope| {

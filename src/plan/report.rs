@@ -1,4 +1,4 @@
-//! Changes as text, as a diff, and as JSON.
+//! Reports changes as text, as a diff and as JSON.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use similar::TextDiff;
 use super::apply::{Change, ChangeKind};
 use crate::diagnostic::{Diagnostics, JsonDiagnostic};
 
-/// One line per file: `create    src/main.rs`.
+/// A line per file: `create    src/main.rs`.
 pub fn text(changes: &[Change]) -> String {
     changes.iter().map(line).collect()
 }
@@ -18,7 +18,7 @@ fn line(change: &Change) -> String {
     format!("{:<9} {}{why}\n", change.kind.as_str(), change.path)
 }
 
-/// As [`text`], with a line per folder for what is created, when that is more than a screen holds.
+/// Like [`text`], but with a line per folder for created files if these exceed a screen.
 pub(crate) fn brief(changes: &[Change]) -> String {
     const SCREEN: usize = 20;
     let created = |change: &&Change| change.kind == ChangeKind::Create;
@@ -41,7 +41,7 @@ pub(crate) fn brief(changes: &[Change]) -> String {
     folders.into_iter().map(of_folder).chain(others).collect()
 }
 
-/// How many files there are of each kind: `2 created, 1 unchanged`.
+/// The number of files by kind of change: `2 created, 1 unchanged`.
 pub(crate) fn summary(changes: &[Change]) -> String {
     use ChangeKind::{Create, Remove, Skip, Unchanged, Update};
     let words =
@@ -56,12 +56,12 @@ pub(crate) fn summary(changes: &[Change]) -> String {
     if parts.is_empty() { "no files".to_owned() } else { parts.join(", ") }
 }
 
-/// All differences as one unified diff that `git apply` and `patch -p1` read.
+/// All differences as a unified diff for `git apply` and `patch -p1`.
 pub fn diff(changes: &[Change]) -> String {
     changes.iter().filter_map(file_diff).collect()
 }
 
-/// The unified diff of one file, `None` when the disk does not differ.
+/// The unified diff of a file; `None` if the disk does not differ.
 pub(crate) fn file_diff(change: &Change) -> Option<String> {
     if !change.kind.differs() {
         return None;
@@ -83,31 +83,31 @@ pub(crate) fn file_diff(change: &Change) -> Option<String> {
     Some(header + &body)
 }
 
-/// The `-o json` report: one object on stdout, the same for every command.
+/// The `-o json` report: an object on stdout, with the same format for every command.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Every file of the plan by path; empty when diagnostics stopped the command.
+    /// All files of the plan by path; empty if diagnostics stopped the command.
     pub changes: Vec<JsonChange>,
-    /// Every finding in the order of the source.
+    /// All findings in source order.
     pub diagnostics: Vec<JsonDiagnostic>,
 }
 
 /// A [`Change`] in the report.
 #[derive(Debug, Serialize)]
 pub struct JsonChange {
-    /// Path relative to the project's folder, with `/`.
+    /// The path relative to the project's folder, with `/`.
     pub path: String,
     /// `create`, `update`, `unchanged`, `remove` or `skip`.
     pub change: ChangeKind,
-    /// Why a file is skipped.
+    /// The reason why a file is skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// The unified diff of the file, with `--diff`, where the disk differs.
+    /// With `--diff`, the unified diff of a file that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
 
-/// The report as JSON text, ending in a newline; with the diffs of the files when `diffs`.
+/// The report as JSON text with a trailing newline; `diffs` adds the diffs of the files.
 #[expect(clippy::missing_panics_doc, reason = "it can't")]
 pub fn json(changes: &[Change], diagnostics: &Diagnostics, diffs: bool) -> String {
     let changes = changes

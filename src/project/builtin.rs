@@ -1,5 +1,5 @@
-//! The types of Kubernetes itself that a controller can watch: their Rust paths, plurals and scopes, taken from
-//! k8s-openapi by the compiler.
+//! Built-in Kubernetes types that a controller can watch: Rust paths, plurals and scopes, taken from k8s-openapi at
+//! compile time.
 
 use std::any::TypeId;
 
@@ -7,7 +7,7 @@ use k8s_openapi::{ClusterResourceScope, ListableResource};
 
 use crate::diagnostic::Problem;
 
-/// A type of Kubernetes itself.
+/// A built-in Kubernetes type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Builtin {
     /// The API group, empty for the core group.
@@ -18,14 +18,14 @@ pub struct Builtin {
     pub kind: &'static str,
     /// The plural.
     pub plural: &'static str,
-    /// Whether objects live in a namespace.
+    /// True if objects live in a namespace.
     pub namespaced: bool,
     /// The Rust module of the type: `k8s_openapi::api::apps::v1`.
     pub module: &'static str,
 }
 
 impl Builtin {
-    /// Group and domain as PROJECT has them: `core`, `apps`, or `networking` in `k8s.io`.
+    /// Group and domain in PROJECT: `core`, `apps`, or `networking` with the domain `k8s.io`.
     pub(crate) fn project_group(&self) -> (&'static str, Option<&'static str>) {
         match self.group.strip_suffix(".k8s.io") {
             Some(group) => (group, Some("k8s.io")),
@@ -49,8 +49,12 @@ impl Builtin {
     }
 }
 
-/// Finds a type by the group as users write it: `apps`, `core` or nothing, `networking` or `networking.k8s.io`.
-/// `None` when the group is not one of Kubernetes; an error when it is, but has no such version and kind.
+/// Finds a type by the user's spelling of the group: `apps`, `core` or empty, `networking` or `networking.k8s.io`.
+/// `None` if the group is not built in.
+///
+/// # Errors
+///
+/// Fails if a built-in group lacks the version or kind.
 pub fn find(group: &str, version: &str, kind: &str) -> Result<Option<Builtin>, Problem> {
     let in_group: Vec<Builtin> =
         all().into_iter().filter(|b| b.group == group || b.project_group().0 == group).collect();
@@ -69,7 +73,7 @@ pub fn find(group: &str, version: &str, kind: &str) -> Result<Option<Builtin>, P
     Err(Problem::new(format!("Kubernetes has no `{kind}` of version `{version}` in group `{group}`")).help(help))
 }
 
-/// The short names of resources of Kubernetes itself, each with the plural.
+/// Short names of built-in resources, with their plurals.
 pub(crate) const SHORT_NAMES: [(&str, &str); 30] = [
     ("cj", "cronjobs"),
     ("cm", "configmaps"),
@@ -103,7 +107,7 @@ pub(crate) const SHORT_NAMES: [(&str, &str); 30] = [
     ("vac", "volumeattributesclasses"),
 ];
 
-/// Returns the plural of the built-in resource that kubectl takes this name for: a short name, a singular or a plural.
+/// The plural of the built-in resource that kubectl resolves this name to: a short name, a singular or a plural.
 pub(crate) fn named(name: &str) -> Option<&'static str> {
     let short = SHORT_NAMES.iter().find(|(short, _)| *short == name).map(|(_, plural)| *plural);
     short.or_else(|| {
@@ -114,7 +118,7 @@ pub(crate) fn named(name: &str) -> Option<&'static str> {
 
 macro_rules! builtins {
     ($($($module:ident)::+ { $($kind:ident),+ })+) => {
-        /// Every type, ordered by group, version and kind.
+        /// All types, ordered by group, version and kind.
         pub fn all() -> Vec<Builtin> {
             let mut all = Vec::new();
             $({
@@ -207,7 +211,7 @@ mod tests {
         assert!(SHORT_NAMES.is_sorted_by(|one, other| one.0 < other.0));
         let all = all();
         for (short, plural) in SHORT_NAMES {
-            // k8s-openapi has no more of this one.
+            // k8s-openapi omits this resource.
             let is_known = plural == "componentstatuses" || all.iter().any(|builtin| builtin.plural == plural);
             assert!(is_known, "{short}: {plural}");
         }

@@ -1,14 +1,14 @@
-//! Comments of a PROJECT file, carried over to its new text. YAML is written anew, so each comment moves with the line
-//! that it stands above or behind.
+//! Carries the comments of a PROJECT file over to its new text. The YAML is written from scratch, so each comment moves
+//! with the line below or before it.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// A line by its content and by how many equal ones are before it.
+/// A line by its content and the number of equal lines before it.
 type Anchor = (String, usize);
 
-/// The text `after` with the comments and empty lines of `before`. Comments whose line is gone go to the end.
+/// Returns `after` with the comments and empty lines of `before`. Comments of removed lines go to the end.
 pub(super) fn carry_over(before: &str, after: &str) -> String {
     let mut above: BTreeMap<Anchor, Vec<&str>> = BTreeMap::new();
     let mut behind: BTreeMap<Anchor, &str> = BTreeMap::new();
@@ -38,7 +38,7 @@ pub(super) fn carry_over(before: &str, after: &str) -> String {
     lines.extend(above.into_values().flatten().chain(run).map(str::to_owned));
     lines.extend(behind.into_values().map(|comment| comment.trim_start().to_owned()));
     let text = lines.join("\n") + "\n";
-    // What looks like a comment can be a line of a text in a field of another tool.
+    // An apparent comment may be a line of a multi-line text in a foreign field.
     let value = |text: &str| serde_yaml::from_str::<Value>(text).ok();
     if value(&text) == value(after) { text } else { after.to_owned() }
 }
@@ -57,7 +57,6 @@ fn anchored(text: &str) -> impl Iterator<Item = (&str, Option<Anchor>)> {
     })
 }
 
-/// A line and the comment in it, with the spaces before it.
 fn split_comment(line: &str) -> (&str, Option<&str>) {
     if line.trim_start().starts_with('#') {
         return ("", Some(line));
@@ -87,12 +86,12 @@ mod tests {
             ("a: 1\n", "a: 1\n", "a: 1\n"),
             ("# top\n\na: 1\n", "0: 0\na: 1\n", "# top\n\n0: 0\na: 1\n"),
             ("a: 1\n# b\nb: 2 # why\n# end\n", "a: 1\nb: 2\nc: 3\n", "a: 1\n# b\nb: 2 # why\nc: 3\n# end\n"),
-            // sorted anew, and one line is gone
+            // sorted again, and one line is removed
             ("# top\nb: 1\n# a\na: 2\n# c\nc: 3 # c too\n", "a: 2\nb: 1\n", "# top\n# a\na: 2\nb: 1\n# c\n# c too\n"),
             // the second of equal lines
             ("x:\n- v: 1\n# two\n- v: 1\n", "x:\n- v: 1\n- v: 1\n- v: 1\n", "x:\n- v: 1\n# two\n- v: 1\n- v: 1\n"),
             ("a: \"x # y\" # z\nb: x#y\n", "a: \"x # y\"\nb: x#y\n", "a: \"x # y\" # z\nb: x#y\n"),
-            // not a comment: the text stays right, if need be without comments
+            // not a comment: the value stays correct, if necessary without comments
             ("a: 1\nb: |\n  # text\n  more\n", "a: 1\nb: |\n  # text\n  more\n", "a: 1\nb: |\n  # text\n  more\n"),
             ("b: |\n  # text\n  more\n# c\n", "b: \"# text\\nmore\\n\"\n", "b: \"# text\\nmore\\n\"\n  # text\n# c\n"),
         ] {

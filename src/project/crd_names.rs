@@ -1,8 +1,8 @@
-//! The names that a CRD takes in its API group. The API server gives each to one CRD: of two that want the same name, the later
-//! one is stored and never served.
+//! Names that a CRD reserves in its API group. The API server gives each name to one CRD: a later CRD with the same
+//! name is stored but never served.
 //!
-//! The rules are those of the
-//! [naming controller](https://github.com/kubernetes/apiextensions-apiserver/blob/master/pkg/controller/status/naming_controller.go).
+//! Follows the [naming
+//! controller](https://github.com/kubernetes/apiextensions-apiserver/blob/master/pkg/controller/status/naming_controller.go).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,21 +11,20 @@ use serde_json::Value;
 use super::Resource;
 use crate::diagnostic::Problem;
 
-/// The most characters of a kind: with `List` behind it, it is a label.
+/// The maximum length of a kind: with the suffix `List`, it must fit a label.
 const KIND_MAX: usize = 59;
 
 /// The names of a CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrdNames {
     group: String,
-    /// Plural, singular and short names, which stand for the kind in URLs and commands.
+    /// Plural, singular and short names, which identify the kind in URLs and commands.
     resources: BTreeSet<String>,
-    /// The kind, and that of its lists.
     kinds: BTreeSet<String>,
 }
 
 impl CrdNames {
-    /// The names of a CRD, with those that the API server fills in.
+    /// The names of a CRD, including those that the API server defaults.
     pub fn of(crd: &Value) -> Self {
         let (spec, names) = (&crd["spec"], &crd["spec"]["names"]);
         let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
@@ -37,7 +36,6 @@ impl CrdNames {
         Self { group: text(&spec["group"]).unwrap_or_default(), resources, kinds: [kind, list].into() }
     }
 
-    /// The names of a resource of this project.
     pub(crate) fn of_resource(resource: &Resource) -> Self {
         let short_names = resource.api.iter().flat_map(|api| &api.short_names).map(ToString::to_string);
         let kind = resource.kind.to_string();
@@ -48,7 +46,7 @@ impl CrdNames {
         }
     }
 
-    /// The first name that both want.
+    /// The first name in both.
     pub fn common<'a>(&'a self, other: &'a Self) -> Option<&'a str> {
         let both = |one: &'a BTreeSet<String>, other| one.intersection(other).next().map(String::as_str);
         let same_group = self.group == other.group;
@@ -56,7 +54,7 @@ impl CrdNames {
     }
 }
 
-/// Those of several CRDs that want a name of an earlier one: its number, that of the earlier one, and the first such name.
+/// CRDs that reserve a name of an earlier one: their index, that of the earlier one, and the first common name.
 pub fn clashes(crds: &[CrdNames]) -> Vec<(usize, usize, &str)> {
     let mut owners: BTreeMap<(&str, bool, &str), usize> = BTreeMap::new();
     let mut clashes = Vec::new();
@@ -75,12 +73,11 @@ pub fn clashes(crds: &[CrdNames]) -> Vec<(usize, usize, &str)> {
     clashes
 }
 
-/// The kind of lists that the API server fills in.
 pub(crate) fn list_kind(kind: &str) -> String {
     format!("{kind}List")
 }
 
-/// Checks the length of a kind, whose kind of lists is a label, too.
+/// Checks the length of a kind, because the list kind must also be a label.
 pub(crate) fn list_kind_of(kind: &str) -> Result<(), Problem> {
     if kind.len() <= KIND_MAX {
         return Ok(());

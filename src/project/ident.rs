@@ -1,39 +1,38 @@
-//! Kubernetes names → Rust names. Names with `-`, `.` or a leading digit, and reserved words, all get a module name
-//! that works as file name and as identifier alike.
+//! Rust names from Kubernetes names. Names with `-`, `.` or a leading digit, and reserved words, get a module name that
+//! is valid as a file name and as an identifier.
 
 use heck::ToSnakeCase as _;
 
 use super::taken;
 
-/// Whether `name` is a reserved word of Rust.
 pub(crate) fn is_keyword(name: &str) -> bool {
     name == "Self" || taken::KEYWORDS.contains(&name)
 }
 
-/// Whether a type of this name would break the code around it.
+/// Returns true if a type of this name would break the code around it.
 pub(crate) fn is_taken_type(name: &str) -> bool {
     is_keyword(name) || taken::TYPES.contains(&name)
 }
 
-/// The Rust type of a kind: `Memcached`, `Manager` → `ManagerResource`. The kind itself is a name of the API, which others may
-/// have chosen, and stays.
+/// The Rust type of a kind: `Memcached`, or `Manager` → `ManagerResource`. The kind itself stays, because it is a name
+/// of the API.
 pub fn kind_type(kind: &str) -> String {
     if is_taken_type(kind) { format!("{kind}Resource") } else { kind.to_owned() }
 }
 
-/// The module for a group, a version or a controller: `sea-creatures` → `sea_creatures`, `type` → `type_`,
-/// `3scale` → `_3scale`. A trailing `_` works for `mod` lines, paths and file names, which a raw identifier does not.
+/// The module of a group, version or controller: `sea-creatures` → `sea_creatures`, `type` → `type_`, `3scale` →
+/// `_3scale`. A trailing `_` works in `mod` lines, paths and file names; a raw identifier does not.
 pub fn module(name: &str) -> String {
     let ident = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
     usable(ident)
 }
 
-/// The module for a kind: `MemcachedCluster` → `memcached_cluster`, `Type` → `type_`.
+/// The module of a kind: `MemcachedCluster` → `memcached_cluster`, `Type` → `type_`.
 pub(crate) fn kind_module(kind: &str) -> String {
     usable(kind.to_snake_case())
 }
 
-/// Several modules in one name: `cache` and `memcached` → `cache_memcached`. Two `_` in a row are not snake case.
+/// Joins modules into one name: `cache` and `memcached` → `cache_memcached`. Avoids `__`, which is not snake case.
 pub(crate) fn joined<'a>(modules: impl IntoIterator<Item = &'a str>) -> String {
     let mut name = String::new();
     for module in modules {
@@ -45,7 +44,7 @@ pub(crate) fn joined<'a>(modules: impl IntoIterator<Item = &'a str>) -> String {
     name
 }
 
-/// The file of tests for a module: `memcached`, `test` → `test_controller`.
+/// The test file of a module: `memcached`, `test` → `test_controller`.
 pub(crate) fn test_module(module: &str) -> String {
     let is_taken = taken::TESTS.contains(&module) || module.starts_with(taken::TEST_PREFIX);
     if is_taken { format!("{module}_controller") } else { module.to_owned() }
@@ -62,9 +61,8 @@ fn usable(ident: String) -> String {
     }
 }
 
-/// The Cargo package of the project of a name. It is the project's name, except where Cargo or rustc refuses that: a leading digit
-/// gets `operator-` in front, a reserved word or the name of a crate that the operator depends on gets `-operator`
-/// behind.
+/// The Cargo package of a project: the project's name, unless Cargo or rustc rejects it. A leading digit gets the
+/// prefix `operator-`; a reserved word or the name of a dependency gets the suffix `-operator`.
 pub fn package(name: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_digit()) {
         format!("operator-{name}")
@@ -75,7 +73,6 @@ pub fn package(name: &str) -> String {
     }
 }
 
-/// The crate of a package, as `use` names it.
 pub(crate) fn crate_name(package: &str) -> String {
     package.replace('-', "_")
 }

@@ -1,4 +1,4 @@
-//! Where a project has its runtime from, the package `memcached-sdk-manager`.
+//! The source of a project's runtime, the package `memcached-sdk-manager`.
 
 use std::fmt;
 
@@ -15,15 +15,15 @@ pub enum ManagerSource {
     Git {
         /// The URL.
         url: String,
-        /// A commit, tag or branch; without one the default branch.
+        /// A commit, tag or branch; `None` is the default branch.
         rev: Option<String>,
     },
-    /// A folder outside of what this program writes, relative to the project, with `/`.
+    /// A folder that this tool does not write, relative to the project, with `/`.
     Path(String),
 }
 
 impl ManagerSource {
-    /// The source of a new project: a copy as long as the package is not on crates.io.
+    /// The source for new projects: a copy until the package is on crates.io.
     pub const DEFAULT: Self = Self::Vendored;
 
     /// Parses `vendored`, `registry`, `git=URL[#REV]` or `path=DIR`.
@@ -47,7 +47,6 @@ impl ManagerSource {
         }
     }
 
-    /// The name of the kind of source.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Vendored => "vendored",
@@ -57,7 +56,7 @@ impl ManagerSource {
         }
     }
 
-    /// The keys of the dependency in `Cargo.toml`, besides `package`.
+    /// The keys of the dependency in `Cargo.toml`, except `package`.
     pub(crate) fn dependency(&self, version: &str) -> String {
         match self {
             Self::Vendored => "path = \"manager\"".to_owned(),
@@ -81,7 +80,7 @@ impl fmt::Display for ManagerSource {
     }
 }
 
-/// The shortest form of a relative path, with `/`; none of an absolute one, and none of the project's own folder.
+/// Normalizes a relative path, with `/`; `None` for an absolute path and for the project's own folder.
 fn relative(dir: &str) -> Option<String> {
     let dir = dir.replace('\\', "/");
     if dir.starts_with('/') || dir.contains(':') {
@@ -133,7 +132,7 @@ mod tests {
         }
     }
 
-    /// Change it when the package is on crates.io, and not before: see docs/contributing.md, "Publish a release".
+    /// Change it only after the package is on crates.io: see docs/contributing.md, "Publish a release".
     #[test]
     fn a_new_project_has_a_copy() {
         assert_eq!(ManagerSource::DEFAULT, ManagerSource::Vendored);

@@ -1,5 +1,5 @@
-//! Validated names. A value of these types can be written into file names, manifests and Rust code as it is; an
-//! invalid name is refused once, at the edge, with the rule and, when one is near, a name that follows it.
+//! Validated names, safe in file names, manifests and Rust code. An invalid name is rejected once, at the boundary,
+//! with the rule and, if possible, a similar valid name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use heck::ToUpperCamelCase as _;
 
 use crate::diagnostic::{Code, Diagnostic, Problem};
 
-/// One newtype per row: documentation, type, what users call it, rule.
+/// A newtype per row: documentation, type, name for users, rule.
 macro_rules! names {
     ($($(#[$doc:meta])+ $name:ident = $what:literal, $check:expr;)+) => {$(
         $(#[$doc])+
@@ -16,13 +16,13 @@ macro_rules! names {
         pub struct $name(String);
 
         impl $name {
-            /// Checks `name`.
+            /// Validates `name`.
             pub fn parse(name: &str) -> Result<Self, Problem> {
                 let check: fn(&str, &str) -> Result<(), Problem> = $check;
                 check($what, name).map(|()| Self(name.to_owned()))
             }
 
-            /// The name as it was given.
+            /// The name as a string.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -51,41 +51,41 @@ macro_rules! names {
 }
 
 names! {
-    /// The DNS domain that a project's API groups end in, such as `example.com`.
+    /// The DNS domain at the end of a project's API groups, such as `example.com`.
     Domain = "domain", dns_1123_subdomain;
-    /// The name of the project: prefix of its objects, name of its package. A DNS-1123 label.
+    /// The project name: prefix of its objects and name of its package. A DNS-1123 label.
     ProjectName = "project name", dns_1123_label;
-    /// An API group without the domain, such as `cache`. It may be empty: then the domain alone is the group.
+    /// An API group without the domain, such as `cache`. An empty group means that the domain alone is the group.
     Group = "group", |what, name| if name.is_empty() { Ok(()) } else { dns_1123_subdomain(what, name) };
-    /// An API version, such as `v1alpha1`: any DNS-1035 label, which is what the API server accepts.
+    /// An API version, such as `v1alpha1`. The API server accepts any DNS-1035 label.
     Version = "version", dns_1035_label;
     /// A kind, such as `Memcached`: a Rust type name whose lower case is a DNS-1035 label.
     Kind = "kind", kind;
-    /// The plural of a kind, as it stands in URLs: `memcacheds`.
+    /// The plural of a kind in URLs: `memcacheds`.
     Plural = "plural", dns_1035_label;
     /// A short name for kubectl, such as `mc`.
     ShortName = "short name", dns_1035_label;
     /// A namespace of the cluster. A DNS-1123 label.
     Namespace = "namespace", dns_1123_label;
-    /// The name of a controller, as it stands in logs and metrics.
+    /// The name of a controller in logs and metrics.
     ControllerName = "controller name", dns_1035_label;
 }
 
 impl Group {
-    /// The group that is not there.
+    /// The empty group.
     pub fn empty() -> Self {
         Self(String::new())
     }
 
-    /// Whether the domain alone is the API group.
+    /// Returns true if the domain alone is the API group.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 impl Version {
-    /// Whether it looks like `v1`, `v1beta2` or `v3alpha1`. Other versions work, but sort behind all of these, and
-    /// people don't see how stable they are.
+    /// Returns true for versions such as `v1`, `v1beta2` or `v3alpha1`. Other versions sort behind these and do not
+    /// show their stability.
     pub(crate) fn is_conventional(&self) -> bool {
         fn number(text: &str) -> Option<&str> {
             let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -102,7 +102,7 @@ impl Kind {
         self.0.to_ascii_lowercase()
     }
 
-    /// The usual English plural in lower case.
+    /// The default English plural in lower case.
     pub(crate) fn default_plural(&self) -> Plural {
         let mut plural = super::plural::pluralize(&self.lower());
         plural.truncate(LABEL_MAX);
@@ -111,15 +111,15 @@ impl Kind {
 }
 
 impl ProjectName {
-    /// What the Service of the metrics is called behind the name: the usual, or what leaves more room for the name.
+    /// The suffix of the metrics Service's name; shortened if the project name is long.
     pub(crate) fn metrics_service(&self) -> &'static str {
         let usual = "controller-manager-metrics-service";
         if self.0.len() + 1 + usual.len() > LABEL_MAX { "metrics-service" } else { usual }
     }
 
-    /// A warning when the name, put in front of the names in `config/`, makes one that the API server refuses.
+    /// Warns if the API server rejects a name in `config/` with this prefix.
     pub(crate) fn check_services(&self) -> Option<Diagnostic> {
-        // The longest name of a Service, which must be a label.
+        // The longest Service name, which must be a label.
         let longest = format!("{self}-{}", self.metrics_service());
         if self.0.starts_with(|c: char| c.is_ascii_digit()) {
             let message = format!(
@@ -140,7 +140,7 @@ impl ProjectName {
         Some(Diagnostic::new(Code::LongProjectName, message).help(help))
     }
 
-    /// A valid name made of a folder's name, if there is one in it.
+    /// A valid name derived from a folder's name.
     pub(crate) fn from_folder(folder: &str) -> Result<Self, Problem> {
         Self::parse(&folder.to_lowercase()).map_err(|problem| {
             let help = problem.help.unwrap_or_default();
@@ -150,9 +150,9 @@ impl ProjectName {
     }
 }
 
-/// The most characters of a label.
+/// The maximum length of a label.
 pub(crate) const LABEL_MAX: usize = 63;
-/// The most characters of a domain, and of the names of most objects.
+/// The maximum length of a domain, and of most object names.
 pub(crate) const SUBDOMAIN_MAX: usize = 253;
 
 fn dns_1123_label(what: &str, name: &str) -> Result<(), Problem> {
@@ -160,7 +160,7 @@ fn dns_1123_label(what: &str, name: &str) -> Result<(), Problem> {
     require(is_label(name) && name.len() <= LABEL_MAX, what, name, rule, || label_like(name, LABEL_MAX))
 }
 
-/// The rule of most names in Kubernetes.
+/// Checks a DNS-1035 label, the rule of most names in Kubernetes.
 pub(crate) fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
     let rule = "a DNS-1035 label: lower-case letters, digits and `-`, with a letter in front and a letter or digit at the end, at most 63 characters";
     let valid =
@@ -172,7 +172,7 @@ pub(crate) fn dns_1035_label(what: &str, name: &str) -> Result<(), Problem> {
     require(valid(name), what, name, rule, near)
 }
 
-/// The rule of domains in Kubernetes.
+/// Checks a DNS-1123 subdomain, the rule of domains in Kubernetes.
 pub(crate) fn dns_1123_subdomain(what: &str, name: &str) -> Result<(), Problem> {
     let rule = "a DNS-1123 subdomain: parts of lower-case letters, digits and `-`, joined by `.`, with a letter or digit at both ends of each, at most 253 characters";
     let valid = name.len() <= SUBDOMAIN_MAX && name.split('.').all(is_label);
@@ -203,7 +203,6 @@ fn is_label(name: &str) -> bool {
         && alphanumeric(name.chars().last())
 }
 
-/// The nearest label, empty when nothing is left.
 fn label_like(name: &str, max: usize) -> String {
     let mut label = String::new();
     for c in name.chars() {
@@ -229,15 +228,15 @@ fn require(valid: bool, what: &str, name: &str, rule: &str, near: impl FnOnce() 
     Err(if near.is_empty() { problem } else { problem.help(format!("use `{near}`")) })
 }
 
-/// The lock name of leader election, as kubebuilder computes it: hexadecimal FNV-1a-32 of the repository (of the
-/// project's name when there is none), then the domain.
+/// The Lease name for leader election, as kubebuilder computes it: hexadecimal FNV-1a-32 of the repository, or else of
+/// the project name, then the domain.
 pub(crate) fn leader_election_id(repo: &str, project: &ProjectName, domain: &str) -> String {
     let input = if repo.is_empty() { project.as_str() } else { repo };
     let hash = fnv1a(input);
     if domain.is_empty() { format!("{hash:08x}") } else { format!("{hash:08x}.{domain}") }
 }
 
-/// FNV-1a-32 (<http://www.isthe.com/chongo/tech/comp/fnv/>), the same on every machine and in every release.
+/// FNV-1a-32 (<http://www.isthe.com/chongo/tech/comp/fnv/>), stable across machines and releases.
 pub(crate) fn fnv1a(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
@@ -246,7 +245,7 @@ pub(crate) fn fnv1a(text: &str) -> u32 {
 mod tests {
     use super::*;
 
-    /// `Ok`, or the help; the message must hold the name (where there is one) and the rule.
+    /// `Ok`, or the help. The message must contain the name, if present, and the rule.
     fn check<T>(parse: fn(&str) -> Result<T, Problem>, rule: &str, cases: &[(&str, Result<(), Option<&str>>)]) {
         for (name, expected) in cases {
             let result = parse(name).map(drop);

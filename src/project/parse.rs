@@ -1,4 +1,4 @@
-//! PROJECT text ⇄ [`Project`]. Errors name the field and, where it can be found again in the text, the line.
+//! Parses and serializes a [`Project`]. Errors name the field and, if it is unique in the text, the line.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,6 @@ use super::{Controllers, LAYOUT, Project, Resource, ResourceApi};
 use crate::diagnostic::{Problem, conflict};
 use crate::yaml;
 
-/// The version of the format.
 const FORMAT: &str = "3";
 
 pub(super) fn parse(text: &str) -> Result<Project, Problem> {
@@ -35,7 +34,7 @@ pub(super) fn parse(text: &str) -> Result<Project, Problem> {
     project.multigroup = top.bool("multigroup")?.unwrap_or_default();
     project.namespaced = top.bool("namespaced")?.unwrap_or_default();
     project.repo = top.string("repo")?;
-    // A copy is not recorded, whatever the default for new projects is.
+    // A copy is not recorded, independent of the default for new projects.
     project.manager = ManagerSource::Vendored;
     if let Some(mut plugins) = top.fields("plugins")? {
         if let Some(mut own) = plugins.fields(LAYOUT)? {
@@ -154,10 +153,10 @@ fn resource(entry: &mut Fields<'_>) -> Result<Resource, Problem> {
     Ok(resource)
 }
 
-/// A mapping whose known fields are taken out one by one; what remains is unknown.
+/// A mapping with the known fields removed one by one; the remainder is unknown.
 struct Fields<'a> {
     text: &'a str,
-    /// Where it is: empty at the top, else such as `resources[1].api.`.
+    /// The path: empty at the top, otherwise such as `resources[1].api.`.
     path: String,
     map: Map<String, Value>,
 }
@@ -232,7 +231,6 @@ impl<'a> Fields<'a> {
         Problem::new(format!("`PROJECT{line}`: `{}{key}`: {why}", self.path)).help("correct the file")
     }
 
-    /// The line of `key` in this mapping, when the text leaves no doubt.
     fn line(&self, key: &str) -> Option<usize> {
         let lines = (1..).zip(self.text.lines());
         let found: Vec<usize> = if self.path.is_empty() {
@@ -256,12 +254,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The top key of the path: `resources` in `resources[1].api.`.
+    /// The top-level key of the path: `resources` in `resources[1].api.`.
     fn section(&self) -> &str {
         self.path.split(['[', '.']).next().unwrap_or_default()
     }
 
-    /// The number of the entry below the top key: 1 in `resources[1].api.`.
+    /// The index below the top-level key: 1 in `resources[1].api.`.
     fn index(&self) -> Option<usize> {
         self.path.split_once('[')?.1.split_once(']')?.0.parse().ok()
     }

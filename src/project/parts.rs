@@ -1,37 +1,37 @@
-//! What is switched on of what a project can have.
+//! Optional parts of a project.
 
 use std::collections::BTreeSet;
 
 use crate::diagnostic::Problem;
 
-/// The choices.
+/// The enabled parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// How the leader is elected.
+    /// The mode of leader election.
     pub leader_election: LeaderElection,
-    /// What is on; nothing is at first.
+    /// The enabled switches; empty by default.
     pub on: BTreeSet<Switch>,
 }
 
 /// A part that is on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Switch {
-    /// There are dashboards for Grafana.
+    /// Dashboards for Grafana.
     Grafana,
-    /// `make` has targets for the Helm chart.
+    /// `make` targets for the Helm chart.
     Helm,
-    /// The metrics are served with the certificate of a Secret.
+    /// Metrics with the certificate of a Secret.
     MetricsCert,
-    /// Only some namespaces reach the metrics.
+    /// Access to metrics from some namespaces only.
     NetworkPolicy,
-    /// `make` has targets for the bundle and the catalog of the Operator Lifecycle Manager.
+    /// `make` targets for the bundle and the catalog of the Operator Lifecycle Manager.
     Olm,
-    /// A Prometheus operator is told of the metrics.
+    /// A ServiceMonitor for the Prometheus operator.
     Prometheus,
 }
 
 impl Switch {
-    /// All of them.
+    /// All switches.
     pub const ALL: [Self; 6] =
         [Self::Grafana, Self::Helm, Self::MetricsCert, Self::NetworkPolicy, Self::Olm, Self::Prometheus];
 
@@ -48,21 +48,21 @@ impl Switch {
     }
 }
 
-/// How the leader is elected.
+/// The mode of leader election.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LeaderElection {
-    /// It renews a Lease.
+    /// The leader renews a Lease.
     #[default]
     Lease,
-    /// It stays until its pod is gone.
+    /// The leader stays until its pod is deleted.
     Life,
 }
 
 impl LeaderElection {
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 2] = [Self::Lease, Self::Life];
 
-    /// As on the command line.
+    /// The value on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lease => "lease",
@@ -70,7 +70,7 @@ impl LeaderElection {
         }
     }
 
-    /// That of a name.
+    /// Parses the value of the command line.
     pub fn parse(name: &str) -> Result<Self, Problem> {
         let found = Self::ALL.into_iter().find(|mode| mode.as_str() == name);
         found.ok_or_else(|| Problem::new(format!("`{}` is neither `lease` nor `life`", name.escape_debug())))

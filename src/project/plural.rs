@@ -1,9 +1,9 @@
-//! English plurals of kinds, with the results that users of kubebuilder expect for usual words.
+//! English plurals of kinds, with the results of kubebuilder for common words.
 
-/// Endings of whole words and of compounds (`backuppolicy`, `searchindex`), the first match counts.
-/// An ending that stays is in both columns.
+/// Endings of whole words and of compounds (`backuppolicy`, `searchindex`); the first match wins. An invariant ending
+/// is in both columns.
 const ENDINGS: &[(&str, &str)] = &[
-    // words that follow no rule
+    // irregular words
     ("analysis", "analyses"),
     ("appendix", "appendices"),
     ("basis", "bases"),
@@ -72,7 +72,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("tomato", "tomatoes"),
     ("to", "tos"),
     ("o", "oes"),
-    // hissing sounds
+    // sibilants
     ("ch", "ches"),
     ("sh", "shes"),
     ("ss", "sses"),
@@ -84,10 +84,10 @@ const ENDINGS: &[(&str, &str)] = &[
     ("x", "xes"),
 ];
 
-/// Words that are matched as a whole only, because as endings they would hit others.
+/// Words that match only as a whole, because as endings they would match others.
 const WORDS: &[(&str, &str)] = &[("alias", "aliases"), ("axis", "axes"), ("die", "dice"), ("ox", "oxen")];
 
-/// The plural of a lower-case word. Words that end in `s` and are in no table stay as they are, as in `redis`.
+/// The plural of a lower-case word. A word that ends in `s` and is in no table stays unchanged, such as `redis`.
 pub(super) fn pluralize(word: &str) -> String {
     if let Some((_, plural)) = WORDS.iter().find(|(singular, _)| *singular == word) {
         return (*plural).to_owned();
@@ -135,7 +135,7 @@ mod tests {
             ("alias", "aliases"),
             ("metadata", "metadata"),
             ("endpoints", "endpoints"),
-            // kubebuilder takes this for a kind of rice
+            // kubebuilder treats this as a kind of rice
             ("price", "prices"),
         ] {
             assert_eq!(pluralize(word), expected);

@@ -1,7 +1,7 @@
-//! The table of names that Rust, cargo, Windows or scaffolded code use already. The API server accepts them, so a project may
-//! have them: [`super::ident`] gives its code other names inside.
+//! Names that Rust, cargo, Windows or scaffolded code reserve. The API server accepts them, so a project may use them:
+//! [`super::ident`] gives its code other names.
 
-/// Words that can't be the name of a module (strict and reserved keywords of all editions up to 2024).
+/// Invalid module names: strict and reserved keywords of all editions up to 2024.
 pub const KEYWORDS: [&str; 50] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
     "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
@@ -9,23 +9,23 @@ pub const KEYWORDS: [&str; 50] = [
     "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while",
 ];
 
-/// Names of files that Windows can't have.
+/// Invalid file names on Windows.
 pub const DEVICES: [&str; 24] = [
     "aux", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "con", "conin", "conout", "lpt1",
     "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "nul", "prn",
 ];
 
-/// Crates that `src/controller.rs` names beside the modules of controllers and groups: an item in scope goes before a crate.
+/// Crates that `src/controller.rs` uses beside modules of controllers and groups: an item in scope shadows a crate.
 pub const CONTROLLER_CRATES: [&str; 4] = ["kube", "manager", "std", "thiserror"];
 
-/// Files below `tests` that are there already, and crates that a crate of tests can't be called.
+/// Existing files in `tests`, and invalid names of test crates.
 pub const TESTS: [&str; 10] =
     ["alloc", "control_plane", "conversions", "core", "crds", "e2e", "mock", "proc_macro", "std", "test"];
 
-/// What the files of other tests begin with.
+/// The prefix of other test files.
 pub const TEST_PREFIX: &str = "envtest_";
 
-/// Packages that a project depends on, modules and aliases in its tests, and names that cargo or rustc treat in a special way.
+/// Dependencies of a project, modules and aliases in its tests, and names with a special meaning for cargo or rustc.
 pub const PACKAGES: [&str; 34] = [
     "alloc",
     "anyhow",
@@ -63,8 +63,8 @@ pub const PACKAGES: [&str; 34] = [
     "unwind",
 ];
 
-/// Type names that Rust code uses without importing them, and those that scaffolded code imports or defines where it imports
-/// the type of a kind.
+/// Type names that Rust code uses without an import, and those that scaffolded code imports or defines beside the type
+/// of a kind.
 pub const TYPES: [&str; 64] = [
     "Action",
     "Arc",

@@ -125,7 +125,6 @@ fn the_lock_name_is_the_one_of_kubebuilder() {
     assert_eq!(project.leader_election_id(), "da1d9c86.testproject.org");
 }
 
-/// `group/version kind`, with an API and a default controller.
 fn resource(gvk: (&str, &str, &str)) -> Resource {
     let (group, version, kind) = gvk;
     let domain = Domain::parse("example.com").unwrap();
@@ -143,7 +142,7 @@ fn resource(gvk: (&str, &str, &str)) -> Resource {
 type Change = fn(&mut Resource);
 type Case<'a> = ((&'a str, &'a str, &'a str), bool, Change, Option<&'a str>);
 
-/// Adds each resource to a project that has a Memcached, whose conversions are scaffolded; the error, if there is one.
+/// Adds each resource to a project with a Memcached and its conversions. Expects the error, if present.
 fn check_added(cases: &[Case]) {
     for &(gvk, multigroup, change, expected) in cases {
         let mut project = Project::new(ProjectName::parse("p").unwrap(), None);

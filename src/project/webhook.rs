@@ -1,4 +1,4 @@
-//! What PROJECT says about webhooks: `webhooks` of a resource, as kubebuilder writes it, and how the certificates are made.
+//! Webhooks in PROJECT: `webhooks` of a resource in kubebuilder's format, and the source of certificates.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -10,33 +10,33 @@ use crate::diagnostic::Problem;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Webhooks {
-    /// Converts its versions.
+    /// Has a conversion webhook.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conversion: bool,
-    /// Sets defaults.
+    /// Has a defaulting webhook.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub defaulting: bool,
-    /// The path of defaulting, when it is not the usual one.
+    /// The path of defaulting, if it is not the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defaulting_path: Option<String>,
-    /// The versions that are converted to this one.
+    /// The versions that convert to this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spoke: Vec<String>,
-    /// Validates.
+    /// Has a validating webhook.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub validation: bool,
-    /// The path of validation, when it is not the usual one.
+    /// The path of validation, if it is not the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_path: Option<String>,
-    /// The version of the configurations.
+    /// The version of the webhook configurations.
     pub webhook_version: Option<String>,
-    /// Fields that we don't know, kept.
+    /// Unknown fields, preserved.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
 }
 
 impl Webhooks {
-    /// Those of an entry of PROJECT.
+    /// Parses the webhooks of a PROJECT entry.
     pub fn of(resource: &Resource) -> Result<Self, Problem> {
         let value = resource.webhooks.clone().filter(|value| !value.is_null()).unwrap_or_else(|| json!({}));
         serde_json::from_value(value).map_err(|error| {
@@ -45,7 +45,7 @@ impl Webhooks {
         })
     }
 
-    /// These and others. What is there already is refused, unless `force`; further spokes are added.
+    /// Merges both. Rejects existing webhooks unless `force`; adds further spokes.
     pub fn with(&self, other: &Self, of: &str, force: bool) -> Result<Self, Problem> {
         for (there, asked, what) in [
             (self.defaulting, other.defaulting, "defaulting"),
@@ -68,7 +68,7 @@ impl Webhooks {
         Ok(all)
     }
 
-    /// Where the API server asks about defaults, if these set any, and where about validity.
+    /// The paths of the defaulting and the validating webhook; `None` for a missing webhook.
     pub fn paths(&self, resource: &Resource) -> [Option<String>; 2] {
         let group = resource.qualified_group().replace('.', "-");
         let usual =
@@ -79,18 +79,18 @@ impl Webhooks {
         [of(self.defaulting, &self.defaulting_path, "mutate"), of(self.validation, &self.validation_path, "validate")]
     }
 
-    /// Whether the API server asks about requests for the kind.
+    /// Returns true if the kind has an admission webhook.
     pub fn admits(&self) -> bool {
         self.defaulting || self.validation
     }
 
-    /// As PROJECT has it.
+    /// The value in PROJECT.
     pub fn to_value(&self) -> Value {
         json!(self)
     }
 }
 
-/// Who makes the certificates of the webhook server.
+/// The source of the webhook server's certificates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CertMode {
     /// The operator.
@@ -104,10 +104,10 @@ pub enum CertMode {
 
 impl CertMode {
     const KEY: &str = "webhookCertMode";
-    /// All of them.
+    /// All modes.
     pub const ALL: [Self; 3] = [Self::Own, Self::CertManager, Self::Files];
 
-    /// As on the command line.
+    /// The value on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Own => "self",
@@ -116,13 +116,13 @@ impl CertMode {
         }
     }
 
-    /// That of a project that has chosen one.
+    /// The mode that a project has chosen.
     pub fn of(project: &Project) -> Option<Self> {
         let recorded = project.plugins.get(LAYOUT)?.get(Self::KEY)?.as_str()?;
         Self::ALL.into_iter().find(|mode| mode.as_str() == recorded)
     }
 
-    /// Keeps it in PROJECT; the usual one only of a project that has webhooks.
+    /// Records the mode in PROJECT. Records the default only in a project with webhooks.
     pub fn record(self, project: &mut Project) {
         let Some(own) = project.plugins.entry(LAYOUT).or_insert_with(|| json!({})).as_object_mut() else { return };
         if self != Self::default() || project.resources.iter().any(|resource| resource.webhooks.is_some()) {

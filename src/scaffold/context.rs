@@ -1,4 +1,4 @@
-//! What templates may name: one struct per template set. The fields are the contract between Rust and the templates.
+//! Template contexts: a struct per template set. The fields are the contract between Rust and the templates.
 
 use heck::ToUpperCamelCase as _;
 use serde::Serialize;
@@ -14,49 +14,45 @@ use crate::runtime;
 pub(crate) struct ProjectContext {
     /// `memcached-operator`: the prefix of all objects.
     pub(crate) project_name: String,
-    /// `memcached-operator`: the Cargo package and the binary. Not the project's name where Cargo refuses that.
+    /// `memcached-operator`: the Cargo package and the binary. Differs from the project name if Cargo rejects it.
     pub(crate) package_name: String,
     /// `memcached_operator`: the crate in `use`.
     pub(crate) crate_name: String,
-    /// `example.com`
     pub(crate) domain: String,
     /// A URL, or empty.
     pub(crate) repo: String,
-    /// The copyright holder, or empty.
     pub(crate) owner: String,
-    /// An SPDX expression, or empty.
     pub(crate) license: String,
-    /// Comment lines that begin every Rust file, or empty.
+    /// The comment lines at the start of every Rust file, or empty.
     pub(crate) header: String,
-    /// Several API groups.
     pub(crate) multigroup: bool,
-    /// Watches and is allowed only its own namespace, or some.
+    /// Restricted to its own namespace, or to some.
     pub(crate) namespaced: bool,
-    /// The same, and it is its own.
+    /// Restricted to its own namespace.
     pub(crate) own_namespace: bool,
     /// The Service of the metrics, without the prefix.
     pub(crate) metrics_service: &'static str,
-    /// The namespaces that a namespaced operator watches when it is run outside of the cluster, with commas between them.
+    /// The namespaces that a namespaced operator watches outside of the cluster, comma-separated.
     pub(crate) watched: String,
-    /// The keys in PROJECT of what is switched on.
+    /// The PROJECT keys of enabled parts.
     pub(crate) parts: Vec<&'static str>,
     /// The name of the leader election Lease.
     pub(crate) leader_election_id: String,
-    /// Of this program.
+    /// The version of this program.
     pub(crate) cli_version: String,
     /// The keys of the dependency on the runtime: `path = "manager"`.
     pub(crate) manager_dependency: String,
     /// `vendored`, `registry`, `git` or `path`.
     pub(crate) manager_source: &'static str,
-    /// The folder of the runtime as the image is built: below the root of the build.
+    /// The folder of the runtime in the build context of the image.
     pub(crate) manager_inside: String,
-    /// The same when it is not below that root, from the project.
+    /// The folder of a runtime outside of the build context, relative to the project.
     pub(crate) manager_outside: String,
-    /// The folder of a runtime that is not below the root of the build, from that root.
+    /// The folder of a runtime outside of the build context, relative to its root.
     pub(crate) manager_target: String,
-    /// The way from the project to the root of its cargo workspace, `../../`; empty when it is the root.
+    /// The relative path from the project to its cargo workspace root, `../../`; empty if it is the root.
     pub(crate) workspace: String,
-    /// The file that says what is not sent to the builder of the image.
+    /// The ignore file of the image build.
     pub(crate) ignore_file: &'static str,
 }
 
@@ -99,14 +95,14 @@ impl ProjectContext {
     }
 }
 
-/// Out of the cluster there is no own namespace.
+/// An operator outside of the cluster has no namespace of its own.
 fn watched(project: &Project) -> String {
     let names: Vec<&str> = project.namespaces.iter().map(Namespace::as_str).collect();
     if names.is_empty() { "default".to_owned() } else { names.join(",") }
 }
 
-/// Names the owner and the license as the [REUSE specification](https://reuse.software/spec/) does; without an owner there
-/// is nobody to name.
+/// The owner and the license in the format of the [REUSE specification](https://reuse.software/spec/); empty without an
+/// owner.
 fn header(project: &Project) -> String {
     let Some(owner) = &project.owner else { return String::new() };
     let license = project.license.iter().map(|license| format!("// SPDX-License-Identifier: {license}\n"));
@@ -119,35 +115,24 @@ fn header(project: &Project) -> String {
 pub(crate) struct ResourceContext {
     #[serde(flatten)]
     pub(crate) project: ProjectContext,
-    /// `cache`
     pub(crate) group: String,
-    /// `cache`: as a Rust module.
     pub(crate) group_snake: String,
     /// `cache.example.com`
     pub(crate) qualified_group: String,
-    /// `v1alpha1`
     pub(crate) version: String,
-    /// `v1alpha1`: as a Rust module.
     pub(crate) version_snake: String,
-    /// `Memcached`
     pub(crate) kind: String,
-    /// `Memcached`: as a Rust type.
     pub(crate) kind_type: String,
-    /// `memcached`: as a Rust module.
     pub(crate) kind_snake: String,
-    /// `memcached_conversion`: as a Rust module.
     pub(crate) conversion_snake: String,
-    /// `memcached`
     pub(crate) kind_lower: String,
-    /// `memcacheds`
     pub(crate) plural: String,
-    /// `memcached`
     pub(crate) singular: String,
     /// `["mc"]`
     pub(crate) short_names: Vec<String>,
-    /// Objects of the kind live in namespaces.
+    /// Namespaced.
     pub(crate) api_namespaced: bool,
-    /// The version that is stored; false for a further version of a kind.
+    /// True for the storage version, false for a further version of a kind.
     pub(crate) storage: bool,
     /// `v1alpha1`, multi-group `cache/v1alpha1`: below `src/api`.
     pub(crate) api_dir: String,
@@ -168,7 +153,7 @@ pub(crate) struct ResourceContext {
 }
 
 impl ResourceContext {
-    /// The names of a resource; of a built-in one, what makes sense for it.
+    /// The names of a resource; for a built-in one, those that apply.
     pub(crate) fn new(project: &Project, resource: &Resource, api: &ResourceApi, storage: bool) -> Self {
         let multigroup = project.multigroup;
         let modules = resource.api_modules(multigroup);
@@ -217,9 +202,9 @@ pub(crate) struct ControllerContext {
     pub(crate) controller_mod: String,
     /// `memcached`: the file of its tests.
     pub(crate) test_file: String,
-    /// `memcached-operator`, of a controller with a name of its own `memcached-operator-NAME`.
+    /// `memcached-operator`; for a named controller `memcached-operator-NAME`.
     pub(crate) field_manager: String,
-    /// `Ready`, of a controller with a name of its own `NameReady`.
+    /// `Ready`; for a named controller `NameReady`.
     pub(crate) condition_type: String,
 }
 
@@ -229,7 +214,7 @@ impl ControllerContext {
         let modules = of.controller_modules(multigroup, name);
         let controller_name = name.map_or_else(|| of.default_controller_name(multigroup), ToString::to_string);
         let project = &resource.project.project_name;
-        // Several controllers may write the status of one kind.
+        // Several controllers may write the status of the same kind.
         let (field_manager, condition_type) = match name {
             Some(name) => (format!("{project}-{name}"), format!("{}Ready", name.as_str().to_upper_camel_case())),
             None => (project.clone(), "Ready".to_owned()),
@@ -240,7 +225,7 @@ impl ControllerContext {
             condition_type,
             controller_name,
             controller_snake: modules[modules.len() - 1].clone(),
-            // `/` at the end, or nothing at all.
+            // `/` at the end, or empty.
             controller_dir: modules[1..modules.len() - 1].iter().flat_map(|module| [module.as_str(), "/"]).collect(),
             controller_mod: format!("crate::{}", modules.join("::")),
             resource,
@@ -255,13 +240,12 @@ pub(crate) struct BuiltinContext {
     pub(crate) controller: ControllerContext,
     /// `k8s_openapi::api::apps::v1::ReplicaSet`, or with ` as …`.
     pub(crate) rust_use: String,
-    /// `ReplicaSet`
     pub(crate) rust_type: String,
-    /// It is of another crate.
+    /// Defined in another crate.
     pub(crate) external: bool,
 }
 
-/// What the file of such a controller imports or declares besides the kind.
+/// Names that the file of such a controller imports or declares, except the kind.
 const BUILTIN_NAMES: [&str; 6] = ["Action", "Arc", "Context", "Manager", "Objects", "Result"];
 
 impl BuiltinContext {
@@ -271,7 +255,7 @@ impl BuiltinContext {
     }
 }
 
-/// The import of a type, and its name after it.
+/// The import of a type, and its local name.
 fn used(module: &str, kind: &str, taken: &[&str]) -> (String, String) {
     if taken.contains(&kind) || ident::is_taken_type(kind) {
         (format!("{module}::{kind} as {kind}Object"), format!("{kind}Object"))
@@ -285,10 +269,9 @@ fn used(module: &str, kind: &str, taken: &[&str]) -> (String, String) {
 pub(crate) struct DeployImageContext {
     #[serde(flatten)]
     pub(crate) controller: ControllerContext,
-    /// `memcached:1.6-alpine`
     pub(crate) image: String,
     pub(crate) container_port: Option<u16>,
-    /// The command and its arguments, escaped as in a Rust string; empty for the image's own.
+    /// The command and its arguments, escaped for a Rust string; empty for the image's default.
     pub(crate) container_command: Vec<String>,
     pub(crate) run_as_user: Option<u32>,
     /// `MEMCACHED_IMAGE`
@@ -308,21 +291,20 @@ pub(crate) struct WebhookContext {
     pub(crate) webhook_mod: String,
     /// `v1alpha1_memcached`, multi-group `cache_v1alpha1_memcached`: in the file of its tests.
     pub(crate) webhook_test: String,
-    /// `cache.example.com`; for the core group, which has no name, `core`.
+    /// `cache.example.com`; `core` for the core group.
     pub(crate) webhook_group: String,
-    /// The same in a marker.
+    /// The group in a marker.
     pub(crate) marker_group: String,
     /// `memcacheds`, multi-group `cache_memcacheds`: in the name of the CRD's patch.
     pub(crate) webhook_crd: String,
     /// `crate::api::v1alpha1::memcached::Memcached`, or with ` as …`.
     pub(crate) rust_use: String,
-    /// `Memcached`
     pub(crate) rust_type: String,
-    /// It is a type of this project, so its schema is, too.
+    /// Defined in this project, with its schema.
     pub(crate) own: bool,
-    /// An expression: an object for tests. That of the project's own kinds is [`Self::sample_item`].
+    /// An expression for a test object. For the project's own kinds, [`Self::sample_item`] is used.
     pub(crate) sample: String,
-    /// A function that reads `config/samples`; none without that file.
+    /// A function that reads `config/samples`; `None` without a sample file.
     pub(crate) sample_item: Option<String>,
     /// `/mutate-cache-example-com-v1alpha1-memcached`
     pub(crate) defaulting_path: String,
@@ -334,7 +316,7 @@ pub(crate) struct WebhookContext {
     pub(crate) validating_name: String,
 }
 
-/// What the file of handlers imports or declares besides the kind.
+/// Names that the handler file imports or declares, except the kind.
 const WEBHOOK_NAMES: [&str; 8] =
     ["Context", "Defaulting", "Denied", "FieldErrors", "Manager", "Request", "Validating", "Warnings"];
 
@@ -363,7 +345,7 @@ impl WebhookContext {
             format!("{rust_type}::new(\"sample\", Default::default())")
         };
         let group = if qualified_group.is_empty() { "core" } else { qualified_group };
-        // Three parts, which the API server wants.
+        // The API server requires at least three parts.
         let domain = match (group.contains('.'), of.core) {
             (true, _) => group.to_owned(),
             (false, true) => format!("{group}.k8s.io"),
@@ -392,12 +374,11 @@ impl WebhookContext {
     }
 }
 
-/// `webhook-spoke`: a version that is converted.
+/// `webhook-spoke`: a version with conversions to the hub.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SpokeContext {
     #[serde(flatten)]
     pub(crate) spoke: ResourceContext,
-    /// `v1`
     pub(crate) hub_version: String,
     /// `crate::api::v1::memcached`
     pub(crate) hub_mod: String,
@@ -406,11 +387,11 @@ pub(crate) struct SpokeContext {
 /// `generate helm`
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ChartContext {
-    /// `memcached-operator`: the chart, and what its objects' names begin with.
+    /// `memcached-operator`: the chart, and the prefix of its objects' names.
     pub(crate) name: String,
-    /// How long that may be in a release, in characters.
+    /// The maximum length of that prefix in a release, in characters.
     pub(crate) longest: usize,
-    /// `-controller-manager`: what follows in the name of the service account, if that is ours.
+    /// `-controller-manager`: the suffix of the service account's name, if the chart creates it.
     pub(crate) account_suffix: Option<String>,
     pub(crate) has_crds: bool,
 }

@@ -1,4 +1,4 @@
-//! The copy of the runtime in a project: its sources, of the release that this program was built with.
+//! The copy of the runtime in a project: sources of the release that this program was built with.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use crate::source::{CargoManifest, clean};
 
 const CRATE: &str = "manager";
 
-/// Checks that the folder of a source by path has the runtime.
+/// Checks that a source by path contains the runtime.
 pub(crate) fn check(root: &Path, source: &ManagerSource) -> Result<()> {
     let ManagerSource::Path(dir) = source else { return Ok(()) };
     let found = CargoManifest::of(&clean(&root.join(dir)));
@@ -25,14 +25,14 @@ pub(crate) fn check(root: &Path, source: &ManagerSource) -> Result<()> {
     Err(problem.help("the folder of `--manager path=DIR` is relative to the project").into())
 }
 
-/// Removes the copy. Files of others stay, and are named.
+/// Removes the copy. Reports foreign files, which stay.
 pub(crate) fn remove(draft: &mut Draft) -> Result<Diagnostics> {
     let mut files = BTreeSet::new();
     files_below(draft.root(), CRATE, &mut files)?;
     without(draft, files)
 }
 
-/// The crate. What is ours in its folder and not part of it goes; what is not ours stays, and is named.
+/// Writes the copy. Removes obsolete files of this tool; reports foreign files, which stay.
 pub(crate) fn files(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
     let mut others = BTreeSet::new();
     files_below(draft.root(), CRATE, &mut others)?;
@@ -54,7 +54,6 @@ pub(crate) fn files(draft: &mut Draft, force: bool) -> Result<Diagnostics> {
     without(draft, others)
 }
 
-/// Removes those of the files that are ours, and names the others.
 fn without(draft: &mut Draft, files: BTreeSet<RelPath>) -> Result<Diagnostics> {
     let mut found = Diagnostics::default();
     for path in files {
@@ -68,7 +67,7 @@ fn without(draft: &mut Draft, files: BTreeSet<RelPath>) -> Result<Diagnostics> {
     Ok(found)
 }
 
-/// Whether the file on disk begins as those that are ours do.
+/// Returns true if the file on disk starts with this tool's header.
 fn is_ours(root: &Path, path: &RelPath) -> Result<bool> {
     match std::fs::read(path.below(root)) {
         Ok(bytes) => {
@@ -81,8 +80,8 @@ fn is_ours(root: &Path, path: &RelPath) -> Result<bool> {
     }
 }
 
-/// Every file below a folder of the project, links included. Hidden files are those of editors and file managers, and
-/// not listed; nor is what has a name that no file of ours can have.
+/// Every file below a folder of the project, including links. Omits hidden files, which belong to editors and file
+/// managers, and names that no file of the copy can have.
 fn files_below(root: &Path, folder: &str, found: &mut BTreeSet<RelPath>) -> Result<()> {
     let entries = match std::fs::read_dir(RelPath::new(folder)?.below(root)) {
         Ok(entries) => entries,

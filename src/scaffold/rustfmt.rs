@@ -1,23 +1,21 @@
-//! New Rust files go through `rustfmt`, because its line breaks depend on the length of names.
+//! Formats new Rust files with `rustfmt`, because line breaks depend on the length of names.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-/// What became of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Formatted {
-    /// As rustfmt writes it.
     Yes(String),
-    /// There is no rustfmt, or it refused the text.
+    /// rustfmt is missing or rejected the text.
     No,
 }
 
-/// Formats a whole Rust file with the standard style, whatever `rustfmt.toml` lies around.
+/// Formats a Rust file with the standard style, independent of any `rustfmt.toml`.
 pub(crate) fn format(text: &str) -> Formatted {
     finish(start(text))
 }
 
-/// The same with several files, which are formatted at the same time.
+/// Formats several files in parallel.
 pub(crate) fn format_all<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Formatted> {
     let started: Vec<Option<Child>> = texts.map(start).collect();
     started.into_iter().map(finish).collect()
@@ -26,14 +24,14 @@ pub(crate) fn format_all<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Format
 fn start(text: &str) -> Option<Child> {
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024", "--emit", "stdout", "--quiet", "--config-path"])
-        // A folder without rustfmt.toml would send rustfmt to its parents; the null device is an empty configuration.
+        // Without a configuration, rustfmt would search the parent folders; the null device is an empty configuration.
         .arg(if cfg!(windows) { "NUL" } else { "/dev/null" })
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    // It reads all before it writes.
+    // rustfmt reads all input before it writes.
     child.stdin.take()?.write_all(text.as_bytes()).ok()?;
     Some(child)
 }

@@ -1,7 +1,7 @@
-//! The embedded templates: a folder below `templates/` is a set, and a path in it is the path of the output.
+//! The embedded templates. A folder in `templates/` is a set, and a path in it is the output path.
 //!
-//! A segment such as `{kind_snake}` is filled from the same context as the text. Every template ends in `.tera`.
-//! Nothing else in the crate knows tera.
+//! A path segment such as `{kind_snake}` is filled from the same context as the text. Every template ends in `.tera`.
+//! Only this file knows tera.
 
 use std::path::Path;
 
@@ -15,16 +15,16 @@ static TEMPLATES: Dir = include_dir!("$CARGO_MANIFEST_DIR/templates");
 
 const SUFFIX: &str = ".tera";
 
-/// A file as a template makes it.
+/// A rendered file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rendered {
-    /// Relative to the project.
+    /// The path relative to the project.
     pub(crate) path: String,
-    /// LF line ends, one at the end.
+    /// The text, with LF line ends and one at the end.
     pub(crate) text: String,
 }
 
-/// All files of a set, sorted by path. An error is a bug of ours: the context lacks something or a template is wrong.
+/// Renders all files of a set, sorted by path. An error is a bug: the context lacks a field, or a template is wrong.
 pub(crate) fn render(set: &str, context: &impl Serialize) -> Result<Vec<Rendered>> {
     let render = || {
         let fields = serde_json::to_value(context)?;
@@ -70,7 +70,6 @@ fn files(set: &str) -> Result<Vec<(String, &'static str)>> {
     Ok(found)
 }
 
-/// Replaces each `{field}` of a path.
 fn fill(path: &str, fields: &Value) -> Result<String> {
     let mut filled = String::new();
     let mut rest = path;

@@ -1,4 +1,4 @@
-//! Webhooks: the handlers of a kind, and what config/ needs for all of them.
+//! Scaffolds webhooks: the handlers of a kind, and the common files in config/.
 
 use anyhow::Result;
 
@@ -17,7 +17,7 @@ use crate::project::webhook::{CertMode, Webhooks};
 
 const DEFAULT: &str = "config/default/kustomization.yaml";
 
-/// The Service, its certificate, and how the operator's pod gets it.
+/// Scaffolds the Service, its certificate, and the patches that give it to the operator's pod.
 pub(crate) fn config(
     draft: &mut Draft,
     context: &WebhookContext,
@@ -42,7 +42,7 @@ pub(crate) fn config(
             kustomization::add_entry(text, "configurations", "kustomizeconfig.yaml")
         })?;
     }
-    // The names that the certificate is for, and where cert-manager puts its CA.
+    // The DNS names of the certificate, and the objects into which cert-manager injects its CA.
     let replacements: String =
         template::render("webhook-replacements", context)?.into_iter().map(|file| file.text).collect();
     draft.edit(&RelPath::new(DEFAULT)?, |text| {
@@ -116,7 +116,7 @@ fn patch(text: &str, entry: &str) -> Result<String, EditError> {
     )
 }
 
-/// The handlers that are asked for, in a file of their own or in the one that is there, of which all else stays as it is.
+/// Scaffolds the requested handlers in a new file or in the existing one, of which everything else stays.
 pub(crate) fn handlers(
     draft: &mut Draft,
     context: &WebhookContext,
@@ -169,7 +169,7 @@ pub(crate) fn handlers(
     Ok(found)
 }
 
-/// Inserts items before a marker, with a blank line between.
+/// Inserts items before a marker, after a blank line.
 fn block(text: &str, name: &str, items: &str) -> Result<String, EditError> {
     let text = scaffold_marker::insert(text, name, items)?;
     let marker = format!("// +kubebuilder:scaffold:{name}");
@@ -178,7 +178,7 @@ fn block(text: &str, name: &str, items: &str) -> Result<String, EditError> {
         .replace(&format!("}}\n    {marker}"), &format!("}}\n\n    {marker}")))
 }
 
-/// The conversions of a kind: `context` is of the hub.
+/// Scaffolds the conversions of a kind; `context` is that of the hub.
 pub(crate) fn conversion(
     draft: &mut Draft,
     context: &WebhookContext,
@@ -231,7 +231,7 @@ fn sorted(draft: &mut Draft, path: &str, name: &str, snippet: &str) -> Result<()
     draft.edit(&RelPath::new(path)?, |text| scaffold_marker::insert_sorted(text, name, snippet))
 }
 
-/// What the operator may do with an object of the cluster to keep the CA in it.
+/// The permission for the operator to keep the CA in a cluster object.
 fn rule(group: &str, resource: &str, name: &str) -> String {
     format!(
         "- apiGroups:\n  - {group}\n  resourceNames:\n  - {name}\n  resources:\n  - {resource}\n  \
@@ -239,7 +239,7 @@ fn rule(group: &str, resource: &str, name: &str) -> String {
     )
 }
 
-/// Where cert-manager puts the CA of a conversion.
+/// The kustomize replacement target that makes cert-manager inject the CA into a CRD with a conversion.
 fn injection(crd: &str, index: u8) -> String {
     format!(
         "- select:\n    kind: CustomResourceDefinition\n    name: {crd}\n  fieldPaths:\n  - \
@@ -247,12 +247,12 @@ fn injection(crd: &str, index: u8) -> String {
     )
 }
 
-/// What is inserted into the file of a kind.
+/// Insertions into the file of a kind.
 #[derive(Default)]
 struct Blocks {
-    /// Calls behind `.webhooks(…)`.
+    /// Calls after `.webhooks(…)`.
     calls: Vec<String>,
-    /// Names of `manager::webhook`.
+    /// Names to import from `manager::webhook`.
     names: Vec<&'static str>,
     handlers: Vec<String>,
     tests: Vec<String>,
@@ -278,7 +278,7 @@ impl Blocks {
             blocks.calls.push(format!(".conversion::<{rust_type}>()"));
             let hub = &context.resource;
             for spoke in &webhooks.spoke {
-                // The module of the version is the last part but one.
+                // The version's module is the second to last segment.
                 let (modules, kind) = hub.api_mod.rsplit_once("::").unwrap_or_default();
                 let (folder, _) = modules.rsplit_once("::").unwrap_or_default();
                 blocks.calls.push(format!(".spoke::<{folder}::{}::{kind}::{}>()", ident::module(spoke), hub.kind_type));

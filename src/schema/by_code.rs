@@ -1,4 +1,4 @@
-//! Makes the schemas that code puts together.
+//! Builds the schemas that handwritten code returns.
 
 use schemars::Schema;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::recipe::{Change, Edit, Recipe};
 use super::slot::Schemas;
 
 impl Recipe {
-    /// Runs it; panics where the code that it stands for panics.
+    /// Evaluates the recipe. Panics where the original code panics.
     pub(super) fn run(&self, schemas: &mut Schemas<'_, '_>) -> Value {
         match self {
             Recipe::Json(value) => value.clone(),
@@ -27,7 +27,6 @@ impl Recipe {
         }
     }
 
-    /// As a schema, which is an object or a boolean.
     pub(super) fn schema(&self, schemas: &mut Schemas<'_, '_>) -> Schema {
         Schema::try_from(self.run(schemas)).expect("a schema is an object or a boolean")
     }

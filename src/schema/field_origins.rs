@@ -1,4 +1,4 @@
-//! Where the fields of a type are written, found by their names in JSON.
+//! Source places of the fields of a type, by their names in JSON.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::graph::{Container, Field, Graph, Shape, Tag, Type, Variant, VariantDa
 use super::type_id::TypeId;
 use crate::diagnostic::Origin;
 
-/// The fields of a type by their names in JSON, those of flattened types, list items and variants among them.
+/// The fields of a type by their names in JSON, including those of flattened types, list items and variants.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FieldOrigins(BTreeMap<String, FieldOrigin>);
 
@@ -18,7 +18,7 @@ struct FieldOrigin {
 }
 
 impl FieldOrigins {
-    /// The innermost field on the way that `names` describes.
+    /// The place of the innermost known field on the path `names`.
     pub fn find<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Option<&Origin> {
         let place = self.0.get(names.next()?)?;
         place.inside.find(names).or(place.origin.as_ref())
@@ -31,14 +31,13 @@ impl FieldOrigins {
     }
 }
 
-/// The fields of a type of the graph.
 pub(crate) fn field_origins(graph: &Graph, root: TypeId) -> Arc<FieldOrigins> {
     Reader { graph, done: BTreeMap::new() }.of(root)
 }
 
 struct Reader<'g> {
     graph: &'g Graph,
-    /// A type that is being read is empty: a type that contains itself ends there.
+    /// A type in progress is empty, which ends recursion.
     done: BTreeMap<TypeId, Arc<FieldOrigins>>,
 }
 

@@ -1,4 +1,4 @@
-//! Types as their `JsonSchema` derives see them, and how they are made of each other.
+//! Types as their `JsonSchema` derives see them, and the references between them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,22 +12,19 @@ use super::release::Releases;
 use super::type_id::TypeId;
 use crate::diagnostic::Origin;
 
-/// All types that one custom resource reaches.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
     pub(super) types: Vec<Type>,
-    /// The releases of kube and schemars that make their schemas.
+    /// The releases of kube and schemars that derive the schemas.
     pub(crate) releases: Releases,
 }
 
-/// A type whose schema is known: one with a real `JsonSchema` impl linked here, or one of the user's.
 #[derive(Debug)]
 pub(crate) enum Type {
     /// An impl of schemars, std or k8s-openapi, with its type arguments.
     Known(&'static Known, Vec<TypeId>),
-    /// A type of the analysed crate.
     User(Arc<Container>),
-    /// Not described yet, or refused with a diagnostic: the empty schema.
+    /// Not described yet, or rejected with a diagnostic: the empty schema.
     Unknown,
 }
 
@@ -50,7 +47,7 @@ impl Graph {
         &self.types[id.0]
     }
 
-    /// Whether a type is part of another one.
+    /// Returns true if `to` is reachable from `from`.
     pub(super) fn reaches(&self, from: TypeId, to: TypeId) -> bool {
         let mut seen = BTreeSet::new();
         let mut left = vec![from];
@@ -68,8 +65,8 @@ impl Graph {
         false
     }
 
-    /// How many schemas are written in that of a type. All are written inline, so a few types that hold each other twice make
-    /// millions of them.
+    /// The number of schemas in the schema of a type. All are inline, so a few types that contain each other twice can
+    /// produce millions.
     pub(super) fn size(&self, root: TypeId) -> usize {
         let mut sizes = vec![None; self.types.len()];
         self.measure(root, &mut sizes);
@@ -80,7 +77,7 @@ impl Graph {
         if let Some(size) = sizes[id.0] {
             return size;
         }
-        // A type that contains itself is refused elsewhere.
+        // Recursive types are rejected elsewhere.
         sizes[id.0] = Some(1);
         let (own, parts) = match self.get(id) {
             Type::Known(_, arguments) => (usize::from(arguments.is_empty()), arguments.clone()),
@@ -92,7 +89,7 @@ impl Graph {
         size
     }
 
-    /// How many names are in the schema id of a type, which are many where each generic type is made of two.
+    /// The number of names in the schema id of a type; exponential if generic types nest in pairs.
     pub(super) fn id_size(&self, id: TypeId, sizes: &mut [Option<usize>]) -> usize {
         if let Some(size) = sizes[id.0] {
             return size;
@@ -108,7 +105,7 @@ impl Graph {
         size
     }
 
-    /// The types of the analysed crate with their ids, in the order they were met.
+    /// The types of the analysed crate with their ids, in discovery order.
     pub(crate) fn containers(&self) -> impl Iterator<Item = (TypeId, &Arc<Container>)> {
         self.types.iter().enumerate().filter_map(|(index, ty)| match ty {
             Type::User(container) => Some((TypeId(index), container)),
@@ -117,27 +114,22 @@ impl Graph {
     }
 }
 
-/// A struct or enum as its `JsonSchema` derive sees it.
 #[derive(Debug)]
 pub(crate) struct Container {
-    /// `JsonSchema::schema_name`.
     pub(crate) name: String,
-    /// `JsonSchema::schema_id`.
     pub(crate) id: SchemaId,
-    /// `JsonSchema::inline_schema`.
     pub(crate) inline: bool,
     pub(crate) shape: Shape,
     pub(crate) meta: Meta,
-    /// What `KubeSchema` adds.
     pub(crate) validated: Option<Validated>,
 }
 
-/// What schemars tells types apart by: inside of a type it writes no other one of the same id, but a reference.
+/// Schema identity, as schemars computes it. A nested schema with the same id becomes a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SchemaId {
-    /// The path and the name; of a generic type also `<` and the constants.
+    /// Path and name; for a generic type also `<` and its constants.
     pub(crate) text: String,
-    /// The arguments of a generic type whose ids follow.
+    /// The type arguments of a generic type; their ids follow the text.
     pub(crate) arguments: Option<Vec<TypeId>>,
 }
 
@@ -148,7 +140,7 @@ impl From<String> for SchemaId {
 }
 
 impl Container {
-    /// The types that it is directly made of, each as often as its schema is made.
+    /// The direct part types, one entry per schema that is built.
     fn parts(&self) -> Vec<TypeId> {
         let fields = |fields: &[Field]| -> Vec<TypeId> { fields.iter().map(|field| field.ty).collect() };
         let mut parts = match &self.shape {
@@ -176,14 +168,13 @@ impl Container {
     }
 }
 
-/// The forms of a container.
 #[derive(Debug)]
 pub(crate) enum Shape {
-    /// Every method of the impl is that of another type.
+    /// Every method of the impl delegates to another type.
     Transparent(TypeId),
-    /// The schema of another type: `with`, `from`, `try_from`.
+    /// The schema of another type: `with`, `from` or `try_from`.
     With(TypeId),
-    /// A struct that is written as its one field.
+    /// A struct that serializes as its only field.
     Newtype(Box<Field>),
     /// `struct S;`
     Unit,
@@ -191,21 +182,18 @@ pub(crate) enum Shape {
     Tuple(Vec<Field>),
     /// `struct S { a: A }`
     Struct(Vec<Field>, Unknown),
-    /// What a hand-written `JsonSchema` or a `schema_with` returns.
+    /// The result of a handwritten `JsonSchema` or a `schema_with`.
     Recipe(Recipe),
     Enum(Tag, Vec<Variant>, Unknown),
 }
 
-/// What happens to unknown fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// They are ignored.
     Allow,
-    /// `#[serde(deny_unknown_fields)]`.
     Deny,
 }
 
-/// How serde tells the variants of an enum apart.
+/// The tag by which serde distinguishes the variants of an enum.
 #[derive(Debug)]
 pub(crate) enum Tag {
     /// `{"Variant": …}`
@@ -214,34 +202,31 @@ pub(crate) enum Tag {
     Internal(String),
     /// `{"<tag>": "Variant", "<content>": …}`
     Adjacent(String, String),
-    /// By trying.
+    /// `untagged`
     None,
 }
 
-/// A field that is read by `Deserialize`.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an attribute of its own")]
 pub(crate) struct Field {
     /// Its name in JSON.
     pub(crate) name: String,
-    /// Its type, or the one that `with` names.
+    /// The declared type, or the one in `with`.
     pub(crate) ty: TypeId,
-    /// It may be left out whatever its type.
+    /// Optional for `Deserialize`, independent of its type.
     pub(crate) has_default: bool,
     pub(crate) flatten: bool,
-    /// Skipped by `Deserialize` (only met in a newtype, which has no other field).
+    /// Skipped by `Deserialize`. Occurs only in a newtype, which has no other field.
     pub(crate) read_only: bool,
     /// Skipped by `Serialize`.
     pub(crate) write_only: bool,
-    /// The value of `default`, when there is one and it is serialised.
+    /// The serialized `default`, if it exists.
     pub(crate) default: Option<Value>,
     pub(crate) meta: Meta,
-    /// Ranges, lengths, patterns.
     pub(crate) constraints: Constraints,
     pub(crate) origin: Option<Origin>,
 }
 
-/// A variant of an enum.
 #[derive(Debug)]
 pub(crate) struct Variant {
     /// Its name in JSON.
@@ -251,50 +236,43 @@ pub(crate) struct Variant {
     pub(crate) with: Option<TypeId>,
     /// `#[serde(untagged)]` on the variant.
     pub(crate) untagged: bool,
-    /// Skipped by `Deserialize`: it has no schema, but counts for the form of the others.
+    /// Skipped by `Deserialize`: has no schema, but affects the form of the others.
     pub(crate) skipped: bool,
     pub(crate) meta: Meta,
     pub(crate) origin: Option<Origin>,
 }
 
-/// What a variant holds.
 #[derive(Debug)]
 pub(crate) enum VariantData {
-    /// `V`
     Unit,
-    /// `V(A)`
     Newtype(Box<Field>),
-    /// `V(A, B)`
     Tuple(Vec<Field>),
-    /// `V { a: A }`
     Struct(Vec<Field>),
 }
 
-/// Metadata of a container, variant or field.
 #[derive(Debug, Default)]
 pub(crate) struct Meta {
     /// `title`, from an attribute or a heading in the docs; empty means none.
     pub(crate) title: Option<String>,
-    /// Whether the title was given by an attribute.
+    /// True if an attribute sets the title.
     pub(crate) explicit_title: bool,
     /// `description`, from an attribute or the docs; empty means none.
     pub(crate) description: Option<String>,
     pub(crate) deprecated: bool,
-    /// `example = …`; absent when there is no such attribute.
+    /// `example = …`; `None` without such an attribute.
     pub(crate) examples: Option<Vec<Value>>,
     /// `extend("key" = …)`, applied after everything else.
     pub(crate) extensions: Vec<(String, Value)>,
 }
 
 impl Meta {
-    /// No attribute of this kind was given at all.
+    /// Returns true if no attribute of this kind exists.
     pub(crate) fn is_default(&self) -> bool {
         let Meta { title, explicit_title: _, description, deprecated, examples, extensions } = self;
         title.is_none() && description.is_none() && !deprecated && examples.is_none() && extensions.is_empty()
     }
 }
 
-/// Constraints on a value.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Constraints {
     pub(crate) length: Option<Bounds>,
@@ -308,14 +286,14 @@ pub(crate) struct Constraints {
     pub(crate) inner: Option<Box<Constraints>>,
 }
 
-/// Both ends of a range; absent means unbounded.
+/// An interval; `None` means unbounded.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Bounds {
     pub(crate) min: Option<Value>,
     pub(crate) max: Option<Value>,
 }
 
-/// What `KubeSchema` adds to a struct.
+/// Validations that `KubeSchema` adds to a struct.
 #[derive(Debug, Default)]
 pub(crate) struct Validated {
     /// Rules on the whole struct.

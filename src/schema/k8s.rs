@@ -1,4 +1,4 @@
-//! Types of k8s-openapi, linked for the version and feature that this program is built with.
+//! The linked types of k8s-openapi, of the version and feature that this program is built with.
 
 use k8s_openapi::api::apps::v1 as apps_v1;
 use k8s_openapi::api::autoscaling::v1 as autoscaling_v1;
@@ -18,12 +18,11 @@ use serde_json::Value;
 
 use super::linked::{Kind, Known};
 
-/// The release of k8s-openapi that is linked.
+/// The linked release of k8s-openapi.
 pub(crate) const VERSION: &str = "0.29.0";
 /// Its feature, which selects the Kubernetes version.
 pub(crate) const FEATURE: &str = "v1_36";
 
-/// All linked types.
 pub(crate) fn types() -> impl Iterator<Item = &'static Known> {
     [
         CORE_V1,
@@ -48,7 +47,7 @@ fn default<T: Default + Serialize>() -> Value {
     serde_json::to_value(T::default()).unwrap_or_default()
 }
 
-/// The types of a module, then those whose `Default` value can be written too.
+/// The types of a module, then those with a serializable `Default`.
 macro_rules! types {
     ($table:ident $module:ident $path:literal { $($name:ident)* } default { $($with_default:ident)* }) => {
         static $table: &[Known] = &[

@@ -1,4 +1,4 @@
-//! The table of types whose real `JsonSchema` impls are linked here, by canonical path.
+//! The table of types with a linked `JsonSchema` impl, by canonical path.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -7,19 +7,16 @@ use super::k8s;
 pub(crate) use super::linked::{Kind, Known};
 use super::slot::Slot;
 
-/// The known type of a canonical path.
 pub(crate) fn lookup(path: &str) -> Option<&'static Known> {
     static TABLE: LazyLock<BTreeMap<&'static str, &'static Known>> =
         LazyLock::new(|| STD.iter().chain(k8s::types()).map(|known| (known.path, known)).collect());
     TABLE.get(path).copied()
 }
 
-/// `(A, B, …)` of this many elements.
 pub(crate) fn tuple(arity: usize) -> Option<&'static Known> {
     TUPLES.get(arity)
 }
 
-/// `[T; length]`.
 pub(crate) fn array(length: usize) -> Option<&'static Known> {
     ARRAYS.get(length)
 }
@@ -30,7 +27,6 @@ pub(crate) fn slice() -> &'static Known {
     &SLICE
 }
 
-/// `&T`.
 pub(crate) fn reference() -> &'static Known {
     static REFERENCE: Known = Known::of::<&Slot<0>>("&", 1, Kind::Reference);
     &REFERENCE
@@ -112,7 +108,7 @@ std_types! {
     Path { "std::path::PathBuf" 0 std::path::PathBuf; }
     Duration { "std::time::Duration" 0 std::time::Duration; }
     Cow {
-        // Written like its owned form, as the impl of schemars says.
+        // schemars gives it the schema of its owned form.
         "std::borrow::Cow" 1 Box<Slot<0>>;
     }
     Schema { "schemars::Schema" 0 schemars::Schema; }
@@ -126,7 +122,7 @@ std_types! {
     Uuid { "uuid::Uuid" 0 uuid::Uuid; }
 }
 
-/// The features of schemars that bring the impls for types of a package; the lock file says which of several is on.
+/// The features of schemars with impls for types of other packages. The lock file selects between alternatives.
 pub(crate) const FEATURES: [(&str, &str); 7] = [
     ("chrono", "chrono04"),
     ("indexmap", "indexmap2"),

@@ -1,4 +1,4 @@
-//! A type whose real `JsonSchema` impl is linked here, and what it is to the evaluator.
+//! A type with a linked `JsonSchema` impl, and its role in the evaluator.
 
 use std::borrow::Cow;
 
@@ -14,14 +14,13 @@ pub(super) struct Impl {
     pub(super) is_option: fn() -> bool,
 }
 
-/// What values of a known type are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Bool,
     Char,
-    /// An integer with its least and its greatest value.
+    /// An integer with its minimum and maximum.
     Integer(i128, i128),
-    /// `u128`, whose range is that of no value here.
+    /// `u128`: its maximum exceeds the evaluator's integers.
     U128,
     F32,
     F64,
@@ -41,13 +40,11 @@ pub(crate) enum Kind {
     /// `Rc` and `Arc`
     Shared,
     Cow,
-    /// `&T`
     Reference,
     /// `(A, B, …)` of this many elements.
     Tuple(usize),
     /// `[T; N]` of this length.
     Array(usize),
-    /// `[T]`
     Slice,
     Phantom,
     /// `serde_json::Value`
@@ -61,12 +58,11 @@ pub(crate) enum Kind {
     /// `std::time::Duration`
     Duration,
     Uuid,
-    /// Values of it are not evaluated.
+    /// Its values are not evaluated.
     Other,
 }
 
 impl Kind {
-    /// A list of any length.
     pub(crate) fn is_list(self) -> bool {
         matches!(self, Kind::Vec | Kind::List)
     }
@@ -75,27 +71,25 @@ impl Kind {
         matches!(self, Kind::TreeSet | Kind::HashSet | Kind::IndexSet)
     }
 
-    /// A map with keys of any type.
     pub(crate) fn is_map(self) -> bool {
         matches!(self, Kind::TreeMap | Kind::HashMap | Kind::IndexMap)
     }
 
-    /// A pointer that owns.
     pub(crate) fn is_pointer(self) -> bool {
         matches!(self, Kind::Box | Kind::Shared)
     }
 
-    /// Its default is that of its argument, and it is written like that.
+    /// A type with the default and the serialization of its argument.
     pub(crate) fn is_transparent(self) -> bool {
         self.is_pointer() || self == Kind::Cow
     }
 
-    /// Its last argument may be a hasher.
+    /// The last type argument may be a hasher.
     pub(crate) fn is_hashed(self) -> bool {
         matches!(self, Kind::HashMap | Kind::HashSet | Kind::IndexMap | Kind::IndexSet)
     }
 
-    /// Whether an integer is one of the type; `None` when the type is no integer.
+    /// Returns true if the integer is in the type's range; `None` if the type is not an integer.
     pub(crate) fn holds(self, value: i128) -> Option<bool> {
         match self {
             Kind::Integer(min, max) => Some((min..=max).contains(&value)),
@@ -104,15 +98,13 @@ impl Kind {
     }
 }
 
-/// A type with a real impl.
 pub(crate) struct Known {
     /// Canonical path, the real package first: `std::vec::Vec`, `k8s_openapi::api::core::v1::PodSpec`.
     pub(crate) path: &'static str,
-    /// Number of type arguments that matter.
+    /// The number of type arguments that affect the schema.
     pub(crate) arity: usize,
-    /// What its values are.
     pub(crate) kind: Kind,
-    /// `serde_json::to_value(T::default())`, where that is known.
+    /// `serde_json::to_value(T::default())`, if known.
     pub(crate) default: Option<fn() -> Value>,
     pub(super) imp: Impl,
 }
@@ -141,7 +133,7 @@ impl Known {
         (self.arity == 0).then(|| (self.imp.name)().into_owned())
     }
 
-    /// The crate that declares it; a type of the language has none.
+    /// The declaring crate; `None` for a language type.
     pub(crate) fn krate(&self) -> Option<&'static str> {
         self.path.split_once("::").map(|(krate, _)| krate)
     }

@@ -1,4 +1,4 @@
-//! Code of others that panics on some input.
+//! Runs foreign code that panics on some input.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,7 +9,7 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs code that panics on some input, without a message on the terminal.
+/// Runs code that may panic, without a message on the terminal. The error is the panic message.
 pub(crate) fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,46 +1,39 @@
-//! Schemas that are put together by code instead of a derive, as data: JSON with the schemas of types inside.
+//! Schemas that code builds without a derive, as data: JSON with the schemas of types inside.
 
 use serde_json::{Map, Value};
 
 use super::type_id::TypeId;
 
-/// What a function of the form `fn(&mut SchemaGenerator) -> Schema` returns.
+/// The result of a function `fn(&mut SchemaGenerator) -> Schema`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Recipe {
-    /// JSON that depends on nothing.
     Json(Value),
-    /// A JSON object; of equal keys the last one counts.
+    /// A JSON object; the last of equal keys wins.
     Object(Vec<(String, Recipe)>),
-    /// A JSON array.
     Array(Vec<Recipe>),
     /// `generator.subschema_for::<T>()`
     Subschema(TypeId),
     /// `T::json_schema(generator)`
     Schema(TypeId),
-    /// Another one, and what is changed in it afterwards, in order.
+    /// A recipe with edits, applied in order.
     Edited(Box<Recipe>, Vec<Edit>),
 }
 
-/// One change of a schema.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Edit {
-    /// A boolean becomes the object that means the same, as `Schema::ensure_object` does it; else nothing happens to it.
+    /// Converts a boolean to the equivalent object, like `Schema::ensure_object`; otherwise a boolean stays unchanged.
     pub(crate) ensure: bool,
-    /// What is done to the object.
     pub(crate) change: Change,
 }
 
-/// A change of a JSON object.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Change {
-    /// `insert("key".into(), value)`
     Insert(String, Recipe),
-    /// `remove("key")`
     Remove(String),
 }
 
 impl Recipe {
-    /// An object, as plain JSON when it is that.
+    /// An object, as plain JSON if possible.
     pub(crate) fn object(entries: Vec<(String, Recipe)>) -> Self {
         let plain: Option<Map<String, Value>> = entries
             .iter()
@@ -49,14 +42,13 @@ impl Recipe {
         plain.map_or(Recipe::Object(entries), |map| Recipe::Json(Value::Object(map)))
     }
 
-    /// An array, as plain JSON when it is that.
+    /// An array, as plain JSON if possible.
     pub(crate) fn array(items: Vec<Recipe>) -> Self {
         let plain: Option<Vec<Value>> =
             items.iter().map(|item| if let Recipe::Json(value) = item { Some(value.clone()) } else { None }).collect();
         plain.map_or(Recipe::Array(items), |items| Recipe::Json(Value::Array(items)))
     }
 
-    /// The same with a further change.
     #[must_use]
     pub(crate) fn edited(self, edit: Edit) -> Self {
         match self {
@@ -68,7 +60,7 @@ impl Recipe {
         }
     }
 
-    /// How much there is of it, without the schemas of types.
+    /// The size, without the schemas of types.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Recipe::Json(value) => weight(value),
@@ -85,7 +77,7 @@ impl Recipe {
         }
     }
 
-    /// The types whose schemas are part of it.
+    /// The types whose schemas it contains.
     pub(super) fn types(&self) -> Vec<TypeId> {
         match self {
             Recipe::Json(_) => Vec::new(),
@@ -103,7 +95,7 @@ impl Recipe {
     }
 }
 
-/// The cost of some JSON against the budget.
+/// The cost of JSON against the budget.
 pub(crate) fn weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 1,

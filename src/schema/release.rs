@@ -1,23 +1,23 @@
-//! The releases of kube and schemars, and what each changed in the CRD that `crd()` returns.
+//! Releases of kube and schemars, and the changes of each to the CRD from `crd()`.
 //!
-//! The crates that are linked here are the newest of the table. What an older one does otherwise is modelled where it
-//! happens, under `if releases.has(Change::…)`.
+//! The linked crates are the newest of the table. The behaviour of older ones is modelled at its place, under `if
+//! releases.has(Change::…)`.
 
 use semver::Version;
 
-/// The package whose release counts.
+/// A package whose release affects CRDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Package {
-    /// `kube-core`, which has the transforms of schemas.
+    /// `kube-core`: transforms schemas.
     KubeCore,
-    /// `kube-derive`, which puts the CRD together.
+    /// `kube-derive`: builds the CRD.
     KubeDerive,
-    /// `schemars` with its derive, of the same version.
+    /// `schemars`, and its derive of the same version.
     Schemars,
 }
 
 impl Package {
-    /// Its name in a registry.
+    /// The name in the registry.
     pub fn name(self) -> &'static str {
         match self {
             Package::KubeCore => "kube-core",
@@ -27,39 +27,39 @@ impl Package {
     }
 }
 
-/// Something that a release changed in CRDs.
+/// A change of CRDs by a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
     /// `prefixItems` and `minItems` of a tuple without elements are absent.
     EmptyTuple,
-    /// What flattened enums are: unit variants are properties, and an `Option` adds an empty alternative.
+    /// Flattened enums: unit variants are properties, and an `Option` adds an empty alternative.
     FlattenedEnum,
-    /// Maps whose keys are enums, or of several forms.
+    /// Maps whose keys are enums, or have several forms.
     EnumKeys,
     /// `extend(…)` is applied after everything else.
     ExtendLast,
     /// `Option` of an enum with unit variants is `nullable` without `anyOf`.
     OptionalEnum,
-    /// Optional values that are int-or-string are `nullable`.
+    /// Optional int-or-string values are `nullable`.
     OptionalIntOrString,
-    /// The same, also beside a description.
+    /// Like [`Change::OptionalEnum`], also beside a description.
     DescribedOptionalEnum,
-    /// `additionalProperties: false` beside properties is left out.
+    /// `additionalProperties: false` beside properties is absent.
     ClosedObject,
-    /// `Option` of everything else that schemars writes as `anyOf` is `nullable` without it, too.
+    /// `Option` of any other `anyOf` is also `nullable` without `anyOf`.
     OptionalData,
-    /// Scalar alternatives lose their type and description; those of `anyOf` do not describe their one property.
+    /// Scalar alternatives lose their type and description; those of `anyOf` do not describe their only property.
     BareAlternatives,
-    /// `printcolumn = "…"` is one JSON object with the required keys, not a part of a list.
+    /// `printcolumn = "…"` is a JSON object with the required keys, not a part of a list.
     OneColumn,
-    /// The root that `KubeSchema` describes has the title of the type itself.
+    /// With `KubeSchema`, the root has the title of the type itself.
     RootTitle,
     /// Empty lists and subresources are absent.
     AbsentLists,
 }
 
 impl Change {
-    /// The first release that has it.
+    /// The first release with the change.
     pub(crate) fn since(self) -> Version {
         TABLE.into_iter().find(|row| row.change == self).map(|row| row.since).expect("each change is in the table")
     }
@@ -68,13 +68,13 @@ impl Change {
 /// A row of the table.
 #[derive(Debug)]
 pub struct Row {
-    /// What changed.
+    /// The change.
     pub change: Change,
-    /// In which package.
+    /// The package.
     pub package: Package,
-    /// The first release that has it.
+    /// The first release with the change.
     pub since: Version,
-    /// For people: what a CRD says since then.
+    /// A description for users of CRDs since then.
     pub what: &'static str,
 }
 
@@ -83,7 +83,7 @@ const fn row(change: Change, package: Package, since: [u64; 3], what: &'static s
     Row { change, package, since, what }
 }
 
-/// Every change that a CRD can show, between the [`OLDEST`] and the newest release.
+/// All changes that a CRD can show, between the [`OLDEST`] and the [`NEWEST`] releases.
 ///
 /// Sources: the histories of <https://github.com/kube-rs/kube> (`kube-core/src/schema.rs`, `kube-derive/src`) and
 /// <https://github.com/GREsau/schemars>, and their compiled answers in `tests/fixtures/releases`.
@@ -133,39 +133,39 @@ pub const TABLE: [Row; 13] = [
     ),
 ];
 
-/// The releases from which on every change is known.
+/// The first releases that the table covers.
 pub const OLDEST: [(Package, Version); 3] = [
     (Package::KubeCore, Version::new(2, 0, 0)),
     (Package::KubeDerive, Version::new(2, 0, 0)),
     (Package::Schemars, Version::new(1, 0, 0)),
 ];
 
-/// The releases that are linked, up to which every change is known.
+/// The linked releases, the last that the table covers.
 pub const NEWEST: [(Package, Version); 3] = [
     (Package::KubeCore, Version::new(5, 0, 0)),
     (Package::KubeDerive, Version::new(5, 0, 0)),
     (Package::Schemars, Version::new(1, 2, 3)),
 ];
 
-/// The changes that the releases of a project have, as a set.
+/// A set of changes: those in the releases of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Releases(u16);
 
 impl Default for Releases {
-    /// The newest: every change.
+    /// All changes.
     fn default() -> Self {
         Releases(TABLE.iter().fold(0, |set, row| set | bit(row.change)))
     }
 }
 
 impl Releases {
-    /// Those of a project; of a package whose version is not known the newest.
+    /// The changes of a project. An unknown version counts as the newest.
     pub fn of(version: impl Fn(Package) -> Option<Version>) -> Self {
         let has = |row: &&Row| version(row.package).is_none_or(|version| version >= row.since);
         Releases(TABLE.iter().filter(has).fold(0, |set, row| set | bit(row.change)))
     }
 
-    /// Whether CRDs show a change.
+    /// Returns true if CRDs show the change.
     pub fn has(self, change: Change) -> bool {
         self.0 & bit(change) != 0
     }

@@ -1,7 +1,7 @@
-//! Types as values inside generic impls: a [`Slot`] stands for "type argument N of the generic that runs now".
+//! Types as values inside generic impls: a [`Slot`] represents type argument N of the running generic.
 //!
-//! `Option<T>::json_schema` only ever calls functions of `T`. With `T = Slot<0>` and the argument on a stack, the real
-//! impl of schemars works on a type that exists only in a [`Graph`].
+//! `Option<T>::json_schema` only calls functions of `T`. With `T = Slot<0>` and the argument on a stack, the real impl
+//! of schemars works on a type that exists only in a [`Graph`].
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -19,7 +19,6 @@ thread_local! {
     static STACK: RefCell<Vec<(Arc<Graph>, Frame)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What the slots stand for.
 #[derive(Clone, Copy)]
 enum Frame {
     /// `Slot<0>` is this type.
@@ -28,7 +27,7 @@ enum Frame {
     Arguments(TypeId),
 }
 
-/// Pops its frame when dropped, so also on a panic.
+/// Pops its frame on drop, also on a panic.
 struct Pop;
 
 impl Drop for Pop {
@@ -43,15 +42,14 @@ fn with_frame<T>(graph: &Arc<Graph>, frame: Frame, run: impl FnOnce() -> T) -> T
     run()
 }
 
-/// Runs `run` with [`Root`] standing for `ty`.
+/// Runs `run` with [`Root`] as an alias of `ty`.
 pub(super) fn with_root<T>(graph: &Arc<Graph>, ty: TypeId, run: impl FnOnce() -> T) -> T {
     with_frame(graph, Frame::One(ty), run)
 }
 
-/// The one type of [`with_root`].
+/// The type argument of [`with_root`].
 pub(super) type Root = Slot<0>;
 
-/// Type argument `N` of the innermost generic.
 pub(super) struct Slot<const N: usize>;
 
 impl<const N: usize> Slot<N> {
@@ -119,7 +117,7 @@ impl<const N: usize> JsonSchema for Slot<N> {
     }
 }
 
-/// Follows transparent containers, then asks the impl.
+/// Follows transparent containers, then calls the impl.
 fn dispatch<T>(
     graph: &Arc<Graph>,
     id: TypeId,
@@ -137,14 +135,12 @@ fn dispatch<T>(
     }
 }
 
-/// The text of a schema id.
 fn schema_id(graph: &Arc<Graph>, id: &SchemaId) -> String {
     let Some(arguments) = &id.arguments else { return id.text.clone() };
     let arguments = arguments.iter().map(|argument| with_frame(graph, Frame::One(*argument), Slot::<0>::schema_id));
     format!("{}{}>", id.text, arguments.collect::<String>())
 }
 
-/// The schemas of the types of a graph, made by one generator.
 pub(super) struct Schemas<'g, 'a> {
     pub(super) graph: &'g Arc<Graph>,
     pub(super) generator: &'a mut SchemaGenerator,
@@ -169,7 +165,7 @@ impl Schemas<'_, '_> {
         }
     }
 
-    /// Before [`Change::EnumKeys`]: the schema of a map whose keys are told neither by one pattern nor by being integers.
+    /// Before [`Change::EnumKeys`]: the schema of a map whose keys are neither integers nor a single pattern.
     fn map_of_any_key(&mut self, key: TypeId, value: TypeId) -> Option<Schema> {
         let keys = self.subschema(key);
         let listed = keys.get("type").is_some_and(|ty| ty == "string") && keys.get("enum").is_some();
@@ -218,7 +214,7 @@ impl Schemas<'_, '_> {
     }
 }
 
-/// Takes back that a schema, or an alternative in it, allows no unknown properties.
+/// Removes the ban on unknown properties from a schema and its alternatives.
 fn open(schema: &mut Map<String, Value>) {
     for key in ["additionalProperties", "unevaluatedProperties"] {
         if schema.get(key) == Some(&Value::Bool(false)) {

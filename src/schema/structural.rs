@@ -1,9 +1,9 @@
-//! What kube-core does to a schema that schemars has made, so that it is a structural one.
+//! kube-core's rewrite of a schema from schemars to a structural one.
 //!
-//! [`kube::core::schema`] has these transforms for its own release; here they are those of each release of the table, and
-//! visit each part of a schema once. Tests compare them with the linked ones.
+//! [`kube::core::schema`] has these transforms for its own release. This module has those of each release in the table,
+//! and visits each part of a schema once. Tests compare both.
 //!
-//! kube reads each schema into its own types, and leaves one that does not fit, and all around it, as it is.
+//! kube parses each schema into its own types. A schema that does not fit, and all schemas around it, stay as they are.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::release::{Change, Releases};
 
-/// The beginning of kube-core's panic message.
+/// The start of kube-core's panic message.
 type Panic = String;
 
-/// Makes a schema structural, as the transforms `StructuralSchemaRewriter`, `OptionalEnum` and `OptionalIntOrString` do.
+/// Makes a schema structural, like the transforms `StructuralSchemaRewriter`, `OptionalEnum` and `OptionalIntOrString`.
 pub(super) fn rewrite(schema: &mut Value, releases: Releases) -> Result<(), Panic> {
     structural(schema, releases)?;
     if releases.has(Change::OptionalEnum) {
@@ -26,7 +26,6 @@ pub(super) fn rewrite(schema: &mut Value, releases: Releases) -> Result<(), Pani
     Ok(())
 }
 
-/// The schemas that schemars visits inside of one.
 fn each_part(schema: &mut Map<String, Value>, run: &mut dyn FnMut(&mut Value)) {
     for (key, value) in schema.iter_mut() {
         match key.as_str() {
@@ -53,7 +52,7 @@ fn each_part(schema: &mut Map<String, Value>, run: &mut dyn FnMut(&mut Value)) {
     }
 }
 
-/// The keywords that make an object of a schema in kube's types.
+/// Keywords of object schemas in kube's types.
 const OF_OBJECTS: [&str; 7] = [
     "maxProperties",
     "minProperties",
@@ -64,10 +63,10 @@ const OF_OBJECTS: [&str; 7] = [
     "propertyNames",
 ];
 
-/// The keywords that make a list of it.
+/// Keywords of list schemas.
 const OF_LISTS: [&str; 5] = ["items", "additionalItems", "maxItems", "minItems", "contains"];
 
-/// Rewrites the parts of a schema, then itself; the answer is whether it fits kube's types.
+/// Rewrites the parts of a schema, then itself. Returns true if it fits kube's types.
 fn structural(schema: &mut Value, releases: Releases) -> Result<bool, Panic> {
     let Value::Object(map) = schema else { return Ok(schema.is_boolean()) };
     let mut fits = true;
@@ -92,7 +91,7 @@ fn structural(schema: &mut Value, releases: Releases) -> Result<bool, Panic> {
     Ok(fits)
 }
 
-/// Rewrites the schemas of a keyword; the answer is whether its value fits kube's types.
+/// Rewrites the schemas of a keyword. Returns true if its value fits kube's types.
 fn keyword(key: &str, value: &mut Value, releases: Releases) -> Result<bool, Panic> {
     Ok(match key {
         "anyOf" | "oneOf" => match value {
@@ -110,7 +109,7 @@ fn keyword(key: &str, value: &mut Value, releases: Releases) -> Result<bool, Pan
         "additionalItems" | "contains" | "additionalProperties" | "propertyNames" => {
             structural(value, releases)? || value.is_null()
         }
-        // schemars visits these, kube's types do not have them.
+        // schemars visits these, but kube's types lack them.
         "not" | "if" | "then" | "else" => structural(value, releases).map(|_| true)?,
         "allOf" | "prefixItems" => all(value.as_array_mut().into_iter().flatten(), releases).map(|_| true)?,
         "$defs" | "definitions" => {
@@ -140,7 +139,7 @@ fn is_type(value: &Value) -> bool {
     value.as_str().is_some_and(|name| types.contains(&name))
 }
 
-/// Leaves out what kube's types do not write: nothing where there may be something, empty maps and sets, `uniqueItems`.
+/// Removes what kube's types do not serialize: null optional values, empty maps and sets, `uniqueItems`.
 fn normalize(map: &mut Map<String, Value>) {
     map.retain(|key, value| match key.as_str() {
         "uniqueItems" => false,
@@ -155,9 +154,9 @@ fn normalize(map: &mut Map<String, Value>) {
     }
 }
 
-/// Moves what alternatives say of properties, types and values to the schema around them, where Kubernetes wants it.
+/// Moves properties, types and values of alternatives to the parent schema, where Kubernetes requires them.
 fn merge_alternatives(map: &mut Map<String, Value>, releases: Releases) -> Result<(), Panic> {
-    // A property that got a place for a description is not equal to one without.
+    // A property with an empty description slot differs from one without.
     let mut empty = BTreeSet::new();
     for key in ["oneOf", "anyOf"] {
         let Some(Value::Array(mut alternatives)) = map.remove(key) else { continue };
@@ -182,7 +181,7 @@ fn merge_alternatives(map: &mut Map<String, Value>, releases: Releases) -> Resul
     Ok(())
 }
 
-/// Moves the properties and the type of an alternative to the schema around it.
+/// Moves the properties and the type of an alternative to the parent schema.
 fn merge_object(
     map: &mut Map<String, Value>,
     alternative: &mut Map<String, Value>,
@@ -231,7 +230,7 @@ fn merge_type(map: &mut Map<String, Value>, ty: Option<Value>, panic: &str) -> R
     }
 }
 
-/// Moves the values of alternatives that list some to the schema around them.
+/// Moves the values of alternatives with an `enum` to the parent schema.
 fn merge_values(map: &mut Map<String, Value>, alternatives: &mut Vec<Value>) -> Result<(), Panic> {
     let (listed, others): (Vec<Value>, Vec<Value>) =
         std::mem::take(alternatives).into_iter().partition(|alternative| alternative.get("enum").is_some());
@@ -247,7 +246,7 @@ fn merge_values(map: &mut Map<String, Value>, alternatives: &mut Vec<Value>) -> 
     Ok(())
 }
 
-/// `Option` of an enum, which schemars writes as `anyOf` with an alternative for `null`.
+/// `Option` of an enum: schemars writes `anyOf` with an alternative for `null`.
 fn optional_enums(schema: &mut Value, releases: Releases) {
     let Value::Object(map) = schema else { return };
     each_part(map, &mut |part| optional_enums(part, releases));
@@ -267,7 +266,6 @@ fn optional_enums(schema: &mut Value, releases: Releases) {
     map.insert("nullable".to_owned(), Value::Bool(true));
 }
 
-/// Properties that are int-or-string and not required.
 fn optional_int_or_strings(schema: &mut Value) {
     let Value::Object(map) = schema else { return };
     each_part(map, &mut optional_int_or_strings);
@@ -294,7 +292,6 @@ mod tests {
     use super::super::quiet::quietly;
     use super::*;
 
-    /// What the linked kube makes of a schema, or the first word of its panic.
     fn linked(schema: &Value) -> Result<Value, String> {
         let mut schema = Schema::try_from(schema.clone()).unwrap();
         quietly(move || {
@@ -309,7 +306,7 @@ mod tests {
         own.split(' ').next() == linked.split(' ').next()
     }
 
-    /// A generator of numbers: <https://prng.di.unimi.it/splitmix64.c>.
+    /// The generator <https://prng.di.unimi.it/splitmix64.c>.
     struct Random(u64);
 
     impl Random {
@@ -329,7 +326,7 @@ mod tests {
             (0..self.next(most + 1)).map(|_| self.schema(depth)).collect()
         }
 
-        /// A schema; one keyword of eighty has a value that does not fit.
+        /// A random schema; one keyword in eighty has a value of the wrong type.
         fn schema(&mut self, depth: usize) -> Value {
             if self.next(12) == 0 {
                 return self.one(&[json!(true), json!(false), json!({})]);

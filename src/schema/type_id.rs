@@ -3,7 +3,6 @@
 pub(crate) struct TypeId(pub(super) usize);
 
 impl TypeId {
-    /// Its position, in the order in which types were added.
     pub(crate) fn index(self) -> usize {
         self.0
     }

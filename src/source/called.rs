@@ -1,4 +1,4 @@
-//! Calls of methods by name, with the text that they are given: read from tokens, so inside of macros, too.
+//! Method calls by name, with their first argument. Works on tokens, so it also finds calls inside macros.
 
 use super::comment::active;
 use super::file::{FileId, SourceFile};
@@ -7,26 +7,25 @@ use super::sources::index;
 use super::tree::SourceTree;
 use crate::diagnostic::Origin;
 
-/// `.name::<T>("text"`, or with another argument.
+/// A call `.name::<T>("text"…)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MethodCall {
-    /// The method.
+    /// The method's name.
     pub name: &'static str,
     /// The first argument, if it is a literal.
     pub text: Option<String>,
-    /// That argument, or the name of the method.
+    /// Place of the first argument, or of the method's name without one.
     pub origin: Origin,
 }
 
 impl SourceTree {
-    /// The calls of methods of these names in the package's own source, file by file; not those switched off by cfg.
+    /// Calls of these methods in the package's own source, in file order. Skips code that cfg switches off.
     pub fn method_calls(&self, names: &[&'static str]) -> Vec<MethodCall> {
         let unread = self.sources.unread_files();
         let mut calls = Vec::new();
         for (position, file) in self.sources.files.iter().enumerate() {
             let Some(name) = names.iter().find(|name| file.text.contains(&format!(".{name}"))) else { continue };
             let id = FileId(index(position));
-            // It finds out what cfg switches off; a method's name outside of comments makes it look.
             if file.own && self.is_wanted(&file.disk) {
                 match active(file, name, unread.get(&id).copied()) {
                     Some(_) => calls.extend(in_file(file, names)),
@@ -54,7 +53,6 @@ fn in_file(file: &SourceFile, names: &[&'static str]) -> Vec<MethodCall> {
     (0..tokens.len()).filter(is_call).filter_map(call).collect()
 }
 
-/// Where `::<…>` ends that may begin at a token.
 fn turbofish_end(tokens: &[(usize, &str)], at: usize) -> usize {
     let is = |at: usize, wanted: &str| tokens.get(at).is_some_and(|(_, token)| *token == wanted);
     if !(is(at, ":") && is(at + 1, ":") && is(at + 2, "<")) {

@@ -1,7 +1,7 @@
-//! `cfg` and `cfg_attr` with the features of the package; what can't be known stays visible.
+//! Evaluates `cfg` and `cfg_attr` with the features of the package.
 //!
-//! A predicate is true, false or unknown. What is false is taken out of the tree, what is true loses its attribute,
-//! what is unknown keeps it: whoever uses such an item sees the `#[cfg]` and decides.
+//! A predicate is true, false or unknown. False removes the item, true removes the attribute, unknown keeps both: the
+//! caller sees the `#[cfg]` and decides.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use syn::parse::{Parse as _, ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Field, Fields, ImplItem, Item, LitBool, LitStr, Meta, Token, TraitItem};
 
-/// What is known about a predicate.
+/// The value of a predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cfg {
-    /// It holds.
+    /// True.
     On,
-    /// It does not hold.
+    /// False.
     Off,
-    /// It depends on something that only the compiler knows; the text is the predicate.
+    /// Only the compiler knows; the text is the predicate.
     Unknown(String),
 }
 
@@ -41,15 +41,15 @@ impl Cfg {
     }
 }
 
-/// Set only while a tool looks at the crate, never in the build that the user runs.
+/// Set only by tools that inspect the crate, never in the user's build.
 const TOOLS: [&str; 8] = ["test", "doc", "doctest", "docsrs", "miri", "clippy", "rustfmt", "rust_analyzer"];
 
-/// What decides predicates: the active features.
+/// The configuration that predicates are evaluated in.
 #[derive(Debug, Clone, Default)]
 pub struct CfgSet {
     /// Active features of the package.
     pub features: BTreeSet<String>,
-    /// Features that another package, which is not read, may switch on.
+    /// Features that a package outside of the tree may switch on.
     pub maybe: BTreeSet<String>,
 }
 
@@ -65,7 +65,6 @@ impl CfgSet {
         predicate.parse2(tokens).unwrap_or(Cfg::Unknown(text))
     }
 
-    /// Evaluates the argument of `#[cfg(…)]`.
     fn predicate(&self, input: ParseStream<'_>) -> syn::Result<Cfg> {
         if input.peek(LitBool) {
             return Ok(if input.parse::<LitBool>()?.value { Cfg::On } else { Cfg::Off });
@@ -100,7 +99,7 @@ impl CfgSet {
         Ok(if TOOLS.contains(&name.as_str()) { Cfg::Off } else { Cfg::Unknown(name) })
     }
 
-    /// Evaluates the `cfg`s in `attrs` together, removes the decided ones and expands `cfg_attr`.
+    /// Evaluates all `cfg`s in `attrs`, removes the decided ones and expands `cfg_attr`.
     pub fn apply(&self, attrs: &mut Vec<Attribute>) -> Cfg {
         if !has_cfg(attrs) {
             return Cfg::On;
@@ -143,8 +142,8 @@ impl CfgSet {
         }
     }
 
-    /// [`Self::apply`] to the item and to what it holds (fields, variants, associated items); nested modules and
-    /// bodies of functions are left alone. `dropped` gets the spans of what was taken out.
+    /// Applies [`Self::apply`] to an item and to its fields, variants and associated items, but not to nested modules
+    /// or function bodies. Adds the spans of removed parts to `dropped`.
     pub(super) fn apply_to_item(&self, item: &mut Item, dropped: &mut Vec<Span>) -> Cfg {
         if matches!(item, Item::Fn(item) if item.attrs.iter().any(is_test)) {
             return Cfg::Off;
@@ -185,7 +184,6 @@ impl CfgSet {
         cfg
     }
 
-    /// Whether a part of an item stays, after [`Self::apply`].
     fn keep<T: ToTokens>(
         &self,
         part: &mut T,
@@ -218,12 +216,11 @@ fn has_cfg(attrs: &[Attribute]) -> bool {
     attrs.iter().any(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
 }
 
-/// `#[test]`, `#[tokio::test]` and the like: only test builds have such a function.
+/// Matches `#[test]`, `#[tokio::test]` and similar: only test builds have such a function.
 fn is_test(attr: &Attribute) -> bool {
     attr.path().segments.last().is_some_and(|last| last.ident == "test")
 }
 
-/// The attributes of any item that can have some.
 pub(super) fn attrs_mut(item: &mut Item) -> Option<&mut Vec<Attribute>> {
     Some(match item {
         Item::Const(item) => &mut item.attrs,
@@ -244,7 +241,7 @@ pub(super) fn attrs_mut(item: &mut Item) -> Option<&mut Vec<Attribute>> {
     })
 }
 
-/// Takes out of an item what `cfg` switches off; whether the item is, and where what was taken out stands.
+/// Removes from an item what `cfg` switches off. Returns the item's own cfg and the removed spans.
 pub(super) fn decide(cfg: &CfgSet, item: &mut Item) -> (Cfg, Vec<Span>) {
     let first = attrs_mut(item).and_then(|attrs| attrs.first().map(|attr| attr.pound_token.span()));
     let mut dropped = Vec::new();

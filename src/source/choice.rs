@@ -1,4 +1,4 @@
-//! Which custom resources are chosen by their names: what `--kind` and `--exclude` say.
+//! Selection of custom resources by name: `--kind` and `--exclude`.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use glob::Pattern;
 
 use crate::diagnostic::Problem;
 
-/// The custom resources to take: those that are named, or all, but for those that are excluded.
+/// A selection of custom resources: the named ones or all, except the excluded ones.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
     kinds: Vec<Name>,
@@ -36,7 +36,7 @@ impl Name {
         Ok(Self { text: text.to_owned(), kind: pattern(kind)?, group: group.map(pattern).transpose()? })
     }
 
-    /// No kind has a dot in its name.
+    /// Splits at the first dot: a kind has no dot in its name.
     fn matches(&self, name: &str) -> bool {
         let (kind, group) = name.split_once('.').unwrap_or((name, ""));
         self.kind.matches(kind) && self.group.as_ref().is_none_or(|pattern| pattern.matches(group))
@@ -44,14 +44,14 @@ impl Name {
 }
 
 impl Choice {
-    /// Reads both lists.
+    /// Parses both lists.
     pub fn new(kinds: &[String], excluded: &[String]) -> Result<Self, Problem> {
         let names = |texts: &[String]| texts.iter().map(|text| Name::new(text)).collect::<Result<_, _>>();
         Ok(Self { kinds: names(kinds)?, excluded: names(excluded)?, external: Vec::new() })
     }
 
-    /// Leaves out what `external` in Cargo.toml lists, groups or names of kinds, unless a kind is asked for by its name. It is
-    /// not a choice of the command line, so [`Self::is_all`] stays.
+    /// Leaves out the groups and kinds of `external` in Cargo.toml, unless `--kind` names them. [`Self::is_all`]
+    /// ignores this list: it is not a choice of the command line.
     pub fn without(mut self, external: &[String]) -> Result<Self, Problem> {
         // Only a kind begins with a capital letter.
         let is_group =
@@ -61,24 +61,24 @@ impl Choice {
         Ok(self)
     }
 
-    /// Whether the custom resource `Kind.group` is chosen.
+    /// Returns true if the custom resource `Kind.group` is selected.
     pub fn takes(&self, name: &str) -> bool {
         let is_in = |names: &[Name]| names.iter().any(|one| one.matches(name));
         let is_asked = if self.kinds.is_empty() { !is_in(&self.external) } else { is_in(&self.kinds) };
         is_asked && !is_in(&self.excluded)
     }
 
-    /// Everything is chosen.
+    /// Returns true if the command line selects everything.
     pub fn is_all(&self) -> bool {
         self.kinds.is_empty() && self.excluded.is_empty()
     }
 
-    /// Kinds are named, so that all others are of no interest.
+    /// Returns true if `--kind` names kinds.
     pub fn names_kinds(&self) -> bool {
         !self.kinds.is_empty()
     }
 
-    /// The first name that is that of nothing that exists.
+    /// The first name on the command line that matches no existing custom resource.
     pub fn unknown(&self, existing: &BTreeSet<String>) -> Option<&str> {
         let mut names = self.kinds.iter().chain(&self.excluded);
         let unknown = names.find(|name| !existing.iter().any(|other| name.matches(other)))?;

@@ -1,4 +1,4 @@
-//! The comments of the package's own active code.
+//! Comments of the package's own active code.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::parallel;
 pub struct Comment {
     /// The text after `//`, `///` or `//!`, untrimmed, without the line end.
     pub text: String,
-    /// From its first slash to the end of its text.
+    /// Place from the first slash to the end of the text.
     pub origin: Origin,
 }
 
@@ -31,7 +31,7 @@ impl Comment {
 }
 
 impl SourceTree {
-    /// The `//` comments that say `word`, of the package's own files, file by file; not those switched off by cfg.
+    /// The `//` comments with `word` in the package's own files, in file order. Skips code that cfg switches off.
     pub fn comments(&self, word: &str) -> Vec<Comment> {
         let unread = self.sources.unread_files();
         let files = self.sources.files.iter().enumerate();
@@ -51,7 +51,7 @@ impl SourceTree {
         comments
     }
 
-    /// What is in `/* */` comments of the package's own active source and begins a line, after blanks and `*`, with `word`.
+    /// Lines in `/* */` comments of the package's own active source that start with `word`, after blanks and `*`.
     pub fn lines_of_blocks(&self, word: &str) -> impl Iterator<Item = Origin> {
         let files = self.sources.files.iter().filter(|file| file.own && self.is_wanted(&file.disk));
         files.filter(move |file| file.text.contains("/*") && file.text.contains(word)).flat_map(move |file| {
@@ -73,13 +73,13 @@ impl SourceTree {
     }
 }
 
-/// The comments of a file that say `word` and are not switched off. `unread` decides `cfg` in a file of which no more than the
-/// outline was read; `None` when such a file is no Rust.
+/// The active comments with `word` in a file. `unread` evaluates `cfg` if only the outline of the file was read. `None`
+/// if such a file is not valid Rust.
 pub(super) fn active(file: &SourceFile, word: &str, unread: Option<&CfgSet>) -> Option<Vec<Range<usize>>> {
     let comments = lexer::comments(&file.text).filter(|comment| file.text[comment.clone()].contains(word));
     let mut found: Vec<Range<usize>> = comments.collect();
     let said: usize = found.iter().map(|comment| file.text[comment.clone()].matches(word).count()).sum();
-    // Only a parser knows what cfg switches off, and whether a string that holds the word is one.
+    // Only a parser knows what cfg switches off, and whether the word occurs in a string.
     let conditional = file.text.contains("cfg") || file.text.contains("test]");
     if let Some(cfg) = unread
         && (conditional || said < file.text.matches(word).count())
@@ -92,7 +92,7 @@ pub(super) fn active(file: &SourceFile, word: &str, unread: Option<&CfgSet>) -> 
     Some(found)
 }
 
-/// The parts of a file that are switched off; `None` when it is no Rust.
+/// The ranges that cfg switches off; `None` if the file is not valid Rust.
 fn inactive(file: &SourceFile, cfg: &CfgSet) -> Option<Vec<Range<usize>>> {
     let text = file.rust();
     if deeper_than(DEEPEST, text).is_some() {

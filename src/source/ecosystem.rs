@@ -1,4 +1,4 @@
-//! What a tree is told of packages that it does not read.
+//! Facts about published packages, which the tree does not read.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -9,51 +9,51 @@ use syn::Item;
 
 use super::namespace::Namespace;
 
-/// Facts about published packages, from a room that knows these packages.
+/// Facts about published packages, supplied by a room that knows them.
 #[derive(Debug)]
 pub struct Ecosystem {
-    /// The derive whose types are looked for.
+    /// The derive whose types are searched for.
     pub derive: Derive,
-    /// By crate, the paths below it that are another path: (path, canonical path), longest first where one begins with
-    /// the other. The empty path is the whole crate.
+    /// Re-exports by crate: (path below the crate, canonical path), a longer path before its own prefix. The empty path
+    /// is the whole crate.
     pub aliases: &'static [(&'static str, &'static [(&'static str, &'static str)])],
-    /// By canonical path of a module, names that a glob import of it brings in, for the few where guessing wrong is
-    /// impossible. No other glob import can bring in something else by the same name, or its use is an error: see
-    /// [the reference](https://doc.rust-lang.org/reference/names/name-resolution.html#r-names.resolution.expansion.imports.ambiguity.glob-vs-glob).
+    /// Names that a glob import of a module brings in, by the module's canonical path. Limited to names where a wrong
+    /// guess is impossible: a second glob import of the same name would make its use an error, see [the
+    /// reference](https://doc.rust-lang.org/reference/names/name-resolution.html#r-names.resolution.expansion.imports.ambiguity.glob-vs-glob).
     pub globs: &'static [(&'static str, &'static [&'static str])],
-    /// Crates of which no module has a public name that shadows one of the prelude.
+    /// Crates without a public name that shadows one of the prelude.
     pub keep_prelude: &'static [&'static str],
-    /// A package whose modules have names that are known without parsing it.
+    /// A package whose module contents are known without parsing it.
     pub listed: Listed,
 }
 
-/// A derive macro: files that may use it are parsed first.
+/// A derive macro. Files that may use it are parsed first.
 #[derive(Debug)]
 pub struct Derive {
-    /// The name that it is exported by.
+    /// Its exported name.
     pub name: &'static str,
     /// Its helper attribute.
     pub attribute: &'static str,
     /// Attribute macros that expand to the derive.
     pub attribute_macros: &'static [&'static str],
-    /// The packages that export it.
+    /// The packages that export the derive.
     pub packages: &'static [&'static str],
-    /// What the packages are called that depend on these and have no derive of their own: the beginning of their names.
+    /// The name prefix of packages that depend on these and have no derive of their own.
     pub family: &'static str,
     /// The type that the derive declares beside an item.
     pub declares: fn(&Item) -> Option<String>,
 }
 
-/// A package whose modules have names that are known without parsing it.
+/// A package whose module contents are known without parsing it.
 #[derive(Debug)]
 pub struct Listed {
     /// The name of its crate.
     pub krate: &'static str,
-    /// Whether the module of a path below the crate has a name; `None` when that is not known.
+    /// Returns true if the module at this path below the crate has the name; `None` if unknown.
     pub has: fn(&[String], &str, Namespace) -> Option<bool>,
 }
 
-/// A value of each type that somebody asked for: what other rooms remember for as long as the tree lives.
+/// Caches of other rooms: one value per type, kept for the lifetime of the tree.
 #[derive(Debug, Default)]
 pub(super) struct Caches(RefCell<BTreeMap<TypeId, Rc<dyn Any>>>);
 
@@ -66,7 +66,6 @@ impl Caches {
 }
 
 impl Ecosystem {
-    /// `path` under its one name; the first part is the crate.
     pub(crate) fn canonical(&self, mut path: Vec<String>) -> Vec<String> {
         if matches!(path[0].as_str(), "core" | "alloc") {
             path[0] = "std".to_string();
@@ -84,7 +83,7 @@ impl Ecosystem {
         path
     }
 
-    /// How many parts of a path are an alias, and the path that it stands for.
+    /// The number of leading parts that form an alias, and the canonical path.
     fn alias(&self, path: &[String]) -> Option<(usize, &'static str)> {
         let (krate, rest) = path.split_first()?;
         let aliases = super::prelude::ALIASES.iter().chain(self.aliases).find(|(of, _)| of == krate)?.1;
@@ -96,19 +95,17 @@ impl Ecosystem {
         })
     }
 
-    /// A glob import of `path` is known to bring in `name`.
     pub(super) fn glob_has(&self, path: &[String], name: &str) -> bool {
         let path = self.canonical(path.to_vec()).join("::");
         let mut globs = super::prelude::GLOBS.iter().chain(self.globs);
         globs.any(|(glob, names)| *glob == path && names.contains(&name))
     }
 
-    /// A glob import from this crate shadows no type of the prelude.
+    /// Returns true if a glob import from this crate shadows no prelude type.
     pub(super) fn keeps_prelude(&self, krate: &str) -> bool {
         krate == "std" || self.keep_prelude.contains(&krate)
     }
 
-    /// It is in the package whose modules are listed.
     pub(super) fn lists(&self, path: &[String]) -> bool {
         path.first().is_some_and(|krate| krate == self.listed.krate)
     }

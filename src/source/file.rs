@@ -1,4 +1,4 @@
-//! One source file: its text, what syn made of it, and the parts that cfg switches off.
+//! A source file: its text, and the ranges that cfg switches off.
 
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -10,26 +10,22 @@ use proc_macro2::Span;
 use super::lexer::tokens;
 use crate::diagnostic::Origin;
 
-/// Index of a file in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileId(pub(super) u32);
 
-/// A source file as rustc reads it: a line ends with `\n`, also where it ends with `\r\n` on disk, and a letter of a name
-/// with an accent is one character where there is such a one.
+/// A source file as rustc reads it: `\r\n` becomes `\n`, and identifiers are in normalization form C.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
-    /// Where it was read from.
     pub(super) disk: PathBuf,
-    /// Path for people, relative to the folder that the tree was loaded from.
+    /// Displayed path, relative to the folder that the tree was loaded from.
     pub(super) path: Arc<str>,
     pub(super) text: Arc<str>,
     /// Bytes before what syn parses: a byte order mark and a `#!` line.
     pub(super) base: usize,
-    /// Byte ranges that cfg switches off.
     pub(super) inactive: Vec<Range<usize>>,
-    /// The same of a file of which nothing else was wanted.
+    /// Like `inactive`, for a file of which only the outline was read.
     pub(super) switched_off: OnceLock<Vec<Range<usize>>>,
-    /// It belongs to the package itself, not to a path dependency.
+    /// Belongs to the package itself, not to a path dependency.
     pub(super) own: bool,
 }
 
@@ -48,7 +44,7 @@ impl SourceFile {
         &self.text[self.base..]
     }
 
-    /// The bytes of `span`, which must come from parsing [`Self::rust`].
+    /// The byte range of `span`, which must come from parsing [`Self::rust`].
     pub(super) fn range(&self, span: Span) -> Range<usize> {
         let range = span.byte_range();
         (range.start + self.base).min(self.text.len())..(range.end + self.base).min(self.text.len())
@@ -63,14 +59,14 @@ impl SourceFile {
     }
 }
 
-/// A text whose identifiers are in normalization form C, as rustc has them.
+/// Converts identifiers to normalization form C, as rustc does.
 fn composed(text: String) -> String {
     const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfc();
     if text.is_ascii() || NFC.is_normalized(&text) {
         return text;
     }
     let (mut out, mut rest) = (String::with_capacity(text.len()), 0);
-    // No token of another form begins with a letter that is not ASCII.
+    // A token without quotes that is not normalized is an identifier.
     for (at, token) in tokens(&text).filter(|(_, token)| !token.contains(['"', '\'']) && !NFC.is_normalized(token)) {
         out.push_str(&text[rest..at]);
         out.push_str(&NFC.normalize(token));
@@ -80,7 +76,7 @@ fn composed(text: String) -> String {
     out
 }
 
-/// The length of what stands before Rust text: a byte order mark, a `#!` line that is not an inner attribute.
+/// The length of a byte order mark and a `#!` line that is not an inner attribute.
 fn prologue(text: &str) -> usize {
     let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let rest = &text[bom..];
@@ -90,7 +86,7 @@ fn prologue(text: &str) -> usize {
     bom
 }
 
-/// `path` without `.` and, where it can be told from the text, without `..`.
+/// Removes `.` from `path`, and `..` after a normal component. Does not touch the disk.
 pub(crate) fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -105,7 +101,7 @@ pub(crate) fn clean(path: &Path) -> PathBuf {
     out
 }
 
-/// `path` seen from `root`; both are clean.
+/// `path` relative to `root`; both must be clean.
 pub(crate) fn relative(path: &Path, root: &Path) -> PathBuf {
     let (mut path_parts, mut root_parts) = (path.components().peekable(), root.components().peekable());
     while let (Some(left), Some(right)) = (path_parts.peek(), root_parts.peek()) {

@@ -1,4 +1,4 @@
-//! The files to read: those on disk, some of them as a command is about to write them.
+//! The file system as a command leaves it: disk, overlaid with files that are not written yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::file::clean;
 use super::manifest::{CargoManifest, FeatureSelection};
 
-/// Texts in place of what is on disk, by absolute path.
+/// File texts by absolute path that replace those on disk.
 #[derive(Debug, Clone, Default)]
 pub struct Pending {
     files: BTreeMap<PathBuf, String>,
@@ -16,12 +16,12 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Puts `text` in the place of the file at `path`, which need not exist.
+    /// Replaces the file at `path`, which may not exist.
     pub fn insert(&mut self, path: &Path, text: String) {
         self.files.insert(key(path), text);
     }
 
-    /// Reads a package, wherever a manifest depends on it without a path, from `files` in the folder `dir`.
+    /// Provides a package for dependencies on it without a path: `files` in the folder `dir`.
     pub(crate) fn provide(&mut self, package: &str, dir: &Path, files: impl IntoIterator<Item = (String, String)>) {
         self.packages.insert(package.to_owned(), key(dir));
         files.into_iter().for_each(|(path, text)| self.insert(&dir.join(path), text));
@@ -29,13 +29,11 @@ impl Pending {
 
     /// Returns true if the package in `dir` depends on another one without a path.
     pub(crate) fn lacks(&self, dir: &Path, package: &str) -> bool {
-        // Most packages don't have the name in their manifests.
         let named = self.read(&dir.join("Cargo.toml")).is_ok_and(|text| text.contains(package));
         let read = || CargoManifest::read(dir, "Cargo.toml", &FeatureSelection::default(), self, Some(&Rc::default()));
         named && read().is_ok_and(|own| own.dependency_on(package).any(|dependency| dependency.path.is_none()))
     }
 
-    /// The folder of a package that [`Self::provide`] provides.
     pub(super) fn provided(&self, package: &str) -> Option<&PathBuf> {
         self.packages.get(package)
     }
@@ -56,7 +54,7 @@ impl Pending {
     }
 }
 
-/// The text of a file. A pipe or a device, which might never end, is an error.
+/// Reads a file. A pipe or a device, which might never end, is an error.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     if std::fs::metadata(path)?.is_file() {
         std::fs::read_to_string(path)
@@ -65,7 +63,7 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
     }
 }
 
-/// The `.rs` files in these folders and below, but for the folders that are to be skipped.
+/// The `.rs` files in these folders and below. `skip` gets each folder and its name.
 pub(crate) fn rust_files(mut folders: Vec<PathBuf>, skip: impl Fn(&Path, &str) -> bool) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     while let Some(folder) = folders.pop() {

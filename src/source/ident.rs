@@ -19,7 +19,6 @@ pub(super) fn name(item: &Item) -> Option<&syn::Ident> {
     })
 }
 
-/// The text of an identifier without `r#`.
 pub(super) fn ident(ident: &syn::Ident) -> String {
     let text = ident.to_string();
     match text.strip_prefix("r#") {
@@ -32,7 +31,7 @@ pub(super) fn segments(path: &syn::Path) -> Vec<String> {
     path.segments.iter().map(|segment| ident(&segment.ident)).collect()
 }
 
-/// The name of a package or dependency in Rust code.
+/// The crate name of a package or dependency.
 pub fn crate_name(name: &str) -> String {
     name.replace('-', "_")
 }

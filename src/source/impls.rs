@@ -1,4 +1,4 @@
-//! Which `impl` blocks are for an item, wherever they stand.
+//! Finds the `impl` blocks of an item in the whole tree.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,10 @@ use super::path::Resolution;
 use super::sources::{ItemRef, ModuleId};
 use super::tree::SourceTree;
 
-/// Limit for a chain of aliases.
 const ALIASES: usize = 16;
 
 impl SourceTree {
-    /// The `impl` blocks for this item, wherever they are, in the order of the source.
+    /// The `impl` blocks of this item in the whole tree, in source order.
     pub fn impls(&self, item: ItemRef) -> &[ItemRef] {
         if let Some(name) = name(self.item(item)).map(ident) {
             self.request_impls(&name);
@@ -21,7 +20,7 @@ impl SourceTree {
         self.all_impls().get(&item).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a method call of this name in a module may mean a function of a trait of code that is read.
+    /// Returns true if a trait in the tree may declare a method of this name that is in scope in the module.
     pub fn may_be_of_trait(&self, module: ModuleId, name: &str) -> bool {
         let declares = |item: &syn::TraitItem| match item {
             syn::TraitItem::Fn(function) => function.sig.ident == name,
@@ -48,7 +47,6 @@ impl SourceTree {
         })
     }
 
-    /// What a path means, and if that is an alias, what the alias means.
     fn behind_aliases(&self, module: ModuleId, path: &syn::Path) -> Resolution {
         let mut found = self.resolve(module, path);
         for _ in 0..ALIASES {
@@ -60,7 +58,6 @@ impl SourceTree {
         found
     }
 
-    /// Requests the files that may have `impl` blocks for this name.
     fn request_impls(&self, name: &str) {
         if self.sources.modules.iter().any(|module| module.unread) {
             for file in self.sources.word_index().implementing(name) {

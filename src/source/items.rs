@@ -13,13 +13,13 @@ use super::tree::SourceTree;
 use crate::diagnostic::Origin;
 
 impl SourceTree {
-    /// All cfg-active items of the package's own targets, in the order of the source: library first, then binaries,
-    /// a module's items where its `mod` stands.
+    /// The cfg-active items of the package's own targets in source order: library first, then binaries. Items of a
+    /// module come at its `mod` item.
     pub fn items(&self) -> impl Iterator<Item = ItemRef> {
         self.items_below(self.roots())
     }
 
-    /// The same of all packages that were read.
+    /// Like [`Self::items`], for all packages of the tree.
     pub fn all_items(&self) -> impl Iterator<Item = ItemRef> {
         self.items_below(self.sources.crates.iter().map(|krate| krate.root))
     }
@@ -30,7 +30,7 @@ impl SourceTree {
         items.into_iter()
     }
 
-    /// Those of [`Self::items`] that [`Self::restrict`] leaves.
+    /// The part of [`Self::items`] that [`Self::restrict`] keeps.
     pub fn declarations(&self) -> impl Iterator<Item = ItemRef> {
         self.items().filter(|item| self.is_left(self.module(*item)))
     }
@@ -44,29 +44,29 @@ impl SourceTree {
         }
     }
 
-    /// The item with cfg applied: what is off is gone, what can't be decided still has its `#[cfg]`.
-    /// A `mod` item has no content: its items are items of the tree.
+    /// The item after cfg is applied: inactive parts are removed, undecided ones keep their `#[cfg]`. A `mod` item is
+    /// empty, because its items belong to the tree.
     pub fn item(&self, item: ItemRef) -> &Item {
         &self.sources[item].item
     }
 
-    /// The module that holds the item.
+    /// The module that contains the item.
     pub fn module(&self, item: ItemRef) -> ModuleId {
         self.sources[item].module
     }
 
-    /// The module that a `mod` item declares, or the file that `include!` takes in.
+    /// The module of a `mod` item, or of the file that an `include!` reads.
     pub fn child(&self, item: ItemRef) -> Option<ModuleId> {
         self.sources[item].child
     }
 
-    /// The items of one module.
+    /// The items of a module.
     pub fn module_items(&self, module: ModuleId) -> &[ItemRef] {
         self.sources.request(module);
         &self.sources[module].items
     }
 
-    /// The module around a module.
+    /// The parent module.
     pub fn parent(&self, module: ModuleId) -> Option<ModuleId> {
         self.sources[module].parent
     }
@@ -77,28 +77,28 @@ impl SourceTree {
         self.sources.crates.iter().filter(own).map(|krate| krate.root)
     }
 
-    /// The root module of the crate that a module belongs to.
+    /// The root module of the crate that contains a module.
     pub fn root(&self, module: ModuleId) -> ModuleId {
         self.sources.krate(module).root
     }
 
-    /// The `mod` item of a module; the root of a crate has none.
+    /// The `mod` item of a module; `None` for a crate root.
     pub fn declaration(&self, module: ModuleId) -> Option<ItemRef> {
         self.sources[module].declared
     }
 
-    /// The file that a module stands in.
+    /// The file that contains a module.
     pub fn module_file(&self, module: ModuleId) -> &Path {
         &self.sources.file(module).disk
     }
 
-    /// The text of that file as syn reads it, and how many bytes are before it.
+    /// The text of a module's file as syn reads it, and the number of bytes before it.
     pub fn module_text(&self, module: ModuleId) -> (&str, usize) {
         let file = &self.sources.file(module);
         (file.rust(), file.base)
     }
 
-    /// Attributes of the module: of its `mod` item and at the top of its file.
+    /// Attributes of the module: those of its `mod` item and those at the top of its file.
     pub fn module_attrs(&self, module: ModuleId) -> &[Attribute] {
         &self.sources[module].attrs
     }
@@ -123,7 +123,7 @@ impl SourceTree {
         path
     }
 
-    /// The predicates around the item that only the compiler can decide.
+    /// The undecided cfg predicates around the item, joined by `, `.
     pub fn unknown_cfg(&self, item: ItemRef) -> Option<String> {
         let data = &self.sources[item];
         let around = self.sources[data.module].unknown_cfg.as_deref();
@@ -131,19 +131,19 @@ impl SourceTree {
         (!texts.is_empty()).then(|| texts.join(", "))
     }
 
-    /// The place of a span from an item of this module.
+    /// The place of a span in this module.
     pub fn origin(&self, module: ModuleId, span: Span) -> Origin {
         let file = &self.sources.file(module);
         file.origin(file.range(span))
     }
 
-    /// The text of a file that code in this module includes by a path.
+    /// The text of a file that code in this module includes by a relative path.
     pub fn include(&self, module: ModuleId, path: &str) -> Option<String> {
         let file = &self.sources.file(module);
         files::read(&file.disk.parent()?.join(path)).ok()
     }
 
-    /// `name` and every other name that a `use` in any file may give it, also in steps.
+    /// `name` and its aliases by `use … as` in any file, transitively.
     pub fn names(&self, name: &str) -> BTreeSet<String> {
         self.sources.word_index().names(name)
     }

@@ -1,32 +1,31 @@
-//! Comments and tokens of Rust text: syn drops comments, so the text is read by hand.
+//! A lexer for comments and tokens of Rust text, because syn drops comments.
 //!
-//! The lexer knows just enough of Rust to skip what only looks like a comment: string, byte string, raw string and
-//! char literals, nested block comments; and to tell a lifetime from a char literal.
+//! Knows just enough of Rust to skip what only looks like a comment (string, byte string, raw string and char literals,
+//! nested block comments), and to tell a lifetime from a char literal.
 
 use std::ops::Range;
 
-/// Parsing recurses: some 40 kB of stack for each level of brackets in an unoptimised build. Code has fewer than 40.
+/// Limit for nested brackets. The parser recurses: a level takes about 40 kB of stack in an unoptimised build. Real
+/// code has fewer than 40 levels.
 pub(super) const DEEPEST: usize = 400;
 
-/// The `//` comments of a Rust text, in order.
 pub(super) fn comments(text: &str) -> impl Iterator<Item = Range<usize>> {
     let comments = pieces(text).filter(|(_, piece)| piece.starts_with("//"));
     comments.map(|(at, comment)| at..at + comment.trim_end_matches('\r').len())
 }
 
-/// The `/* */` comments of a Rust text, in order.
 pub(super) fn blocks(text: &str) -> impl Iterator<Item = Range<usize>> {
     pieces(text).filter(|(_, piece)| piece.starts_with("/*")).map(|(at, block)| at..at + block.len())
 }
 
-/// The words, literals and single characters of a Rust text with their places; no comments and no white space.
+/// The words, literals and single characters of a Rust text with their offsets, without comments and white space.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = (usize, &str)> {
     pieces(text).filter(|(_, piece)| {
         !piece.starts_with("//") && !piece.starts_with("/*") && !piece.as_bytes()[0].is_ascii_whitespace()
     })
 }
 
-/// The parts of a Rust text, each a comment, a literal, a word or a single byte.
+/// Splits a Rust text into comments, literals, words and single bytes.
 fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -36,11 +35,11 @@ fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Where a parser would need more stack than there is: brackets (angle brackets of types too) are nested deeper than
-/// `limit`, or a statement has more tokens than [`LONGEST`], each of which may be a level: `&&&…`, `|x| |x| …`. What is
-/// in the strings of attributes counts as well, since it is parsed, too.
+/// The offset where a parser would overflow its stack: brackets (including angle brackets of types) are nested deeper
+/// than `limit`, or a statement has more than [`LONGEST`] tokens, each of which may be a level (`&&&…`, `|x| |x| …`).
+/// Strings in attributes count too, because they are parsed.
 pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
-    // The tokens of the statement that is being read, together with those that it is inside of; and where each began.
+    // Tokens of the current statement plus those of its outer statements, and the position where each began.
     let (mut tokens, mut outer, mut before_brace) = (0_usize, Vec::new(), 0);
     let (mut angles, mut last) = (0_usize, "");
     let mut attribute = None;
@@ -89,10 +88,10 @@ pub(super) fn deeper_than(limit: usize, text: &str) -> Option<usize> {
     None
 }
 
-/// More tokens than a statement has; each takes up to 5 kB of the stack in an unoptimised build.
+/// Token limit for a statement. A token takes up to 5 kB of stack in an unoptimised build.
 const LONGEST: usize = 20_000;
 
-/// Length of the comment, literal, word or single byte that a text which is not empty begins with.
+/// Length of the comment, literal, word or single byte at the start of a non-empty text.
 fn length(text: &[u8]) -> usize {
     match text[0] {
         b'/' if text.starts_with(b"//") => text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len()),
@@ -108,13 +107,13 @@ pub(super) fn is_ident(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
-/// Length of a literal together with its suffix, which is no prefix of a literal that follows.
+/// Length of a literal with its suffix, which is not a prefix of the next literal.
 fn suffixed(text: &[u8], literal: usize) -> usize {
     let rest = &text[literal.min(text.len())..];
     literal + rest.iter().position(|byte| !is_ident(*byte)).unwrap_or(rest.len())
 }
 
-/// Length of a block comment; an unclosed one takes the rest.
+/// Length of a block comment; an unclosed one runs to the end.
 fn block_comment(text: &[u8]) -> usize {
     let (mut depth, mut at) = (0_usize, 0);
     while at < text.len() {
@@ -134,7 +133,7 @@ fn block_comment(text: &[u8]) -> usize {
     at
 }
 
-/// Length of a string with escapes after its opening quote, closing quote included.
+/// Length of a string with escapes after its opening quote, including the closing quote.
 fn string(text: &[u8]) -> usize {
     let mut at = 0;
     while at < text.len() {
@@ -147,7 +146,7 @@ fn string(text: &[u8]) -> usize {
     text.len()
 }
 
-/// Length of what a `'` begins: a char literal, or only the quote of a lifetime.
+/// Length of a char literal, or 1 for the quote of a lifetime.
 fn quote(text: &[u8]) -> usize {
     match text.get(1) {
         Some(b'\\') => {
@@ -169,7 +168,7 @@ fn quote(text: &[u8]) -> usize {
     }
 }
 
-/// Length of an identifier, keyword or number, together with the literal that it may be the prefix of.
+/// Length of an identifier, keyword or number. Includes the literal if the word is its prefix.
 fn word(text: &[u8]) -> usize {
     let length = text.iter().position(|byte| !is_ident(*byte)).unwrap_or(text.len());
     let rest = &text[length..];
@@ -257,14 +256,14 @@ mod tests {
         }
     }
 
-    /// The leaves of a token stream as byte ranges, doc comments left out.
+    /// The leaves of a token stream as byte ranges, without doc comments.
     fn tokens(stream: TokenStream, text: &str, out: &mut Vec<Range<usize>>) {
         for token in stream {
             match token {
                 TokenTree::Group(group) => {
                     let range = group.span().byte_range();
                     if !text[range.clone()].starts_with('/') {
-                        // A group without delimiters does not come from a text.
+                        // A group without delimiters has no source text.
                         out.extend([range.start..range.start + 1, range.end - 1..range.end]);
                         tokens(group.stream(), text, out);
                     }
@@ -279,7 +278,7 @@ mod tests {
         }
     }
 
-    /// What proc-macro2 says about the comments that were found: none reaches into a token, and none was missed.
+    /// Compares the found comments with proc-macro2: none overlaps a token, and none is missing.
     fn judge(text: &str) -> Option<Result<(), String>> {
         let mut ranges = Vec::new();
         tokens(text.parse().ok()?, text, &mut ranges);
@@ -299,7 +298,6 @@ mod tests {
         for range in ranges.iter().chain(&found) {
             rest[range.clone()].fill(b' ');
         }
-        // What is left is white space and block comments.
         let mut at = 0;
         while at < rest.len() {
             match &rest[at..] {
@@ -311,7 +309,6 @@ mod tests {
         Some(Ok(()))
     }
 
-    /// Random texts of tokens, comments and what looks like comments, judged by proc-macro2's lexer.
     #[test]
     fn random_texts() {
         const PIECES: [&str; 46] = [
@@ -376,7 +373,7 @@ mod tests {
                 text.push_str(PIECES[below(PIECES.len())]);
                 text.push_str(["", " ", "\n", "\r\n"][below(4)]);
             }
-            // No place is between the bytes of a character.
+            // Offsets are at character boundaries.
             assert!(super::tokens(&text).all(|(_, token)| !token.is_empty()), "{text:?}");
             if let Some(verdict) = judge(&text) {
                 assert_eq!(verdict, Ok(()), "{text:?}");

@@ -1,4 +1,4 @@
-//! Reads a package and its path dependencies, as far as nothing else is asked for.
+//! Loads a package and its path dependencies, as far as they are needed at first.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -21,18 +21,20 @@ use super::{file, outline};
 use crate::diagnostic::Diagnostics;
 
 impl SourceTree {
-    /// Reads the package in `dir` with its default features, every file of it.
+    /// Loads all files of the package in `dir` with its default features.
     ///
-    /// An error means that there is nothing to read: no `Cargo.toml`, or no package in it.
+    /// # Errors
+    ///
+    /// Fails if `dir` has no `Cargo.toml`, or no package in it.
     pub fn load(ecosystem: &'static Ecosystem, dir: &Path) -> anyhow::Result<(Self, Diagnostics)> {
         Self::read(ecosystem, dir, dir, &FeatureSelection::default(), &Pending::default(), false)
     }
 
-    /// Reads the package in `dir` with other features, and with files that are not written yet. Paths are shown
+    /// Loads the package in `dir` with a feature selection and with files that are not written yet. Shows paths
     /// relative to `root`.
     ///
-    /// Of files that can't use the derive of the ecosystem only the outline is read, until [`Self::settle`] finds that
-    /// more of them is needed.
+    /// Reads only the outline of files that can't use the derive of the ecosystem. [`Self::settle`] reads the rest on
+    /// demand.
     pub fn load_below(
         ecosystem: &'static Ecosystem,
         root: &Path,
@@ -86,7 +88,7 @@ impl SourceTree {
         let mut registry = others().flat_map(|package| package.manifest.dependencies.values());
         let hides = registry.any(|found| found.path.is_none() && expands(found))
             || sources.files_of_others().any(|file| outline::may_define(&file.text, derive, &names));
-        // A macro of a dependency may expand to the derive; of one by path, only if its own text says so.
+        // A macro of a dependency may expand to the derive. For a path dependency, its text decides.
         let dependencies = manifest.dependencies.iter();
         let expanding = dependencies.filter(|(_, found)| expands(found) && (hides || found.path.is_none()));
         names.extend(expanding.map(|(name, _)| name.clone()));
@@ -105,17 +107,16 @@ impl SourceTree {
     }
 }
 
-/// The features that path dependencies are built with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Features {
-    /// Those that are on for every platform and in every build.
+    /// Features that are on for every platform and in every build.
     Certain,
-    /// Those that are on for one platform, or in a build of the tests; some versions of cargo's resolver have them on
+    /// Features that are on for one platform or in a test build. Some versions of cargo's resolver switch them on
     /// everywhere.
     Possible,
 }
 
-/// The package in `dir` and, transitively, its path dependencies, with the features that cargo would unify.
+/// The package in `dir` and its transitive path dependencies, with the features that cargo would unify.
 fn manifests_of(
     root: &Path,
     dir: &Path,
@@ -154,7 +155,6 @@ fn manifests_of(
             if wanted.get(path) == Some(&selection) {
                 continue;
             }
-            // A path dependency that can't be read stays a foreign crate.
             if let Ok(manifest) =
                 CargoManifest::read(path, &shown(path), &selection, pending, own.lock.as_ref()).map(provide)
             {

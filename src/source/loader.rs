@@ -1,4 +1,4 @@
-//! Follows `mod` from the root of each target: which file is which module, and which items are active.
+//! Follows `mod` from the root of each target. Maps files to modules and keeps the cfg-active items.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ use super::package::{CrateId, PackageId};
 use super::sources::{Crate, ItemData, ItemRef, Module, ModuleId, Sources, index};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, conflict};
 
-/// Where the files of a module's children are looked for, as rustc does.
+/// The folder in which rustc looks for the files of a module's children.
 #[derive(Debug, Clone)]
 struct Dir {
     path: PathBuf,
-    /// Name of a file `foo.rs`, whose children are in `foo/`.
+    /// The stem of a file `foo.rs`, whose children are in `foo/`.
     relative: Option<String>,
 }
 
 impl Dir {
-    /// That of a module which has been read.
+    /// The folder of a module that was read before.
     fn of(sources: &Sources, module: ModuleId) -> Self {
         let data = &sources[module];
         let disk = &sources[data.file].disk;
@@ -46,7 +46,6 @@ impl Dir {
     }
 }
 
-/// What the path of a file is shown relative to.
 fn root_of(file: &SourceFile) -> PathBuf {
     let mut root = file.disk.clone();
     for part in file.path.rsplit('/') {
@@ -62,12 +61,11 @@ pub(super) struct Loader<'a> {
     pub(super) sources: &'a mut Sources,
     pub(super) diagnostics: Diagnostics,
     by_path: BTreeMap<PathBuf, FileId>,
-    /// The files that are being followed, to notice a module that contains itself.
+    /// The current chain of files, to detect a module that contains itself.
     stack: Vec<FileId>,
-    /// What paths are shown relative to.
     root: &'a Path,
     pending: &'a Pending,
-    /// Don't parse a file whose `mod` items the outline shows.
+    /// Parse only files whose `mod` items the outline cannot determine.
     outlines: bool,
 }
 
@@ -84,7 +82,6 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Reads one target of a package; a root that can't be read is a diagnostic.
     pub(super) fn target(&mut self, package: PackageId, name: String, lib: bool, root: &Path) {
         let file = match self.read(root, package) {
             Ok(file) => file,
@@ -122,7 +119,6 @@ impl<'a> Loader<'a> {
         self.follow(module, file, &dir);
     }
 
-    /// Adds items that a macro has written to the module of its call.
     pub(super) fn expanded(sources: &mut Sources, module: ModuleId, items: Vec<Item>) -> Diagnostics {
         let (dir, root) = (Dir::of(sources, module), root_of(sources.file(module)));
         let pending = Pending::default();
@@ -164,7 +160,7 @@ impl<'a> Loader<'a> {
         Ok(id)
     }
 
-    /// Reads `file` as the body of `module`, or its outline where that will do.
+    /// Reads `file` as the body of `module`, or only its outline if that suffices.
     fn follow(&mut self, module: ModuleId, file: FileId, dir: &Dir) {
         let source = &self.sources[file];
         let parsed = match if self.outlines { outline(source.rust()) } else { None } {
@@ -197,14 +193,14 @@ impl<'a> Loader<'a> {
         self.stack.pop();
     }
 
-    /// Reads what the outline of a module has left out: everything but modules in files of their own.
+    /// Reads the part of a module that its outline omits: everything except modules in their own files.
     pub(super) fn complete(&mut self, module: ModuleId) {
         let data = &mut self.sources[module];
         data.unread = false;
         let (file, known) = (data.file, VecDeque::from(std::mem::take(&mut data.items)));
         let source = &self.sources[file];
         if let Some(parsed) = self.parse(module, file, &source.text.clone()[source.base..]) {
-            // An outline is made only where no cfg is among them.
+            // An outline exists only if no inner attribute is a cfg.
             self.sources[module].attrs.extend(parsed.attrs);
             self.items(module, parsed.items, &Dir { path: PathBuf::new(), relative: None }, known);
         } else {
@@ -212,7 +208,6 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Parses `text`, which is from `file`.
     fn parse(&mut self, module: ModuleId, file: FileId, text: &str) -> Option<syn::File> {
         let source = &self.sources[file];
         let diagnostic = if let Some(at) = deeper_than(DEEPEST, text) {
@@ -225,7 +220,7 @@ impl<'a> Loader<'a> {
                 Err(error) => error,
             };
             let message = match error.to_string() {
-                // What proc-macro2 says when it can't even cut the text into tokens.
+                // The error text of proc-macro2 when tokenization fails.
                 text if text == "cannot parse string into token stream" => {
                     "a bracket or literal is not closed, or a character does not belong here".to_string()
                 }
@@ -250,7 +245,7 @@ impl<'a> Loader<'a> {
         &self.sources[package].cfg
     }
 
-    /// `known` are the modules in files of their own that were read before, in order.
+    /// `known` holds the modules in their own files that were read before, in order.
     fn items(&mut self, module: ModuleId, items: Vec<Item>, dir: &Dir, mut known: VecDeque<ItemRef>) {
         let file = self.sources[module].file;
         for mut item in items {
@@ -287,13 +282,13 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Follows an `include!` among the items of a module; the path is relative to the file of the call.
+    /// Follows an `include!` item; the path is relative to the file of the call.
     fn include(&mut self, module: ModuleId, call: ItemRef, path: &str) {
         let host = self.sources.file(module);
         let beside = |file: &Path| clean(&file.parent().unwrap_or(Path::new("")).join(path));
         let (disk, shown) = (beside(&host.disk), beside(Path::new(&*host.path)));
         let package = self.sources.krate(module).package;
-        // A file that can't be read is an unread macro call.
+        // A call with an unreadable file stays unexpanded.
         let Ok(file) = self.read_as(&disk, &shown, package) else { return };
         let around = &self.sources[module];
         if file == around.file || self.stack.contains(&file) {
@@ -347,7 +342,7 @@ impl<'a> Loader<'a> {
         if let Some(unknown) = &data.unknown_cfg {
             module.add_unknown(unknown);
         }
-        // A `cfg_attr` that is left may give another path.
+        // A remaining `cfg_attr` may set another path.
         let uncertain =
             module.unknown_cfg.is_some() || module.attrs.iter().any(|attr| attr.path().is_ident("cfg_attr"));
         let module = self.module(module);
@@ -406,7 +401,6 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// The file that `include!` takes in, when its path is a literal.
 fn included_path(item: &Item) -> Option<String> {
     let Item::Macro(call) = item else { return None };
     let is_include =
@@ -414,7 +408,6 @@ fn included_path(item: &Item) -> Option<String> {
     is_include.then(|| call.mac.parse_body::<syn::LitStr>().ok()).flatten().map(|path| path.value())
 }
 
-/// The value of `#[path = "…"]`.
 fn path_attribute(attrs: &[Attribute]) -> Option<String> {
     attrs.iter().find_map(|attr| match &attr.meta {
         Meta::NameValue(meta) if meta.path.is_ident("path") => match &meta.value {

@@ -1,4 +1,4 @@
-//! `Cargo.lock`: which exact version of a dependency a package is built with.
+//! `Cargo.lock`: the exact versions of dependencies.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,6 @@ use serde::{Deserialize, Deserializer};
 
 use super::ident::crate_name;
 
-/// The packages of a lock file.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct Lock {
     #[serde(default, rename = "package")]
@@ -31,7 +30,6 @@ fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Err
 }
 
 impl Locked {
-    /// It comes from a registry, not from git or a folder.
     fn is_of_registry(&self) -> bool {
         self.source.as_ref().is_some_and(|source| source.starts_with("registry+") || source.starts_with("sparse+"))
     }
@@ -46,14 +44,13 @@ impl Lock {
         self.packages.iter().filter(|package| package.name == name).map(|package| package.version.clone()).collect()
     }
 
-    /// The versions of `dependency`, by its name in Rust code, that a package is built with.
+    /// The versions of `dependency` (a crate name) that a package is built with.
     pub(super) fn below(&self, name: &str, version: &Version, dependency: &str) -> Vec<Version> {
         let package = self.packages.iter().find(|package| package.name == name && package.version == *version);
         let found = package.into_iter().flat_map(|of| self.dependencies(of, |name| crate_name(name) == dependency));
         found.map(|found| found.version.clone()).collect()
     }
 
-    /// The dependencies of a package for whose names `test` holds.
     fn dependencies(&self, of: &Locked, test: impl Fn(&str) -> bool) -> impl Iterator<Item = &Locked> {
         of.dependencies.iter().filter_map(move |entry| {
             let mut words = entry.split(' ');
@@ -66,7 +63,7 @@ impl Lock {
         })
     }
 
-    /// The packages other than `name` itself that are built with a version of it.
+    /// The packages that depend on this version of `name`.
     pub(super) fn dependents<'a>(&'a self, name: &'a str, version: &'a Version) -> impl Iterator<Item = &'a str> {
         let uses = move |package: &&Locked| {
             self.dependencies(package, |found| found == name).any(|found| found.version == *version)
@@ -74,15 +71,15 @@ impl Lock {
         self.packages.iter().filter(uses).map(|package| package.name.as_str())
     }
 
-    /// The packages, by their names in Rust code, of which some version is built with one of `dependencies`.
+    /// Crate names of the packages that depend, in any version, on one of `dependencies`.
     pub(super) fn built_with(&self, dependencies: &[&str]) -> BTreeSet<String> {
         let is_one = |entry: &String| dependencies.contains(&entry.split(' ').next().unwrap_or_default());
         let found = self.packages.iter().filter(|package| package.dependencies.iter().any(is_one));
         found.map(|package| crate_name(&package.name)).collect()
     }
 
-    /// The version of `dependency` that the package `of` is built with, a local one or one from a registry, and whether it comes
-    /// from a registry itself; `requirement` chooses between several.
+    /// The locked version of `dependency` below the package `of`, and true if it comes from a registry. `of` is a local
+    /// package, or has the version `of_version`. `requirement` selects between several dependencies.
     pub(super) fn version(
         &self,
         of: &str,

@@ -1,8 +1,7 @@
-//! Macros, as far as they can be read without a compiler.
+//! Expands macros without a compiler, as far as possible.
 //!
-//! `rules` expands a call of `macro_rules!`, `expansion` replaces the calls in the source by what they write, `items` says
-//! which names the calls in a module may declare where they are not expanded. What none of them understands is refused by
-//! whoever asks.
+//! `rules` expands a call of a `macro_rules!`. `expansion` replaces calls in the source by their output. `items` lists
+//! the names that unexpanded calls in a module may declare. Callers reject calls that stay.
 
 mod builtin;
 pub(super) mod expansion;
@@ -14,7 +13,7 @@ use syn::ext::IdentExt as _;
 
 pub(super) use self::items::MacroItems;
 
-/// All identifiers of some tokens, in their order.
+/// All identifiers in the tokens, in order.
 pub fn words(tokens: TokenStream) -> Vec<Ident> {
     let mut found = Vec::new();
     for token in tokens {
@@ -27,13 +26,13 @@ pub fn words(tokens: TokenStream) -> Vec<Ident> {
     found
 }
 
-/// Whether the tokens say a word.
+/// Returns true if an identifier in the tokens passes `word`.
 pub fn says(tokens: TokenStream, word: impl Fn(&str) -> bool) -> bool {
     words(tokens).iter().any(|found| word(&found.unraw().to_string()))
 }
 
-/// Whether one of the tokens, or of those inside of a group, is as wanted: `is` gets the tokens before it in its group, and
-/// those from it on.
+/// Returns true if `is` accepts a token at any nesting depth. `is` gets the tokens of the group before it, and those
+/// from it on.
 pub fn any(tokens: TokenStream, is: &dyn Fn(&[TokenTree], &[TokenTree]) -> bool) -> bool {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     tokens.iter().enumerate().any(|(at, token)| {
@@ -42,7 +41,7 @@ pub fn any(tokens: TokenStream, is: &dyn Fn(&[TokenTree], &[TokenTree]) -> bool)
     })
 }
 
-/// Whether a token is this sign.
+/// Returns true if the token is this punctuation.
 pub fn is_punct(token: &TokenTree, wanted: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == wanted)
 }

@@ -1,4 +1,4 @@
-//! `Cargo.toml`: the package, its targets, features and dependencies as cargo would see them.
+//! `Cargo.toml`: the package, its targets, features and dependencies as cargo sees them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::ident::crate_name;
 use super::lock::Lock;
 use crate::diagnostic::{Origin, conflict};
 
-/// Which targets see a dependency.
+/// The table of a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DependencyKind {
     /// `[dependencies]`
@@ -25,29 +25,28 @@ pub enum DependencyKind {
     Build,
 }
 
-/// One dependency of the package, merged over all tables of its kind.
+/// A dependency of the package, merged over all tables of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a key of its own, or what the tables say of it together")]
 pub struct Dependency {
-    /// Which targets see it.
+    /// The table that declares it.
     pub kind: DependencyKind,
-    /// Name of the package, which differs from the local name when it is renamed.
+    /// Name of the package; a renamed dependency has another local name.
     pub package: String,
     /// Version requirement.
     pub requirement: Option<String>,
-    /// Features asked for here, in the workspace and by active features of the package.
+    /// Features requested here, in the workspace and by active features of the package.
     pub features: BTreeSet<String>,
-    /// Its default features are on.
+    /// The default features are on.
     pub default_features: bool,
-    /// Those of [`Self::features`] that are on for every platform which has the dependency.
+    /// The part of [`Self::features`] that is on for every platform with the dependency.
     pub(super) certain: BTreeSet<String>,
-    /// The same of the default features.
+    /// The default features are on for every platform with the dependency.
     pub(super) certain_default: bool,
-    /// It is there for all platforms.
     everywhere: bool,
-    /// Another package on one platform than on another.
+    /// Refers to different packages on different platforms.
     pub(super) several: bool,
-    /// Only present when a feature asks for it.
+    /// Present only if a feature requests it.
     pub optional: bool,
     /// Folder of a path dependency.
     pub path: Option<PathBuf>,
@@ -55,12 +54,12 @@ pub struct Dependency {
     pub locked: Option<semver::Version>,
     /// The locked version comes from a registry.
     pub registry: bool,
-    /// Where it is declared.
+    /// Place of the declaration.
     pub origin: Origin,
 }
 
 impl Dependency {
-    /// Its requirement allows this version.
+    /// Returns true if the requirement allows this version.
     pub fn admits(&self, version: &str) -> bool {
         let requirement = self.requirement.as_deref().map(semver::VersionReq::parse);
         matches!((requirement, semver::Version::parse(version)), (Some(Ok(allowed)), Ok(version)) if allowed.matches(&version))
@@ -70,14 +69,13 @@ impl Dependency {
 /// A library or a binary of the package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Crate name, as in paths.
     pub(super) name: String,
     pub(super) lib: bool,
     pub(super) root: PathBuf,
     pub(super) required_features: Vec<String>,
 }
 
-/// What `Cargo.toml` and `Cargo.lock` say about one package.
+/// The content of `Cargo.toml`, with versions from `Cargo.lock`.
 #[derive(Debug, Clone)]
 pub struct CargoManifest {
     /// Folder of `Cargo.toml`.
@@ -90,34 +88,33 @@ pub struct CargoManifest {
     pub version: Option<String>,
     /// `package.edition`, "2015" when absent.
     pub edition: String,
-    /// Dependencies for tests and build scripts have a say in the features of all: the first version of cargo's resolver.
+    /// The first version of cargo's resolver: dependencies of tests and build scripts also decide the features.
     pub(super) old_resolver: bool,
-    /// Features and what they switch on, implicit ones of optional dependencies included.
+    /// Features and the entries that they enable, including the implicit features of optional dependencies.
     pub features: BTreeMap<String, Vec<String>>,
-    /// The features that are on.
+    /// Active features.
     pub active_features: BTreeSet<String>,
-    /// `[dependencies]`, of all targets, by name in Rust code.
+    /// `[dependencies]` of all targets, by crate name.
     pub dependencies: BTreeMap<String, Dependency>,
-    /// `[dev-dependencies]` and `[build-dependencies]` by kind and name in Rust code.
+    /// `[dev-dependencies]` and `[build-dependencies]`, by kind and crate name.
     pub other_dependencies: BTreeMap<(DependencyKind, String), Dependency>,
-    /// There is a `Cargo.lock`.
+    /// A `Cargo.lock` exists.
     pub has_lock: bool,
-    /// `verified` of `metadata.memcached-sdk`, of the package and its workspace: `name version` of releases whose CRDs the
-    /// compiler has confirmed.
+    /// `verified` in `metadata.memcached-sdk` of the package and its workspace: `name version` of releases whose CRDs
+    /// the compiler has confirmed.
     pub verified: BTreeSet<String>,
-    /// `external` of `metadata.memcached-sdk`, of the package and its workspace: custom resources of other projects, which the
-    /// code only reads. Each is a group, `Kind.group` or a glob.
+    /// `external` in `metadata.memcached-sdk` of the package and its workspace: custom resources of other projects that
+    /// the code only reads. An entry is a group, `Kind.group` or a glob.
     pub external: Vec<String>,
-    /// Its packages.
     pub(super) lock: Option<Rc<Lock>>,
     /// The text of `Cargo.toml`, for diagnostics.
     pub origin: Origin,
     pub(super) targets: Vec<Target>,
-    /// Its library is one of procedural macros.
+    /// The library is a proc-macro crate.
     pub(super) proc_macro: bool,
 }
 
-/// Which features of a package are on.
+/// The feature flags of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FeatureSelection {
     /// `--no-default-features`
@@ -128,7 +125,6 @@ pub struct FeatureSelection {
     pub features: BTreeSet<String>,
 }
 
-/// A file of TOML, with the places of its parts.
 pub(super) fn parse(path: &Path, files: &Pending) -> anyhow::Result<Document<String>> {
     let text = files.read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     if let Some(problem) = conflict::problem(&path.display().to_string(), &text) {
@@ -151,9 +147,10 @@ fn inherits(item: &Item) -> bool {
 }
 
 impl CargoManifest {
-    /// Reads the package in `dir`. `shown` is the path of its `Cargo.toml` for people.
+    /// Reads the package in `dir`. `shown` is the displayed path of its `Cargo.toml`.
     ///
-    /// `lock` is that of the package which all others are built for; without one the lock file beside it is read.
+    /// `lock` is the lock file of the package that all others are built for. Without it, reads the one beside the
+    /// manifest.
     pub(super) fn read(
         dir: &Path,
         shown: &str,
@@ -234,17 +231,17 @@ impl CargoManifest {
         Ok(manifest)
     }
 
-    /// The same with its default features, and without what a lock file says.
+    /// Reads the package with its default features, ignoring the lock file.
     pub(super) fn read_unlocked(dir: &Path, shown: &str) -> anyhow::Result<Self> {
         Self::read(dir, shown, &FeatureSelection::default(), &Pending::default(), Some(&Rc::default()))
     }
 
-    /// The package in a folder, if it can be read.
     pub(crate) fn of(dir: &Path) -> Option<Self> {
         Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), Some(&Rc::default())).ok()
     }
 
-    /// Whether `Cargo.lock` lacks a dependency of the package in `dir`; not when there is no lock, or nothing to read.
+    /// Returns true if `Cargo.lock` exists and lacks a dependency of the package in `dir`. False if nothing can be
+    /// read.
     pub fn is_ahead_of_its_lock(dir: &Path) -> bool {
         let read = Self::read(dir, "Cargo.toml", &FeatureSelection::default(), &Pending::default(), None);
         read.is_ok_and(|own| {
@@ -253,13 +250,12 @@ impl CargoManifest {
         })
     }
 
-    /// The dependency on `package`, whatever its local name, from any table.
+    /// Dependencies on `package` from any table, under any local name.
     pub fn dependency_on<'a>(&'a self, package: &'a str) -> impl Iterator<Item = &'a Dependency> {
         let all = self.dependencies.values().chain(self.other_dependencies.values());
         all.filter(move |dependency| dependency.package == package)
     }
 
-    /// Whether a dependency is there with the active features.
     pub(super) fn is_active(&self, name: &str, dependency: &Dependency) -> bool {
         let switches = |entry: &String| {
             let entry = entry.strip_prefix("dep:").unwrap_or(entry);
@@ -291,7 +287,7 @@ impl CargoManifest {
             let default_of = |item: &Item| {
                 get(item, &["default-features"]).or_else(|| get(item, &["default_features"])).and_then(Item::as_bool)
             };
-            // A member can switch the default features of a dependency of the workspace on, not off.
+            // A member can enable the default features of a workspace dependency, but not disable them.
             let default_features = match base {
                 Some(base) => default_of(base).unwrap_or(true) || default_of(item) == Some(true),
                 None => default_of(item).unwrap_or(true),
@@ -338,7 +334,7 @@ impl CargoManifest {
         }
     }
 
-    /// Expands the chosen features, and hands features of dependencies on to them.
+    /// Expands the selected features and passes features of dependencies on to them.
     fn activate(&mut self, root: &Item, selection: &FeatureSelection) {
         let declared = get(root, &["features"]).and_then(Item::as_table_like);
         let declared: BTreeMap<String, Vec<String>> = declared
@@ -346,7 +342,7 @@ impl CargoManifest {
             .flat_map(TableLike::iter)
             .map(|(name, item)| (name.to_string(), strings(Some(item))))
             .collect();
-        // An optional dependency that is named by `dep:` is no feature.
+        // An optional dependency named by `dep:` is not a feature.
         let named: BTreeSet<&str> =
             declared.values().flatten().filter_map(|entry| entry.strip_prefix("dep:")).collect();
         self.features.retain(|name, _| !named.contains(name.as_str()));
@@ -383,7 +379,6 @@ impl CargoManifest {
     }
 }
 
-/// From a key to the end of its value.
 fn span(table: &dyn TableLike, key: &str) -> Option<Range<usize>> {
     let (key, item) = table.get_key_value(key)?;
     let start = key.span()?.start;
@@ -391,7 +386,7 @@ fn span(table: &dyn TableLike, key: &str) -> Option<Range<usize>> {
     Some(start..end.max(key.span()?.end))
 }
 
-/// The resolver of features that cargo uses for the root of a workspace, or a package alone, also where it is left to the edition.
+/// The feature resolver that cargo uses for a workspace root or a single package; the edition sets the default.
 pub(crate) fn resolver(root: &Item) -> &str {
     let text = |path: &[&str]| get(root, path).and_then(Item::as_str);
     let edition = || {
@@ -405,7 +400,6 @@ pub(crate) fn resolver(root: &Item) -> &str {
     })
 }
 
-/// The folder of the workspace that the package in `dir` belongs to.
 pub(super) fn workspace_dir(dir: &Path, root: &Item) -> Option<PathBuf> {
     if get(root, &["workspace"]).is_some() {
         return Some(dir.to_path_buf());
@@ -425,7 +419,7 @@ pub(super) fn workspace_dir(dir: &Path, root: &Item) -> Option<PathBuf> {
         if excluded {
             return None;
         }
-        // Stay relative when the given folder is, so that no host path gets into what is shown.
+        // Keep a relative folder relative, so that no host path is displayed.
         let mut found = dir.to_path_buf();
         for _ in 0..up {
             found = if found.file_name().is_some() { found.parent()?.to_path_buf() } else { found.join("..") };
@@ -451,7 +445,7 @@ fn read_lock(dir: &Path, files: &Pending) -> anyhow::Result<Option<Lock>> {
     }
 }
 
-/// Whether the library is one of procedural macros.
+/// Returns true if the library is a proc-macro crate.
 /// <https://doc.rust-lang.org/cargo/reference/cargo-targets.html#the-proc-macro-field>
 fn is_proc_macro(root: &Item) -> bool {
     let says = |key: &str| get(root, &["lib", key]);
@@ -459,7 +453,7 @@ fn is_proc_macro(root: &Item) -> bool {
     is_set || ["crate-type", "crate_type"].iter().any(|key| strings(says(key)).contains(&"proc-macro".to_owned()))
 }
 
-/// The library and the binaries, declared and found; the library first.
+/// The library, then the binaries, both declared and discovered.
 fn targets(dir: &Path, package: &str, root: &Item, files: &Pending) -> Vec<Target> {
     let mut targets = Vec::new();
     let lib = get(root, &["lib"]);

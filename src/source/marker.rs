@@ -1,7 +1,7 @@
-//! Comment markers: `// +kubebuilder:name:argument=value,…`, with controller-gen's grammar.
+//! Comment markers, `// +kubebuilder:name:argument=value,…`, with controller-gen's grammar.
 //!
-//! A marker counts wherever its comment stands. controller-gen ignores what it does not know; here every
-//! `kubebuilder:` marker without a meaning is a finding.
+//! The position of the comment does not matter. controller-gen ignores unknown markers; here every `kubebuilder:`
+//! marker without a meaning is a finding.
 
 mod parse;
 mod scan;
@@ -14,19 +14,18 @@ use super::comment::Comment;
 use super::tree::SourceTree;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 
-/// A marker that generates something.
+/// A parsed marker that generates something.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Marker {
-    /// Which one.
+    /// Its name, without `+`.
     pub name: &'static str,
-    /// The arguments that were given.
     arguments: BTreeMap<&'static str, Value>,
-    /// From its `+` to the end of the comment.
+    /// Place from `+` to the end of the comment.
     pub origin: Origin,
 }
 
 impl Marker {
-    /// A list of strings; empty when it was not given.
+    /// A list of strings; empty if absent.
     pub fn strings(&self, argument: &str) -> Vec<String> {
         match self.arguments.get(argument) {
             Some(Value::Texts(texts)) => texts.clone(),
@@ -34,7 +33,7 @@ impl Marker {
         }
     }
 
-    /// A string; empty when it was not given.
+    /// A string; empty if absent.
     pub fn string(&self, argument: &str) -> String {
         match self.arguments.get(argument) {
             Some(Value::Text(text)) => text.clone(),
@@ -42,12 +41,12 @@ impl Marker {
         }
     }
 
-    /// A boolean; false when it was not given.
+    /// A boolean; false if absent.
     pub fn bool(&self, argument: &str) -> bool {
         matches!(self.arguments.get(argument), Some(Value::Bool(true)))
     }
 
-    /// An integer, if it was given.
+    /// An integer; `None` if absent.
     pub fn int(&self, argument: &str) -> Option<i64> {
         match self.arguments.get(argument) {
             Some(Value::Int(int)) => Some(*int),
@@ -56,7 +55,6 @@ impl Marker {
     }
 }
 
-/// The value of an argument.
 #[derive(Debug, Clone, PartialEq)]
 enum Value {
     Text(String),
@@ -65,7 +63,7 @@ enum Value {
     Texts(Vec<String>),
 }
 
-/// What an argument takes.
+/// The type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentType {
     /// `text`, `"text"` or `` `text` ``
@@ -78,25 +76,25 @@ pub enum ArgumentType {
     Texts,
 }
 
-/// An argument of a marker.
+/// The definition of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Argument {
     /// Its name, case-sensitive.
     pub name: &'static str,
-    /// What it takes.
+    /// Its type.
     pub kind: ArgumentType,
-    /// It may be left out.
+    /// May be omitted.
     pub optional: bool,
-    /// What it is for.
+    /// Its purpose.
     pub help: &'static str,
 }
 
-/// A marker that generates something.
+/// The definition of a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkerDefinition {
     /// Its name without `+`.
     pub name: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub help: &'static str,
     /// Its arguments.
     pub arguments: &'static [Argument],
@@ -110,14 +108,14 @@ const fn required(name: &'static str, kind: ArgumentType, help: &'static str) ->
     Argument { name, kind, optional: false, help }
 }
 
-/// The name of the marker of a permission.
+/// The marker of a permission.
 pub const RBAC: &str = "kubebuilder:rbac";
-/// The name of the marker of a webhook.
+/// The marker of a webhook.
 pub const WEBHOOK: &str = "kubebuilder:webhook";
-/// The name of the marker of the object that the webhooks are in.
+/// The marker of the configuration object that contains the webhooks.
 pub const WEBHOOK_CONFIGURATION: &str = "kubebuilder:webhookconfiguration";
 
-/// The name of the marker of a kind whose versions need no webhook.
+/// The marker of a kind whose versions need no conversion webhook.
 pub const CONVERSION: &str = "memcached-sdk:conversion";
 
 /// The markers that generate something.
@@ -183,8 +181,7 @@ const CONVERSION_MARKER: MarkerDefinition = MarkerDefinition {
     arguments: &[required("none", Text, "why it is right that the API server changes nothing but the `apiVersion`")],
 };
 
-/// Markers of kubebuilder that mean nothing in Rust source, with what to write instead; a name that ends in `:`
-/// stands for all names that begin so.
+/// kubebuilder markers without a meaning in Rust source, with their replacements. A name that ends in `:` is a prefix.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("kubebuilder:ac:", "Rust has no generated apply configurations: apply the typed object"),
     ("kubebuilder:default", "write `#[serde(default = …)]`"),
@@ -206,15 +203,14 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("kubebuilder:validation:", "write `#[schemars(…)]`, or `#[x_kube(validation = …)]` with `KubeSchema`"),
 ];
 
-/// How the names of markers begin.
 const PREFIXES: [&str; 2] = ["kubebuilder:", "memcached-sdk:"];
 
 /// Markers that other commands read.
 const OTHERS: &[&str] = &["kubebuilder:docs-gen:", "kubebuilder:scaffold:"];
 
 impl SourceTree {
-    /// The markers of these names in the package's own active source, in the order of the files. What is wrong with others is
-    /// not said, but for names that mean nothing.
+    /// The markers with these names in the package's own active source, in file order. Reports errors in these markers,
+    /// and markers with unknown names.
     pub fn markers(&self, names: &[&str]) -> (Vec<Marker>, Diagnostics) {
         let mut markers = Vec::new();
         let mut diagnostics = Diagnostics::default();
@@ -229,7 +225,7 @@ impl SourceTree {
                 let found = Diagnostic::new(Code::UnknownMarker, message).help("begin its line with `//`");
                 diagnostics.push(found.at(origin));
             }
-            // The first part of the name is misspelt.
+            // Search for a misspelt first part of the name.
             let (first, last) = name.split_once(':').unwrap_or_default();
             let comments = self.comments(&format!(":{last}:"));
             for comment in comments.iter().filter(|comment| !comment.text.contains(&format!("{first}:"))) {
@@ -242,7 +238,7 @@ impl SourceTree {
     }
 }
 
-/// A finding about a marker of which the first part is nearly that of this name, and the last part is the same.
+/// A finding for a marker whose first part is misspelt and whose last part matches this name.
 fn misspelt(comment: &Comment, wanted: &str) -> Option<Diagnostic> {
     let text = comment.text.trim().strip_prefix('+')?;
     let (_, last) = wanted.split_once(':')?;
@@ -255,11 +251,11 @@ fn misspelt(comment: &Comment, wanted: &str) -> Option<Diagnostic> {
     Some(Diagnostic::new(Code::UnknownMarker, message).help(help).at(origin))
 }
 
-/// The permission marker that a text is, such as what somebody asks about on the command line.
+/// Parses a permission marker from text, such as a command-line argument.
 ///
 /// # Errors
 ///
-/// What is wrong with it, as for a marker in a comment.
+/// Returns the finding that the same marker in a comment would have.
 pub fn parse(text: &str) -> Result<Marker, Diagnostic> {
     let origin = Origin { path: "".into(), text: text.into(), range: 0..text.len() };
     let mut found = Diagnostics::default();
@@ -269,7 +265,6 @@ pub fn parse(text: &str) -> Result<Marker, Diagnostic> {
     marker.ok_or_else(wrong)
 }
 
-/// The marker in a comment, if it is one of these names.
 fn read(comment: &Comment, names: &[&str], diagnostics: &mut Diagnostics) -> Option<Marker> {
     let text = comment.text.trim().strip_prefix('+')?;
     let start = comment.origin.range.end - comment.text.len() + comment.text.find('+')?;
@@ -296,7 +291,7 @@ fn read(comment: &Comment, names: &[&str], diagnostics: &mut Diagnostics) -> Opt
             let length = rest.find([',', '=', ' ']).unwrap_or(rest.len());
             let help = match &error.what {
                 Wrong::UnknownArgument(argument) => argument_help(definition, argument),
-                // `verbs=get,list`: what follows the comma is read as the next argument.
+                // `verbs=get,list`: the text after the comma parses as the next argument.
                 Wrong::Expected { wanted: parse::EQUALS, .. } => {
                     "separate the items of a list with `;`, and arguments with `,`".to_owned()
                 }
@@ -357,13 +352,13 @@ fn form(definition: &MarkerDefinition) -> String {
     format!("+{}:{}", definition.name, arguments.join(","))
 }
 
-/// The candidate that a misspelt name most likely means.
+/// The candidate closest to a misspelt name; `None` if none is close.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     let name = name.to_lowercase();
     let length = name.chars().count();
     let limit = 1 + length / 4;
     candidates
-        // Long texts are not names; comparing takes the product of the lengths.
+        // Skips long texts: the distance takes the product of both lengths.
         .filter(|candidate| candidate.len().abs_diff(length) <= limit)
         .map(|candidate| (strsim::levenshtein(&name, &candidate.to_lowercase()), candidate))
         .filter(|(distance, _)| *distance <= limit)
@@ -375,7 +370,6 @@ pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>)
 mod tests {
     use super::*;
 
-    /// The marker in a comment as text, or its findings.
     fn show(text: &str) -> String {
         let origin = Origin { path: "a.rs".into(), text: format!("//{text}").into(), range: 0..text.len() + 2 };
         let comment = Comment { text: text.to_string(), origin };

@@ -1,6 +1,6 @@
-//! What can be told of a file without parsing it: the modules it declares, and whether it says certain words.
+//! Facts about a file without parsing it: its `mod` items, and the words that it contains.
 //!
-//! Every answer errs on the side of parsing: a file is passed over only when its text leaves no doubt.
+//! Every answer is conservative: a file is skipped only if its text leaves no doubt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::ecosystem::Derive;
 use super::file::FileId;
 use super::lexer::{is_ident, tokens};
 
-/// The text with nothing left but its `mod name;` items, each in its place. `None`: only a parser can tell.
+/// The text reduced to its `mod name;` items at their original offsets. `None` if only a parser can tell.
 pub(super) fn outline(text: &str) -> Option<String> {
     if has_word(text, "extern") || (text.contains("#!") && text.contains("cfg")) {
         return None;
@@ -47,7 +47,7 @@ pub(super) fn outline(text: &str) -> Option<String> {
     (depth == 0).then_some(out)
 }
 
-/// False when every `mod` is followed by a name and a brace.
+/// Returns false if every `mod` is followed by a name and a brace.
 fn may_declare_files(text: &str) -> bool {
     words(text, "mod").any(|at| {
         let rest = text[at + 3..].trim_start();
@@ -55,7 +55,7 @@ fn may_declare_files(text: &str) -> bool {
     })
 }
 
-/// The text may use the derive, which has one of `names`: it says one of them, the helper attribute, or an attribute
+/// Returns true if the text may use the derive: it contains one of its `names`, the helper attribute, or an attribute
 /// macro that expands to the derive.
 pub(super) fn may_derive(text: &str, derive: &Derive, names: &BTreeSet<String>) -> bool {
     names.iter().any(|name| has_word(text, name) && tokens(text).any(|(_, token)| token == name))
@@ -63,12 +63,10 @@ pub(super) fn may_derive(text: &str, derive: &Derive, names: &BTreeSet<String>) 
         || derive.attribute_macros.iter().any(|name| is_followed(text, name, &["!", "("]))
 }
 
-/// The text may define a macro that expands to the derive.
 pub(super) fn may_define(text: &str, derive: &Derive, names: &BTreeSet<String>) -> bool {
     has_word(text, "macro_rules") && may_derive(text, derive, names)
 }
 
-/// The text may take in another file.
 pub(super) fn may_include(text: &str) -> bool {
     is_followed(text, "include", &["!", "(", "as"])
 }
@@ -83,12 +81,12 @@ fn may_have_attribute(text: &str, name: &str) -> bool {
         && tokens(text).any(|(at, token)| token == name && !is_path(&text[at + name.len()..]))
 }
 
-/// Which files give a name another one, and which may have an `impl` block that says it; read once, for all names.
+/// An index of renames and `impl` headers over all files, built once for all names.
 #[derive(Debug, Default)]
 pub(super) struct WordIndex {
     renamed: BTreeMap<String, BTreeSet<String>>,
     implemented: BTreeMap<String, BTreeSet<FileId>>,
-    /// Names that `macro_rules!` gives.
+    /// Names declared by `macro_rules!`.
     macros: BTreeMap<String, BTreeSet<FileId>>,
 }
 
@@ -123,7 +121,7 @@ impl WordIndex {
         index
     }
 
-    /// `name` and every name that a `use` gives it by `as`, and those names by `as`, and so on.
+    /// `name` and its aliases by `use … as`, transitively.
     pub(super) fn names(&self, name: &str) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         let mut queue = vec![name.to_owned()];
@@ -136,24 +134,23 @@ impl WordIndex {
         names
     }
 
-    /// The files that may declare a macro of this name by `macro_rules!`.
     pub(super) fn declaring_macro(&self, name: &str) -> impl Iterator<Item = FileId> {
         self.macros.get(name).into_iter().flatten().copied()
     }
 
-    /// The files that may have an `impl` block which says `name`, or another name of the same, before its brace.
+    /// The files that may have an `impl` header with `name` or one of its aliases.
     pub(super) fn implementing(&self, name: &str) -> BTreeSet<FileId> {
         let names = self.names(name);
         names.iter().filter_map(|name| self.implemented.get(name)).flatten().copied().collect()
     }
 }
 
-/// The tokens to the next semicolon. A text that begins inside of a literal or comment only gives more of them.
+/// The tokens up to the next semicolon. A start inside of a literal or comment only adds tokens.
 fn statement(text: &str) -> impl Iterator<Item = &str> {
     tokens(text).map(|(_, token)| token).take_while(|token| *token != ";")
 }
 
-/// The tokens before the brace of an `impl` block; `<{ N }>` is none.
+/// The tokens before the brace of an `impl` block; skips `<{ N }>`.
 fn header(text: &str) -> impl Iterator<Item = &str> {
     let (mut angles, mut last) = (0_usize, "");
     statement(text).take_while(move |token| {
@@ -167,7 +164,6 @@ fn header(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The names of the functions that the traits in all texts declare.
 #[derive(Debug, Default)]
 pub(super) struct TraitFunctions(BTreeSet<String>);
 
@@ -177,20 +173,20 @@ impl TraitFunctions {
         Self(found.map(str::to_owned).collect())
     }
 
-    /// Whether a trait may declare a function of this name, which a macro may give.
+    /// Returns true if a trait may declare a function of this name, possibly by a macro.
     pub(super) fn may_have(&self, name: &str) -> bool {
         self.0.contains(name) || self.0.contains("$")
     }
 }
 
-/// What stands after `fn` between the braces of a trait.
+/// The words after `fn` between the braces of a trait.
 fn functions(text: &str) -> Vec<&str> {
     let (mut depth, mut last, mut found) = (0_usize, "", Vec::new());
     for (_, token) in tokens(text).skip(header(text).count()).filter(|(_, token)| !matches!(*token, "r" | "#")) {
         match token {
             "{" => depth += 1,
             "}" => depth = depth.saturating_sub(1),
-            // What a macro puts into the trait may be a function.
+            // A macro's metavariable in the trait may be a function.
             name if last == "fn" || name == "$" => found.push(name),
             _ => {}
         }
@@ -206,7 +202,7 @@ pub(super) fn has_word(text: &str, word: &str) -> bool {
     words(text, word).next().is_some()
 }
 
-/// Where `word` stands alone, be it in a comment or in a literal.
+/// The offsets of `word` as a whole word, including comments and literals.
 fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     text.match_indices(word).map(|(at, _)| at).filter(move |at| {
         let (before, after) = (text.as_bytes()[..*at].last(), text.as_bytes().get(at + word.len()));

@@ -1,4 +1,4 @@
-//! A package that was read.
+//! A package of the tree.
 
 use super::cfg::CfgSet;
 use super::manifest::CargoManifest;
@@ -15,6 +15,5 @@ pub(super) struct Package {
     pub(super) cfg: CfgSet,
     pub(super) lib: Option<CrateId>,
     pub(super) own: bool,
-    /// It comes from a registry.
     pub(super) fetched: bool,
 }

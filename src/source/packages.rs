@@ -1,4 +1,4 @@
-//! The packages of the tree, and what each says of its modules.
+//! The packages of the tree: manifests, locked versions and features.
 
 use super::cfg::CfgSet;
 use super::manifest::CargoManifest;
@@ -11,17 +11,17 @@ impl SourceTree {
         &self.sources.packages[0].manifest
     }
 
-    /// The manifests of all packages that were read, the package's own first.
+    /// The manifests of all packages of the tree, the package's own first.
     pub fn manifests(&self) -> impl Iterator<Item = &CargoManifest> {
         self.sources.packages.iter().map(|package| &package.manifest)
     }
 
-    /// The manifest of the package that the module belongs to.
+    /// The manifest of the package that contains the module.
     pub fn manifest_of(&self, module: ModuleId) -> &CargoManifest {
         &self.sources.package(module).manifest
     }
 
-    /// What decides `cfg` in this module.
+    /// The cfg that applies in this module.
     pub fn cfg(&self, module: ModuleId) -> &CfgSet {
         &self.sources.package(module).cfg
     }
@@ -31,22 +31,22 @@ impl SourceTree {
         self.manifest().lock.as_ref().map(|lock| lock.versions(package)).unwrap_or_default()
     }
 
-    /// The versions of a package, by its name in Rust code, that the lock file has below another package.
+    /// The locked versions of the dependency (a crate name) of another package.
     pub fn locked_below(&self, package: &str, version: &semver::Version, dependency: &str) -> Vec<semver::Version> {
         self.manifest().lock.as_ref().map(|lock| lock.below(package, version, dependency)).unwrap_or_default()
     }
 
-    /// The module belongs to the package itself, not to a path dependency.
+    /// Returns true if the module belongs to the package itself, not to a path dependency.
     pub fn is_own(&self, module: ModuleId) -> bool {
         self.sources.package(module).own
     }
 
-    /// The module belongs to a package that comes from a registry.
+    /// Returns true if the module belongs to a package of a registry.
     pub fn is_fetched(&self, module: ModuleId) -> bool {
         self.sources.package(module).fetched
     }
 
-    /// The module belongs to a library, so that other crates can name its public items.
+    /// Returns true if the module belongs to a library: other crates can name its public items.
     pub fn is_lib(&self, module: ModuleId) -> bool {
         self.sources.krate(module).lib
     }
@@ -57,7 +57,8 @@ impl SourceTree {
         self.sources.crates.iter().filter(own).map(|krate| krate.name.as_str())
     }
 
-    /// A macro of this crate may expand to the derive of the ecosystem: the crate is built with a package that has it.
+    /// Returns true if a macro of this crate may expand to the derive of the ecosystem: the crate depends on a package
+    /// with it.
     pub fn may_derive(&self, krate: &str) -> bool {
         self.deriving.contains(krate)
     }

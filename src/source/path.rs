@@ -1,4 +1,4 @@
-//! What a path means. One that is not resolved says why, and what may hide its meaning.
+//! Resolves paths. A failure includes the reason and what may hide the meaning.
 
 #[cfg(test)]
 mod tests;
@@ -13,28 +13,28 @@ use super::resolve::walk::Failure;
 use super::sources::{ItemRef, ModuleId};
 use super::tree::SourceTree;
 
-/// What a path means.
+/// The meaning of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     /// An item of the tree.
     Local(ItemRef),
     /// A variant or an associated item of an item of the tree.
     Member(ItemRef, String),
-    /// Something of another crate, by its canonical path: package name first, `core` and `alloc` as `std`.
+    /// An item of another crate by its canonical path: package name first, `std` for `core` and `alloc`.
     Foreign(Vec<String>),
     /// A primitive type.
     Primitive(String),
-    /// Not resolved, and why.
+    /// Unresolved, with the reason.
     Unresolved(String),
 }
 
 impl SourceTree {
-    /// What a path in a type position means, seen from a module. Generic parameters and `Self` are the caller's.
+    /// Resolves a type path as seen from a module. The caller handles generic parameters and `Self`.
     pub fn resolve(&self, module: ModuleId, path: &syn::Path) -> Resolution {
         self.resolve_in(module, path, Namespace::Types)
     }
 
-    /// What a path in any position means, seen from a module.
+    /// Resolves a path in a namespace, as seen from a module.
     pub fn resolve_in(&self, module: ModuleId, path: &syn::Path, namespace: Namespace) -> Resolution {
         let (parts, module) = (segments(path), self.sources.scope(module));
         match self.scopes.walk(&self.sources, module, &parts, path.leading_colon.is_some(), namespace) {
@@ -52,7 +52,7 @@ impl SourceTree {
         }
     }
 
-    /// What a path that can't be resolved may mean through glob imports from other crates: the paths there.
+    /// The foreign paths that an unresolved path may mean through glob imports from other crates.
     pub fn through_foreign_globs(&self, module: ModuleId, path: &syn::Path, namespace: Namespace) -> Vec<Vec<String>> {
         let (parts, module) = (segments(path), self.sources.scope(module));
         let found = self.scopes.walk(&self.sources, module, &parts, path.leading_colon.is_some(), namespace);
@@ -60,8 +60,7 @@ impl SourceTree {
         self.foreign_globs(of).map(|glob| self.sources.ecosystem.canonical([&glob, &parts[at..]].concat())).collect()
     }
 
-    /// Types and traits that have a name in a module; `None` when a macro, or an import that is not found, may bring
-    /// others.
+    /// The types and traits that have a name in a module; `None` if a macro or an unresolved import may add others.
     pub(super) fn types_in_scope(&self, module: ModuleId) -> Option<impl Iterator<Item = ItemRef>> {
         let module = self.sources.scope(module);
         let all = &self.scopes.names[module.0 as usize];

@@ -1,4 +1,4 @@
-//! The names of the standard library: its prelude, primitive types, and re-exports.
+//! Names of the standard library: prelude, primitive types and re-exports.
 
 use super::namespace::Namespace;
 
@@ -7,7 +7,7 @@ const PRIMITIVES: [&str; 17] = [
     "usize",
 ];
 
-/// Types, traits and enum variants in the std prelude, by where they are.
+/// Types, traits and enum variants of the std prelude, by their modules.
 const PRELUDE: &[(&str, &[&str])] = &[
     ("std::borrow", &["ToOwned"]),
     ("std::boxed", &["Box"]),
@@ -28,7 +28,6 @@ const PRELUDE: &[(&str, &[&str])] = &[
     ("std::vec", &["Vec"]),
 ];
 
-/// Derives and macros that need no `use`.
 const PRELUDE_MACROS: &[(&str, &[&str])] = &[
     ("std::clone", &["Clone"]),
     ("std::cmp", &["Eq", "Ord", "PartialEq", "PartialOrd"]),
@@ -40,7 +39,7 @@ const PRELUDE_MACROS: &[(&str, &[&str])] = &[
     ("std", &["module_path", "print", "println", "stringify", "thread_local", "vec"]),
 ];
 
-/// Paths below `std` that are another path: see [`super::Ecosystem::aliases`].
+/// Re-exports in `std`: see [`super::Ecosystem::aliases`].
 pub(super) const ALIASES: &[(&str, &[(&str, &str)])] = &[(
     "std",
     &[
@@ -54,7 +53,7 @@ pub(super) const ALIASES: &[(&str, &[(&str, &str)])] = &[(
     ],
 )];
 
-/// Names that a glob import of a module of `std` brings in.
+/// Names that a glob import of a `std` module brings in.
 pub(super) const GLOBS: &[(&str, &[&str])] =
     &[("std::collections", &["BTreeMap", "BTreeSet", "BinaryHeap", "HashMap", "HashSet", "LinkedList", "VecDeque"])];
 
@@ -62,7 +61,6 @@ pub(crate) fn is_primitive(name: &str) -> bool {
     PRIMITIVES.contains(&name)
 }
 
-/// What a name means when nothing in the crate is called so.
 pub(crate) fn prelude(name: &str, namespace: Namespace) -> Option<Vec<String>> {
     let table = if namespace == Namespace::Macros { PRELUDE_MACROS } else { PRELUDE };
     let (path, _) = table.iter().find(|(_, names)| names.contains(&name))?;

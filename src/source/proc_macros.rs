@@ -10,7 +10,7 @@ use super::ident::ident;
 use super::tree::SourceTree;
 
 impl SourceTree {
-    /// The procedural macros, by name, of packages by path in which a text is of some kind.
+    /// The names of procedural macros in path dependencies of which a source file passes `is_of_kind`.
     pub fn proc_macros(&self, is_of_kind: impl Fn(&str) -> bool) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         for (position, krate) in self.sources.crates.iter().enumerate() {
@@ -21,7 +21,7 @@ impl SourceTree {
             if !defines || !modules.any(|module| is_of_kind(text(module.file))) {
                 continue;
             }
-            // They are all at the root of their crate.
+            // All are at the root of their crate.
             for item in self.module_items(krate.root) {
                 let Item::Fn(item) = self.item(*item) else { continue };
                 found.extend(item.attrs.iter().filter_map(|attribute| name(attribute, &item.sig.ident)));
@@ -31,7 +31,6 @@ impl SourceTree {
     }
 }
 
-/// The name of the macro that an attribute makes of a function.
 fn name(attribute: &Attribute, function: &syn::Ident) -> Option<String> {
     let is = |name: &str| attribute.path().is_ident(name);
     match &attribute.meta {

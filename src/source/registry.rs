@@ -1,4 +1,4 @@
-//! The sources of packages that cargo has fetched: a vendored folder, or the registry cache in `CARGO_HOME`.
+//! Locates the sources of fetched packages: a vendored folder, or the registry cache in `CARGO_HOME`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use super::ident::crate_name;
 use super::manifest::{CargoManifest, FeatureSelection, get, parse};
 use super::sources::Sources;
 
-/// The folder with the sources of one version of a package; `workspace` is where cargo looks for its configuration.
+/// The source folder of a package version. `workspace` is the folder where cargo looks for its configuration.
 pub(super) fn locate(workspace: &Path, name: &str, version: &Version) -> Option<PathBuf> {
     let versioned = format!("{name}-{version}");
     if let Some(vendor) = vendored(workspace) {
-        // What is vendored replaces the registry.
+        // Vendored sources replace the registry.
         let candidates = [vendor.join(&versioned), vendor.join(name)];
         return candidates.into_iter().find(|dir| is_version(dir, version));
     }
@@ -26,11 +26,10 @@ pub(super) fn locate(workspace: &Path, name: &str, version: &Version) -> Option<
     let mut found: Vec<PathBuf> =
         registries.flatten().map(|registry| registry.path().join(&versioned)).filter(|dir| dir.is_dir()).collect();
     found.sort();
-    // Two registries may have different packages of one name.
+    // Two registries may have different packages of the same name.
     if found.len() == 1 { found.pop() } else { None }
 }
 
-/// The folder that `.cargo/config.toml` replaces crates.io with.
 fn vendored(workspace: &Path) -> Option<PathBuf> {
     let workspace = std::path::absolute(workspace).ok()?;
     workspace.ancestors().find_map(|folder| {
@@ -48,8 +47,8 @@ fn is_version(dir: &Path, version: &Version) -> bool {
 }
 
 impl CargoManifest {
-    /// The manifest of a package that cargo has fetched, with its default features; `workspace` is where cargo looks for
-    /// its configuration.
+    /// The manifest of a fetched package with its default features. `workspace` is where cargo looks for its
+    /// configuration.
     pub fn fetched(workspace: &Path, name: &str, version: &Version) -> Option<Self> {
         let dir = locate(workspace, name, version)?;
         Self::read_unlocked(&dir, "Cargo.toml").ok()
@@ -57,8 +56,8 @@ impl CargoManifest {
 }
 
 impl Sources {
-    /// The manifest of a package in `dir` with the features that those ask for who were read, and what decides its
-    /// `cfg`: features that somebody else may ask for are left open.
+    /// The manifest of a package in `dir` with the features that the packages of the tree request, and its cfg. Leaves
+    /// open the features that other packages may request.
     pub(super) fn fetched_manifest(
         &self,
         dir: &Path,
@@ -93,7 +92,7 @@ impl Sources {
     }
 }
 
-/// The features that nobody has switched on: the lock file lacks a package that they bring.
+/// Features that are certainly off: the lock file lacks a package that they enable.
 fn impossible(manifest: &CargoManifest) -> BTreeSet<String> {
     let mut off = BTreeSet::new();
     loop {

@@ -1,36 +1,35 @@
-//! Paths of a Rust text → the same paths after modules have moved into a module, or out of one.
+//! Rewrites the paths of a Rust text after modules have moved into a module, or out of one.
 
 use std::ops::Range;
 
 use super::lexer;
 
-/// A module that comes into paths, or goes out of them. Paths begin below the crate's root.
+/// A module to insert into paths, or to remove from them. Paths are relative to the crate's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Regroup {
-    /// The paths that begin with `path` get the module `name` at `at`: `api::v1` becomes `api::cache::v1`.
+    /// Inserts the module `name` at `at` into paths that begin with `path`: `api::v1` becomes `api::cache::v1`.
     Into {
         /// `["api", "v1"]`
         path: Vec<String>,
-        /// Behind how many of them the new module comes.
+        /// The number of modules before the new one.
         at: usize,
         /// `cache`
         name: String,
     },
-    /// The paths that begin with these modules lose the last of them: `api::cache` becomes `api`.
+    /// Removes the last of these modules from paths that begin with them: `api::cache` becomes `api`.
     OutOf(Vec<String>),
 }
 
-/// A path as far as it is read.
 #[derive(Clone, Default)]
 struct Path<'a> {
-    /// From the crate's root; none where that is not known.
+    /// Modules from the crate's root; `None` if unknown.
     modules: Option<Vec<&'a str>>,
-    /// Where the modules begin, of those that are not before the braces.
+    /// The offsets of the modules after the last opening brace.
     starts: Vec<usize>,
 }
 
-/// Changes the paths below `crate`, or the crate's name, also in strings, where attributes name functions. Imports without
-/// either begin in `module`, that of the text.
+/// Rewrites paths below `crate` or the crate's name, also in strings, because attributes name functions there. `module`
+/// is the module of the text: imports with neither prefix are relative to it.
 #[must_use]
 pub fn regrouped(text: &str, crate_name: &str, module: &[&str], changes: &[Regroup]) -> String {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
@@ -82,7 +81,7 @@ pub fn regrouped(text: &str, crate_name: &str, module: &[&str], changes: &[Regro
     text
 }
 
-/// What comes before the first word of a path.
+/// The path before its first word.
 fn begin<'a>(word: &str, before: &str, group: Option<&Path<'a>>, crate_name: &str, module: &[&'a str]) -> Path<'a> {
     let inherited = group.and_then(|group| group.modules.clone()).filter(|_| matches!(before, "{" | ","));
     let modules = match before {
@@ -94,7 +93,7 @@ fn begin<'a>(word: &str, before: &str, group: Option<&Path<'a>>, crate_name: &st
 }
 
 impl Regroup {
-    /// The edit at the end of a path. `starts` are those of its last modules.
+    /// The edit at the end of a path. `starts` are the offsets of its last modules.
     fn edit(&self, modules: &[&str], starts: &[usize], text: &str) -> Option<(Range<usize>, String)> {
         let start = |n: usize| (n + starts.len()).checked_sub(modules.len()).map(|n| starts[n]);
         match self {

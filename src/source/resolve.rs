@@ -1,7 +1,6 @@
-//! What names mean in each module: `use` in every form, globs and their cycles, re-exports, extern crates.
+//! Name resolution: `use` in every form, globs and their cycles, re-exports, extern crates.
 //!
-//! The names of every module are computed once, by running all imports to a fixpoint; a lookup is then a walk along the
-//! path.
+//! Builds the names of every module once, by running all imports to a fixpoint. A lookup is then a walk along the path.
 
 mod build;
 mod import;

@@ -1,4 +1,4 @@
-//! Reads on demand: a question notes what its answer depends on, and is asked again once that is read.
+//! Reads on demand: a query records its dependencies, and runs again once they are read.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,12 +19,12 @@ use super::sources::{ItemRef, ModuleId, index};
 use super::tree::SourceTree;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// Why a package is not read.
+/// The reason why a package is not read.
 #[derive(Debug)]
 pub enum Unread {
-    /// Its sources are not on this machine: its name and version.
+    /// Not downloaded: `name version`.
     NotDownloaded(String),
-    /// Another reason, for people.
+    /// Another reason, as text.
     Other(&'static str),
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Unread {
 }
 
 impl SourceTree {
-    /// Runs `ask` until all that it requests is read; its last answer, and what is wrong in the files that were read for it.
+    /// Runs `ask` until everything it requests is read. Returns the last answer and the diagnostics of the new files.
     pub fn settle<T>(&mut self, mut ask: impl FnMut(&Self) -> T) -> (T, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let mut again = false;
@@ -57,7 +57,7 @@ impl SourceTree {
                 diagnostics.extend(self.read_packages(packages));
                 continue;
             }
-            // One round of requests by name; then everything, so that the rounds are few.
+            // The first round reads by name, the second everything, to bound the number of rounds.
             if std::mem::replace(&mut again, true) {
                 self.sources.request_files(|_| true);
             }
@@ -65,7 +65,7 @@ impl SourceTree {
         }
     }
 
-    /// Requests the expansion of the macro calls in what is read; false while it is to be done.
+    /// Requests the expansion of macro calls in the tree. Returns false until it is done.
     pub fn request_expansion(&self) -> bool {
         let done = self.sources.expanded.items == Some(self.sources.items.len());
         self.sources.wants_expansion.set(!done);
@@ -79,24 +79,23 @@ impl SourceTree {
         diagnostics
     }
 
-    /// Whether something calls a `macro_rules!` of a module, after [`Self::request_expansion`].
+    /// Returns true if a `macro_rules!` of a module has a call. Needs [`Self::request_expansion`].
     pub fn is_called_macro(&self, item: ItemRef) -> bool {
         self.sources.expanded.is_called(item)
     }
 
-    /// The rules of macros of the packages that a call may mean which could not be expanded.
+    /// The rules of the macros that an unexpanded call may mean.
     pub fn refused_macro(&self, module: ModuleId, call: &syn::Macro) -> Option<&TokenStream> {
         self.sources.expanded.refused(module, call.path.span())
     }
 
-    /// Nothing is requested that is not read.
+    /// Returns true if no request is pending.
     pub fn is_settled(&self) -> bool {
         let sources = &self.sources;
         let reads = !sources.requested.borrow().is_empty() || !sources.requested_packages.borrow().is_empty();
         !reads && !sources.wants_expansion.get()
     }
 
-    /// Reads the libraries of packages that come from a registry.
     fn read_packages(&mut self, packages: BTreeSet<(String, semver::Version)>) -> Diagnostics {
         let pending = Pending::default();
         let root = self.manifest().dir.clone();
@@ -114,12 +113,12 @@ impl SourceTree {
                 loader.target(package, lib.name, true, &lib.root);
             }
         }
-        // What is missing in a package of a registry shows as an unresolved name, if anything needs it.
+        // A missing part of a registry package shows as an unresolved name, if anything needs it.
         self.read_requested()
     }
 
-    /// Requests a package by the name that code of a module has for it. Returns why it can't be read; none when it is read
-    /// next: [`SourceTree::settle`] drops the current answer and asks again.
+    /// Requests a package by its crate name in a module. Returns the reason if it cannot be read. `None` means that it
+    /// is read next: [`SourceTree::settle`] discards the current answer and runs the query again.
     pub fn request_package(&self, module: ModuleId, name: &str) -> Option<Unread> {
         let here = self.manifest_of(module).dependencies.values();
         let anywhere = self.manifests().flat_map(|manifest| manifest.dependencies.values());
@@ -145,24 +144,24 @@ impl SourceTree {
         }
     }
 
-    /// Remembers that an answer depends on a package whose sources are not on this machine.
+    /// Records that an answer depends on a package that is not downloaded.
     pub fn lacks(&self, package: &str, version: &semver::Version) -> Unread {
         self.sources.lacking.borrow_mut().insert((package.to_owned(), version.clone()));
         Unread::NotDownloaded(format!("{package} {version}"))
     }
 
-    /// The packages that answers depend on and whose sources are not on this machine, each as `name version`.
+    /// The missing packages that answers depend on, each as `name version`.
     pub fn lacking(&self) -> Vec<String> {
         self.sources.lacking.borrow().iter().map(|(package, version)| format!("{package} {version}")).collect()
     }
 
-    /// The sources of dependencies have come: they are looked for again.
+    /// Forgets which packages are missing, after a download.
     pub fn look_again(&mut self) {
         self.sources.lacking.take();
         self.sources.located.retain(|_, there| *there);
     }
 
-    /// Parses every file, and says what is wrong in those that were not parsed before.
+    /// Parses every file. Returns the diagnostics of the files that were not parsed before.
     pub fn read_all(&mut self) -> Diagnostics {
         self.sources.request_files(|_| true);
         self.read_requested()
@@ -189,13 +188,13 @@ impl SourceTree {
         found.iter().filter(ours).cloned().collect()
     }
 
-    /// Requests all files with functions; false when some of them are not parsed yet.
+    /// Requests all files with functions. Returns false if some are not parsed yet.
     pub fn request_code(&self) -> bool {
         self.sources.request_files(|file| file.text.contains("fn"));
         self.sources.requested.borrow().is_empty()
     }
 
-    /// Requests all files that have one of the words.
+    /// Requests all files that contain one of the words.
     pub fn request_words(&self, words: &BTreeSet<String>) {
         self.sources.request_files(|file| words.iter().any(|word| has_word(&file.text, word)));
     }

@@ -1,4 +1,4 @@
-//! Everything that was read, as numbered lists: packages, crates, modules, items, files.
+//! The arenas of the tree: packages, crates, modules, items and files.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,16 +38,15 @@ pub(super) struct Module {
     pub(super) name: String,
     pub(super) file: FileId,
     pub(super) items: Vec<ItemRef>,
-    /// Of the `mod` item and of the top of the file.
+    /// Attributes of the `mod` item and of the top of the file.
     pub(super) attrs: Vec<Attribute>,
-    /// The `mod` item.
     pub(super) declared: Option<ItemRef>,
-    /// The module whose items these are, where `include!` takes them in from a file of their own.
+    /// The module that `include!`s this file, and that its items belong to.
     pub(super) included_in: Option<ModuleId>,
     pub(super) unknown_cfg: Option<String>,
-    /// False when its file is missing or no valid Rust: names may be missing.
+    /// False if the file is missing or not valid Rust, so that names may be missing.
     pub(super) complete: bool,
-    /// Only the outline of its file was read: its modules in files of their own.
+    /// Only the outline was read: modules in their own files.
     pub(super) unread: bool,
 }
 
@@ -63,13 +62,12 @@ impl Module {
 #[derive(Debug)]
 pub(super) struct ItemData {
     pub(super) module: ModuleId,
-    /// The module that a `mod` item declares, or the file that `include!` takes in.
+    /// The module of a `mod` item, or of an `include!`d file.
     pub(super) child: Option<ModuleId>,
     pub(super) unknown_cfg: Option<String>,
     pub(super) item: Item,
 }
 
-/// Everything that was read, before names are resolved.
 #[derive(Debug)]
 pub(super) struct Sources {
     pub(super) ecosystem: &'static Ecosystem,
@@ -78,23 +76,23 @@ pub(super) struct Sources {
     pub(super) items: Vec<ItemData>,
     pub(super) crates: Vec<Crate>,
     pub(super) packages: Vec<Package>,
-    /// Modules that answers depend on beyond their outline.
+    /// Modules that answers need beyond their outline.
     pub(super) requested: RefCell<BTreeSet<ModuleId>>,
-    /// Packages of a registry that answers depend on.
+    /// Registry packages that answers need.
     pub(super) requested_packages: RefCell<BTreeSet<(String, Version)>>,
-    /// Packages of a registry that were requested before: whether their sources are there.
+    /// Registry packages that were requested before; true if their sources exist.
     pub(super) located: BTreeMap<(String, Version), bool>,
-    /// Packages of a registry that answers depend on, and whose sources are not on this machine.
+    /// Registry packages that answers need and that are not downloaded.
     pub(super) lacking: RefCell<BTreeSet<(String, Version)>>,
     words: OfFiles<WordIndex>,
     trait_functions: OfFiles<TraitFunctions>,
     pub(super) caches: Caches,
     pub(super) expanded: Expanded,
-    /// An answer depends on the expansion of macros.
+    /// An answer needs the expansion of macros.
     pub(super) wants_expansion: Cell<bool>,
 }
 
-/// What is computed from the texts of all files, anew when there are more of them.
+/// A value computed from the texts of all files. Recomputed when files are added.
 #[derive(Debug, Default)]
 struct OfFiles<T>(RefCell<Option<(usize, Rc<T>)>>);
 
@@ -129,19 +127,16 @@ impl Sources {
         }
     }
 
-    /// Notes that an answer depends on a module beyond its outline.
     pub(super) fn request(&self, module: ModuleId) {
         if self[module].unread {
             self.requested.borrow_mut().insert(module);
         }
     }
 
-    /// The same of all modules of a file.
     pub(super) fn request_file(&self, file: FileId) {
         self.request_modules(|module| module.file == file);
     }
 
-    /// The same of the files for which `test` holds.
     pub(super) fn request_files(&self, test: impl Fn(&SourceFile) -> bool) {
         self.request_modules(|module| test(&self[module.file]));
     }
@@ -151,13 +146,12 @@ impl Sources {
         self.requested.borrow_mut().extend(unread.map(|(position, _)| ModuleId(index(position))));
     }
 
-    /// The files of the packages by path.
     pub(super) fn files_of_others(&self) -> impl Iterator<Item = &SourceFile> {
         let others = self.modules.iter().filter(|module| !self[self[module.krate].package].own);
         others.map(|module| &self[module.file])
     }
 
-    /// What decides `cfg` in the files of which only the outline was read.
+    /// The cfg of each file of which only the outline was read.
     pub(super) fn unread_files(&self) -> BTreeMap<FileId, &CfgSet> {
         let unread = self.modules.iter().filter(|module| module.unread);
         let known = unread.map(|module| {
@@ -167,39 +161,33 @@ impl Sources {
         known.collect()
     }
 
-    /// The paths, as shown, of the files of packages from a registry.
     pub(super) fn fetched_files(&self) -> impl Iterator<Item = &str> {
         let fetched = |module: &&Module| self[self[module.krate].package].fetched;
         self.modules.iter().filter(fetched).map(|module| &*self[module.file].path)
     }
 
-    /// What the texts of all files say of names.
     pub(super) fn word_index(&self) -> Rc<WordIndex> {
         let files = self.files.iter().enumerate();
         self.words.get(&self.files, || WordIndex::of(files.map(|(id, file)| (FileId(index(id)), &*file.text))))
     }
 
-    /// The names of the functions of traits in the texts of all files.
     pub(super) fn trait_functions(&self) -> Rc<TraitFunctions> {
         self.trait_functions.get(&self.files, || TraitFunctions::of(self.files.iter().map(|file| &*file.text)))
     }
 
-    /// The module that names in this one are looked up in: not itself, when it is an included file.
+    /// The module in which names of this one are looked up: the including module for an included file.
     pub(super) fn scope(&self, module: ModuleId) -> ModuleId {
         self[module].included_in.unwrap_or(module)
     }
 
-    /// The crate that a module belongs to.
     pub(super) fn krate(&self, module: ModuleId) -> &Crate {
         &self[self[module].krate]
     }
 
-    /// The package that a module belongs to.
     pub(super) fn package(&self, module: ModuleId) -> &Package {
         &self[self.krate(module).package]
     }
 
-    /// The file that a module stands in.
     pub(super) fn file(&self, module: ModuleId) -> &SourceFile {
         &self[self[module].file]
     }
@@ -233,7 +221,7 @@ indexed! {
     PackageId => packages: Package,
 }
 
-/// Arenas hold fewer than four thousand million things.
+/// Arenas have fewer than 2³² entries.
 pub(super) fn index(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

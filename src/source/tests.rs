@@ -7,7 +7,7 @@ use super::sources::index;
 use super::*;
 use crate::diagnostic::Diagnostics;
 
-/// Loads a package given as one text: each file after a line `//- path`.
+/// Loads a package from one text: a line `//- path` starts each file.
 #[allow(clippy::disallowed_methods, reason = "tests write what they read")]
 pub(crate) fn load(text: &str) -> (SourceTree, Diagnostics) {
     let dir = tempfile::tempdir().unwrap();
@@ -32,7 +32,6 @@ pub(crate) fn load(text: &str) -> (SourceTree, Diagnostics) {
     crate::k8s::load(dir.path()).unwrap()
 }
 
-/// `path in module` as text, for tables.
 pub(crate) fn show(tree: &SourceTree, module: &str, path: &str, namespace: Namespace) -> String {
     let modules = (0..index(tree.sources.modules.len())).map(ModuleId);
     let mut modules = modules.filter(|id| tree.module_path(*id).join("::") == module);
@@ -268,7 +267,7 @@ fn features_of_packages_by_path() {
     for (manifest, on, open) in [
         (format!("{new}{plain}"), "default usual", ""),
         (format!("{new}[dependencies]\n{extra}"), "default extra usual", ""),
-        // Another platform may ask for a feature, or for the default ones.
+        // Another platform may request a feature, or the default ones.
         (format!("{new}{plain}[target.'cfg(windows)'.dependencies]\n{extra}"), "default usual", "extra"),
         (
             format!(
@@ -278,7 +277,7 @@ fn features_of_packages_by_path() {
             "default extra usual",
         ),
         (format!("{new}[target.a.dependencies]\n{extra}\n[target.b.dependencies]\n{extra}"), "default extra usual", ""),
-        // An optional package asks for nothing unless it is there.
+        // An inactive optional package requests nothing.
         (format!("{new}{plain}common = {{ path = \"common\", optional = true }}"), "default usual", ""),
         (
             format!(
@@ -287,11 +286,11 @@ fn features_of_packages_by_path() {
             "default extra usual",
             "",
         ),
-        // What only tests ask for is on in each build with the old resolver.
+        // With the old resolver, test dependencies enable features in every build.
         (format!("{new}{plain}[dev-dependencies]\n{extra}"), "default usual", ""),
         (format!("{old}{plain}[dev-dependencies]\n{extra}"), "default usual", "extra"),
         (format!("{old}{plain}[dev-dependencies]\n{extra}\n[workspace]\nresolver = \"2\""), "default usual", ""),
-        // A member of a workspace can't switch off what the workspace has on.
+        // A workspace member cannot disable what the workspace enables.
         (format!("{new}{shared}types = {{ path = \"types\" }}"), "default usual", ""),
         (format!("{new}{shared}types = {{ path = \"types\", default-features = false }}"), "", ""),
     ] {

@@ -1,4 +1,4 @@
-//! What a package is read into.
+//! The result of reading a package.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use super::file::clean;
 use super::resolve::Scopes;
 use super::sources::{ItemRef, ModuleId, Sources};
 
-/// A package as source code: its own targets and the libraries of its path dependencies.
+/// The source code of a package: its own targets and the libraries of its path dependencies.
 ///
 /// | Methods | File |
 /// |---|---|
@@ -28,19 +28,18 @@ use super::sources::{ItemRef, ModuleId, Sources};
 pub struct SourceTree {
     pub(super) sources: Sources,
     pub(super) scopes: Scopes,
-    /// The `impl` blocks of each item in the order of the source, once those of one are looked up.
+    /// The `impl` blocks of each item in source order, computed on first use.
     pub(super) impls: OnceCell<BTreeMap<ItemRef, Vec<ItemRef>>>,
     /// The files and folders whose declarations count; empty means all.
     pub(super) only: Vec<PathBuf>,
-    /// The chosen custom resources.
     pub(super) choice: Choice,
-    /// The packages, by their names in Rust code, that are built with the derive of the ecosystem.
+    /// Crate names of the packages that depend on the derive of the ecosystem.
     pub(super) deriving: BTreeSet<String>,
 }
 
 impl SourceTree {
-    /// Restricts [`Self::declarations`] and [`Self::comments`] to these files and folders, but not the resolution of names.
-    /// Returns the paths that hold no file of the package.
+    /// Restricts [`Self::declarations`] and [`Self::comments`] to these files and folders, but not name resolution.
+    /// Returns the paths that contain no file of the package.
     pub fn restrict(&mut self, paths: &[PathBuf]) -> Vec<PathBuf> {
         self.only = paths.iter().map(|path| clean(path)).collect();
         let own = |path: &Path| self.sources.files.iter().any(|file| file.own && clean(&file.disk).starts_with(path));
@@ -51,37 +50,37 @@ impl SourceTree {
         self.only.is_empty() || self.only.iter().any(|path| clean(disk).starts_with(path))
     }
 
-    /// Whether [`Self::restrict`] leaves only a part.
+    /// Returns true if [`Self::restrict`] is in effect.
     pub fn is_restricted(&self) -> bool {
         !self.only.is_empty()
     }
 
-    /// Whether what is declared in a module is left by [`Self::restrict`].
+    /// Returns true if [`Self::restrict`] keeps the module.
     pub fn is_left(&self, module: ModuleId) -> bool {
         self.is_wanted(self.module_file(module))
     }
 
-    /// Chooses custom resources by their names.
+    /// Selects custom resources by name.
     pub fn choose(&mut self, choice: Choice) {
         self.choice = choice;
     }
 
-    /// What [`Self::choose`] was given.
+    /// The current selection.
     pub fn choice(&self) -> &Choice {
         &self.choice
     }
 
-    /// The cache of another room, one value of each type; it lives as long as the tree.
+    /// The cache of another room: one value per type, for the lifetime of the tree.
     pub fn cache<T: Default + 'static>(&self) -> Rc<T> {
         self.sources.caches.get()
     }
 
-    /// The files that were read, of path dependencies too.
+    /// The files of the tree, including path dependencies.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.sources.files.iter().map(|file| file.disk.as_path())
     }
 
-    /// The package's own files that were read.
+    /// The package's own files.
     pub fn own_files(&self) -> impl Iterator<Item = &Path> {
         self.sources.files.iter().filter(|file| file.own).map(|file| file.disk.as_path())
     }

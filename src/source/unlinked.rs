@@ -1,4 +1,4 @@
-//! Files that no `mod` declares which is read: code that is not used, or a module that a macro declares.
+//! Files without a `mod` item in the tree: unused code, or a module that a macro declares.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,10 @@ use super::file::clean;
 use super::files;
 use super::tree::SourceTree;
 
-/// Folders that hold targets of their own, or no source.
 const OTHERS: [&str; 4] = ["benches", "examples", "target", "tests"];
 
 impl SourceTree {
-    /// The Rust files in the folders of the package's own targets that are no module of theirs, with their texts.
+    /// The Rust files in the folders of the package's own targets that are not modules of the tree, with their texts.
     pub fn unlinked_files(&self) -> Vec<(PathBuf, String)> {
         let read: BTreeSet<PathBuf> = self.files().map(clean).collect();
         let folders = self.roots().filter_map(|root| self.module_file(root).parent().map(clean)).collect();

@@ -1,4 +1,4 @@
-//! Which packages a command is about: the one around a folder, or members of its workspace, as cargo chooses them.
+//! Selects packages like cargo: the one around a folder, or members of its workspace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::manifest::{self, CargoManifest, FeatureSelection, get, strings, works
 use crate::diagnostic::Problem;
 use crate::runtime;
 
-/// What `--manifest-path`, `--package` and `--workspace` say.
+/// The flags `--manifest-path`, `--package` and `--workspace`.
 #[derive(Debug, Clone, Default)]
 pub struct PackageSelection {
-    /// The `Cargo.toml` to begin with, instead of the nearest one upwards.
+    /// The `Cargo.toml` to start from, instead of the nearest one upwards.
     pub manifest_path: Option<PathBuf>,
     /// Names of packages of the workspace.
     pub packages: Vec<String>,
@@ -23,31 +23,31 @@ pub struct PackageSelection {
     pub workspace: bool,
 }
 
-/// The packages that a command is about.
+/// The selected packages.
 #[derive(Debug, Clone)]
 pub struct Packages {
-    /// The folder of the `Cargo.toml` that was found or named: of a package or of a workspace. Absolute.
+    /// The absolute folder of the `Cargo.toml`, of a package or of a workspace.
     pub root: PathBuf,
     /// The packages, by folder.
     pub members: Vec<Member>,
-    /// Every package that the root stands for is among the members: none was left out by `--package`.
+    /// True if `--package` leaves out none of the root's packages.
     pub all: bool,
 }
 
-/// One package of [`Packages`].
+/// A package of [`Packages`].
 #[derive(Debug, Clone)]
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// Its folder; absolute.
+    /// Its absolute folder.
     pub dir: PathBuf,
-    /// The features that it has.
+    /// Its declared features.
     pub features: BTreeSet<String>,
 }
 
 impl Packages {
-    /// Finds them from `start`. Without names these are, as with cargo, the package of the `Cargo.toml`, or for a workspace
-    /// without a package its `default-members`, else all of its members.
+    /// Finds the packages from `start`. Like cargo, the default is the package of the `Cargo.toml`; for a virtual
+    /// workspace its `default-members`, or else all members.
     pub fn find(start: &Path, selection: &PackageSelection) -> Result<Self> {
         let manifest = match &selection.manifest_path {
             Some(path) => named(&start.join(path))?,
@@ -78,7 +78,7 @@ impl Packages {
         Ok(Self { root, members, all })
     }
 
-    /// The members of the workspace that were not chosen; a generated one, the vendored manager, is none.
+    /// The workspace members that were not selected, except the generated manager.
     pub fn unread(&self) -> Result<Vec<Member>> {
         let mut others = members(&self.workspace(), None)?;
         others.retain(|other| !self.members.iter().any(|member| member.dir == other.dir));
@@ -86,14 +86,14 @@ impl Packages {
         Ok(others)
     }
 
-    /// The folder of the workspace that the root is of, else the root.
+    /// The folder of the root's workspace, or else the root.
     pub fn workspace(&self) -> PathBuf {
         let document = parse(&self.root.join("Cargo.toml")).ok();
         let workspace = document.and_then(|document| workspace_dir(&self.root, document.as_item()));
         workspace.unwrap_or_else(|| self.root.clone())
     }
 
-    /// The features to switch on in each member. A feature may be meant for one member or for several; for none is an error.
+    /// The features to enable in each member. A feature that fits no member is an error.
     pub fn features(&self, selection: &FeatureSelection) -> Result<Vec<FeatureSelection>, Problem> {
         let mut each = vec![FeatureSelection { features: BTreeSet::new(), ..selection.clone() }; self.members.len()];
         for feature in &selection.features {
@@ -126,8 +126,8 @@ impl Packages {
     }
 }
 
-/// The `Cargo.toml` of the workspace above `folder` that takes a package there for a member: one that `members` names, and
-/// `exclude` does not; and the folder as it is seen from there, with `/`. The folder need not exist.
+/// The `Cargo.toml` of the workspace above `folder` that includes it by `members` and does not `exclude` it, and the
+/// folder relative to it, with `/`. The folder may not exist.
 ///
 /// See <https://doc.rust-lang.org/cargo/reference/workspaces.html#the-members-and-exclude-fields>.
 pub fn workspace_of(folder: &Path) -> Option<(PathBuf, String)> {
@@ -157,8 +157,8 @@ impl Member {
         Self { name: manifest.name.clone(), dir: manifest.dir.clone(), features }
     }
 
-    /// The name that a feature of the command line has in this package, when it is about it: `feature`, `package/feature`, or
-    /// `dependency/feature`, which is left to cargo.
+    /// The name of a command-line feature in this package: `feature`, `package/feature`, or `dependency/feature`, which
+    /// cargo checks. `None` if it is for another package.
     fn feature<'a>(&self, name: &'a str) -> Option<&'a str> {
         match name.split_once('/') {
             Some((package, feature)) if package == self.name => self.features.contains(feature).then_some(feature),
@@ -168,7 +168,6 @@ impl Member {
     }
 }
 
-/// The `Cargo.toml` of `--manifest-path`.
 fn named(path: &Path) -> Result<PathBuf> {
     let path = clean(&std::path::absolute(path)?);
     if path.file_name().is_some_and(|name| name == "Cargo.toml") && path.is_file() {
@@ -183,8 +182,8 @@ fn named(path: &Path) -> Result<PathBuf> {
     .into())
 }
 
-/// The nearest `Cargo.toml` upwards, as cargo finds it; but not one that is generated: the vendored manager belongs to the
-/// project around it, and has no manifests of its own.
+/// The nearest `Cargo.toml` upwards, as cargo finds it. Skips the vendored manager, which belongs to the project around
+/// it and has no manifests of its own.
 fn nearest(start: &Path) -> Result<PathBuf> {
     let start = clean(&std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf()));
     let mut manifests = start.ancestors().map(|folder| folder.join("Cargo.toml")).filter(|manifest| manifest.is_file());
@@ -238,7 +237,6 @@ pub fn members(workspace: &Path, except: Option<&Path>) -> Result<Vec<Member>> {
     Ok(found.into_values().collect())
 }
 
-/// The folders of packages that patterns of `members` stand for.
 fn expand(workspace: &Path, patterns: &[String]) -> Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for pattern in patterns {
@@ -248,7 +246,7 @@ fn expand(workspace: &Path, patterns: &[String]) -> Result<Vec<PathBuf>> {
         let before = folders.len();
         for path in paths {
             let path = clean(&path?);
-            // As with cargo, files that a pattern meets are no members.
+            // Like cargo, ignore files that a pattern matches.
             if path.is_dir() && (path.join("Cargo.toml").is_file() || !pattern.contains(['*', '?', '['])) {
                 folders.push(path);
             }

@@ -1,13 +1,14 @@
-//! Webhooks of an operator that is confined to namespaces: the API server asks it about objects in these alone.
+//! Restricts the webhooks of a namespaced operator: the API server calls them only for objects in its namespaces.
 
 use serde_json::{Value, json};
 
-/// The label with the name of its namespace, which the API server keeps on each.
+/// The label with a namespace's name, which the API server maintains.
 const NAME: &str = "kubernetes.io/metadata.name";
 
-/// Limits the webhooks of configurations to `namespaces`. A selector that a marker has holds beside it.
+/// Limits the webhooks of configurations to `namespaces`. The selector of a marker stays in effect.
 ///
-/// The requirement stands first, where the kustomization of a project that is confined to its own namespace replaces it.
+/// The requirement comes first, because the kustomization of a project restricted to its own namespace replaces it
+/// there.
 pub fn confine(configurations: &mut [Value], namespaces: &[String]) {
     let requirement = json!({ "key": NAME, "operator": "In", "values": namespaces });
     for configuration in configurations {

@@ -1,4 +1,4 @@
-//! The paths that markers name beside those that the code serves with `manager::webhook`.
+//! Compares the paths in markers with those that the code serves through `manager::webhook`.
 
 use super::{Webhook, WebhookKind, Webhooks};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -6,16 +6,16 @@ use crate::source::{MethodCall, SourceTree};
 
 const REGISTERED: [(&str, WebhookKind); 2] =
     [("defaulting", WebhookKind::Mutating), ("validating", WebhookKind::Validating)];
-/// The method of the manager that registers handlers.
+/// The manager's method that registers handlers.
 const WEBHOOKS: &str = "webhooks";
 
-/// What the code of a package serves.
+/// The handlers in a package's code.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Handlers {
     calls: Vec<MethodCall>,
 }
 
-/// The handlers of a package; none when it registers none with the manager.
+/// The handlers of a package; empty if it registers none with the manager.
 pub fn handlers(tree: &SourceTree) -> Handlers {
     let calls = tree.method_calls(&[WEBHOOKS, REGISTERED[0].0, REGISTERED[1].0]);
     let is_served = calls.iter().any(|call| call.name == WEBHOOKS);
@@ -23,7 +23,7 @@ pub fn handlers(tree: &SourceTree) -> Handlers {
 }
 
 impl Handlers {
-    /// Adds those of another package.
+    /// Adds the handlers of another package.
     pub fn extend(&mut self, other: Self) {
         self.calls.extend(other.calls);
     }
@@ -32,7 +32,8 @@ impl Handlers {
         self.calls.iter().filter(move |call| REGISTERED.contains(&(call.name, kind)))
     }
 
-    /// Paths that no handler serves, and handlers that no marker names. A handler whose path is no literal may be any.
+    /// Reports paths without a handler, and handlers without a marker. A handler whose path is not a literal matches
+    /// any path.
     pub fn compare(&self, packages: &[Webhooks]) -> Diagnostics {
         let mut found = Diagnostics::default();
         if self.calls.is_empty() {

@@ -1,4 +1,4 @@
-//! One `+kubebuilder:webhook` marker → one webhook, with controller-gen's meaning of its arguments and its error texts.
+//! Builds a webhook from a `+kubebuilder:webhook` marker, with controller-gen's semantics and error texts.
 
 use serde_json::{Map, Value, json};
 
@@ -6,37 +6,36 @@ use super::{WebhookKind, patch};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::source::marker::Marker;
 
-/// The Service that webhooks are behind, unless a marker says another one.
+/// The default Service of webhooks.
 pub(super) const SERVICE: &str = "webhook-service";
 const SERVICE_NAMESPACE: &str = "system";
 
-/// A webhook, as the API server has it.
+/// A webhook in the format of the API server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Webhook {
-    /// What it does.
+    /// Its kind.
     pub kind: WebhookKind,
     /// `MutatingWebhook` or `ValidatingWebhook`.
     pub value: Value,
-    /// What the marker says of `reinvocationPolicy`.
     pub(super) reinvocation: String,
     /// The marker.
     pub origin: Origin,
 }
 
 impl Webhook {
-    /// Its name; empty when a patch has taken it away.
+    /// Its name; empty if a patch removes it.
     pub fn name(&self) -> &str {
         self.value["name"].as_str().unwrap_or_default()
     }
 
-    /// The path at the operator's own Service, if it is there.
+    /// Its path at the operator's own Service; `None` for another Service.
     pub fn path(&self) -> Option<&str> {
         let service = &self.value["clientConfig"]["service"];
         service["path"].as_str().filter(|_| service["name"] == SERVICE)
     }
 }
 
-/// The webhook of a marker, unless something is wrong with it.
+/// The webhook of a marker; `None` if the marker has errors.
 pub(super) fn webhook(marker: &Marker, found: &mut Diagnostics) -> Option<Webhook> {
     let kind = WebhookKind::of(marker);
     let mut problems = Vec::new();
@@ -48,7 +47,6 @@ pub(super) fn webhook(marker: &Marker, found: &mut Diagnostics) -> Option<Webhoo
     problems.is_empty().then(|| Webhook { kind, value, reinvocation, origin: marker.origin.clone() })
 }
 
-/// Messages, and what to do.
 type Problems = Vec<(String, &'static str)>;
 
 fn value(marker: &Marker, kind: WebhookKind, problems: &mut Problems) -> Value {
@@ -84,7 +82,7 @@ fn value(marker: &Marker, kind: WebhookKind, problems: &mut Problems) -> Value {
     Value::Object(webhook)
 }
 
-/// What the API server does not fill in; a patch may have said it.
+/// Checks required fields without a default; a patch may set them.
 fn required(webhook: &Map<String, Value>, problems: &mut Problems) {
     const OF: &str = "v1 {Mutating,Validating}WebhookConfiguration";
     let effects = "write `sideEffects=None`, or `NoneOnDryRun` if requests with dryRun change nothing else";
@@ -148,13 +146,13 @@ fn rule(marker: &Marker) -> Value {
     given.map(|(key, list)| (key.to_owned(), json!(list))).collect::<Map<_, _>>().into()
 }
 
-/// The value as the API server writes it; what it does not know stays as it is.
+/// The value in the API server's spelling; unknown values stay.
 fn one_of(values: &[&str], said: String) -> String {
     let value = values.iter().find(|value| value.eq_ignore_ascii_case(&said));
     value.map_or(said, |value| (*value).to_owned())
 }
 
-/// The value as the API server writes it, if it knows it.
+/// The value in the API server's spelling; `None` if unknown.
 fn known(values: &[&str], said: &str) -> Option<Value> {
     values.iter().find(|value| value.eq_ignore_ascii_case(said)).map(|value| json!(value))
 }

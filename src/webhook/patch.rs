@@ -1,7 +1,7 @@
 //! The argument `patch` of a marker: a strategic merge patch on a webhook, as controller-gen applies it.
 //!
-//! Fields that no webhook has are an error, and so are values of another type. Of the directives of such a patch `$patch` and
-//! `$deleteFromPrimitiveList` are known; the others say nothing that a patch of a webhook can't say without them.
+//! Unknown fields and values of a wrong type are errors. Supports the directives `$patch` and
+//! `$deleteFromPrimitiveList`; a patch of a webhook can express the others without a directive.
 
 use serde_json::{Map, Value, json};
 
@@ -9,10 +9,9 @@ use super::WebhookKind;
 
 type Object = Map<String, Value>;
 
-/// What a field holds.
 enum Field {
     Text,
-    /// Written even if it is empty or absent.
+    /// Serialized even if empty or absent.
     Name,
     Bytes,
     Int,
@@ -28,8 +27,8 @@ const SELECTOR: Field = Field::Struct(&[
     ("matchLabels", Field::Labels),
 ]);
 
-/// <https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/mutating-webhook-configuration-v1/>; the first one is of
-/// mutating webhooks alone.
+/// The fields of a webhook; the first is specific to mutating webhooks.
+/// <https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/mutating-webhook-configuration-v1/>
 const WEBHOOK: &[(&str, Field)] = &[
     ("reinvocationPolicy", Field::Text),
     ("admissionReviewVersions", Field::Texts),
@@ -69,7 +68,7 @@ const WEBHOOK: &[(&str, Field)] = &[
     ("timeoutSeconds", Field::Int),
 ];
 
-/// Changes a webhook, or says why that can't be.
+/// Patches a webhook. The error is the reason for a rejection.
 pub(super) fn apply(webhook: &mut Object, patch: &str, kind: WebhookKind) -> Result<(), String> {
     let patch: strict::Strict = serde_json::from_str(patch).map_err(|error| error.to_string())?;
     let Value::Object(patch) = patch.0 else { return Err("it is no JSON object".to_owned()) };
@@ -81,7 +80,7 @@ pub(super) fn apply(webhook: &mut Object, patch: &str, kind: WebhookKind) -> Res
     Ok(())
 }
 
-/// What a patch says are fields and values of the type.
+/// Checks that the patch has known fields and values of their types.
 fn check(changes: &Object, fields: &'static [(&str, Field)], parent: &str) -> Result<(), String> {
     for (key, value) in changes {
         let path = format!("{parent}{key}");
@@ -151,7 +150,6 @@ fn is_labels(value: &Value) -> bool {
     value.as_object().is_some_and(|labels| labels.iter().all(is_label))
 }
 
-/// What a key with `$` asks for.
 enum Directive<'a> {
     Patch,
     DeleteFrom(&'a str),
@@ -171,10 +169,10 @@ fn field(fields: &'static [(&str, Field)], name: &str) -> Option<&'static Field>
     fields.iter().find(|(known, _)| *known == name).map(|(_, field)| field)
 }
 
-/// An integer, which JSON may also write as `1.0` or `1e1`.
+/// An integer; JSON may write it as `1.0` or `1e1`.
 fn int(value: &Value) -> Option<i32> {
     let whole = value.as_f64().filter(|float| float.fract() == 0.0)?;
-    // Of such a number this writes all digits.
+    // Formats all digits of such a number.
     format!("{whole}").parse().ok()
 }
 
@@ -189,7 +187,7 @@ fn is_base64(text: &str) -> bool {
         && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// What is in both is merged, key by key; a list is replaced, but for that of the conditions, which a marker has none of.
+/// Merges objects key by key. Replaces lists, except for match conditions, which a marker cannot set.
 fn merge(original: &mut Object, mut patch: Object, fields: &'static [(&str, Field)]) -> Result<(), String> {
     match patch.remove("$patch").as_ref().and_then(Value::as_str) {
         Some("delete") => {
@@ -229,7 +227,7 @@ fn merge(original: &mut Object, mut patch: Object, fields: &'static [(&str, Fiel
     Ok(())
 }
 
-/// Takes nulls and directives out of what is new; false if nothing is left of it.
+/// Removes nulls and directives from a new value. Returns false if nothing is left.
 fn without_directives(value: &mut Value) -> bool {
     match value {
         Value::Object(object) => {
@@ -244,7 +242,7 @@ fn without_directives(value: &mut Value) -> bool {
     true
 }
 
-/// What Go writes of the type: texts that have to be there are, empty lists and objects of labels are not.
+/// Applies Go's serialization: required texts are present, empty lists and label maps are absent.
 fn complete(object: &mut Object, fields: &'static [(&str, Field)]) {
     for (name, field) in fields {
         match (field, object.get_mut(*name)) {
@@ -276,7 +274,7 @@ fn complete(object: &mut Object, fields: &'static [(&str, Field)]) {
     }
 }
 
-/// JSON in which no key stands twice.
+/// JSON without duplicate keys.
 mod strict {
     use std::fmt;
 

@@ -1,14 +1,13 @@
-//! What the API server refuses of a webhook that controller-gen writes, or never asks it about, and what keeps the operator
+//! Webhooks that controller-gen accepts but the API server rejects or never calls, and those that prevent the operator
 //! from starting.
 //!
-//! Refused is what `ValidateMutatingWebhookConfiguration` of Kubernetes refuses.
+//! Follows `ValidateMutatingWebhookConfiguration` of Kubernetes.
 
 use serde_json::Value;
 
 use super::{Webhook, WebhookKind};
 use crate::diagnostic::{Code, Diagnostic};
 
-/// Findings about a webhook.
 pub(super) fn check(webhook: &Webhook) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut warn = |message: String, help: &str| {
@@ -25,7 +24,7 @@ pub(super) fn check(webhook: &Webhook) -> Vec<Diagnostic> {
     found
 }
 
-/// Group and plural of what has to be created or updated before an operator that is down serves its webhooks again.
+/// Groups and plurals of the resources that must be writable before a stopped operator can serve its webhooks again.
 const NEEDED: [(&str, &str); 8] = [
     ("", "configmaps"),
     ("", "pods"),
@@ -37,7 +36,7 @@ const NEEDED: [(&str, &str); 8] = [
     ("discovery.k8s.io", "endpointslices"),
 ];
 
-/// The webhook keeps its own operator from starting.
+/// Reports a webhook that prevents its own operator from starting.
 fn deadlock(webhook: &Webhook) -> Option<Diagnostic> {
     let value = &webhook.value;
     let selects = |key: &str| {
@@ -152,7 +151,6 @@ fn client_config(config: &Value, warn: &mut dyn FnMut(String, &str)) {
     }
 }
 
-/// The texts in a list.
 pub(super) fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }

@@ -1,8 +1,8 @@
-//! Numbers as Go prints them.
+//! Formats numbers like Go.
 
 use serde_json::Number;
 
-/// A whole number that 64 bits hold is written in digits, whatever its type; every other float in Go's `%g`.
+/// A whole number that fits 64 bits is written in digits, also of a float type; other floats in Go's `%g`.
 pub(super) fn text(number: &Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() => float_text(float),

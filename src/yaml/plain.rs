@@ -1,6 +1,6 @@
-//! Which strings a YAML 1.1 reader would take for something else if they were written without quotes.
+//! Strings that a YAML 1.1 reader would take for another type without quotes.
 
-/// True for the words of booleans and nulls, for numbers in every notation, and for timestamps.
+/// Returns true for words of booleans and nulls, for numbers in every notation, and for timestamps.
 pub(super) fn is_special(text: &str) -> bool {
     match text.bytes().next() {
         None => true,
@@ -25,9 +25,10 @@ fn capitalised(text: &str, lower: &str) -> bool {
     text.get(1..) == lower.get(1..)
 }
 
-/// An integer in any base that fits in 64 bits, or a decimal float. Without underscores.
+/// An integer in any base that fits 64 bits, or a decimal float. Without underscores.
 ///
-/// The peer leaves a float beyond the range of a double (`70e2024`, say a commit) without quotes; other readers fail on it.
+/// The peer leaves a float beyond the range of a double (such as the commit `70e2024`) unquoted; other readers fail on
+/// it.
 fn is_number(text: &str) -> bool {
     let (sign, unsigned) = match text.as_bytes() {
         [b'+' | b'-', ..] => text.split_at(1),
@@ -55,7 +56,7 @@ fn is_integer(sign: &str, unsigned: &str) -> bool {
         && u64::from_str_radix(digits, radix).is_ok_and(|value| value <= limit)
 }
 
-/// The peer reads `0b` a second time and then lets a sign follow it.
+/// The peer parses `0b` a second time and then accepts a sign after it.
 fn is_loose_binary(sign: &str, unsigned: &str) -> bool {
     let Some(digits) = unsigned.strip_prefix("0b") else { return false };
     sign.is_empty()
@@ -76,7 +77,7 @@ fn is_float(unsigned: &str) -> bool {
         && exponent.is_none_or(is_exponent)
 }
 
-/// Begins with a dot; here underscores may stand between digits.
+/// Starts with a dot; allows underscores between digits.
 fn is_dotted_float(text: &str) -> bool {
     let separated = text.bytes().enumerate().filter(|(_, byte)| *byte == b'_').all(|(at, _)| {
         let digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
@@ -109,7 +110,7 @@ fn is_base_60(text: &str) -> bool {
         && tail.iter().all(|part| matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9']))
 }
 
-/// A date, a date and a time with a zone after `T`, or one without after blanks.
+/// A date, a date and a time with a zone after `T`, or a date and a time after blanks without a zone.
 fn is_timestamp(text: &str) -> bool {
     let mut rest = Reader(text);
     let (Some(year), true) = (rest.year(), rest.skip("-")) else { return false };

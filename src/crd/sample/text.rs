@@ -1,11 +1,11 @@
-//! Texts that a field could have: by its format, its pattern, or what its name says.
+//! Example texts for a field, by its format, pattern or name.
 
 use regex_syntax::ast::{Ast, ClassSetItem, RepetitionKind, RepetitionRange};
 use serde_json::Value;
 
 use super::Object;
 
-/// Texts by `format`, as `OpenAPI` and Kubernetes name them.
+/// Texts by `format`, as named by `OpenAPI` and Kubernetes.
 const FORMATS: &[(&str, &str)] = &[
     ("bsonobjectid", "507f1f77bcf86cd799439011"),
     ("byte", "ZXhhbXBsZQ=="),
@@ -24,7 +24,7 @@ const FORMATS: &[(&str, &str)] = &[
     ("uuid4", "123e4567-e89b-42d3-a456-426614174000"),
 ];
 
-/// Texts by the words that a name ends with; the first row that fits counts.
+/// Texts by the last words of a name; the first matching row wins.
 const NAMES: &[(&[&str], &str)] = &[
     (&["time zone", "timezone", "tz"], "Etc/UTC"),
     (&["cron", "crontab", "cron expression", "cron schedule", "schedule"], "*/5 * * * *"),
@@ -64,7 +64,6 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["pattern", "regex", "regexp"], ".*"),
 ];
 
-/// A text for the field of this name.
 pub(super) fn text(name: &str, schema: &Object) -> String {
     let string = |key: &str| schema.get(key).and_then(Value::as_str);
     let length = |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|length| usize::try_from(length).ok());
@@ -83,7 +82,7 @@ pub(super) fn text(name: &str, schema: &Object) -> String {
     })
 }
 
-/// A number for the field of this name, where its bounds allow it.
+/// A number for a field of this name, before its bounds apply.
 pub(super) fn number(name: &str) -> f64 {
     match words(name).last().map(String::as_str) {
         Some("port") => 8080.0,
@@ -103,7 +102,7 @@ fn by_name(name: &str) -> Option<&'static str> {
     NAMES.iter().find(|(endings, _)| endings.iter().any(ends_with)).map(|(_, text)| *text)
 }
 
-/// The words of `camelCase`, `snake_case` or `kebab-case`, in lower case: `clusterIP` is `cluster ip`.
+/// Splits `camelCase`, `snake_case` or `kebab-case` into lower-case words: `clusterIP` is `cluster ip`.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before: Option<char> = None;
@@ -123,7 +122,6 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// A short text that matches a pattern; `None` for a pattern with parts that are not plain.
 fn matching(pattern: &str) -> Option<String> {
     let ast = regex_syntax::ast::parse::Parser::new().parse(pattern).ok()?;
     let mut text = String::new();
@@ -132,9 +130,9 @@ fn matching(pattern: &str) -> Option<String> {
 }
 
 fn write(ast: &Ast, text: &mut String) -> Option<()> {
-    /// Characters to choose from, in this order.
+    /// Candidate characters, in order of preference.
     const CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-./:_@ ";
-    // Repetitions multiply.
+    // Nested repetitions multiply.
     const LONGEST: usize = 4096;
     if text.len() > LONGEST {
         return None;
@@ -164,7 +162,7 @@ fn write(ast: &Ast, text: &mut String) -> Option<()> {
     Some(())
 }
 
-/// Returns true if a class of characters is known to have this one.
+/// Returns true if the character class certainly contains the character.
 fn has(class: &Ast, char: char) -> bool {
     match class {
         Ast::ClassPerl(class) => perl(class, char),
@@ -186,7 +184,7 @@ fn perl(class: &regex_syntax::ast::ClassPerl, char: char) -> bool {
     has != class.negated
 }
 
-/// Whether a part of a class has a character; `None` when that is not known.
+/// Returns true if a part of a class contains the character; `None` if unknown.
 fn item_has(item: &ClassSetItem, char: char) -> Option<bool> {
     Some(match item {
         ClassSetItem::Empty(_) => false,
@@ -227,7 +225,7 @@ mod tests {
             ("mountPath", "/data"),
             ("targetNamespace", "default"),
             ("minVersion", "1.0.0"),
-            // The end of a word is not a word.
+            // The end of a word does not match.
             ("support", "example"),
             ("resize", "example"),
             ("name", "example"),
@@ -249,7 +247,7 @@ mod tests {
             (json!({ "pattern": r"^(https?)://[^\s/]+$" }), "http://a"),
             (json!({ "pattern": "^[^a-z]{2}$", "maxLength": 9 }), "00"),
             (json!({ "pattern": "^((a{999}){999}){999}$" }), "example"),
-            // A pattern that is not plain, or that asks for more than the length allows.
+            // An unsupported pattern, or one that exceeds the length.
             (json!({ "pattern": r"^\p{L}+$" }), "example"),
             (json!({ "pattern": "^a$", "minLength": 9 }), "exampleex"),
             (json!({ "maxLength": 2 }), "ex"),

@@ -1,11 +1,11 @@
-//! Whether a value is of a schema, as the API server judges defaults.
+//! Validates defaults against a schema, like the API server.
 
 use serde_json::{Map, Value};
 
 use super::flag;
 use crate::crd::walk::{Path, Step};
 
-/// Keys whose meaning is known exactly here, so that what they refuse is refused.
+/// Keys with an exact implementation here: their rejections are certain.
 const EXACT: [&str; 19] = [
     "additionalProperties",
     "allOf",
@@ -28,8 +28,8 @@ const EXACT: [&str; 19] = [
     "type",
 ];
 
-/// Whether a value is of a schema: its types, fields, bounds and enums, but not its patterns, formats of strings and rules. The
-/// error is where, and why not.
+/// Validates types, fields, bounds and enums, but not patterns, string formats and rules. The error is the path and the
+/// reason.
 pub(crate) fn accepts(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), (Path, String)> {
     let fail = |why: &str| Err((path.clone(), why.to_owned()));
     if value.is_null() && flag(schema, "nullable") {
@@ -110,7 +110,6 @@ fn has_size(schema: &Map<String, Value>, value: &Value) -> bool {
     bound(least).is_none_or(|least| size >= least) && bound(most).is_none_or(|most| size <= most)
 }
 
-/// `allOf`, `anyOf`, `oneOf` and `not`.
 fn logic(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), (Path, String)> {
     let schemas =
         |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
@@ -132,7 +131,7 @@ fn logic(schema: &Map<String, Value>, value: &Value, path: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Whether a value that is accepted here is accepted by the server.
+/// Returns true if the server accepts every value that is accepted here.
 fn is_exact(schema: &Map<String, Value>) -> bool {
     schema.iter().all(|(key, value)| {
         EXACT.contains(&key.as_str())

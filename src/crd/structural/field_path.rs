@@ -1,11 +1,11 @@
-//! Paths to fields as the API server reads them in `fieldPath` of rules and in `selectableFields`: `.spec.ports['a.b']`.
+//! Field paths as the API server parses them in `fieldPath` of rules and in `selectableFields`: `.spec.ports['a.b']`.
 
 use serde_json::{Map, Value};
 
-/// The schema that a path leads to, and the names on the way; `None` for values of any kind.
+/// The names on the path and the schema at its end; `None` for values of any kind.
 pub(super) type Found<'s> = (Vec<String>, Option<&'s Map<String, Value>>);
 
-/// Follows a path from a schema. With `quoted`, names may be written `['name']`.
+/// Follows a path from a schema. `quoted` allows names of the form `['name']`.
 pub(super) fn follow<'s>(schema: &'s Map<String, Value>, path: &str, quoted: bool) -> Result<Found<'s>, String> {
     let mut at = Some(schema);
     let mut names = Vec::new();
@@ -28,7 +28,6 @@ pub(super) fn follow<'s>(schema: &'s Map<String, Value>, path: &str, quoted: boo
     Ok((names, at))
 }
 
-/// The first name of a path, and what is behind it.
 fn step(path: &str, quoted: bool) -> Result<(String, &str), String> {
     if let Some(rest) = path.strip_prefix('.') {
         let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());

@@ -1,10 +1,10 @@
-//! The keys of a schema in a CRD, and the formats that the API server knows.
+//! Schema keys in a CRD, and formats that the API server knows.
 
 pub(super) struct Key {
     pub(super) name: &'static str,
-    /// The root may have it beside a status subresource, whose schema is checked on its own.
+    /// Allowed at the root beside a status subresource, whose schema is validated separately.
     pub(super) at_root: bool,
-    /// It says what there is, not which values of it are valid: `anyOf` and the like can't have it.
+    /// Declares structure instead of valid values: not allowed in `anyOf` and similar keys.
     pub(super) structure: bool,
 }
 
@@ -74,12 +74,12 @@ pub(super) fn key(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
-/// Formats that the API server knows. It reads `date-time` as `datetime`.
+/// Formats that the API server knows. `date-time` equals `datetime` there.
 const FORMATS: &str = "bsonobjectid byte cidr creditcard date date-time datetime double duration email float hexcolor hostname \
                        int32 int64 ipv4 ipv6 isbn isbn10 isbn13 k8s-long-name k8s-short-name mac password rgbcolor ssn uri \
                        uuid uuid3 uuid4 uuid5";
 
-/// Whether the API server knows a format: it warns of others, and otherwise ignores them.
+/// Returns true if the API server knows the format. It warns about others and ignores them.
 pub(in crate::crd) fn is_format(name: &str) -> bool {
     FORMATS.split(' ').any(|format| format == name)
 }

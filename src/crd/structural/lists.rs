@@ -59,7 +59,7 @@ impl Check<'_> {
         }
     }
 
-    /// A list in which every item is there once.
+    /// A list without duplicates.
     fn set(&mut self, items: &Map<String, Value>, path: &Path) {
         let text = |key: &str| items.get(key).and_then(Value::as_str);
         let (key, help) = match text("type") {
@@ -73,7 +73,7 @@ impl Check<'_> {
         }
     }
 
-    /// A list whose items are told apart by some of their fields.
+    /// A list whose items are identified by some of their fields.
     fn map(&mut self, items: &Map<String, Value>, keys: &[&str], path: &Path) {
         let inner = path.then(Step::Items);
         if items.get("type").is_none_or(|kind| kind != "object") {

@@ -1,4 +1,4 @@
-//! What a CRD says of itself: its group and names, labels and annotations.
+//! Checks the group, names, labels and annotations of a CRD.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::project::builtin;
 use crate::project::crd_names::list_kind_of;
 use crate::project::name::{dns_1035_label, dns_1123_subdomain};
 
-/// Groups of the Kubernetes project, and what they need.
+/// Groups of the Kubernetes project, which require an annotation.
 const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
-/// The greatest size of all annotations together, in bytes.
+/// The limit for all annotations together, in bytes.
 const ANNOTATIONS: usize = 262_144;
 
 pub(super) fn check(crd: &Crd) -> Diagnostics {
@@ -26,7 +26,7 @@ pub(super) fn check(crd: &Crd) -> Diagnostics {
     found
 }
 
-/// Warns of short names that kubectl takes for a built-in resource. The API server accepts them in another group.
+/// Warns about short names that kubectl resolves to a built-in resource. The API server accepts them in another group.
 fn builtin_names(crd: &Crd) -> impl Iterator<Item = Diagnostic> {
     let names = crd.value["spec"]["names"]["shortNames"].as_array().into_iter().flatten().filter_map(Value::as_str);
     names.filter_map(|name| {
@@ -51,7 +51,7 @@ fn wrong_names(crd: &Crd) -> Vec<Problem> {
     results.extend(list("shortNames").iter().map(|name| dns_1035_label("short name", name)));
     results.extend(list("categories").iter().map(|name| dns_1035_label("category", name)));
     results.extend(crd.versions().map(|(name, _)| dns_1035_label("version", name)));
-    // The server fills in what is empty.
+    // The server defaults empty names.
     let singular = text(&names["singular"]);
     if !singular.is_empty() {
         results.push(dns_1035_label("singular", &singular));
@@ -121,7 +121,6 @@ fn wrong_metadata(crd: &Crd) -> Vec<Problem> {
     wrong
 }
 
-/// `example.com/name` or `name`.
 fn is_qualified(key: &str) -> bool {
     match key.split_once('/') {
         Some((domain, name)) => dns_1123_subdomain("domain", domain).is_ok() && is_name(name),

@@ -1,5 +1,5 @@
-//! Regular expressions that the API server can't compile. Its syntax is that of Go, <https://pkg.go.dev/regexp/syntax>. Here
-//! it is parsed as that of Rust, and what only one of both takes is left to the server.
+//! Regular expressions that the API server cannot compile. Its syntax is Go's, <https://pkg.go.dev/regexp/syntax>. This
+//! module parses Rust's syntax, and leaves to the server what only one of them accepts.
 
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{Ast, ErrorKind, RepetitionKind, RepetitionRange, Visitor, visit};
@@ -7,7 +7,7 @@ use regex_syntax::ast::{Ast, ErrorKind, RepetitionKind, RepetitionRange, Visitor
 /// Go's limit for a repetition count.
 const MOST: u32 = 1000;
 
-/// Why Go can't compile an expression.
+/// Rejects an expression that Go cannot compile.
 pub(super) fn check(pattern: &str) -> Result<(), String> {
     let error = match Parser::new().parse(pattern) {
         Ok(ast) => return visit(&ast, Repetitions),
@@ -15,15 +15,15 @@ pub(super) fn check(pattern: &str) -> Result<(), String> {
     };
     let (start, end) = (error.span().start.offset, error.span().end.offset);
     let behind = &pattern[end..];
-    // A quantifier itself is not in the range.
+    // The range excludes the quantifier itself.
     let at = if start == end { &behind[..behind.ceil_char_boundary(1)] } else { &pattern[start..end] };
     let wrong = match error.kind() {
-        // To Go, braces without a number are text.
+        // In Go, braces without a number are text.
         ErrorKind::RepetitionMissing => at != "{" && !pattern[..start].ends_with(')'),
         // Several digits are a number.
         ErrorKind::UnsupportedBackreference => at != r"\0" && !behind.starts_with(|next: char| next.is_ascii_digit()),
         ErrorKind::EscapeUnrecognized => ![r"\Q", r"\E", r"\C"].contains(&at),
-        // To Go, a `[` inside of a class is text.
+        // In Go, a `[` inside of a class is text.
         ErrorKind::ClassUnclosed => pattern.matches('[').count() == 1,
         kind => matches!(
             kind,

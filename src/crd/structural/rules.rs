@@ -1,4 +1,4 @@
-//! `x-kubernetes-validations`: what can be said of rules without compiling their expressions.
+//! `x-kubernetes-validations`: checks of rules that need no CEL compiler.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,6 @@ use super::{Check, Context, field_path};
 use crate::crd::walk::Path;
 use crate::diagnostic::Code;
 
-/// Reasons that a rule may give.
 const REASONS: [&str; 4] = ["FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"];
 
 impl Check<'_> {
@@ -45,7 +44,7 @@ impl Check<'_> {
     }
 }
 
-/// What is wrong with the texts of a rule, and what to do.
+/// Problems with the texts of a rule, and their help.
 fn wrong(rule: &Map<String, Value>) -> Vec<(String, &'static str)> {
     let text = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default();
     let expression = text("rule").trim();
@@ -74,7 +73,7 @@ fn wrong(rule: &Map<String, Value>) -> Vec<(String, &'static str)> {
     wrong
 }
 
-/// Whether an expression of CEL has an identifier, outside of its texts.
+/// Returns true if a CEL expression contains an identifier, outside of its string literals.
 fn mentions(expression: &str, name: &str) -> bool {
     let mut letters = expression.chars().peekable();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! Whether client-side apply can keep a CRD.
+//! Checks that a CRD fits client-side apply.
 
 use serde_json::Value;
 
@@ -6,8 +6,8 @@ use crate::crd::Crd;
 use crate::crd::walk::{Path, Step};
 use crate::diagnostic::{Code, Diagnostic};
 
-/// The annotation in which `kubectl apply` keeps the last object it applied is an annotation like others: all of an object
-/// together have at most this many bytes.
+/// The limit for all annotations of an object together, in bytes. `kubectl apply` stores the last applied object in
+/// one.
 const APPLY_LIMIT: usize = 262_144;
 
 pub(super) fn check(crd: &Crd) -> Option<Diagnostic> {
@@ -39,14 +39,13 @@ pub(super) fn check(crd: &Crd) -> Option<Diagnostic> {
     )
 }
 
-/// A part of a CRD, and how many bytes it is as JSON.
 struct Part<'a> {
     size: usize,
     version: &'a str,
     path: Path,
 }
 
-/// The parts of a schema, those that hold more than half of the limit split into theirs.
+/// Splits a schema into parts, recursively while one exceeds half of the limit.
 fn subtrees<'a>(schema: &Value, version: &'a str, path: Path, out: &mut Vec<Part<'a>>) {
     let size = schema.to_string().len();
     let mut inner: Vec<(&Value, Path)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What stands beside the schema of a version: columns, subresources, selectable fields, the warning of a deprecated version.
+//! Checks a version beside its schema: columns, subresources, selectable fields and the deprecation warning.
 
 use serde_json::Value;
 
@@ -6,16 +6,13 @@ use super::{Check, field_path};
 use crate::crd::walk::Path;
 use crate::diagnostic::Code;
 
-/// Types of the columns of `kubectl get`.
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 
-/// Formats of the columns of `kubectl get`.
 const COLUMN_FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
 
-/// How many fields of a version can be selected.
 const MAX_SELECTABLE: usize = 8;
 
-/// The greatest length of the warning of a deprecated version, in bytes.
+/// The limit for a deprecation warning, in bytes.
 const MAX_WARNING: usize = 256;
 
 impl Check<'_> {

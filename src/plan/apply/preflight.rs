@@ -1,5 +1,4 @@
-//! What a plan means for the disk as it is: reads every target, follows links, and finds all that stands in the way.
-//! Writes nothing.
+//! Compares a plan with the disk: reads every target, follows links, and collects all conflicts. Writes nothing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,18 +10,16 @@ use super::{ApplyError, Change, ChangeKind, Conflict, Mode, Root};
 use crate::edit;
 use crate::plan::{FileOp, IfExists, Plan, RelPath};
 
-/// One file after preflight.
 pub(super) struct Target {
     pub(super) change: Change,
-    /// Symbolic links followed, below the canonical root.
+    /// The target with symbolic links resolved, below the canonical root.
     pub(super) real: PathBuf,
-    /// The deepest folder on the way that exists.
+    /// The deepest existing folder on the path.
     folder: PathBuf,
-    /// The mode bits of the file that is replaced.
     pub(super) permissions: Option<Permissions>,
 }
 
-/// Reads every target and decides; all conflicts, or what is to be done.
+/// Inspects every target. Returns the targets, or all conflicts.
 pub(super) fn preflight(plan: &Plan, root: &Root, mode: Mode) -> Result<Vec<Target>, ApplyError> {
     let mut targets = Vec::new();
     let mut conflicts = Vec::new();
@@ -56,7 +53,7 @@ fn obstacle<T>(reason: impl Into<String>, help: &str) -> Result<T, Obstacle> {
     Err((reason.into(), Some(help.to_owned())))
 }
 
-/// What `op` means for the disk as it is: `None` when there is nothing to do or to say.
+/// Compares `op` with the disk; `None` if there is nothing to do or report.
 fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) -> Result<Option<Target>, Obstacle> {
     let mut parent = path.as_str();
     while let Some((above, _)) = parent.rsplit_once('/') {
@@ -82,10 +79,9 @@ fn inspect(plan: &Plan, root: &Root, path: &RelPath, op: &FileOp, mode: Mode) ->
     Ok(Some(Target { change, real: found.real, folder: found.folder, permissions }))
 }
 
-/// What happens to a file, and the text it gets.
 type Decision<'a> = (ChangeKind, Option<Cow<'a, str>>);
 
-/// Line endings are the author's: what differs in nothing else is unchanged, and what is replaced keeps them.
+/// Line endings belong to the author: a file that differs in nothing else is unchanged, and a replacement keeps them.
 fn decide<'a>(op: &'a FileOp, disk: Option<&[u8]>, mode: Mode) -> Result<Option<Decision<'a>>, Obstacle> {
     let replace = |text: &'a str| {
         let Some(disk) = disk else { return (ChangeKind::Create, Some(text.into())) };
@@ -117,18 +113,16 @@ fn decide<'a>(op: &'a FileOp, disk: Option<&[u8]>, mode: Mode) -> Result<Option<
     Ok(Some(decided))
 }
 
-/// A target on disk.
 struct Found {
-    /// Where to write.
     real: PathBuf,
-    /// The file, when it exists.
+    /// The file, if it exists.
     file: Option<PathBuf>,
-    /// The deepest folder on the way that exists.
+    /// The deepest existing folder on the path.
     folder: PathBuf,
 }
 
-/// Follows `path` from the root; nothing outside of the root is ever a target. A link that is to be removed is itself
-/// the target.
+/// Resolves `path` below the root; nothing outside of the root is ever a target. If `remove`, a link is itself the
+/// target.
 fn locate(root: &Root, path: &RelPath, remove: bool) -> Result<Found, Obstacle> {
     let mut folder = root.path.clone();
     let mut segments: Vec<&str> = path.segments().collect();
@@ -141,7 +135,7 @@ fn locate(root: &Root, path: &RelPath, remove: bool) -> Result<Found, Obstacle> 
                 return Ok(Found { real, file: None, folder });
             }
             Kind::Folder(real) => folder = real,
-            // Nothing is below a file, so there is nothing to remove.
+            // Nothing exists below a file, so there is nothing to remove.
             Kind::File(real) if remove => return Ok(Found { real, file: None, folder }),
             Kind::File(_) => {
                 let above = segments[..=depth].join("/");
@@ -152,7 +146,7 @@ fn locate(root: &Root, path: &RelPath, remove: bool) -> Result<Found, Obstacle> 
     let target = folder.join(name);
     match kind_of(&target, root)? {
         Kind::Missing => Ok(Found { real: target, file: None, folder }),
-        // A folder of this name is not the generated file that is to go.
+        // A folder of this name is not the generated file to remove.
         Kind::Folder(real) if remove => Ok(Found { real, file: None, folder }),
         Kind::Folder(_) => obstacle("is a folder", "move it away"),
         Kind::File(_) if remove => Ok(Found { real: target.clone(), file: Some(target), folder }),
@@ -200,8 +194,8 @@ fn kind_of(path: &Path, root: &Root) -> Result<Kind, Obstacle> {
     }
 }
 
-/// The folders that renaming into would fail, each with the first file that needs it; only the project's folder when
-/// that is one of them.
+/// Folders that are not writable, each with the first file that needs it. Only the project's folder if it is one of
+/// them.
 fn unwritable(targets: &[Target], root: &Root) -> Vec<Conflict> {
     let mut folders: BTreeMap<&Path, &RelPath> = BTreeMap::new();
     for target in targets.iter().filter(|target| target.change.kind.differs()) {

@@ -6,7 +6,7 @@ use syn::ext::IdentExt as _;
 use super::is_punct;
 use crate::source::cfg::{Cfg, CfgSet};
 
-/// What a call stands for; `None` for other macros, and for what is not understood.
+/// Expands a call; `None` for other macros and for unsupported input.
 pub(super) fn expand(call: &syn::Macro, cfg: &CfgSet, in_items: bool) -> Option<TokenStream> {
     match call.path.segments.last()?.ident.to_string().as_str() {
         "cfg_if" if in_items => branches(call.tokens.clone(), cfg),
@@ -16,7 +16,7 @@ pub(super) fn expand(call: &syn::Macro, cfg: &CfgSet, in_items: bool) -> Option<
     }
 }
 
-/// The branches of `cfg_if!` that may be on: up to the first that is.
+/// The branches of `cfg_if!` that may be active: those up to the first that is certain.
 fn branches(tokens: TokenStream, cfg: &CfgSet) -> Option<TokenStream> {
     let mut tokens = tokens.into_iter();
     let mut written = TokenStream::new();
@@ -44,7 +44,7 @@ fn branches(tokens: TokenStream, cfg: &CfgSet) -> Option<TokenStream> {
     Some(written)
 }
 
-/// `static ref A: T = …;` as `static A: T = …;`
+/// Rewrites `static ref A: T = …;` to `static A: T = …;`.
 fn statics(tokens: TokenStream) -> TokenStream {
     let mut after_static = false;
     let is_kept = |token: &TokenTree| {
@@ -56,7 +56,7 @@ fn statics(tokens: TokenStream) -> TokenStream {
     tokens.into_iter().filter(is_kept).collect()
 }
 
-/// The names in `[< … >]` put together.
+/// Concatenates the names in `[< … >]`.
 fn pasted(tokens: TokenStream) -> Option<TokenStream> {
     let mut written = TokenStream::new();
     for token in tokens {
@@ -90,7 +90,7 @@ fn joined(parts: &[TokenTree]) -> Option<Ident> {
         let mut text = match part {
             TokenTree::Ident(part) => part.unraw().to_string(),
             TokenTree::Literal(part) => part.to_string().trim_matches('"').to_owned(),
-            // A fragment `$x:ident` may be in parentheses of its own.
+            // A fragment `$x:ident` may come in a group of its own.
             TokenTree::Group(group) => match Vec::from_iter(group.stream()).as_slice() {
                 [TokenTree::Ident(part)] => part.unraw().to_string(),
                 _ => return None,

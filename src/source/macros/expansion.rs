@@ -1,7 +1,7 @@
-//! Expansion of macro calls in the source: items, members of `impl` blocks and traits, and the bodies of functions.
+//! Expands macro calls in the source: items, members of `impl` blocks and traits, and function bodies.
 //!
-//! A call of a `macro_rules!` of the packages is replaced by what it writes. Macros are found by textual scope, then by
-//! path. A call that can't be expanded stays, and [`Refused`] keeps the rules that it means.
+//! Replaces a call of a `macro_rules!` of the packages by its output. Macros are looked up by textual scope, then by
+//! path. A call that cannot be expanded stays, and [`Expanded`] keeps the rules of its macros.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -27,11 +27,9 @@ use crate::source::resolve::Scopes;
 use crate::source::resolve::names::Def;
 use crate::source::sources::{ItemRef, ModuleId, Sources};
 
-/// How deep macros call each other.
 const DEPTH: usize = 64;
-/// What all calls may cost.
 const ALL: Budget = Budget { calls: 20_000, tokens: 2_000_000 };
-/// What one call may cost, with those that it makes: they may double with each level.
+/// Budget of a call with its nested calls, whose number may double at each level.
 const EACH: Budget = Budget { calls: 1_000, tokens: 50_000 };
 
 #[derive(Debug, Clone, Copy)]
@@ -40,12 +38,11 @@ struct Budget {
     tokens: usize,
 }
 
-/// What became of the macros of the packages.
 #[derive(Debug, Default)]
 pub(in crate::source) struct Expanded {
-    /// The number of items after the expansion; there are more when other files have been read since.
+    /// The number of items at the last expansion. A larger tree needs another one.
     pub(in crate::source) items: Option<usize>,
-    /// Macros of modules that something calls.
+    /// Macros of modules that have a call.
     called: BTreeSet<ItemRef>,
     /// The rules behind each call that stays.
     refused: BTreeMap<(ModuleId, usize), TokenStream>,
@@ -61,19 +58,18 @@ impl Expanded {
     }
 }
 
-/// A `macro_rules!`.
 #[derive(Debug)]
 struct Definition {
     rules: TokenStream,
     krate: CrateId,
-    /// Of a module; `None` inside of a function.
+    /// `None` for a macro inside of a function.
     item: Option<ItemRef>,
 }
 
-/// The macros that a name may mean: more than one where only the compiler can decide between them.
+/// The macros that a name may mean; several if only the compiler can decide.
 type Candidates = Vec<Rc<Definition>>;
 
-/// Expands the calls in all packages but those of a registry.
+/// Expands the calls in all packages, except those of a registry.
 pub(in crate::source) fn expand(sources: &mut Sources, scopes: &Scopes) -> Diagnostics {
     sources.expanded.refused.clear();
     let mut expander = Expander {
@@ -104,18 +100,17 @@ pub(in crate::source) fn expand(sources: &mut Sources, scopes: &Scopes) -> Diagn
 struct Expander<'a> {
     sources: &'a mut Sources,
     scopes: &'a Scopes,
-    /// The macros of all modules by name, wherever they are.
     all: BTreeMap<String, Candidates>,
     /// The macros in textual scope.
     textual: BTreeMap<String, Candidates>,
     module: ModuleId,
-    /// How many macros are being expanded.
+    /// The nesting depth of macro calls.
     depth: usize,
-    /// How deep the expression that is being read is nested.
+    /// The nesting depth of the current expression.
     level: usize,
     all_calls: Budget,
     this_call: Budget,
-    /// Those whose rules are among the refused ones.
+    /// Macros whose rules are in the refused list of a call.
     noted: BTreeSet<((ModuleId, usize), *const Definition)>,
     diagnostics: Diagnostics,
 }
@@ -143,7 +138,7 @@ impl Expander<'_> {
         self.module = outer;
     }
 
-    /// Expands what is in an item, and adds it to its module; or what it stands for, if it is a call.
+    /// Expands an item and adds it to its module. Adds the output instead if the item is a call.
     fn item(&mut self, id: ItemRef) {
         let module = self.module;
         if let Some(child) = self.sources[id].child {
@@ -166,7 +161,7 @@ impl Expander<'_> {
                     self.define(ident(name), definition, conditional.is_some());
                 } else {
                     if let Some(File(items)) = self.expansion(&found.mac, true) {
-                        // The call stays in the list of all items, as nothing.
+                        // The call stays in the list of all items as an empty one.
                         return self.add(items, conditional.as_deref());
                     }
                     self.arguments(&mut found.mac);
@@ -175,7 +170,7 @@ impl Expander<'_> {
             other => {
                 self.visit_item_mut(other);
                 if let Item::Impl(_) = other {
-                    // What a macro has written there may be switched off.
+                    // Macro output may have a cfg that is off.
                     let krate = self.sources[module].krate;
                     decide(&self.sources[self.sources[krate].package].cfg, other);
                 }
@@ -185,7 +180,6 @@ impl Expander<'_> {
         self.sources[module].items.push(id);
     }
 
-    /// Adds the items that a macro has written to the module.
     fn add(&mut self, items: Vec<Item>, conditional: Option<&str>) {
         let module = self.module;
         let start = self.sources[module].items.len();
@@ -209,7 +203,6 @@ impl Expander<'_> {
         known.push(Rc::new(definition));
     }
 
-    /// The macros that a path may mean.
     fn candidates(&self, path: &syn::Path) -> Candidates {
         let parts = segments(path);
         let Some(name) = parts.last() else { return Vec::new() };
@@ -217,7 +210,7 @@ impl Expander<'_> {
             return found.clone();
         }
         let Some(all) = self.all.get(name) else { return Vec::new() };
-        // Modules that a macro has written have no names yet.
+        // Modules from macro output have no names yet.
         let mut module = self.sources.scope(self.module);
         while module.0 as usize >= self.scopes.names.len() {
             match self.sources[module].parent {
@@ -231,7 +224,7 @@ impl Expander<'_> {
             Ok(Def::Foreign(_)) => return Vec::new(),
             _ => {}
         }
-        // An exported macro is at the root of its crate, wherever it stands.
+        // An exported macro is at the root of its crate, wherever it is declared.
         let krate = self.sources[module].krate;
         let is_of = |found: &&Rc<Definition>| match parts.as_slice() {
             [_] => found.krate == krate,
@@ -243,7 +236,7 @@ impl Expander<'_> {
         if here.is_empty() && parts.len() == 1 { all.clone() } else { here }
     }
 
-    /// What a call stands for; none if it is not a macro of the packages, or can't be expanded.
+    /// The output of a call; `None` if it is not a known macro, or can't be expanded.
     fn expansion<T: Parse>(&mut self, call: &syn::Macro, in_items: bool) -> Option<T> {
         let candidates = self.candidates(&call.path);
         let parsed = match candidates.as_slice() {
@@ -259,7 +252,7 @@ impl Expander<'_> {
         let parsed = parsed.and_then(|tokens| syn::parse2(tokens).ok());
         if parsed.is_none() {
             let key = (self.module, call.path.span().byte_range().start);
-            // Each once, however often a macro calls itself.
+            // Once each, however often a macro calls itself.
             let new = candidates.iter().filter(|found| self.noted.insert((key, Rc::as_ptr(found))));
             let rules: TokenStream = new.map(|found| found.rules.clone()).collect();
             self.sources.expanded.refused.entry(key).or_default().extend(rules);
@@ -289,13 +282,12 @@ impl Expander<'_> {
         self.checked(tokens)
     }
 
-    /// None for what a parser would need too much stack for, here where it stands.
+    /// `None` if the parser would overflow its stack at this depth.
     fn checked(&self, tokens: TokenStream) -> Option<TokenStream> {
         let room = DEEPEST.checked_sub(self.level)?;
         deeper_than(room, &tokens.to_string()).is_none().then_some(tokens)
     }
 
-    /// Statements that a call stands for, with what they call expanded.
     fn statements_of(&mut self, call: &syn::Macro) -> Option<Vec<Stmt>> {
         let Statements(stmts) = self.expansion(call, false)?;
         let mut expanded = Vec::new();
@@ -327,7 +319,6 @@ impl Expander<'_> {
         }
     }
 
-    /// Expands calls in the arguments of a macro that is not one of the packages.
     fn arguments(&mut self, call: &mut syn::Macro) {
         if call.tokens.clone().into_iter().nth(1).is_some() {
             call.tokens = self.nested(std::mem::take(&mut call.tokens));
@@ -365,7 +356,7 @@ impl Expander<'_> {
         written.into_iter().collect()
     }
 
-    /// A call among tokens, as an expression. Takes the front of its path from what is written.
+    /// Parses a call among tokens as an expression. Takes the front of its path from `written`.
     fn nested_call(
         &mut self,
         name: &proc_macro2::Ident,
@@ -397,7 +388,6 @@ impl Expander<'_> {
         Some(TokenTree::Group(Group::new(Delimiter::Parenthesis, block)))
     }
 
-    /// Runs `read` one level deeper.
     fn deeper(&mut self, read: impl FnOnce(&mut Self)) {
         self.level += 1;
         read(self);
@@ -498,8 +488,8 @@ fn block_of(stmts: Vec<Stmt>) -> Block {
     Block { brace_token: syn::token::Brace::default(), stmts }
 }
 
-/// Puts what a call in the place of a statement has written there. Its names are seen by what follows if the call gave
-/// them, or if they are items; otherwise it is a block of its own.
+/// Inserts the statements of an expanded call. Names that the call's arguments contain, and items, stay in scope for
+/// later statements; other output becomes a block.
 fn expanded_statement(call: &syn::StmtMacro, mut inner: Vec<Stmt>, out: &mut Vec<Stmt>) {
     let given: BTreeSet<String> = words(call.mac.tokens.clone()).iter().map(ToString::to_string).collect();
     let leaks = |statement: &Stmt| match statement {
@@ -523,7 +513,6 @@ fn expanded_statement(call: &syn::StmtMacro, mut inner: Vec<Stmt>, out: &mut Vec
     out.extend(inner);
 }
 
-/// Items.
 struct File(Vec<Item>);
 
 impl Parse for File {
@@ -548,7 +537,6 @@ impl Parse for Pattern {
     }
 }
 
-/// Members of an `impl` block or trait.
 struct Members<T>(Vec<T>);
 
 impl<T: Parse> Parse for Members<T> {

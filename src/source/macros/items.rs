@@ -1,7 +1,8 @@
-//! What macro calls among the items of a module may declare, which hides what a glob import brings in.
+//! Names that macro calls in a module may declare. Such a name shadows a glob import.
 //!
-//! Macros are not expanded. A name may be declared when it stands where items have their names, in the call or in a
-//! `macro_rules!` behind it; or anywhere in the call when the macro puts something of the call there, or is not known.
+//! Macros are not expanded here. A call may declare a name that stands in the position of an item's name, in the call
+//! or in a `macro_rules!` behind it. If the macro is unknown or inserts tokens of the call there, any word of the call
+//! counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,35 +16,32 @@ use super::super::sources::ModuleId;
 use crate::source::lexer::{DEEPEST, deeper_than};
 use crate::source::sources::Sources;
 
-/// The words after which an item has its name.
+/// Words that an item's name follows.
 const DECLARING: [&str; 11] =
     ["const", "crate", "enum", "fn", "mod", "mut", "static", "struct", "trait", "type", "union"];
 
-/// The macro calls by module.
 #[derive(Debug, Default)]
 pub(in crate::source) struct MacroItems(BTreeMap<ModuleId, Vec<Call>>);
 
-/// A call and the macros behind it.
 #[derive(Debug)]
 struct Call {
     name: String,
     words: Words,
     behind: Words,
-    /// One of the macros is none of those that were read, nor of std.
+    /// A macro is neither in the tree nor in std.
     unknown: bool,
-    /// It calls `include!`.
+    /// The call includes a file that cannot be read: it may declare any name.
     any: bool,
 }
 
-/// What tokens may declare.
 #[derive(Debug, Default)]
 struct Words {
     all: BTreeSet<String>,
-    /// The names of items, and whatever an import says.
+    /// The names of items, and all words of imports.
     declared: BTreeSet<String>,
     /// An item takes its name from the call's arguments.
     open: bool,
-    /// The first word but `pub`.
+    /// The first word, except `pub`.
     first: Option<String>,
     macros: BTreeSet<String>,
 }
@@ -56,7 +54,7 @@ impl MacroItems {
             let Item::Macro(item) = &data.item else { continue };
             match &item.ident {
                 Some(name) => rules.entry(ident(name)).or_default().push(&item.mac.tokens),
-                // What an included file declares is read.
+                // The items of an included file are in the tree.
                 None if data.child.is_some() => {}
                 None => calls.entry(sources.scope(data.module)).or_default().push((data.module, &item.mac)),
             }
@@ -90,7 +88,7 @@ impl MacroItems {
         MacroItems(calls.into_iter().map(|(module, calls)| (module, calls.iter().map(&call).collect())).collect())
     }
 
-    /// The macro of which a call in the module may declare an item of this name.
+    /// The macro of a call in the module that may declare an item of this name.
     pub(in crate::source) fn may_declare(&self, module: ModuleId, name: &str) -> Option<&str> {
         let may = |call: &&Call| {
             let open = call.unknown || call.words.open || call.behind.open;
@@ -101,7 +99,7 @@ impl MacroItems {
         self.0.get(&module)?.iter().find(may).map(|call| call.name.as_str())
     }
 
-    /// The same of a name that code says all the time, such as one of the prelude: only where it is declared for sure.
+    /// Like [`Self::may_declare`], for common names such as those of the prelude: only a certain declaration counts.
     pub(in crate::source) fn declares(&self, module: ModuleId, name: &str) -> Option<&str> {
         let does = |call: &&Call| {
             let first = call.words.first.as_deref() == Some(name);
@@ -111,7 +109,6 @@ impl MacroItems {
     }
 }
 
-/// The code of a file that `include!` takes in.
 fn included(sources: &Sources, module: ModuleId, mac: &syn::Macro) -> Option<TokenStream> {
     let path = mac.parse_body::<syn::LitStr>().ok()?.value();
     let file = sources.file(module);
@@ -125,7 +122,7 @@ impl Call {
     }
 }
 
-/// Macros of std among items, which declare nothing that the call does not.
+/// Macros of std that declare nothing beyond their arguments.
 const HARMLESS: [&str; 13] = [
     "assert",
     "cfg",
@@ -143,7 +140,7 @@ const HARMLESS: [&str; 13] = [
 ];
 
 impl Words {
-    /// Items and calls are looked for as many braces deep: what is inside of a function or a module hides nothing.
+    /// Searches `depth` levels of braces for items and calls: the content of a function or module shadows nothing.
     fn read(&mut self, tokens: TokenStream, depth: Option<usize>) {
         let (mut declares, mut imports, mut last) = (false, false, None);
         for token in tokens {
@@ -169,7 +166,7 @@ impl Words {
                     _ => {}
                 },
                 TokenTree::Group(group) => {
-                    // As in `struct [<$name Spec>]`.
+                    // For example `struct [<$name Spec>]`.
                     self.open |= declares && depth.is_some() && group.delimiter() == Delimiter::Bracket;
                     if imports && depth.is_some() {
                         let mut inside = Words::default();
@@ -192,7 +189,6 @@ mod tests {
     use crate::source::Namespace::Types;
     use crate::source::tests::{load, show};
 
-    /// What `Size`, which a glob import brings in as well, and `String` mean beside some code.
     fn meanings(code: &str) -> [String; 2] {
         let (tree, _) = load(&format!(
             "//- src/lib.rs\nmod a {{ pub struct Size; }}\nmacro_rules! own {{ ($n:ident) => {{ pub struct $n; }} }}\n\

@@ -1,4 +1,4 @@
-//! `macro_rules!`: matching a call against the rules, and transcription.
+//! `macro_rules!`: matches a call against the rules and transcribes the body.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,19 @@ use syn::ext::IdentExt as _;
 use syn::parse::discouraged::Speculative as _;
 use syn::parse::{ParseStream, Parser as _};
 
-/// What the metavariables of a rule stand for.
 type Bound = BTreeMap<String, Value>;
 
 #[derive(Debug, Clone)]
 enum Value {
-    /// With the number of tokens.
+    /// A fragment, and its number of tokens.
     One(TokenStream, usize),
-    /// Of each time that a repetition matches.
+    /// A value per match of a repetition.
     Many(Vec<Value>),
 }
 
-/// Expands a call by the first rule that matches; none if that rule, or one before it, is not understood, or writes more
-/// tokens than the budget has. `$crate` becomes `krate`, and what the rule writes has `span`, so that its names are looked
-/// up where the call is: hygiene is not modelled.
+/// Expands a call by the first matching rule. `None` if that rule or an earlier one is not supported, or the output
+/// exceeds the budget. `$crate` becomes `krate`. The output has `span`, so that its names resolve at the call: hygiene
+/// is not modelled.
 pub(super) fn expand(
     rules: TokenStream,
     arguments: &TokenStream,
@@ -47,9 +46,7 @@ pub(super) fn expand(
     }
 }
 
-/// What a rule expects.
 enum Pattern {
-    /// `$name:kind`
     Bind(String, String),
     /// `$( … )separator*`
     Repeat(Repeat<Vec<Pattern>>),
@@ -57,17 +54,15 @@ enum Pattern {
     Token(String),
 }
 
-/// What stands in `$( … )`.
 struct Repeat<T> {
     inner: T,
-    /// One token, which may be of two signs: `=>`.
+    /// At most one token, which may consist of two signs: `=>`.
     separator: Vec<TokenTree>,
-    /// `?`: not more than once.
+    /// `?`: at most once.
     once: bool,
 }
 
 impl Pattern {
-    /// The names that it binds.
     fn names<'p>(&'p self, names: &mut Vec<&'p str>) {
         match self {
             Self::Bind(name, _) => names.push(name),
@@ -81,7 +76,7 @@ impl Pattern {
     }
 }
 
-/// What follows `$( … )`; none for what is no repetition.
+/// Parses the separator and operator after `$( … )`; `None` if it is not a repetition.
 fn repeat<T>(inner: T, tokens: &mut impl Iterator<Item = TokenTree>) -> Option<Repeat<T>> {
     let mut separator = Vec::new();
     for _ in 0..3 {
@@ -96,7 +91,7 @@ fn repeat<T>(inner: T, tokens: &mut impl Iterator<Item = TokenTree>) -> Option<R
     None
 }
 
-/// None for what is not understood.
+/// Parses a matcher; `None` if it is not supported.
 fn patterns(tokens: TokenStream) -> Option<Vec<Pattern>> {
     let mut tokens = tokens.into_iter();
     let mut found = Vec::new();
@@ -153,7 +148,6 @@ fn match_one(pattern: &Pattern, input: ParseStream<'_>, bound: &mut Bound) -> sy
     Ok(())
 }
 
-/// As often as it fits.
 fn match_repeat(repeat: &Repeat<Vec<Pattern>>, input: ParseStream<'_>) -> Bound {
     let mut names = Vec::new();
     for pattern in &repeat.inner {
@@ -165,7 +159,7 @@ fn match_repeat(repeat: &Repeat<Vec<Pattern>>, input: ParseStream<'_>) -> Bound 
         let ahead = input.fork();
         let separated = first || repeat.separator.iter().all(|wanted| is_next(&ahead, wanted));
         let Some(bound) = separated.then(|| match_all(&repeat.inner, &ahead).ok()).flatten() else { break };
-        // A repetition of nothing would never end.
+        // An empty match would repeat forever.
         if ahead.cursor() == input.cursor() {
             break;
         }
@@ -182,7 +176,6 @@ fn is_next(input: ParseStream<'_>, wanted: &TokenTree) -> bool {
     input.parse::<TokenTree>().is_ok_and(|found| found.to_string() == wanted.to_string())
 }
 
-/// The number of tokens, those in groups as well.
 fn size(tokens: &TokenStream) -> usize {
     let each = |token: TokenTree| match token {
         TokenTree::Group(group) => 1 + size(&group.stream()),
@@ -191,7 +184,6 @@ fn size(tokens: &TokenStream) -> usize {
     tokens.clone().into_iter().map(each).sum()
 }
 
-/// What `$name:kind` takes of the arguments.
 fn fragment(kind: &str, input: ParseStream<'_>) -> syn::Result<TokenStream> {
     fn tokens(parsed: impl quote::ToTokens) -> TokenStream {
         parsed.into_token_stream()
@@ -221,7 +213,6 @@ fn fragment(kind: &str, input: ParseStream<'_>) -> syn::Result<TokenStream> {
     })
 }
 
-/// A statement without its semicolon.
 fn statement(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     if !input.peek(syn::Token![let]) {
         let ahead = input.fork();
@@ -231,7 +222,7 @@ fn statement(input: ParseStream<'_>) -> syn::Result<TokenStream> {
         }
         return Ok(input.parse::<syn::Expr>()?.into_token_stream());
     }
-    // The parser of `let` wants the semicolon, which is not part of the fragment.
+    // syn's parser of `let` requires the semicolon, which is not part of the fragment.
     let mut found = TokenStream::new();
     while !input.is_empty() && !input.peek(syn::Token![;]) {
         found.extend([input.parse::<TokenTree>()?]);
@@ -239,11 +230,10 @@ fn statement(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(found)
 }
 
-/// Writes the body of a rule.
 struct Transcriber<'a> {
     krate: &'a str,
     span: Span,
-    /// The tokens that may still be written.
+    /// The number of tokens left.
     budget: &'a mut usize,
 }
 
@@ -253,7 +243,7 @@ impl Transcriber<'_> {
         Some(())
     }
 
-    /// The body with what is bound; none if it is not understood.
+    /// The body with its metavariables replaced; `None` if it is not supported.
     fn transcribe(&mut self, body: TokenStream, bound: &Bound) -> Option<TokenStream> {
         let mut written = TokenStream::new();
         let mut tokens = body.into_iter();
@@ -293,7 +283,7 @@ impl Transcriber<'_> {
         Some(written)
     }
 
-    /// What a repetition writes: once for each value of the names in it.
+    /// The output of a repetition: once per value of its metavariables.
     fn transcribe_each(&mut self, repeat: &Repeat<TokenStream>, bound: &Bound) -> Option<TokenStream> {
         let mut used = Vec::new();
         names(repeat.inner.clone(), &mut used);
@@ -310,7 +300,7 @@ impl Transcriber<'_> {
                 Value::Many(values) => values.get(position).map(|value| (name.clone(), value.clone())),
                 one @ Value::One(..) => Some((name.clone(), one.clone())),
             };
-            // Of the names, only those in it: a long list of others is not copied for each position.
+            // Keep only the used names, to avoid copying unrelated long lists.
             let bound: Bound = bound.iter().filter(|(name, _)| used.contains(name)).filter_map(at).collect();
             written.extend(self.transcribe(repeat.inner.clone(), &bound)?);
         }
@@ -318,7 +308,6 @@ impl Transcriber<'_> {
     }
 }
 
-/// The names behind `$`.
 fn names(tokens: TokenStream, found: &mut Vec<String>) {
     let mut dollar = false;
     for token in tokens {

@@ -1,23 +1,23 @@
-//! Arguments of a marker, with controller-gen's grammar and its error texts.
+//! Parses marker arguments with controller-gen's grammar and error texts.
 //!
-//! One difference: controller-gen cuts the last word off a bare string that is followed by a blank
-//! (`verbs=get ,groups=apps` has the empty verb); here blanks round a bare string mean nothing.
+//! One difference: controller-gen drops the last word of a bare string before a blank (`verbs=get ,groups=apps` has the
+//! empty verb); here blanks around a bare string mean nothing.
 
 use std::collections::BTreeMap;
 
 use super::scan::{ScanError, Scanner, Token, Wrong};
 use super::{ArgumentType, MarkerDefinition, Value};
 
-/// What stands behind the name of an argument.
+/// Expected after the name of an argument.
 pub(super) const EQUALS: &str = "equals";
 
-/// What a marker text (after its `+`) has before its first `=`, and the same without its last `:`-part.
+/// The part of a marker text (after its `+`) before the first `=`, and the same without its last `:`-part.
 pub(super) fn split(text: &str) -> (&str, &str) {
     let Some((anonymous, _)) = text.split_once('=') else { return (text, text) };
     (anonymous, anonymous.rsplit_once(':').map_or(anonymous, |(name, _)| name))
 }
 
-/// Reads the arguments of a marker text (after its `+`) as the definition wants them; the offset of an error is in `text`.
+/// Parses the arguments of a marker text (after its `+`). Error offsets are relative to `text`.
 pub(super) fn arguments(definition: &MarkerDefinition, text: &str) -> Result<BTreeMap<&'static str, Value>, ScanError> {
     let start = if text.contains('=') { split(text).1.len() + 1 } else { text.len() };
     let read = named(definition, &mut Scanner::new(&text[start..]));
@@ -89,7 +89,7 @@ fn string(scanner: &mut Scanner<'_>) -> Result<String, ScanError> {
     Ok(text)
 }
 
-/// Whether a bare value goes on as an argument would: a blank, a word, and `=`.
+/// Returns true if a bare value contains what looks like an argument: a blank, a word and `=`.
 fn has_argument(text: &str) -> bool {
     text.match_indices('=').any(|(equals, _)| {
         let before = text[..equals].trim_end();
@@ -98,7 +98,6 @@ fn has_argument(text: &str) -> bool {
     })
 }
 
-/// `{a, b}` or `a;b`.
 fn strings(scanner: &mut Scanner<'_>) -> Result<Vec<String>, ScanError> {
     let mut texts = Vec::new();
     if scanner.peek() == Some('{') {

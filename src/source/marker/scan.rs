@@ -1,25 +1,24 @@
-//! Tokens of marker arguments: Go's `text/scanner` as controller-gen sets it up, quirks included. Of numbers only those in
-//! digits are read: no argument takes others.
+//! Tokens of marker arguments, like Go's `text/scanner` in controller-gen's setup, including its quirks. Supports only
+//! decimal and octal integers, because no argument takes other numbers.
 
-/// What a token is. `Char` is any other single character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
     Ident,
     Int,
     /// The value of a quoted or raw string.
     String(String),
+    /// Any other single character.
     Char(char),
     End,
 }
 
-/// What is wrong, and the offset of the token that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScanError {
     pub(super) what: Wrong,
     pub(super) offset: usize,
 }
 
-/// What is wrong, in controller-gen's words where it says so, too.
+/// The kind of an error, in controller-gen's words where these exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Wrong {
     #[error("expected {wanted}, got {found:?}")]
@@ -33,14 +32,13 @@ pub(super) enum Wrong {
     /// A number that begins with 0 is octal.
     #[error("invalid digit {0:?} in octal literal")]
     OctalDigit(char),
-    /// controller-gen takes it for a part of the value.
+    /// controller-gen accepts it as a part of the value.
     #[error("the value {0:?} has an argument in it: a comma is missing before it, or quotes around the value")]
     ArgumentInside(String),
 }
 
 pub(super) struct Scanner<'a> {
     pub(super) text: &'a str,
-    /// Offset of the next character.
     at: usize,
     /// Offset of the last token.
     pub(super) offset: usize,
@@ -53,33 +51,30 @@ impl<'a> Scanner<'a> {
         Self { text, at: 0, offset: 0, end: 0 }
     }
 
-    /// What has not been read yet.
+    /// The remaining text.
     pub(super) fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    /// The next character that is no blank.
     pub(super) fn peek(&mut self) -> Option<char> {
         self.at = self.text.len() - self.rest().trim_start_matches([' ', '\t', '\n', '\r']).len();
         self.rest().chars().next()
     }
 
-    /// The text of the last token.
     pub(super) fn token_text(&self) -> &'a str {
         &self.text[self.offset..self.end]
     }
 
-    /// An error about the last token.
     pub(super) fn wrong(&self, what: Wrong) -> ScanError {
         ScanError { what, offset: self.offset }
     }
 
-    /// Reads a token of this kind, or says what was wanted.
+    /// Scans a token of this kind.
     pub(super) fn expect(&mut self, wanted: &Token, name: &'static str) -> Result<(), ScanError> {
         if self.scan()? == *wanted { Ok(()) } else { Err(self.unexpected(name)) }
     }
 
-    /// An error about the last token, in place of which something else is wanted.
+    /// Creates an error about the last token, with the expected one.
     pub(super) fn unexpected(&self, wanted: &'static str) -> ScanError {
         self.wrong(Wrong::Expected { wanted, found: self.token_text().to_owned() })
     }
@@ -107,7 +102,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The value of the Go string literal that a text begins with, and its length.
+/// The value of the Go string literal at the start of a text, and its length.
 fn literal(text: &str) -> Result<(String, usize), &'static str> {
     const UNTERMINATED: &str = "literal not terminated";
     if let Some(raw) = text.strip_prefix('`') {
@@ -126,7 +121,6 @@ fn literal(text: &str) -> Result<(String, usize), &'static str> {
     Ok((String::from_utf8_lossy(&bytes).into_owned(), text.len() - rest.as_str().len()))
 }
 
-/// Reads what follows a backslash.
 fn escape(rest: &mut std::str::Chars<'_>, bytes: &mut Vec<u8>) -> Option<()> {
     let kind = rest.next()?;
     let mut number = |count: usize, base: u32, first: u32| {

@@ -32,9 +32,8 @@ impl Scopes {
         scopes
     }
 
-    /// Runs all imports to a fixpoint.
     fn run(&mut self, sources: &Sources, imports: &mut [Import]) {
-        // The bound on the length of a chain of re-exports; each round is linear.
+        // The limit for a chain of re-exports; a round is linear.
         for _ in 0..64 {
             let mut changed = false;
             for import in imports.iter_mut().filter(|import| import.name.is_some()) {
@@ -49,7 +48,7 @@ impl Scopes {
         }
     }
 
-    /// An unresolved named import still shadows globs. True when a glob had brought in such a name.
+    /// Lets unresolved named imports shadow globs. Returns true if a glob had bound such a name.
     fn shadow_globs(&mut self, imports: &[Import]) -> bool {
         let mut closed = false;
         for import in imports.iter().filter(|import| !import.found) {

@@ -1,4 +1,4 @@
-//! Imports, named ones and globs: what each brings into its module.
+//! Imports, named and glob: the names that each binds in its module.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -17,25 +17,25 @@ use super::walk::{Failure, extern_crate, is_anchor};
 pub(super) struct Import {
     pub(super) index: usize,
     pub(super) module: ModuleId,
-    /// Where the path begins: at the module, in the 2015 edition at the root of the crate.
+    /// The start of the path: the module, or in the 2015 edition the crate root.
     pub(super) base: ModuleId,
     pub(super) path: Vec<String>,
     pub(super) leading_colon: bool,
-    /// Its `cfg` only the compiler can decide.
+    /// Under a `cfg` that only the compiler can decide.
     pub(super) conditional: bool,
-    /// It is resolved in one of the namespaces.
+    /// Resolved in at least one namespace.
     pub(super) found: bool,
     /// `None`: a glob.
     pub(super) name: Option<Rc<str>>,
     /// `{self}`: the type namespace only.
     pub(super) types_only: bool,
     pub(super) visible: Visible,
-    /// Its canonical path in a crate that is not read, valid as long as no name of the module shadows that crate.
+    /// The canonical path in a foreign crate, valid unless a name of the module shadows that crate.
     pub(super) foreign: Option<Rc<[String]>>,
 }
 
 impl Scopes {
-    /// Runs a named import; true when that changes a name.
+    /// Runs a named import. Returns true if a name changed.
     pub(super) fn import(&mut self, sources: &Sources, import: &mut Import) -> bool {
         let Some(name) = import.name.clone() else { return false };
         let mut changed = false;
@@ -70,7 +70,7 @@ impl Scopes {
         changed
     }
 
-    /// A name of the importing module shadows the crate that the path begins with.
+    /// Returns true if a name of the importing module shadows the crate at the start of the path.
     pub(super) fn hides_crate(&self, import: &Import) -> bool {
         let first = import.path[0].as_str();
         let names = self.names[import.base.0 as usize].get(first);
@@ -78,7 +78,7 @@ impl Scopes {
         !import.leading_colon && binding.is_some_and(|binding| !self.is_namesake(import.base, first, binding))
     }
 
-    /// The path begins with the name of a crate that is not read, and has more segments.
+    /// Returns true if the path starts with a foreign crate and has more segments.
     pub(super) fn is_of_crate(&self, sources: &Sources, import: &Import) -> bool {
         let [first, _, ..] = import.path.as_slice() else { return false };
         if is_anchor(first) || self.hides_crate(import) {
@@ -89,7 +89,6 @@ impl Scopes {
         matches!(declared.or_else(|| extern_crate(sources, krate, first)), Some(Def::Foreign(_)))
     }
 
-    /// Runs a glob import; true when that changes a name.
     pub(super) fn glob(&mut self, sources: &Sources, import: &Import) -> bool {
         match self.walk(sources, import.base, &import.path, import.leading_colon, Namespace::Types) {
             Ok(Def::Module(from)) if from == import.module => false,
@@ -171,7 +170,7 @@ impl Scopes {
     }
 }
 
-/// What a conditional import defines: ambiguous when the name has another meaning without it.
+/// The definition of a conditional import; ambiguous if the name has another meaning without it.
 pub(super) fn if_present(sources: &Sources, import: &Import, name: &str, namespace: Namespace, def: Def) -> Def {
     let krate = sources[import.module].krate;
     let types = namespace == Namespace::Types;

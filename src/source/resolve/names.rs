@@ -14,22 +14,21 @@ pub(in crate::source) enum Def {
     Item(ItemRef),
     Member(ItemRef, Rc<str>),
     Foreign(Rc<[String]>),
-    /// Several definitions, between which cfg or an error of the user decides; the text says why.
+    /// Several definitions, between which cfg or an error in the code decides; the text is the reason.
     Ambiguous(Rc<str>),
 }
 
-/// Where a name can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::source) enum Visible {
     Everywhere,
     Within(ModuleId),
 }
 
-/// How a name was declared; a higher precedence shadows a lower one.
+/// The kind of a declaration; a higher precedence shadows a lower one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::source) enum Precedence {
     Glob,
-    /// A named import from a crate that is not read: the name may not exist in this namespace.
+    /// A named import from a foreign crate; the name may not exist in this namespace.
     Possible,
     Explicit,
 }
@@ -39,25 +38,23 @@ pub(in crate::source) struct Binding {
     pub(in crate::source) def: Def,
     pub(in crate::source) visible: Visible,
     pub(in crate::source) precedence: Precedence,
-    /// The import that made it: a later round may resolve it better.
+    /// The import behind it; a later round may resolve it better.
     pub(in crate::source) import: Option<usize>,
-    /// The import is under a `cfg` that only the compiler can decide.
+    /// The import has a `cfg` that only the compiler can decide.
     pub(in crate::source) conditional: bool,
 }
 
 pub(in crate::source) type Names = BTreeMap<Rc<str>, [Option<Binding>; 3]>;
 
-/// A glob import from a crate that is not read.
 #[derive(Debug)]
 pub(in crate::source) struct ForeignGlob {
     pub(in crate::source) visible: Visible,
-    /// The module has the import itself.
+    /// The import is in the module itself.
     pub(in crate::source) own: bool,
     /// The modules whose globs re-export it to this one.
     pub(in crate::source) through: BTreeSet<ModuleId>,
 }
 
-/// The names of every module.
 #[derive(Debug, Default)]
 pub(in crate::source) struct Scopes {
     pub(in crate::source) names: Vec<Names>,
@@ -67,13 +64,12 @@ pub(in crate::source) struct Scopes {
     pub(in crate::source) imported: BTreeSet<(ModuleId, Rc<str>)>,
     /// `extern crate x as y` at a crate root.
     pub(in crate::source) extern_crates: BTreeMap<(CrateId, String), Def>,
-    /// The names that macro calls may declare.
     pub(in crate::source) macro_items: MacroItems,
     /// Unresolved named imports: their paths.
     pub(in crate::source) unresolved: BTreeMap<(ModuleId, Rc<str>), Vec<String>>,
     /// `#[macro_use] extern crate x`.
     pub(in crate::source) macro_use: BTreeMap<CrateId, Vec<String>>,
-    /// `use x::…::x`, which imports a macro or a function: a type `x` would make the first `x` ambiguous for rustc.
+    /// `use x::…::x` of a macro or function. A type `x` would make the first `x` ambiguous for rustc.
     pub(in crate::source) namesakes: BTreeSet<(ModuleId, Rc<str>)>,
 }
 
@@ -93,7 +89,7 @@ impl Scopes {
     ) -> Option<&Binding> {
         let names = self.names[module.0 as usize].get(name);
         let binding = names.and_then(|names| names[namespace as usize].as_ref());
-        // An outline has only modules: under an unknown cfg, the rest of the file may declare the same name.
+        // An outline has only modules. Under an unknown cfg, the rest of the file may declare the same name.
         let certain = |binding: &Binding| match binding.def {
             Def::Module(found) => sources[found].unknown_cfg.is_none(),
             _ => false,
@@ -104,7 +100,7 @@ impl Scopes {
         binding
     }
 
-    /// Binds a name; false when nothing changes, since it is bound so already or with a higher precedence.
+    /// Binds a name. Returns false if the same binding, or one of higher precedence, exists.
     pub(in crate::source) fn bind(
         &mut self,
         module: ModuleId,
@@ -140,7 +136,7 @@ impl Scopes {
                 if matches!(old.def, Def::Ambiguous(_)) {
                     return false;
                 }
-                // cfg that only the compiler knows, or an error of the user.
+                // Caused by cfg that only the compiler knows, or by an error in the code.
                 new.def = Def::Ambiguous(format!("`{name}` has more than one meaning here").into());
                 new.import = None;
             }
@@ -153,7 +149,6 @@ impl Scopes {
     }
 }
 
-/// A module can see what is visible there.
 pub(in crate::source) fn sees(sources: &Sources, module: ModuleId, visible: Visible) -> bool {
     let Visible::Within(around) = visible else { return true };
     let mut at = Some(module);

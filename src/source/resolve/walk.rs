@@ -12,15 +12,13 @@ use super::super::sources::{ItemRef, ModuleId, Sources};
 use super::names::{Binding, Def, Precedence, Scopes};
 
 pub(in crate::source) enum Failure {
-    /// The module has no name for the segment at this position.
+    /// The module does not declare the segment at this position.
     Missing(ModuleId, usize),
-    /// The segment at this position is ambiguous.
     Ambiguous(Rc<str>, usize),
     Other(String),
 }
 
 impl Scopes {
-    /// Follows a path from a module.
     pub(in crate::source) fn walk(
         &self,
         sources: &Sources,
@@ -87,7 +85,7 @@ impl Scopes {
         }
     }
 
-    /// The first segment of a path, `alone` if it is the only one: a name in scope, else a crate.
+    /// The first segment of a path (`alone` if it is the only one): a name in scope, or else a crate.
     pub(in crate::source) fn first_segment(
         &self,
         sources: &Sources,
@@ -122,12 +120,12 @@ impl Scopes {
         !self.unresolved.is_empty() && self.unresolved.contains_key(&(module, Rc::from(name)))
     }
 
-    /// The binding is a macro or function, so that a longer path begins with the crate of the same name.
+    /// Returns true if the binding is a macro or function: a longer path then begins with the crate of the same name.
     pub(in crate::source) fn is_namesake(&self, module: ModuleId, name: &str, binding: &Binding) -> bool {
         binding.precedence == Precedence::Possible && self.namesakes.contains(&(module, Rc::from(name)))
     }
 
-    /// A name that a glob import from a crate that is not read is known to bring in.
+    /// A name that a glob import from a foreign crate is known to bring in.
     pub(in crate::source) fn in_foreign_glob(
         &self,
         sources: &Sources,
@@ -143,7 +141,6 @@ impl Scopes {
         }
     }
 
-    /// A name that a glob import brings in from the package whose modules are listed.
     pub(in crate::source) fn in_listed_glob(
         &self,
         sources: &Sources,
@@ -157,7 +154,7 @@ impl Scopes {
             .then(|| Def::Foreign(path.iter().cloned().chain([name.to_string()]).collect()))
     }
 
-    /// Along some chain of globs, no macro call, unread file or named import can shadow the name.
+    /// Returns true if along some chain of globs no macro call, unread file or named import can shadow the name.
     pub(in crate::source) fn is_unhidden(
         &self,
         sources: &Sources,
@@ -180,7 +177,7 @@ impl Scopes {
     }
 }
 
-/// Whether a glob import from a crate that is not read brings in a name; `None` when that is not known.
+/// Returns true if a glob import from a foreign crate brings in the name; `None` if unknown.
 pub(in crate::source) fn brings(sources: &Sources, path: &[String], name: &str, namespace: Namespace) -> Option<bool> {
     let path = sources.ecosystem.canonical(path.to_vec());
     if sources.ecosystem.lists(&path) {
@@ -189,7 +186,6 @@ pub(in crate::source) fn brings(sources: &Sources, path: &[String], name: &str, 
     sources.ecosystem.glob_has(&path, name).then_some(true)
 }
 
-/// A crate by its name in the code of a package.
 pub(in crate::source) fn extern_crate(sources: &Sources, krate: CrateId, name: &str) -> Option<Def> {
     if matches!(name, "std" | "core" | "alloc") {
         return Some(Def::Foreign(["std".to_string()].into()));
@@ -224,7 +220,7 @@ pub(in crate::source) fn extern_crate(sources: &Sources, krate: CrateId, name: &
     Some(Def::Foreign([crate_name(&found.package)].into()))
 }
 
-/// The segment names a module relative to the code, not a crate.
+/// Returns true if the segment names a module relative to the code, not a crate.
 pub(in crate::source) fn is_anchor(first: &str) -> bool {
     matches!(first, "crate" | "$crate" | "self" | "super" | "Self")
 }
