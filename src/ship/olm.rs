@@ -21,10 +21,10 @@ use std::collections::BTreeSet;
 const GROUP: &str = "operators.coreos.com";
 /// The kind that says what an operator is.
 const CSV: &str = "ClusterServiceVersion";
-/// Where OLM puts the certificate of a webhook server, in every container of its Deployment.
+/// Mount path of the certificate of a webhook server, in every container of its Deployment.
 const CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
 
-/// What a bundle may have beside its CSV.
+/// Kinds that a bundle may have beside its CSV.
 /// <https://olm.operatorframework.io/docs/tasks/creating-operator-manifests/#packaging-additional-objects-alongside-an-operator>
 const SUPPORTED: [&str; 19] = [
     "ClusterRole",
@@ -48,7 +48,7 @@ const SUPPORTED: [&str; 19] = [
     "VerticalPodAutoscaler",
 ];
 
-/// What is said of a bundle besides its objects.
+/// Properties of a bundle besides its objects.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     /// The name of the operator in catalogs.
@@ -67,7 +67,7 @@ pub(crate) struct Options {
     pub(crate) accounts: BTreeSet<String>,
     /// The folder of the bundle, beside its Dockerfile.
     pub(crate) folder: String,
-    /// What made it, with its version.
+    /// The program that generates the bundle, with its version.
     pub(crate) builder: String,
     /// The layout of the project.
     pub(crate) layout: String,

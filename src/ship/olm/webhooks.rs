@@ -9,7 +9,7 @@ use super::namespaces::selects_names;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{items, kind, name, shown, text};
 
-/// What OLM has of a webhook, as the API server does.
+/// Fields of a webhook that OLM shares with the API server.
 const FIELDS: [&str; 8] = [
     "admissionReviewVersions",
     "failurePolicy",
@@ -94,7 +94,7 @@ fn conversions(crds: &[Value], services: &[Value], deployments: &[Value], found:
     grouped.into_values().map(with_crds).collect()
 }
 
-/// Who is asked: the Deployment behind the Service, its ports, and the path.
+/// Finds the server of a webhook: the Deployment behind the Service, its ports and the path.
 fn server(client: &Value, services: &[Value], deployments: &[Value]) -> Option<Value> {
     let reference = &client["service"];
     let service = services.iter().find(|service| name(service) == text(&reference["name"]))?;
@@ -148,7 +148,7 @@ pub(super) fn use_certificates(deployment: &mut Value) -> (BTreeSet<String>, boo
     (gone.iter().map(|volume| text(&volume["secret"]["secretName"]).to_owned()).collect(), own)
 }
 
-/// What a generated operator is told about its certificates.
+/// Changes the arguments about certificates of a generated operator.
 fn use_path(container: &mut Value) -> bool {
     let of_own = |argument: &str| {
         let flags = ["--webhook-service", "--webhook-secret", "--webhook-configurations"];
