@@ -42,7 +42,7 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
     (apis, diagnostics)
 }
 
-/// The same, handed over one by one as soon as they are read.
+/// Hands over the same versions as [`all`], each as soon as it is read.
 pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
     let (declared, mut diagnostics) = declared(tree);
     let declared: Vec<Declared> = declared.into_iter().filter(|declared| k8s::is_chosen(tree, declared.item)).collect();
@@ -80,7 +80,7 @@ fn api(tree: &SourceTree, item: ItemRef, releases: Releases) -> (Option<Api>, Di
     (api.filter(|_| clean), describer.diagnostics)
 }
 
-/// What is understood of a custom resource version, when its CRD comes from somewhere else: its schema may lack parts.
+/// Reads a custom resource version whose CRD comes from another engine. Its schema may lack parts.
 pub fn understood(tree: &SourceTree, item: ItemRef) -> Option<Api> {
     read(&mut Describer::new(tree, dependency::releases(tree)), &Scope::module(tree.module(item)), item)
 }

@@ -43,13 +43,13 @@ pub(super) use schema::ByHand;
 /// The value that code has, or why there is none.
 pub(super) type Eval<T = Val> = Result<T, Refusal>;
 
-pub(super) struct Evaluator<'t> {
+/// Evaluates code over types that the caller lends; one evaluator is for one value.
+pub(super) struct Evaluator<'a, 't> {
     tree: &'t SourceTree,
-    pub(super) types: Types<'t>,
-    /// Types whose schemas are part of what was evaluated; who asked for the value describes them.
+    pub(super) types: &'a mut Types<'t>,
+    /// Types whose schemas are part of the value. The caller describes them.
     pub(super) needed: Vec<(TypeId, Use)>,
-    /// What may still be done for this resource, see [`Evaluator::spend`].
-    budget: usize,
+    budget: &'a mut Budget,
     /// Calls inside each other.
     depth: usize,
     /// Expressions inside each other.
@@ -71,21 +71,22 @@ impl Function {
     }
 }
 
-impl<'t> Evaluator<'t> {
-    pub(super) fn new(types: Types<'t>) -> Self {
-        Evaluator {
-            tree: types.tree,
-            types,
-            needed: Vec::new(),
-            budget: BUDGET,
-            depth: 0,
-            nested: 0,
-            aliases: Vec::new(),
-        }
+/// The work that may still be done for one custom resource; see [`Evaluator::spend`].
+pub(super) struct Budget(usize);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget(BUDGET)
     }
 }
 
-impl Evaluator<'_> {
+impl<'a, 't> Evaluator<'a, 't> {
+    pub(super) fn new(types: &'a mut Types<'t>, budget: &'a mut Budget) -> Self {
+        Evaluator { tree: types.tree, types, needed: Vec::new(), budget, depth: 0, nested: 0, aliases: Vec::new() }
+    }
+}
+
+impl Evaluator<'_, '_> {
     pub(super) fn unsupported<T>(&self, scope: &Scope, what: &impl ToTokens) -> Eval<T> {
         let message = format!("cannot evaluate `{}` without running code", self.types.text(scope, what));
         Err(Refusal::new(Code::Expression, scope, what.to_token_stream().span(), message)
@@ -130,8 +131,8 @@ impl Evaluator<'_> {
     /// Takes the cost of evaluating `what` from the budget: each call may double the work, so that a few lines of code
     /// would run for years, or fill the memory.
     fn spend(&mut self, scope: &Scope, what: &impl ToTokens, cost: usize) -> Eval<()> {
-        let left = self.budget.checked_sub(cost);
-        self.budget = left.unwrap_or_default();
+        let left = self.budget.0.checked_sub(cost);
+        self.budget.0 = left.unwrap_or_default();
         if left.is_some() { Ok(()) } else { self.unsupported(scope, what) }
     }
 
@@ -278,7 +279,7 @@ const DEPTH: usize = 32;
 /// More expressions inside each other than a default ever has; each takes some 10 kB of stack in an unoptimised build.
 const NESTED: usize = 1_000;
 
-/// More expressions and parts of values than all defaults of a resource ever have; see [`Types::spend`].
+/// More expressions and parts of values than all defaults of a resource ever have; see [`Evaluator::spend`].
 const BUDGET: usize = 100_000;
 
 /// The target of a path in an expression.

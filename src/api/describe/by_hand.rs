@@ -13,15 +13,12 @@ impl Describer<'_> {
     /// `schema_with = "path"`: a type whose schema the function makes.
     pub(super) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Option<TypeId> {
         let recipe = self.evaluate(|eval| eval.schema_with(scope, path));
-        let what = format!("`schema_with = {}`", self.eval.types.text(scope, path));
+        let what = format!("`schema_with = {}`", self.types.text(scope, path));
         let recipe = recipe.map_err(|refusal| self.refuse_schema(&refusal, &what)).ok()?;
         let name = path.segments.last()?.ident.to_string();
-        let id = format!(
-            "schema_with/{}/{}",
-            self.tree.module_path(scope.module).join("::"),
-            self.eval.types.text(scope, path)
-        );
-        Some(self.eval.types.add_described(by_code(name, id, true, recipe)))
+        let id =
+            format!("schema_with/{}/{}", self.tree.module_path(scope.module).join("::"), self.types.text(scope, path));
+        Some(self.types.add_described(by_code(name, id, true, recipe)))
     }
 
     fn refuse_schema(&mut self, refusal: &Refusal, what: &str) {
@@ -48,7 +45,7 @@ impl Describer<'_> {
     /// The root type of `schema = "manual"`: its impl stands in the module of the spec, where the derive puts the type.
     pub(super) fn manual_root(&mut self, scope: &Scope, spec: &syn::Ident, root: &str) -> Option<TypeId> {
         let tree = self.tree;
-        let mut blocks = self.eval.types.schemas_by_hand(tree.module_items(scope.module));
+        let mut blocks = self.types.schemas_by_hand(tree.module_items(scope.module));
         blocks.retain(|item| {
             matches!(tree.item(*item), Item::Impl(block)
                 if matches!(&*block.self_ty, syn::Type::Path(path) if path.path.is_ident(root)))
@@ -63,7 +60,7 @@ impl Describer<'_> {
         let (by_hand, block) = read.map_err(|refusal| self.refuse_by_hand(&refusal, root)).ok()?;
         let Item::Impl(item) = tree.item(block) else { return None };
         let container = self.describe_by_hand(&by_hand, item)?;
-        Some(self.eval.types.add_described(container))
+        Some(self.types.add_described(container))
     }
 }
 

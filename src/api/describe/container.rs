@@ -18,7 +18,7 @@ use super::kube_rules::without_skipped;
 use super::schema_source::SchemaSource;
 use crate::api::attribute::effective;
 use crate::api::canonical::{DESERIALIZE, SERIALIZE};
-use crate::api::schemars_attr::{Owner, SchemarsAttrs, With};
+use crate::api::schemars_attr::{ContainerAttrs, FieldAttrs, OwnerAttrs, VariantAttrs, With};
 use crate::api::serde_type::serde_type;
 use crate::api::types::{Refusal, Scope, UserType};
 
@@ -29,7 +29,7 @@ impl Describer<'_> {
         mut input: DeriveInput,
         source: SchemaSource,
     ) -> Option<Container> {
-        // What is wrong is told to the end: the answer is none only then.
+        // Collect every error before giving up.
         let scope = &user.scope;
         let mut clean = self.serde_attributes(user, &input).is_some();
         let validated = match source {
@@ -53,7 +53,7 @@ impl Describer<'_> {
             self.parts(user);
             return None;
         };
-        let (attrs, understood) = self.schemars_attrs(scope, &input.attrs, Owner::Container);
+        let (attrs, understood) = self.schemars_attrs::<ContainerAttrs>(scope, &input.attrs);
         if !understood && replaces(&input.attrs) {
             return None;
         }
@@ -78,11 +78,11 @@ impl Describer<'_> {
                 (name.clone(), name.into(), true)
             }
             SchemaSource::JsonSchema | SchemaSource::Code => {
-                let id = self.eval.types.schema_id(scope, &cont, &name);
+                let id = self.types.schema_id(scope, &cont, &name);
                 (name, id, attrs.inline)
             }
         };
-        let meta = self.meta(scope, &attrs);
+        let meta = self.meta(scope, &attrs.common);
         clean &= meta.is_some();
         let meta = meta.unwrap_or_default();
         let validated = validated.map(|validated| without_skipped(validated, &cont));
@@ -98,13 +98,13 @@ impl Describer<'_> {
         let fields = cont.data.all_fields().filter(|field| !field.attrs.skip_deserializing());
         let bounds = fields.filter_map(|field| field.attrs.de_bound()).chain(cont.attrs.de_bound()).flatten().cloned();
         let bounds: Vec<WherePredicate> = bounds.collect();
-        let shape = self.shape_of(scope, &bounds, &cont, &attrs, &meta)?;
+        let shape = self.shape_of(scope, &bounds, &cont, attrs.common.with.as_ref(), &meta)?;
         clean.then_some(Container { name, id, inline, shape, meta, validated })
     }
 
     /// Looks at the types of the fields of a type whose attributes are wrong.
     fn parts(&mut self, user: &UserType) {
-        let (scope, Some(input)) = (&user.scope, self.eval.types.derive_input(user.item)) else { return };
+        let (scope, Some(input)) = (&user.scope, self.types.derive_input(user.item)) else { return };
         let variants: Vec<(&[Attribute], &Fields)> = match &input.data {
             syn::Data::Struct(data) => vec![(&[], &data.fields)],
             syn::Data::Enum(data) => {
@@ -120,7 +120,7 @@ impl Describer<'_> {
         for field in fields.filter(|field| !replaces(&field.attrs)) {
             let name = field.ident.as_ref().map(ToString::to_string);
             self.path.extend(name.clone());
-            let ty = self.eval.ty(scope, &field.ty);
+            let ty = self.evaluate(|eval| eval.ty(scope, &field.ty));
             self.use_type(ty, (scope.module, field.ty.span()));
             self.path.truncate(self.path.len() - usize::from(name.is_some()));
         }
@@ -140,7 +140,7 @@ impl Describer<'_> {
     fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Option<()> {
         let mut checked = false;
         for (canonical, derive) in [(DESERIALIZE, SerdeDerive::Deserialize), (SERIALIZE, SerdeDerive::Serialize)] {
-            if !checked && self.eval.types.derives_trait(user.item, canonical) {
+            if !checked && self.types.derives_trait(user.item, canonical) {
                 let container = self.serde_type(user.scope.module, input, derive)?;
                 // Of which derive it is matters to serde's parser for `transparent` only.
                 checked = !container.attrs.transparent();
@@ -149,21 +149,16 @@ impl Describer<'_> {
         Some(())
     }
 
-    /// What is understood of them, and whether that is all.
-    pub(super) fn schemars_attrs(
-        &mut self,
-        scope: &Scope,
-        attributes: &[Attribute],
-        place: Owner,
-    ) -> (SchemarsAttrs, bool) {
+    /// Reads the attributes of schemars; false beside them says that something was refused.
+    pub(super) fn schemars_attrs<A: OwnerAttrs>(&mut self, scope: &Scope, attributes: &[Attribute]) -> (A, bool) {
         let mut clean = self.decided(scope, attributes);
         let errors = Ctxt::new();
-        let attrs = SchemarsAttrs::read(attributes, place, &errors);
+        let attrs = A::read(attributes, &errors);
         if let Err(error) = errors.check() {
             self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);
             clean = false;
         }
-        if let Some(transform) = attrs.transforms.first() {
+        if let Some(transform) = attrs.common().transforms.first() {
             let refusal = Refusal::new(Code::SchemaCode, scope, transform.span(), "`transform = …` runs code")
                 .help("say it with `extend(…)`");
             self.refuse(refusal);
@@ -176,10 +171,10 @@ impl Describer<'_> {
         scope: &Scope,
         bounds: &[WherePredicate],
         cont: &ast::Container<'_>,
-        attrs: &SchemarsAttrs,
+        with: Option<&With>,
         meta: &Meta,
     ) -> Option<Shape> {
-        if let Some(with) = &attrs.with {
+        if let Some(with) = with {
             let ty = self.with(scope, with)?;
             let plain = matches!(with, With::Type(_)) && meta.is_default();
             return Some(if plain { Shape::Transparent(ty) } else { Shape::With(ty) });
@@ -192,7 +187,7 @@ impl Describer<'_> {
         {
             let field = self.field(scope, bounds, inner, None)?;
             let errors = Ctxt::new();
-            let own_type = SchemarsAttrs::read(&inner.original.attrs, Owner::Field, &errors).with.is_none();
+            let own_type = FieldAttrs::read(&inner.original.attrs, &errors).common.with.is_none();
             let plain = errors.check().is_ok()
                 && own_type
                 && meta.is_default()
@@ -202,7 +197,7 @@ impl Describer<'_> {
         }
         if let Some(from) = cont.attrs.type_from().or(cont.attrs.type_try_from()) {
             let from = from.clone();
-            let ty = self.eval.ty(scope, &from);
+            let ty = self.evaluate(|eval| eval.ty(scope, &from));
             self.use_type(ty, (scope.module, from.span()));
             return Some(Shape::With(ty));
         }
@@ -233,8 +228,8 @@ impl Describer<'_> {
     }
 
     fn variant_of(&mut self, scope: &Scope, bounds: &[WherePredicate], variant: &ast::Variant<'_>) -> Option<Variant> {
-        let (attrs, clean) = self.schemars_attrs(scope, &variant.original.attrs, Owner::Variant);
-        let meta = self.meta(scope, &attrs);
+        let (VariantAttrs { common }, clean) = self.schemars_attrs(scope, &variant.original.attrs);
+        let meta = self.meta(scope, &common);
         if !clean && replaces(&variant.original.attrs) {
             return None;
         }
@@ -255,7 +250,7 @@ impl Describer<'_> {
                 self.fields(scope, bounds, &variant.fields, &SerdeDefault::None).map(VariantData::Struct)
             }
         };
-        let with = attrs.with.as_ref().map(|with| self.with(scope, with));
+        let with = common.with.as_ref().map(|with| self.with(scope, with));
         self.path.pop();
         if matches!(with, Some(None)) {
             return None;
@@ -273,7 +268,7 @@ impl Describer<'_> {
         clean.then_some(variant)
     }
 
-    /// Where something is written, unless that is in no file of the tree.
+    /// Returns the place of a span; `None` if its file is not in the tree.
     pub(in crate::api) fn origin(&self, scope: &Scope, span: Span) -> Option<Origin> {
         scope.k8s.is_none().then(|| self.tree.origin(scope.module, span))
     }
@@ -281,7 +276,7 @@ impl Describer<'_> {
     pub(in crate::api) fn with(&mut self, scope: &Scope, with: &With) -> Option<TypeId> {
         match with {
             With::Type(ty) => {
-                let id = self.eval.ty(scope, ty);
+                let id = self.evaluate(|eval| eval.ty(scope, ty));
                 self.use_type(id, (scope.module, ty.span()));
                 Some(id)
             }

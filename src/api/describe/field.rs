@@ -12,7 +12,7 @@ use crate::schema::{Field, TypeId};
 use super::container::{place, replaces};
 use super::{Describer, Reported};
 use crate::api::canonical::SERIALIZE;
-use crate::api::schemars_attr::Owner;
+use crate::api::schemars_attr::FieldAttrs;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
@@ -54,8 +54,8 @@ impl Describer<'_> {
     /// The values of the fields when the whole struct has a default.
     fn container_default(&mut self, scope: &Scope, default: &SerdeDefault) -> Option<Vec<Val>> {
         let this = scope.this?;
-        let item = self.eval.types.user(this)?.item;
-        let ident = self.eval.types.derive_input(item)?.ident;
+        let item = self.types.user(this)?.item;
+        let ident = self.types.derive_input(item)?.ident;
         let value = match default {
             SerdeDefault::Path(path) => self.evaluate(|eval| eval.call_path(scope, path, this)),
             SerdeDefault::Default | SerdeDefault::None => {
@@ -104,14 +104,14 @@ impl Describer<'_> {
         container: Option<ContainerDefault>,
     ) -> Option<Field> {
         let attributes = &field.original.attrs;
-        let (attrs, clean) = self.schemars_attrs(scope, attributes, Owner::Field);
+        let (FieldAttrs { common, constraints }, clean) = self.schemars_attrs(scope, attributes);
         if !clean && replaces(attributes) {
             return None;
         }
-        let meta = self.meta(scope, &attrs);
-        let constraints = self.constraints(scope, &attrs.constraints);
-        let declared = self.eval.ty(scope, field.ty);
-        let ty = if let Some(with) = &attrs.with {
+        let meta = self.meta(scope, &common);
+        let constraints = self.constraints(scope, &constraints);
+        let declared = self.evaluate(|eval| eval.ty(scope, field.ty));
+        let ty = if let Some(with) = &common.with {
             self.with(scope, with)
         } else {
             self.use_type(declared, (scope.module, field.ty.span()));
@@ -151,7 +151,7 @@ impl Describer<'_> {
         ty: TypeId,
         container: Option<ContainerDefault>,
     ) -> Result<Option<Value>, Reported> {
-        match self.eval.types.provable(scope, field, bounds) {
+        match self.types.provable(scope, field, bounds) {
             Some(true) => {}
             Some(false) => return Ok(None),
             None => {
@@ -167,11 +167,10 @@ impl Describer<'_> {
             (SerdeDefault::Default, _) => self.evaluate(|eval| eval.default_called(scope, field.ty, field.ty, ty)),
             (SerdeDefault::Path(path), _) => self.evaluate(|eval| eval.call_path(scope, path, ty)),
         };
-        let item = scope.this.and_then(|this| self.eval.types.user(this)).map(|user| user.item);
-        let proved = item.is_some_and(|item| self.eval.types.derives_trait(item, SERIALIZE));
-        if field.attrs.serialize_with().is_none() && !self.eval.types.is_serialize(ty, proved) {
-            let message =
-                format!("whether `{}` implements `Serialize` is not known", self.eval.types.text(scope, field.ty));
+        let item = scope.this.and_then(|this| self.types.user(this)).map(|user| user.item);
+        let proved = item.is_some_and(|item| self.types.derives_trait(item, SERIALIZE));
+        if field.attrs.serialize_with().is_none() && !self.types.is_serialize(ty, proved) {
+            let message = format!("whether `{}` implements `Serialize` is not known", self.types.text(scope, field.ty));
             let refusal = Refusal::new(Code::DefaultValue, scope, field.ty.span(), message);
             return Err(self.refuse_default(refusal.help("derive `Serialize`, or remove the default")));
         }
@@ -191,11 +190,11 @@ impl Describer<'_> {
     }
 }
 
-/// What a default of the whole struct says about one field.
+/// The value that a default of the whole struct has for one field.
 pub(super) enum ContainerDefault {
     /// The field does not write it.
     Unused,
-    /// It could not be evaluated, which was reported.
+    /// The default could not be evaluated, which was reported.
     Refused,
     /// The value of the field.
     Value(Val),

@@ -19,7 +19,7 @@ use crate::api::types::{Refusal, Scope};
 impl Describer<'_> {
     /// The name that `KubeSchema` gives the schema of a type.
     pub(super) fn kube_schema_name(&self, ident: &str) -> String {
-        let suffix = if self.eval.types.graph.releases.has(Change::RootTitle) { "" } else { "Validated" };
+        let suffix = if self.types.graph.releases.has(Change::RootTitle) { "" } else { "Validated" };
         format!("{ident}{suffix}")
     }
 

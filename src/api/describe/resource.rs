@@ -15,7 +15,7 @@ use crate::api::canonical::CUSTOM_RESOURCE;
 use crate::api::custom_resource::{Api, plural};
 use crate::api::items::{Derive, derives};
 use crate::api::kube_attr::{KubeAttrs, PrintColumns, SchemaMode};
-use crate::api::schemars_attr::SchemarsAttrs;
+use crate::api::schemars_attr::CommonAttrs;
 use crate::api::types::{Refusal, Scope};
 use crate::diagnostic::{Code, Origin};
 use crate::k8s;
@@ -28,7 +28,7 @@ use super::Describer;
 
 pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
     let tree = describer.tree;
-    let input = describer.eval.types.derive_input(item)?;
+    let input = describer.types.derive_input(item)?;
     if let Some(cfg) = tree.unknown_cfg(item) {
         let message = format!("`{}` exists only under `cfg({cfg})`, which only the compiler can decide", input.ident);
         describer.refuse(Refusal::new(Code::UnknownCfg, scope, input.ident.span(), message));
@@ -68,7 +68,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
         SchemaMode::Manual => Some(describer.manual_root(scope, &input.ident, &root)?),
         SchemaMode::Derived => Some(root_type(describer, scope, &input, &attrs, root.clone())?),
     };
-    let releases = describer.eval.types.graph.releases;
+    let releases = describer.types.graph.releases;
     let columns = columns(describer, scope, &input, attrs.printcolumns);
     // Before, the derive pasted them into JSON as they are.
     if let Some(path) =
@@ -80,12 +80,11 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
     }
     let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
     let declared: Vec<(TypeId, String, Origin)> = describer
-        .eval
         .types
         .graph
         .containers()
         .filter_map(|(id, container)| {
-            let user = describer.eval.types.user(id)?;
+            let user = describer.types.user(id)?;
             let ident = match tree.item(user.item) {
                 Item::Struct(item) => &item.ident,
                 Item::Enum(item) => &item.ident,
@@ -117,7 +116,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
         selectable: attrs.selectable,
         status: attrs.status.is_some(),
         scale: attrs.scale.map(|scale| scale.0),
-        schema: schema.map(|root| (Arc::new(std::mem::take(&mut describer.eval.types.graph)), root)),
+        schema: schema.map(|root| (Arc::new(std::mem::take(&mut describer.types.graph)), root)),
         types: declared,
         origin: tree.origin(scope.module, input.ident.span()),
         releases,
@@ -136,7 +135,7 @@ fn look_at_types(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef, in
     for (part, path) in [("spec", Some(input.ident.clone().into())), ("status", status)] {
         let Some(path) = path else { continue };
         describer.path = vec![resource.kind.clone(), part.to_owned()];
-        let ty = describer.eval.path_ty(scope, &path);
+        let ty = describer.evaluate(|eval| eval.path_ty(scope, &path));
         describer.use_type(ty, (scope.module, input.ident.span()));
     }
 }
@@ -147,7 +146,7 @@ fn columns(describer: &mut Describer<'_>, scope: &Scope, input: &DeriveInput, at
     for column in attrs {
         match column {
             PrintColumns::One(column) => columns.push(column),
-            PrintColumns::Several(several, why) if describer.eval.types.graph.releases.has(Change::OneColumn) => {
+            PrintColumns::Several(several, why) if describer.types.graph.releases.has(Change::OneColumn) => {
                 let message = format!("{why}; one `printcolumn` is one column, of which {} are here", several.len());
                 describer.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
             }
@@ -167,7 +166,7 @@ fn root_type(
 ) -> Option<TypeId> {
     let validated = !attrs.validations.is_empty() || attrs.cel;
     let rules = describer.rules(scope, &attrs.validations);
-    let mut root = SchemarsAttrs::default();
+    let mut root = CommonAttrs::default();
     let doc = attrs
         .doc
         .clone()
@@ -188,7 +187,7 @@ fn root_type(
     let meta = describer.meta(scope, &root);
     let mut fields = Vec::new();
     // Parameters of the spec are their defaults, since the derive names it without arguments.
-    let spec = describer.eval.path_ty(scope, &input.ident.clone().into());
+    let spec = describer.evaluate(|eval| eval.path_ty(scope, &input.ident.clone().into()));
     if !attrs.no_spec {
         describer.path.push("spec".to_owned());
     }
@@ -197,11 +196,11 @@ fn root_type(
     fields.push(Field { flatten: attrs.no_spec, ..field("spec", spec) });
     if let Some(path) = &attrs.status {
         describer.path.push("status".to_owned());
-        let status = describer.eval.path_ty(scope, path);
+        let status = describer.evaluate(|eval| eval.path_ty(scope, path));
         describer.use_type(status, (scope.module, path.span()));
         describer.path.truncate(1);
         let option =
-            known::lookup("std::option::Option").map(|option| describer.eval.types.known_type(option, vec![status]))?;
+            known::lookup("std::option::Option").map(|option| describer.types.known_type(option, vec![status]))?;
         fields.push(field("status", option));
     }
     let name = if validated { describer.kube_schema_name(&name) } else { name };
@@ -218,7 +217,7 @@ fn root_type(
         meta: meta?,
         validated: validated.then_some(Validated { rules: rules?, fields: Vec::new() }),
     };
-    Some(describer.eval.types.add_described(container))
+    Some(describer.types.add_described(container))
 }
 
 /// The attribute has no influence on a schema, nor has what it would bring in under a `cfg`.

@@ -13,7 +13,7 @@ impl Describer<'_> {
     /// The derive that makes the schema; also the checks on what stands around it.
     pub(super) fn schema_source(&mut self, user: &UserType, input: &DeriveInput, at: Use) -> Option<SchemaSource> {
         let scope = &user.scope;
-        let derives = self.eval.types.derives(user.item);
+        let derives = self.types.derives(user.item);
         let resolved = |path: &str| {
             derives.iter().rev().find(|(_, derive)| matches!(derive, Derive::Resolved(found) if found == path))
         };
@@ -30,7 +30,7 @@ impl Describer<'_> {
                     Derive::Unresolved(text, span) if text.contains("Schema") => Some((text.clone(), *span)),
                     _ => None,
                 });
-                if named.is_none() && !self.eval.types.schemas_by_hand(self.tree.impls(user.item)).is_empty() {
+                if named.is_none() && !self.types.schemas_by_hand(self.tree.impls(user.item)).is_empty() {
                     return self.attribute_macros(scope, &input.attrs).then_some(SchemaSource::Code);
                 }
                 let refusal = if let Some((text, span)) = named {

@@ -17,7 +17,7 @@ use crate::api::canonical::DEFAULT;
 use crate::api::types::{Info, Scope};
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     pub(super) fn foreign_call(
         &mut self,
         scope: &Scope,

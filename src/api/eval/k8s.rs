@@ -11,7 +11,7 @@ use crate::api::types::Scope;
 use crate::api::value::Val;
 use crate::k8s;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     /// A struct of k8s-openapi that is written out, as serde writes it: fields that are `None` are left out.
     pub(super) fn k8s_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, canonical: &[String]) -> Eval {
         let Ok(dir) = self.types.k8s_sources(scope) else { return self.unsupported(scope, literal) };

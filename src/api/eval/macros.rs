@@ -12,7 +12,7 @@ use super::{Env, Eval, Evaluator};
 use crate::api::types::Scope;
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     pub(in crate::api) fn macro_call(
         &mut self,
         scope: &Scope,
