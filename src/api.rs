@@ -77,10 +77,10 @@ fn api(tree: &SourceTree, item: ItemRef, releases: Releases) -> (Option<Api>, Di
     let mut describer = Describer::new(tree, releases);
     let api = read(&mut describer, &scope, item);
     let clean = !describer.diagnostics.has_errors();
-    (api.filter(|_| clean), describer.diagnostics)
+    (api.ok().filter(|_| clean), describer.diagnostics)
 }
 
 /// Reads a custom resource version whose CRD comes from another engine. Its schema may lack parts.
 pub fn understood(tree: &SourceTree, item: ItemRef) -> Option<Api> {
-    read(&mut Describer::new(tree, dependency::releases(tree)), &Scope::module(tree.module(item)), item)
+    read(&mut Describer::new(tree, dependency::releases(tree)), &Scope::module(tree.module(item)), item).ok()
 }

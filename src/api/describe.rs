@@ -29,9 +29,9 @@ use super::k8s_source::{K8sSource, K8sType};
 use super::types::{Info, Refusal, Scope, Types, Use, UserType};
 use schema_source::SchemaSource;
 
-/// Something was refused, and the refusal reported.
+/// The failure of a description: its refusals are reported, or the code does not compile.
 #[derive(Debug)]
-struct Reported;
+pub(super) struct Reported;
 
 pub(super) struct Describer<'t> {
     pub(super) tree: &'t SourceTree,
@@ -84,7 +84,7 @@ impl Describer<'_> {
     }
 
     /// Reports every part of an error about `#[kube(…)]`; what is missing has no place but that of what has the attribute.
-    fn refuse_keys(&mut self, scope: &Scope, of: &impl ToTokens, errors: darling::Error) {
+    fn refuse_keys(&mut self, scope: &Scope, of: &impl ToTokens, errors: darling::Error) -> Reported {
         for error in errors.flatten() {
             let (span, message) =
                 (error.explicit_span().unwrap_or_else(|| of.to_token_stream().span()), error.to_string());
@@ -93,14 +93,16 @@ impl Describer<'_> {
             let refusal = Refusal::new(Code::KubeAttribute, scope, span, &message);
             self.refuse(Refusal { help, ..refusal });
         }
+        Reported
     }
 
     /// Reports every part of an error of syn.
-    fn refuse_syntax(&mut self, code: Code, module: ModuleId, error: syn::Error) {
+    fn refuse_syntax(&mut self, code: Code, module: ModuleId, error: syn::Error) -> Reported {
         for error in error {
             let (span, message) = (error.span(), error.to_string());
             self.refuse(Refusal { code, module, span, message, help: None });
         }
+        Reported
     }
 
     fn refuse_default(&mut self, refusal: Refusal) -> Reported {
@@ -188,11 +190,14 @@ impl Describer<'_> {
         if !self.modules(&user.scope) {
             return;
         }
-        let Some(source) = self.schema_source(user, &input, at) else { return };
+        let Ok(source) = self.schema_source(user, &input, at) else { return };
         let by_hand = match source {
-            SchemaSource::Code => match self.evaluate(|eval| eval.by_hand(id, user.item).transpose()).transpose() {
+            SchemaSource::Code => match self.evaluate(|eval| eval.by_hand(id, user.item)) {
                 Some(Ok(by_hand)) => Some(by_hand),
-                Some(Err(refusal)) => return self.refuse_by_hand(&refusal, &input.ident.to_string()),
+                Some(Err(refusal)) => {
+                    self.refuse_by_hand(&refusal, &input.ident.to_string());
+                    return;
+                }
                 None => return,
             },
             SchemaSource::JsonSchema | SchemaSource::KubeSchema => None,
@@ -203,10 +208,10 @@ impl Describer<'_> {
             None => self.container(user, input, source),
             Some((by_hand, block)) => match tree.item(*block) {
                 Item::Impl(item) => self.describe_by_hand(by_hand, item),
-                _ => None,
+                _ => Err(Reported),
             },
         };
-        if let Some(container) = container {
+        if let Ok(container) = container {
             self.types.graph.set(id, Type::User(Arc::new(container)));
         }
         self.types.active.pop();
@@ -231,11 +236,13 @@ impl Describer<'_> {
                 self.types.active.push(id);
                 let container = self.describe_by_hand(&by_hand, &found.schema);
                 self.types.active.pop();
-                if let Some(container) = container {
+                if let Ok(container) = container {
                     self.types.graph.set(id, Type::User(Arc::new(container)));
                 }
             }
-            Err(refusal) => self.refuse_by_hand(&refusal, &name),
+            Err(refusal) => {
+                self.refuse_by_hand(&refusal, &name);
+            }
         }
     }
 

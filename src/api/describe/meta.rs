@@ -16,7 +16,7 @@ use crate::api::value::Val;
 
 impl Describer<'_> {
     /// Title, description, examples, extensions.
-    pub(in crate::api) fn meta(&mut self, scope: &Scope, attrs: &CommonAttrs) -> Option<Meta> {
+    pub(in crate::api) fn meta(&mut self, scope: &Scope, attrs: &CommonAttrs) -> Result<Meta, Reported> {
         let mut complete = true;
         let mut meta = Meta { deprecated: attrs.deprecated, ..Meta::default() };
         if !attrs.docs.is_empty() {
@@ -62,7 +62,7 @@ impl Describer<'_> {
                 Err(Reported) => complete = false,
             }
         }
-        complete.then_some(meta)
+        complete.then_some(meta).ok_or(Reported)
     }
 
     fn constant_string(&mut self, scope: &Scope, expr: &Expr) -> Result<String, Reported> {

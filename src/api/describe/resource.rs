@@ -5,7 +5,6 @@ use std::sync::Arc;
 use darling::FromDeriveInput as _;
 use darling::util::Override;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition as Column;
-use proc_macro2::TokenTree;
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
@@ -24,33 +23,29 @@ use crate::schema::release::Change;
 use crate::schema::{Constraints, Container, Field, Meta, Shape, TypeId, Unknown, Validated};
 use crate::source::ItemRef;
 
-use super::Describer;
+use super::{Describer, Reported};
 
-pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
+pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef) -> Result<Api, Reported> {
     let tree = describer.tree;
-    let input = describer.types.derive_input(item)?;
+    let input = describer.types.derive_input(item).ok_or(Reported)?;
     if let Some(cfg) = tree.unknown_cfg(item) {
         let message = format!("`{}` exists only under `cfg({cfg})`, which only the compiler can decide", input.ident);
-        describer.refuse(Refusal::new(Code::UnknownCfg, scope, input.ident.span(), message));
-        return None;
+        return Err(describer.refuse(Refusal::new(Code::UnknownCfg, scope, input.ident.span(), message)));
     }
     let attrs = match KubeAttrs::from_derive_input(&input) {
         Ok(attrs) => attrs,
         Err(errors) => {
-            describer.refuse_keys(scope, &input.ident, errors);
+            let reported = describer.refuse_keys(scope, &input.ident, errors);
             look_at_types(describer, scope, item, &input);
-            return None;
+            return Err(reported);
         }
     };
     describer.path = vec![attrs.kind.clone()];
     let root = attrs.kind_struct.clone().unwrap_or_else(|| attrs.kind.clone());
     if input.ident == root.as_str() {
         let message = format!("the spec is called `{root}` like the kind, whose type the derive generates");
-        describer.refuse(
-            Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message)
-                .help(format!("rename the struct to `{root}Spec`")),
-        );
-        return None;
+        let refusal = Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message);
+        return Err(describer.refuse(refusal.help(format!("rename the struct to `{root}Spec`"))));
     }
     if attrs.no_spec && !flattenable(&input) {
         let message = "`no_spec` needs named fields that are not `apiVersion`, `kind`, `metadata` or `status`";
@@ -93,7 +88,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
             Some((id, container.name.clone(), tree.origin(user.scope.module, ident.span())))
         })
         .collect();
-    Some(Api {
+    Ok(Api {
         plural: attrs.plural.unwrap_or_else(|| plural(&singular)),
         group: attrs.group,
         version: attrs.version,
@@ -126,9 +121,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
 /// Looks at spec and status of a resource whose `#[kube(…)]` is wrong, unless it may have no schema.
 fn look_at_types(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef, input: &DeriveInput) {
     let Some(resource) = k8s::custom_resource(describer.tree, item) else { return };
-    let kube = input.attrs.iter().filter(|attribute| attribute.path().is_ident("kube"));
-    let mut keys = kube.filter_map(|attribute| attribute.meta.require_list().ok()).flat_map(|list| list.tokens.clone());
-    if keys.any(|token| matches!(token, TokenTree::Ident(key) if key == "schema" || key == "no_spec")) {
+    if resource.own_schema {
         return;
     }
     let status = resource.status.as_deref().and_then(|status| syn::parse_str::<syn::Path>(status).ok());
@@ -163,7 +156,7 @@ fn root_type(
     input: &DeriveInput,
     attrs: &KubeAttrs,
     name: String,
-) -> Option<TypeId> {
+) -> Result<TypeId, Reported> {
     let validated = !attrs.validations.is_empty() || attrs.cel;
     let rules = describer.rules(scope, &attrs.validations);
     let mut root = CommonAttrs::default();
@@ -200,8 +193,8 @@ fn root_type(
         describer.use_type(status, (scope.module, path.span()));
         describer.path.truncate(1);
         let option =
-            known::lookup("std::option::Option").map(|option| describer.types.known_type(option, vec![status]))?;
-        fields.push(field("status", option));
+            known::lookup("std::option::Option").map(|option| describer.types.known_type(option, vec![status]));
+        fields.push(field("status", option.ok_or(Reported)?));
     }
     let name = if validated { describer.kube_schema_name(&name) } else { name };
     let container = Container {
@@ -217,7 +210,7 @@ fn root_type(
         meta: meta?,
         validated: validated.then_some(Validated { rules: rules?, fields: Vec::new() }),
     };
-    Some(describer.types.add_described(container))
+    Ok(describer.types.add_described(container))
 }
 
 /// The attribute has no influence on a schema, nor has what it would bring in under a `cfg`.
