@@ -6,6 +6,7 @@
 pub(crate) mod base;
 pub(crate) mod bundle;
 pub(crate) mod catalog;
+mod csv;
 pub(crate) mod folder;
 pub(crate) mod metadata;
 mod namespaces;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use super::csv::{Install, InstallDeployment, InstallSpec, Permission, RelatedImage, put};
 use super::namespaces::{self, Scope};
 use super::permissions::{self, Accounts, Split, is_account};
 use super::{CSV, GROUP, Options, SUPPORTED, base, metadata, owned, webhooks};
@@ -144,7 +145,7 @@ pub(crate) fn bundle(
     found.extend(of_webhooks);
     let accounts = accounts(&sorted.deployments, &options.accounts);
     for deployment in &mut sorted.deployments {
-        if definitions.iter().any(|definition| definition["deploymentName"] == *name(deployment)) {
+        if definitions.iter().any(|definition| definition.server.deployment_name == name(deployment)) {
             let (secrets, own) = webhooks::use_certificates(deployment);
             sorted.certificates.retain(|certificate| !secrets.contains(text(&certificate["spec"]["secretName"])));
             if own {
@@ -175,9 +176,9 @@ pub(crate) fn bundle(
     let spec = &mut csv["spec"];
     let base_owned = items(&spec["customresourcedefinitions"]["owned"]).to_vec();
     spec["customresourcedefinitions"]["owned"] = owned::owned(&sorted.crds, &base_owned).into();
-    put(spec, "webhookdefinitions", definitions);
+    put(spec, "webhookdefinitions", &definitions);
     let images = images(&sorted.deployments, items(&spec["relatedImages"]), &mut found);
-    put(spec, "relatedImages", images);
+    put(spec, "relatedImages", &images);
     annotate(&mut csv, &sorted, options, &mut found);
 
     let manifests = manifests(&csv, &sorted, rest, options)?;
@@ -297,44 +298,31 @@ fn moved(object: &Value) -> Diagnostic {
 }
 
 /// Sets the install strategy: Deployments and permissions.
-fn install(csv: &mut Value, deployments: &[Value], permissions: Vec<Value>, cluster: Vec<Value>) {
-    let mut all: Vec<Value> = deployments
-        .iter()
-        .map(|deployment| {
-            let mut of = json!({ "name": name(deployment), "spec": deployment["spec"] });
-            if !deployment["metadata"]["labels"].is_null() {
-                of["label"] = deployment["metadata"]["labels"].clone();
-            }
-            of
-        })
-        .collect();
-    all.sort_by(|a, b| text(&a["name"]).cmp(text(&b["name"])));
-    let mut spec = json!({ "deployments": all });
-    put(&mut spec, "permissions", permissions);
-    put(&mut spec, "clusterPermissions", cluster);
-    csv["spec"]["install"] = json!({ "strategy": "deployment", "spec": spec });
-}
-
-/// A list, or nothing where it is empty.
-fn put(object: &mut Value, field: &str, list: Vec<Value>) {
-    if !list.is_empty() {
-        object[field] = list.into();
-    } else if let Some(map) = object.as_object_mut() {
-        map.remove(field);
-    }
+fn install(csv: &mut Value, deployments: &[Value], permissions: Vec<Permission>, cluster: Vec<Permission>) {
+    let deployment = |deployment: &Value| InstallDeployment {
+        name: name(deployment).to_owned(),
+        label: deployment["metadata"]["labels"].clone(),
+        spec: deployment["spec"].clone(),
+    };
+    let mut deployments: Vec<InstallDeployment> = deployments.iter().map(deployment).collect();
+    deployments.sort_by(|a, b| a.name.cmp(&b.name));
+    let spec = InstallSpec { deployments, permissions, cluster_permissions: cluster };
+    csv["spec"]["install"] = json!(Install { strategy: "deployment", spec });
 }
 
 /// All images, so that they can be mirrored: those of the author, those of the pods, and those that the operator is told of in
 /// variables `RELATED_IMAGE_…`, and `…_IMAGE`, as `create api --image` writes.
-fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec<Value> {
-    let mut named: Vec<(String, String)> =
-        base.iter().map(|image| (text(&image["name"]).to_owned(), text(&image["image"]).to_owned())).collect();
+fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec<RelatedImage> {
+    let of_base =
+        |image: &Value| RelatedImage { name: text(&image["name"]).to_owned(), image: text(&image["image"]).to_owned() };
+    let mut named: Vec<RelatedImage> = base.iter().map(of_base).collect();
     let mut add = |name: String, prefix: &str, image: &str| {
-        if named.iter().any(|(_, other)| other == image) {
+        if named.iter().any(|other| other.image == image) {
             return;
         }
-        let taken = named.iter().any(|(other, _)| *other == name);
-        named.push((if taken { format!("{prefix}-{name}") } else { name }, image.to_owned()));
+        let taken = named.iter().any(|other| other.name == name);
+        let name = if taken { format!("{prefix}-{name}") } else { name };
+        named.push(RelatedImage { name, image: image.to_owned() });
     };
     for deployment in deployments {
         for container in containers(deployment) {
@@ -360,7 +348,7 @@ fn images(deployments: &[Value], base: &[Value], found: &mut Diagnostics) -> Vec
         }
     }
     named.sort();
-    named.into_iter().map(|(name, image)| json!({ "name": name, "image": image })).collect()
+    named
 }
 
 fn annotate(csv: &mut Value, sorted: &Sorted, options: &Options, found: &mut Diagnostics) {

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::csv::Permission;
 use super::namespaces::{Scope, widened};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{items, kind, name, namespace, shown, text};
@@ -12,9 +13,9 @@ use crate::ship::objects::{items, kind, name, namespace, shown, text};
 #[derive(Debug, Default)]
 pub(super) struct Split {
     /// The rules of each account in the namespaces that the operator works in.
-    pub(super) permissions: Vec<Value>,
+    pub(super) permissions: Vec<Permission>,
     /// The rules of each account in the whole cluster.
-    pub(super) cluster: Vec<Value>,
+    pub(super) cluster: Vec<Permission>,
     /// Objects that belong to no account of the operator, or to other accounts as well.
     pub(super) rest: Vec<Value>,
     /// Findings about permissions that hold in other places than in the manifests, or nowhere.
@@ -100,7 +101,7 @@ pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> 
     let gone: Vec<bool> = objects.iter().map(is_gone).collect();
     let list = |of: BTreeMap<String, Vec<Value>>| {
         let said = of.into_iter().filter(|(_, rules)| !rules.is_empty());
-        said.map(|(account, rules)| json!({ "serviceAccountName": account, "rules": rules })).collect()
+        said.map(|(account, rules)| Permission { service_account_name: account, rules }).collect()
     };
     let rest = objects.into_iter().zip(gone).filter(|(_, gone)| !gone).map(|(object, _)| object).collect();
     Split { permissions: list(of_namespaces), cluster: list(of_cluster), rest, found }
