@@ -1,4 +1,9 @@
-//! One version of a custom resource as we understand it: `#[kube(…)]` and the types behind spec and status.
+//! Custom resource versions, as the source declares them.
+//!
+//! - Takes: a [`SourceTree`], and the releases of kube and schemars in its lock file.
+//! - Gives: an [`Api`] for each version, with the attributes of `#[kube(…)]` and the graph of its types; and diagnostics.
+//! - Layers: `types` is the table of types, `eval` evaluates code over types that `describe` lends it, and `describe` makes containers.
+//! - Invariants: an `Api` is exact, or missing with an error; code that is not understood is refused, never guessed.
 
 mod attribute;
 mod bound;

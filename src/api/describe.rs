@@ -1,115 +1,34 @@
 //! Types of the source → the containers of a [`Graph`], with all that their schemas reach.
 
+mod attr_values;
 mod by_hand;
 mod container;
+mod describer;
 mod field;
 mod kube_rules;
-mod meta;
 mod resource;
 mod schema_source;
 
+pub(super) use describer::Describer;
 pub(super) use resource::read;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use quote::ToTokens;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Item};
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::Code;
 use crate::k8s;
-use crate::schema::release::Releases;
 use crate::schema::{Type, TypeId};
-use crate::source::{ModuleId, SourceTree};
 
-use super::eval::{Budget, Eval, Evaluator};
 use super::item_attrs::{MODULE_INERT, is_inert, skips_none};
 use super::k8s_source::{K8sSource, K8sType};
-use super::types::{Info, Refusal, Scope, Types, Use, UserType};
+use super::types::{Info, Refusal, Scope, Use, UserType};
+use describer::Reported;
 use schema_source::SchemaSource;
 
-/// The failure of a description: its refusals are reported, or the code does not compile.
-#[derive(Debug)]
-pub(super) struct Reported;
-
-pub(super) struct Describer<'t> {
-    pub(super) tree: &'t SourceTree,
-    pub(super) types: Types<'t>,
-    budget: Budget,
-    pub(super) diagnostics: Diagnostics,
-    /// Kind of the resource and the schema path below it.
-    pub(super) path: Vec<String>,
-    /// Generic types that were described.
-    instances: usize,
-}
-
-impl<'t> Describer<'t> {
-    pub(super) fn new(tree: &'t SourceTree, releases: Releases) -> Self {
-        Describer {
-            tree,
-            types: Types::new(tree, releases),
-            budget: Budget::default(),
-            diagnostics: Diagnostics::default(),
-            path: vec![String::new()],
-            instances: 0,
-        }
-    }
-
-    /// Evaluates code and reports a refusal.
-    fn reported<T>(&mut self, run: impl FnOnce(&mut Evaluator<'_, 't>) -> Eval<T>) -> Result<T, Reported> {
-        self.evaluate(run).map_err(|refusal| self.refuse(refusal))
-    }
-
-    /// Lends the types to an evaluator, and describes those whose schemas the answer needs.
-    fn evaluate<T>(&mut self, run: impl FnOnce(&mut Evaluator<'_, 't>) -> T) -> T {
-        let mut eval = Evaluator::new(&mut self.types, &mut self.budget);
-        let value = run(&mut eval);
-        for (id, at) in eval.needed {
-            self.use_type(id, at);
-        }
-        value
-    }
-}
-
 impl Describer<'_> {
-    /// Reports a refusal with the place in the schema that it is about.
-    fn refuse(&mut self, refusal: Refusal) -> Reported {
-        let Refusal { code, module, span, message, help } = refusal;
-        let message = if self.path.len() > 1 { format!("{message}, in `{}`", self.path.join(".")) } else { message };
-        let mut diagnostic = Diagnostic::new(code, message).at(self.tree.origin(module, span));
-        diagnostic.help = help;
-        self.diagnostics.push(diagnostic);
-        Reported
-    }
-
-    /// Reports every part of an error about `#[kube(…)]`; what is missing has no place but that of what has the attribute.
-    fn refuse_keys(&mut self, scope: &Scope, of: &impl ToTokens, errors: darling::Error) -> Reported {
-        for error in errors.flatten() {
-            let (span, message) =
-                (error.explicit_span().unwrap_or_else(|| of.to_token_stream().span()), error.to_string());
-            let key = message.strip_prefix("Missing field `").and_then(|rest| rest.strip_suffix('`'));
-            let help = key.map(|key| format!("add `{key} = \"…\"` to `#[kube(…)]`"));
-            let refusal = Refusal::new(Code::KubeAttribute, scope, span, &message);
-            self.refuse(Refusal { help, ..refusal });
-        }
-        Reported
-    }
-
-    /// Reports every part of an error of syn.
-    fn refuse_syntax(&mut self, code: Code, module: ModuleId, error: syn::Error) -> Reported {
-        for error in error {
-            let (span, message) = (error.span(), error.to_string());
-            self.refuse(Refusal { code, module, span, message, help: None });
-        }
-        Reported
-    }
-
-    fn refuse_default(&mut self, refusal: Refusal) -> Reported {
-        let message = format!("default value: {}", refusal.message);
-        self.refuse(Refusal { code: Code::DefaultValue, message, ..refusal })
-    }
-
     /// Describes a type and all that its schema reaches; refusals are reported at `at`.
     fn use_type(&mut self, id: TypeId, at: Use) {
         if self.types.described.contains(&id) && !self.types.active.contains(&id) {

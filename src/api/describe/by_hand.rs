@@ -5,7 +5,7 @@ use syn::Item;
 use crate::diagnostic::Code;
 use crate::schema::{Container, Meta, Recipe, Shape, TypeId};
 
-use super::{Describer, Reported};
+use super::describer::{Describer, Reported};
 use crate::api::eval::ByHand;
 use crate::api::types::{Refusal, Scope};
 

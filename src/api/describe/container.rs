@@ -13,9 +13,9 @@ use crate::schema::{Constraints, Container, Meta, Shape, Tag, TypeId, Unknown, V
 use crate::source::ModuleId;
 use crate::source::macros::says;
 
+use super::describer::{Describer, Reported};
 use super::kube_rules::without_skipped;
 use super::schema_source::SchemaSource;
-use super::{Describer, Reported};
 use crate::api::attribute::effective;
 use crate::api::canonical::{DESERIALIZE, SERIALIZE};
 use crate::api::schemars_attr::{ContainerAttrs, FieldAttrs, OwnerAttrs, VariantAttrs, With};

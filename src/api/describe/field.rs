@@ -10,7 +10,7 @@ use crate::diagnostic::Code;
 use crate::schema::{Field, TypeId};
 
 use super::container::{place, replaces};
-use super::{Describer, Reported};
+use super::describer::{Describer, Reported};
 use crate::api::canonical::SERIALIZE;
 use crate::api::schemars_attr::FieldAttrs;
 use crate::api::types::{Refusal, Scope};

@@ -11,7 +11,7 @@ use crate::diagnostic::Code;
 use crate::schema::Validated;
 use crate::schema::release::Change;
 
-use super::{Describer, Reported};
+use super::describer::{Describer, Reported};
 use crate::api::kube_attr::{KubeSchemaAttrs, KubeSchemaFieldAttrs};
 use crate::api::kube_schema::hidden_name;
 use crate::api::types::{Refusal, Scope};

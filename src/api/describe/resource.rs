@@ -23,7 +23,7 @@ use crate::schema::release::Change;
 use crate::schema::{Constraints, Container, Field, Meta, Shape, TypeId, Unknown, Validated};
 use crate::source::ItemRef;
 
-use super::{Describer, Reported};
+use super::describer::{Describer, Reported};
 
 pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef) -> Result<Api, Reported> {
     let tree = describer.tree;

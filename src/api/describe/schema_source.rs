@@ -4,7 +4,7 @@ use syn::DeriveInput;
 
 use crate::diagnostic::Code;
 
-use super::{Describer, Reported};
+use super::describer::{Describer, Reported};
 use crate::api::canonical::{CUSTOM_RESOURCE, DEFAULT, JSON_SCHEMA, KUBE_SCHEMA, SERIALIZE};
 use crate::api::items::Derive;
 use crate::api::types::{Refusal, Use, UserType};

@@ -7,8 +7,8 @@ use syn::{Block, Expr, Pat, Stmt};
 use crate::schema::TypeId;
 use crate::source::macros::{any, is_punct};
 
-use super::schema::Locals;
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
+use super::schema_code::Locals;
 use crate::api::types::Scope;
 use crate::api::value::Val;
 

@@ -8,8 +8,8 @@ use syn::{Expr, ExprCall, Fields, FnArg, GenericArgument, Item, Pat, Path, Signa
 use crate::schema::TypeId;
 
 use super::block::has_cfg;
+use super::evaluator::{Env, Eval, Evaluator, Function, Target};
 use super::syntax::{call_of, generic_default, has_arguments, owner_type, parameter};
-use super::{Env, Eval, Evaluator, Function, Target};
 use crate::api::item_attrs::rewrites;
 use crate::api::types::Scope;
 use crate::api::value::Val;

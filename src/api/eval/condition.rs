@@ -11,7 +11,7 @@ use crate::schema::TypeId;
 use crate::source::{Namespace, Resolution};
 
 use super::block::has_cfg;
-use super::{Env, Eval, Evaluator, Function, Target};
+use super::evaluator::{Env, Eval, Evaluator, Function, Target};
 use crate::api::canonical::{DEREF, PARTIAL_EQ};
 use crate::api::item_attrs::rewrites;
 use crate::api::types::Scope;

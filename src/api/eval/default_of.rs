@@ -12,7 +12,7 @@ use crate::schema::TypeId;
 use crate::schema::known::Kind;
 use crate::source::ItemRef;
 
-use super::{Eval, Evaluator};
+use super::evaluator::{Eval, Evaluator};
 use crate::api::canonical::DEFAULT;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;

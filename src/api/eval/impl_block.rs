@@ -8,7 +8,7 @@ use crate::schema::TypeId;
 use crate::source::ItemRef;
 
 use super::block::has_cfg;
-use super::{Env, Eval, Evaluator, Function};
+use super::evaluator::{Env, Eval, Evaluator, Function};
 use crate::api::item_attrs::rewrites;
 use crate::api::types::{Info, Scope};
 

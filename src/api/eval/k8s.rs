@@ -4,7 +4,7 @@ use serde_json::Value;
 use syn::spanned::Spanned as _;
 use syn::{ExprStruct, Member};
 
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::k8s_source::K8sSource;
 use crate::api::k8s_types::head;
 use crate::api::types::Scope;

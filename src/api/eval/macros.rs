@@ -7,8 +7,8 @@ use crate::schema::known::Kind;
 use crate::schema::{Recipe, TypeId};
 use crate::source::{Namespace, Resolution};
 
+use super::evaluator::{Env, Eval, Evaluator};
 use super::syntax::text_literal;
-use super::{Env, Eval, Evaluator};
 use crate::api::types::Scope;
 use crate::api::value::Val;
 

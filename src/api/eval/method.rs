@@ -6,7 +6,7 @@ use syn::{Expr, ExprMethodCall};
 use crate::schema::TypeId;
 use crate::schema::known::Kind;
 
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::types::Scope;
 use crate::api::value::Val;
 

@@ -5,8 +5,8 @@ use syn::{BinOp, Expr, ExprBinary, Lit, UnOp};
 use crate::schema::known::Kind;
 use crate::schema::{TypeId, known};
 
+use super::evaluator::{Env, Eval, Evaluator};
 use super::syntax::unwrap;
-use super::{Env, Eval, Evaluator};
 use crate::api::types::Scope;
 use crate::api::value::Val;
 

@@ -7,8 +7,8 @@ use crate::schema::known::Kind;
 use crate::schema::{TypeId, known};
 use crate::source::{Namespace, Resolution};
 
+use super::evaluator::{Env, Eval, Evaluator, Target};
 use super::syntax::owner_type;
-use super::{Env, Eval, Evaluator, Target};
 use crate::api::types::Scope;
 use crate::api::value::Val;
 

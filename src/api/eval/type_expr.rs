@@ -11,7 +11,7 @@ use crate::schema::known::Kind;
 use crate::schema::{TypeId, known};
 use crate::source::{ItemRef, Namespace, Resolution, Unread};
 
-use super::{Env, Evaluator};
+use super::evaluator::{Env, Evaluator};
 use crate::api::dependency;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{items, kind, name, text};
+use super::object::{items, kind, name, text};
 use crate::diagnostic::Problem;
 
 /// Name that kubebuilder gives the Deployment, behind the prefix of the project.

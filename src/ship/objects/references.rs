@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::object::{home, kind};
 use super::text::{accounts, assignments, hosts, named};
 use super::words::{Named, Rename, Target, target};
-use super::{home, kind};
 
 /// The meaning of a place.
 #[derive(Debug, Clone, Copy)]

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::csv::{Install, InstallDeployment, InstallSpec, Permission, RelatedImage, put};
+use super::kinds::{CSV, GROUP, SUPPORTED};
 use super::namespaces::{self, Scope};
+use super::options::Options;
 use super::permissions::{self, Accounts, Split, is_account};
-use super::{CSV, GROUP, Options, SUPPORTED, base, metadata, owned, webhooks};
+use super::{base, metadata, owned, webhooks};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Problem};
 use crate::ship::objects::{containers, group, items, kind, manager, name, namespace, pod, shown, text, version};
 use crate::yaml;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{CSV, metadata};
+use super::kinds::CSV;
+use super::metadata;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::ship::objects::kind;
 use crate::yaml;

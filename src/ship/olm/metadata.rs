@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::Options;
+use super::options::Options;
 use crate::ship::objects::text;
 use crate::yaml;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::CSV;
+use super::kinds::CSV;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ship::objects::words::Named;
 use crate::ship::objects::{containers, home, items, kind, name, references, shown, text};

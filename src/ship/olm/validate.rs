@@ -14,7 +14,8 @@ use serde_json::Value;
 use self::check::{Check, Kind, owned, shown_kind};
 pub(crate) use self::optional::Optional;
 use super::folder::{Contents, Folder};
-use super::{CSV, SUPPORTED, metadata, namespaces};
+use super::kinds::{CSV, SUPPORTED};
+use super::{metadata, namespaces};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{group, items, kind, name, namespace, pod, shown, text, version};
 

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::CERTIFICATES;
 use super::csv::{WebhookDefinition, WebhookServer};
 use super::namespaces::selects_names;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -13,6 +12,9 @@ use crate::ship::objects::{items, kind, name, shown, text};
 /// Fields of a webhook that OLM copies into its configuration, besides those of [`WebhookDefinition`].
 const FIELDS: [&str; 6] =
     ["failurePolicy", "matchPolicy", "objectSelector", "reinvocationPolicy", "rules", "timeoutSeconds"];
+
+/// Mount path of the certificate of a webhook server, in every container of its Deployment.
+const CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
 
 /// The port of a Service where a webhook says none.
 const PORT: u64 = 443;

@@ -13,7 +13,7 @@ use syn::spanned::Spanned as _;
 use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId};
 
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::canonical::SERIALIZE;
 use crate::api::serde_type::serde_type;
 use crate::api::types::{Refusal, Scope};

@@ -9,7 +9,7 @@ use crate::diagnostic::Code;
 use crate::schema::Merge;
 use crate::source::{Namespace, Resolution};
 
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 

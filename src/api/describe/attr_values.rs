@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use crate::diagnostic::Code;
 use crate::schema::{Bounds, Constraints, Meta};
 
-use super::{Describer, Reported};
+use super::describer::{Describer, Reported};
 use crate::api::attribute::literal;
 use crate::api::eval::Env;
 use crate::api::schemars_attr::{BoundAttrs, CommonAttrs, ConstraintAttrs};

@@ -11,8 +11,8 @@ use crate::schema::known::Kind;
 use crate::schema::{Change, Edit, Recipe, TypeId, known};
 use crate::source::{ItemRef, Resolution};
 
+use super::evaluator::{Env, Eval, Evaluator, Function, Target};
 use super::syntax::{call_of, owner_type, parameter, parameters_match, unwrap};
-use super::{Env, Eval, Evaluator, Function, Target};
 use crate::api::canonical::JSON_SCHEMA;
 use crate::api::items::generics;
 use crate::api::types::Scope;
