@@ -1,4 +1,9 @@
-//! One version of a custom resource as we understand it: `#[kube(…)]` and the types behind spec and status.
+//! Custom resource versions, as the source declares them.
+//!
+//! - Takes: a [`SourceTree`], and the releases of kube and schemars in its lock file.
+//! - Gives: an [`Api`] for each version, with the attributes of `#[kube(…)]` and the graph of its types; and diagnostics.
+//! - Layers: `types` is the table of types, `eval` evaluates code over types that `describe` lends it, and `describe` makes containers.
+//! - Invariants: an `Api` is exact, or missing with an error; code that is not understood is refused, never guessed.
 
 mod attribute;
 mod bound;
@@ -42,7 +47,7 @@ pub fn all(tree: &SourceTree) -> (Vec<Api>, Diagnostics) {
     (apis, diagnostics)
 }
 
-/// The same, handed over one by one as soon as they are read.
+/// Hands over the same versions as [`all`], each as soon as it is read.
 pub fn each(tree: &SourceTree, take: &mut dyn FnMut(Api)) -> Diagnostics {
     let (declared, mut diagnostics) = declared(tree);
     let declared: Vec<Declared> = declared.into_iter().filter(|declared| k8s::is_chosen(tree, declared.item)).collect();
@@ -77,10 +82,10 @@ fn api(tree: &SourceTree, item: ItemRef, releases: Releases) -> (Option<Api>, Di
     let mut describer = Describer::new(tree, releases);
     let api = read(&mut describer, &scope, item);
     let clean = !describer.diagnostics.has_errors();
-    (api.filter(|_| clean), describer.diagnostics)
+    (api.ok().filter(|_| clean), describer.diagnostics)
 }
 
-/// What is understood of a custom resource version, when its CRD comes from somewhere else: its schema may lack parts.
+/// Reads a custom resource version whose CRD comes from another engine. Its schema may lack parts.
 pub fn understood(tree: &SourceTree, item: ItemRef) -> Option<Api> {
-    read(&mut Describer::new(tree, dependency::releases(tree)), &Scope::module(tree.module(item)), item)
+    read(&mut Describer::new(tree, dependency::releases(tree)), &Scope::module(tree.module(item)), item).ok()
 }

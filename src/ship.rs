@@ -1,4 +1,4 @@
-//! Rendered objects → the forms in which others install the operator: a Helm chart, a bundle and a catalog for OLM, files to create in order.
+//! Rendered objects → packages of the operator: a Helm chart, a bundle and a catalog for OLM, files to create in order.
 //!
 //! - Takes: the objects of a YAML stream, as values; for a bundle also its base and the bundle on disk.
 //! - Gives: texts by path, and findings; `command` makes a plan of them.

@@ -88,7 +88,7 @@ const SHARED: [&str; 19] = [
 /// Keys of `#[serde(…)]` that survive beside [`SHARED`].
 const SERDE_ONLY: [&str; 2] = ["serialize_with", "with"];
 
-/// Whether serde's parser understands this key of `#[schemars(…)]`.
+/// Returns true if serde's parser understands this key of `#[schemars(…)]`.
 pub(super) fn is_shared(key: &str) -> bool {
     SHARED.contains(&key)
 }

@@ -1,4 +1,4 @@
-//! What the bounds of a generic type prove: schemars writes a default only where they say that it can be serialised.
+//! Bounds of generic types. schemars writes a default only where they prove that the value is `Serialize`.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use super::items::generics;
 use super::types::{Scope, Types};
 
 impl Types<'_> {
-    /// Whether the impl that schemars derives can prove that a field implements `Serialize`: only then it writes the
-    /// default, whatever the type arguments turn out to be. `None` where that is not decided.
+    /// Returns true if the impl that schemars derives can prove that a field implements `Serialize`. Only then it
+    /// writes the default, with any type arguments. `None` means undecided.
     ///
     /// `added` are bounds that attributes add.
     pub(super) fn provable(&self, scope: &Scope, field: &ast::Field<'_>, added: &[WherePredicate]) -> Option<bool> {
@@ -37,8 +37,8 @@ impl Types<'_> {
         self.is_written(scope, &parameters.collect(), field.ty)
     }
 
-    /// Whether no bound of a function is a trait of the user's, which may bring a method that is called like one of std and
-    /// comes first where only the bounds say what a value can do.
+    /// Returns true if no bound of a function is a trait of the user. Such a trait may have a method with a name of std,
+    /// which wins where only the bounds define the methods of a value.
     pub(super) fn has_plain_bounds(&self, scope: &Scope, sig: &syn::Signature) -> bool {
         let mut bounds = Bounds::default();
         bounds.visit_signature(sig);
@@ -50,7 +50,7 @@ impl Types<'_> {
         })
     }
 
-    /// Whether a type parameter has the bound `Serialize`; `None` when a bound may imply it.
+    /// Returns true if a type parameter has the bound `Serialize`; `None` if a bound may imply it.
     fn bound_by_serialize(
         &self,
         scope: &Scope,
@@ -82,7 +82,7 @@ impl Types<'_> {
         Some(found)
     }
 
-    /// Whether a type implements `Serialize` for all arguments that the bounds of its parameters allow.
+    /// Returns true if a type implements `Serialize` for all arguments that the bounds of its parameters allow.
     fn is_written(&self, scope: &Scope, parameters: &Parameters, ty: &SynType) -> Option<bool> {
         let tokens = ty.to_token_stream();
         if says(tokens.clone(), |word| word == "Self") {
@@ -100,7 +100,7 @@ impl Types<'_> {
         if kind == Kind::Phantom {
             return Some(true);
         }
-        // They can be written exactly when their arguments can.
+        // These wrappers are `Serialize` exactly when their arguments are.
         let transparent =
             [Kind::Option, Kind::Vec, Kind::TreeSet, Kind::HashSet, Kind::TreeMap, Kind::HashMap, Kind::Box];
         let PathArguments::AngleBracketed(list) = &path.path.segments.last()?.arguments else { return None };
@@ -122,7 +122,7 @@ impl<'t> Visit<'t> for Bounds<'t> {
     }
 }
 
-/// Whether each type parameter implements `Serialize` for all arguments; `None` is not known.
+/// Type parameters, each with true if it implements `Serialize` for all arguments; `None` is undecided.
 type Parameters = BTreeMap<String, Option<bool>>;
 
 /// Crates of which no trait has a method that is called like an inherent one of std.

@@ -1,4 +1,4 @@
-//! What is known of one version of a custom resource.
+//! One version of a custom resource, as the source declares it.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub struct Api {
     pub(crate) served: bool,
     pub(crate) storage: bool,
     pub(crate) deprecated: bool,
-    /// What the API server warns of then, if not of the usual.
+    /// The warning of the API server for a deprecated version; `None` is the usual text.
     pub(crate) deprecation_warning: Option<String>,
     pub(crate) columns: Vec<Column>,
     /// JSON paths of selectable fields.
@@ -45,9 +45,9 @@ pub struct Api {
     pub(crate) scale: Option<Scale>,
     /// Types, and the root among them; none with `schema = "disabled"`.
     pub(crate) schema: Option<(Arc<Graph>, TypeId)>,
-    /// Where each type of the graph is declared.
+    /// The place where each type of the graph is declared, with its name.
     pub(crate) types: Vec<(TypeId, String, Origin)>,
-    /// Where the spec is declared.
+    /// The place where the spec is declared.
     pub origin: Origin,
     /// The releases of kube and schemars that make the CRD.
     pub(crate) releases: Releases,

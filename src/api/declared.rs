@@ -103,6 +103,6 @@ fn is_of_another(path: &str) -> bool {
     ["std", "serde", "schemars", "kube", "serde_json", "clap", "garde", "validator", "strum"].contains(&krate)
 }
 
-/// What to do about a derive that may be another one.
+/// Help for a derive that may be another one.
 const NAME: &str = "name it by its path: `#[derive(kube::CustomResource)]`, or list the path of the type in `crds` of \
                     `[package.metadata.memcached-sdk]`";

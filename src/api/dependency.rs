@@ -12,7 +12,7 @@ use crate::schema::known;
 use crate::schema::release::{NEWEST, OLDEST, Package, Releases};
 use crate::source::{CargoManifest, Dependency, DependencyKind, ModuleId, SourceTree, Unread, crate_name};
 
-/// Where the types of k8s-openapi are.
+/// The source of the types of k8s-openapi.
 pub(super) enum K8s {
     /// The project uses the version that is linked here.
     Linked,
@@ -45,7 +45,8 @@ pub(super) fn k8s(tree: &SourceTree, module: ModuleId) -> K8s {
     }
 }
 
-/// Whether the types of a crate may be read from its source: the impls for those of others are in schemars or linked.
+/// Returns true if the types of a crate may be read from its source. The impls for types of the other crates are in
+/// schemars or linked.
 pub(super) fn is_readable(krate: &str) -> bool {
     let linked = ["std", "serde", "serde_json", "schemars", "k8s_openapi", "kube", "kube_core"];
     !linked.contains(&krate) && known::FEATURES.iter().all(|(package, _)| *package != krate)
@@ -140,7 +141,7 @@ pub fn new_releases(tree: &SourceTree) -> Vec<(&'static str, Version)> {
     let all = ["schemars", "kube", "kube-core", "kube-derive", "k8s-openapi"].into_iter().filter_map(|package| {
         let version = locked(tree, package)?;
         let new = match package {
-            // What its types are is read from its source, whatever the patch release.
+            // Its types are read from its source, so the patch release does not matter.
             "k8s-openapi" => version.major > 0 || version.minor > kubernetes,
             _ => version > known_releases(package).1,
         };

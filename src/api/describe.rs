@@ -1,117 +1,46 @@
 //! Types of the source → the containers of a [`Graph`], with all that their schemas reach.
 
+mod attr_values;
 mod by_hand;
 mod container;
+mod describer;
 mod field;
 mod kube_rules;
-mod meta;
 mod resource;
 mod schema_source;
 
+pub(super) use describer::Describer;
 pub(super) use resource::read;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use quote::ToTokens;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Item};
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::Code;
 use crate::k8s;
-use crate::schema::release::Releases;
 use crate::schema::{Type, TypeId};
-use crate::source::{ModuleId, SourceTree};
 
-use super::eval::{Eval, Evaluator};
 use super::item_attrs::{MODULE_INERT, is_inert, skips_none};
 use super::k8s_source::{K8sSource, K8sType};
-use super::types::{Info, Refusal, Scope, Types, Use, UserType};
+use super::types::{Info, Refusal, Scope, Use, UserType};
+use describer::Reported;
 use schema_source::SchemaSource;
 
-/// Something was refused, and the refusal reported.
-#[derive(Debug)]
-struct Reported;
-
-pub(super) struct Describer<'t> {
-    pub(super) tree: &'t SourceTree,
-    pub(super) eval: Evaluator<'t>,
-    pub(super) diagnostics: Diagnostics,
-    /// Kind of the resource and the schema path below it.
-    pub(super) path: Vec<String>,
-    /// Generic types that were described.
-    instances: usize,
-}
-
-impl<'t> Describer<'t> {
-    pub(super) fn new(tree: &'t SourceTree, releases: Releases) -> Self {
-        let eval = Evaluator::new(Types::new(tree, releases));
-        Describer { tree, eval, diagnostics: Diagnostics::default(), path: vec![String::new()], instances: 0 }
-    }
-
-    /// The same; a refusal is reported.
-    fn reported<T>(&mut self, run: impl FnOnce(&mut Evaluator<'t>) -> Eval<T>) -> Result<T, Reported> {
-        self.evaluate(run).map_err(|refusal| self.refuse(refusal))
-    }
-
-    /// Evaluates code, and describes the types whose schemas it needs.
-    fn evaluate<T>(&mut self, run: impl FnOnce(&mut Evaluator<'t>) -> Eval<T>) -> Eval<T> {
-        let value = run(&mut self.eval);
-        for (id, at) in std::mem::take(&mut self.eval.needed) {
-            self.use_type(id, at);
-        }
-        value
-    }
-}
-
 impl Describer<'_> {
-    /// Reports a refusal with the place in the schema that it is about.
-    fn refuse(&mut self, refusal: Refusal) -> Reported {
-        let Refusal { code, module, span, message, help } = refusal;
-        let message = if self.path.len() > 1 { format!("{message}, in `{}`", self.path.join(".")) } else { message };
-        let mut diagnostic = Diagnostic::new(code, message).at(self.tree.origin(module, span));
-        diagnostic.help = help;
-        self.diagnostics.push(diagnostic);
-        Reported
-    }
-
-    /// Reports every part of an error about `#[kube(…)]`; what is missing has no place but that of what has the attribute.
-    fn refuse_keys(&mut self, scope: &Scope, of: &impl ToTokens, errors: darling::Error) {
-        for error in errors.flatten() {
-            let (span, message) =
-                (error.explicit_span().unwrap_or_else(|| of.to_token_stream().span()), error.to_string());
-            let key = message.strip_prefix("Missing field `").and_then(|rest| rest.strip_suffix('`'));
-            let help = key.map(|key| format!("add `{key} = \"…\"` to `#[kube(…)]`"));
-            let refusal = Refusal::new(Code::KubeAttribute, scope, span, &message);
-            self.refuse(Refusal { help, ..refusal });
-        }
-    }
-
-    /// Reports every part of an error of syn.
-    fn refuse_syntax(&mut self, code: Code, module: ModuleId, error: syn::Error) {
-        for error in error {
-            let (span, message) = (error.span(), error.to_string());
-            self.refuse(Refusal { code, module, span, message, help: None });
-        }
-    }
-
-    fn refuse_default(&mut self, refusal: Refusal) -> Reported {
-        let message = format!("default value: {}", refusal.message);
-        self.refuse(Refusal { code: Code::DefaultValue, message, ..refusal })
-    }
-
     /// Describes a type and all that its schema reaches; refusals are reported at `at`.
     fn use_type(&mut self, id: TypeId, at: Use) {
-        if self.eval.types.described.contains(&id) && !self.eval.types.active.contains(&id) {
+        if self.types.described.contains(&id) && !self.types.active.contains(&id) {
             return;
         }
-        match self.eval.types.info(id) {
+        match self.types.info(id) {
             Info::Known(_, arguments) => {
                 for argument in arguments.clone() {
                     self.use_type(argument, at);
                 }
                 // Twice what is twice in it would be without end for arguments that are not described.
-                self.eval.types.described.insert(id);
+                self.types.described.insert(id);
             }
             Info::Refused(refusal) => {
                 let refusal = refusal.clone();
@@ -130,7 +59,7 @@ impl Describer<'_> {
     }
 
     fn use_user_type(&mut self, id: TypeId, user: &UserType, at: Use) {
-        let Some(input) = self.eval.types.derive_input(user.item) else { return };
+        let Some(input) = self.types.derive_input(user.item) else { return };
         let (module, span) = at;
         let refusal = |message, help: &str| Refusal {
             code: Code::RecursiveType,
@@ -139,9 +68,9 @@ impl Describer<'_> {
             message,
             help: Some(help.to_owned()),
         };
-        let active = &self.eval.types.active;
+        let active = &self.types.active;
         let is_same =
-            |other: &&TypeId| matches!(self.eval.types.info(**other), Info::User(other) if other.item == user.item);
+            |other: &&TypeId| matches!(self.types.info(**other), Info::User(other) if other.item == user.item);
         let is_endless = active.iter().filter(is_same).count() > INSIDE_ITSELF;
         if active.len() > NESTING {
             self.refuse(Refusal {
@@ -176,62 +105,67 @@ impl Describer<'_> {
                 return;
             }
         }
-        self.eval.types.described.insert(id);
+        self.types.described.insert(id);
         if !self.modules(&user.scope) {
             return;
         }
-        let Some(source) = self.schema_source(user, &input, at) else { return };
+        let Ok(source) = self.schema_source(user, &input, at) else { return };
         let by_hand = match source {
-            SchemaSource::Code => match self.evaluate(|eval| eval.by_hand(id, user.item).transpose()).transpose() {
+            SchemaSource::Code => match self.evaluate(|eval| eval.by_hand(id, user.item)) {
                 Some(Ok(by_hand)) => Some(by_hand),
-                Some(Err(refusal)) => return self.refuse_by_hand(&refusal, &input.ident.to_string()),
+                Some(Err(refusal)) => {
+                    self.refuse_by_hand(&refusal, &input.ident.to_string());
+                    return;
+                }
                 None => return,
             },
             SchemaSource::JsonSchema | SchemaSource::KubeSchema => None,
         };
-        self.eval.types.active.push(id);
+        self.types.active.push(id);
         let tree = self.tree;
         let container = match &by_hand {
             None => self.container(user, input, source),
             Some((by_hand, block)) => match tree.item(*block) {
                 Item::Impl(item) => self.describe_by_hand(by_hand, item),
-                _ => None,
+                _ => Err(Reported),
             },
         };
-        if let Some(container) = container {
-            self.eval.types.graph.set(id, Type::User(Arc::new(container)));
+        if let Ok(container) = container {
+            self.types.graph.set(id, Type::User(Arc::new(container)));
         }
-        self.eval.types.active.pop();
+        self.types.active.pop();
     }
 
     /// Describes a type of k8s-openapi and all that it reaches.
     fn use_k8s_type(&mut self, id: TypeId, ty: &K8sType, at: Use) {
         let (module, span) = at;
         let name = ty.path.last().cloned().unwrap_or_default();
-        if self.eval.types.active.contains(&id) {
+        if self.types.active.contains(&id) {
             let message = format!("`{name}` contains itself, which no CRD can express");
             let help = Some("describe the value with `#[schemars(with = \"serde_json::Value\")]`".to_owned());
             self.refuse(Refusal { code: Code::RecursiveType, module, span, message, help });
             return;
         }
-        self.eval.types.described.insert(id);
+        self.types.described.insert(id);
         let Some(found) = k8s::generated_type(self.tree, &ty.dir, &ty.path) else { return };
         let source = K8sSource { at: span, dir: Rc::clone(&ty.dir) };
         let scope = Scope { k8s: Some(source), ..Scope::module(module) };
         match self.evaluate(|eval| eval.names_by_hand(&scope, &found.schema)) {
             Ok(by_hand) => {
-                self.eval.types.active.push(id);
+                self.types.active.push(id);
                 let container = self.describe_by_hand(&by_hand, &found.schema);
-                self.eval.types.active.pop();
-                if let Some(container) = container {
-                    self.eval.types.graph.set(id, Type::User(Arc::new(container)));
+                self.types.active.pop();
+                if let Ok(container) = container {
+                    self.types.graph.set(id, Type::User(Arc::new(container)));
                 }
             }
-            Err(refusal) => self.refuse_by_hand(&refusal, &name),
+            Err(refusal) => {
+                self.refuse_by_hand(&refusal, &name);
+            }
         }
     }
 
-    /// Whether none of the attributes is a macro that may rewrite the item.
+    /// Returns true if none of the attributes is a macro that may rewrite the item.
     fn attribute_macros(&mut self, scope: &Scope, attributes: &[Attribute]) -> bool {
         let mut clean = true;
         let understood = skips_none(self.tree, scope.module, attributes);
@@ -245,14 +179,14 @@ impl Describer<'_> {
                 continue;
             }
             let message =
-                format!("`#[{}]` may be an attribute macro that rewrites the type", self.eval.types.text(scope, path));
+                format!("`#[{}]` may be an attribute macro that rewrites the type", self.types.text(scope, path));
             let refusal = Refusal::new(Code::AttributeMacro, scope, attribute.span(), message);
             self.refuse(refusal.help("put it below the derives if it is only read by one of them"));
         }
         clean
     }
 
-    /// Whether no module around the type is rewritten by an attribute macro.
+    /// Returns true if no attribute macro rewrites a module around the type.
     fn modules(&mut self, scope: &Scope) -> bool {
         let mut at = Some(scope.module);
         let mut clean = true;
@@ -274,16 +208,16 @@ impl Describer<'_> {
     fn decided(&mut self, scope: &Scope, attributes: &[Attribute]) -> bool {
         let undecided = attributes.iter().find(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"));
         let Some(attribute) = undecided else { return true };
-        let message = format!("`#[{}]` is only decided by the compiler", self.eval.types.text(scope, &attribute.meta));
+        let message = format!("`#[{}]` is only decided by the compiler", self.types.text(scope, &attribute.meta));
         self.refuse(Refusal::new(Code::UnknownCfg, scope, attribute.span(), message));
         false
     }
 }
 
-/// How often a generic type is inside of itself, each time with other arguments, before it is one that never ends.
+/// Levels of a generic type inside itself, each with other arguments, before it counts as endless.
 const INSIDE_ITSELF: usize = 48;
 
-/// How deep types are followed: each is a frame on the stack of this program.
+/// Levels of nested types that are followed. Each is a frame on the stack of this program.
 const NESTING: usize = 200;
 
 /// More generic types with different arguments than any API has: one that is made of two others for some levels.
@@ -300,7 +234,7 @@ mod tests {
     use std::rc::Rc;
     use std::sync::Arc;
 
-    /// What the evaluator makes of the sources is what the linked impls return.
+    /// The evaluator makes of the sources what the linked impls return.
     #[test]
     #[allow(clippy::disallowed_methods, reason = "tests write what they read")]
     fn sources_say_what_the_linked_types_say() {
@@ -315,7 +249,7 @@ mod tests {
         let mut equal = 0;
         for known in schema::k8s::types() {
             let mut describer = Describer::new(&tree, schema::release::Releases::default());
-            let types = &mut describer.eval.types;
+            let types = &mut describer.types;
             let path: Vec<String> = known.path.split("::").skip(1).map(str::to_owned).collect();
             let linked = types.known_type(known, Vec::new());
             let ty = K8sType { dir: Rc::clone(&dir), path };
@@ -324,7 +258,7 @@ mod tests {
             assert_eq!(types.k8s_default(read), default, "{}", known.path);
             describer.use_type(read, (tree.module(item), Span::call_site()));
             assert!(describer.diagnostics.is_empty(), "{}: {}", known.path, describer.diagnostics.render(false));
-            let graph = Arc::new(describer.eval.types.graph);
+            let graph = Arc::new(describer.types.graph);
             let text = |id| serde_json::to_string(&schema::root(&graph, id).unwrap()).unwrap();
             assert_eq!(text(read), text(linked), "{}", known.path);
             equal += 1;

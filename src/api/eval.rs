@@ -6,108 +6,39 @@
 
 mod block;
 mod call;
+mod cel_rule;
 mod condition;
 mod default_of;
+mod evaluator;
 mod foreign;
 mod impl_block;
-mod json;
 mod k8s;
 mod macros;
 mod method;
 mod number;
 mod path;
-mod rule;
-mod schema;
+mod schema_code;
+mod serialize;
 mod syntax;
 mod type_expr;
 
-use std::collections::BTreeMap;
-
 use quote::ToTokens;
-use syn::spanned::Spanned as _;
-use syn::{Block, Expr, ExprGroup, ExprParen, ExprStruct, Fields, ImplItemFn, Item, Member, Path, Signature, UnOp};
+use syn::{Expr, ExprGroup, ExprParen, ExprStruct, Fields, Item, Member, UnOp};
 
-use crate::diagnostic::Code;
 use crate::schema::TypeId;
 use crate::schema::known::Kind;
-use crate::source::Namespace;
-use crate::source::{ItemRef, Resolution, SourceTree};
+use crate::source::{ItemRef, Resolution};
 
 use super::item_attrs::rewrites;
-use super::types::{Refusal, Scope, Types, Use};
+use super::types::Scope;
 use super::value::Val;
 
 use block::has_cfg;
-pub(super) use schema::ByHand;
+use evaluator::Target;
+pub(super) use evaluator::{Budget, Env, Eval, Evaluator};
+pub(super) use schema_code::ByHand;
 
-/// The value that code has, or why there is none.
-pub(super) type Eval<T = Val> = Result<T, Refusal>;
-
-pub(super) struct Evaluator<'t> {
-    tree: &'t SourceTree,
-    pub(super) types: Types<'t>,
-    /// Types whose schemas are part of what was evaluated; who asked for the value describes them.
-    pub(super) needed: Vec<(TypeId, Use)>,
-    /// What may still be done for this resource, see [`Evaluator::spend`].
-    budget: usize,
-    /// Calls inside each other.
-    depth: usize,
-    /// Expressions inside each other.
-    nested: usize,
-    /// Aliases that are being followed.
-    aliases: Vec<ItemRef>,
-}
-
-/// A function, and the scope that its code is read in.
-pub(super) struct Function {
-    sig: Signature,
-    block: Block,
-    scope: Scope,
-}
-
-impl Function {
-    pub(super) fn of(function: &ImplItemFn, scope: &Scope) -> Self {
-        Function { sig: function.sig.clone(), block: function.block.clone(), scope: scope.clone() }
-    }
-}
-
-impl<'t> Evaluator<'t> {
-    pub(super) fn new(types: Types<'t>) -> Self {
-        Evaluator {
-            tree: types.tree,
-            types,
-            needed: Vec::new(),
-            budget: BUDGET,
-            depth: 0,
-            nested: 0,
-            aliases: Vec::new(),
-        }
-    }
-}
-
-impl Evaluator<'_> {
-    pub(super) fn unsupported<T>(&self, scope: &Scope, what: &impl ToTokens) -> Eval<T> {
-        let message = format!("cannot evaluate `{}` without running code", self.types.text(scope, what));
-        Err(Refusal::new(Code::Expression, scope, what.to_token_stream().span(), message)
-            .help("use literals, constants, or functions that only return them"))
-    }
-
-    /// The value, or the refusal of the code that it is looked for in.
-    fn or_unsupported<T>(&self, scope: &Scope, what: &impl ToTokens, value: Option<T>) -> Eval<T> {
-        value.map_or_else(|| self.unsupported(scope, what), Ok)
-    }
-
-    /// The refusal of what a path names, when nothing is found.
-    fn unknown<T>(&self, scope: &Scope, what: &impl ToTokens, path: &Path) -> Eval<T> {
-        match self.types.resolve_in(scope, path, Namespace::Values) {
-            Resolution::Unresolved(why) if !scope.has_owner(path) => {
-                Err(Refusal::new(Code::Expression, scope, path.span(), why)
-                    .help("write the full path of it, or a `use` that names it"))
-            }
-            _ => self.unsupported(scope, what),
-        }
-    }
-
+impl Evaluator<'_, '_> {
     /// The value of an expression; `ty` is the type that the place asks for.
     pub(super) fn eval(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
         self.spend(scope, expr, 1)?;
@@ -125,14 +56,6 @@ impl Evaluator<'_> {
             self.spend(scope, expr, value.weight())?;
         }
         Ok(value)
-    }
-
-    /// Takes the cost of evaluating `what` from the budget: each call may double the work, so that a few lines of code
-    /// would run for years, or fill the memory.
-    fn spend(&mut self, scope: &Scope, what: &impl ToTokens, cost: usize) -> Eval<()> {
-        let left = self.budget.checked_sub(cost);
-        self.budget = left.unwrap_or_default();
-        if left.is_some() { Ok(()) } else { self.unsupported(scope, what) }
     }
 
     fn expression(&mut self, scope: &Scope, env: &Env, expr: &Expr, ty: Option<TypeId>) -> Eval {
@@ -269,26 +192,8 @@ impl Evaluator<'_> {
     }
 }
 
-/// Values of function parameters.
-pub(super) type Env = BTreeMap<String, Val>;
-
 /// More nested calls than a default ever has.
 const DEPTH: usize = 32;
 
 /// More expressions inside each other than a default ever has; each takes some 10 kB of stack in an unoptimised build.
 const NESTED: usize = 1_000;
-
-/// More expressions and parts of values than all defaults of a resource ever have; see [`Types::spend`].
-const BUDGET: usize = 100_000;
-
-/// The target of a path in an expression.
-pub(super) enum Target {
-    /// A constant, static or function.
-    Item(ItemRef),
-    /// The type itself: a unit or tuple struct, or `Self`.
-    Itself(TypeId),
-    /// A variant or associated item of a type.
-    Member(TypeId, String),
-    /// Something of another crate.
-    Foreign(Vec<String>),
-}

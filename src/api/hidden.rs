@@ -16,7 +16,7 @@ use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree, clean,
 use super::item_attrs::INERT;
 use super::items::attributes;
 
-/// What to do about a type that can't be found.
+/// Help for a type that can't be found.
 pub(super) const LIST: &str =
     "declare the type in a module, or list its path in `crds` of `[package.metadata.memcached-sdk]`";
 
@@ -58,7 +58,7 @@ impl<'a> Hidden<'a> {
         files.iter().filter_map(of_file).collect()
     }
 
-    /// Whether an item may declare a file as a module in a way that is not read.
+    /// Returns true if an item may declare a file as a module in a way that is not read.
     fn may_declare(&self, item: ItemRef, path: &Path) -> bool {
         let inside = path.strip_prefix(clean(&self.tree.manifest().dir)).unwrap_or(path);
         let names_it = |tokens: TokenStream| names_path(tokens, inside);
@@ -87,12 +87,12 @@ impl<'a> Hidden<'a> {
         self.names.contains(name)
     }
 
-    /// Whether one of the tokens may be the name of the derive.
+    /// Returns true if one of the tokens may be the name of the derive.
     pub(super) fn is_named(&self, tokens: TokenStream) -> bool {
         says(tokens, |name| self.is_name(name))
     }
 
-    /// What an item that is no custom resource may declare.
+    /// Finds custom resources that an item, which is not one itself, may declare.
     pub(super) fn behind(&self, item: ItemRef) -> Option<Diagnostic> {
         let (module, followed) = (self.tree.module(item), self.tree.child(item).is_some());
         let item = self.tree.item(item);
@@ -136,7 +136,7 @@ impl<'a> Hidden<'a> {
         Some(Diagnostic::new(Code::UnreadMacro, message).at(origin).help(LIST))
     }
 
-    /// What an item may declare besides itself.
+    /// Finds custom resources that an item may declare besides itself.
     pub(super) fn inside(&self, module: ModuleId, item: &Item) -> Option<Diagnostic> {
         let origin = self.tree.origin(module, item.span());
         if matches!(item, Item::Use(_) | Item::Mod(_)) || !self.may_derive(origin.text.get(origin.range.clone())?) {
@@ -154,7 +154,8 @@ impl<'a> Hidden<'a> {
         found.then(|| error(format!("{place} derives `CustomResource`, and what it declares is not read"), origin))
     }
 
-    /// What a macro among the items of a module may declare; the items of an `include!` that is `followed` are read.
+    /// Finds custom resources that a macro call among the items of a module may declare. The items of a `followed`
+    /// `include!` are read.
     fn macro_call(&self, module: ModuleId, mac: &syn::Macro, followed: bool, origin: &Origin) -> Option<Diagnostic> {
         let unread = |message: String| Some(Diagnostic::new(Code::UnreadMacro, message).at(origin.clone()).help(LIST));
         let error = |message: String| error(message, origin.clone());

@@ -19,7 +19,7 @@ impl Types<'_> {
         Rc::clone(self.derived.borrow_mut().entry(item).or_insert_with(read))
     }
 
-    /// Whether the item derives the trait of this canonical path, and no attribute macro rewrites it before.
+    /// Returns true if the item derives the trait of this canonical path, and no attribute macro rewrites it before.
     pub(super) fn derives_trait(&self, item: ItemRef, canonical: &str) -> bool {
         let all = attributes(self.tree.item(item));
         let understood = skips_none(self.tree, self.tree.module(item), all);
@@ -43,7 +43,7 @@ impl Types<'_> {
         })
     }
 
-    /// Those of some blocks that are an `impl JsonSchema`.
+    /// Returns the blocks that are an `impl JsonSchema`.
     pub(super) fn schemas_by_hand(&self, blocks: &[ItemRef]) -> Vec<ItemRef> {
         blocks.iter().copied().filter(|block| self.trait_of(*block).as_deref() == Some(JSON_SCHEMA)).collect()
     }
@@ -61,7 +61,7 @@ impl Types<'_> {
         Some(input)
     }
 
-    /// Whether a type has an associated item of this name outside of traits, for whatever arguments.
+    /// Returns true if a type has an inherent associated item of this name, with any type arguments.
     pub(super) fn has_own(&self, id: TypeId, name: &str) -> bool {
         let tree = self.tree;
         let named = |block: &ItemRef| match tree.item(*block) {
@@ -76,7 +76,7 @@ impl Types<'_> {
         self.user(id).is_some_and(|user| tree.impls(user.item).iter().any(named))
     }
 
-    /// Whether a type of the user has an `impl` of the trait of this canonical path, for whatever arguments.
+    /// Returns true if the user's crate implements the trait of this canonical path for a type, with any type arguments.
     pub(super) fn implements(&self, id: TypeId, canonical: &str) -> bool {
         let Some(user) = self.user(id) else { return false };
         self.tree.impls(user.item).iter().any(|block| self.trait_of(*block).as_deref() == Some(canonical))

@@ -40,13 +40,13 @@ pub(super) fn is_inert(path: &syn::Path) -> bool {
     }
 }
 
-/// Whether one of the attributes of a function, a constant or an `impl` block may make something else of it.
+/// Returns true if one of the attributes of a function, a constant or an `impl` block may rewrite it.
 pub(super) fn rewrites(attributes: &[Attribute]) -> bool {
     let plain = |attribute: &Attribute| is_inert(attribute.path()) || attribute.path().is_ident("track_caller");
     !attributes.iter().all(plain)
 }
 
-/// The same for modules and crates.
+/// Inert attributes of modules and crates.
 pub(super) const MODULE_INERT: [&str; 9] = [
     "cfg",
     "crate_name",
@@ -59,7 +59,7 @@ pub(super) const MODULE_INERT: [&str; 9] = [
     "windows_subsystem",
 ];
 
-/// Where `#[skip_serializing_none]` of `serde_with` stands, if every derive sees what it makes of the type.
+/// Returns the position of `#[skip_serializing_none]` of `serde_with`, if every derive sees its result.
 pub(super) fn skips_none(tree: &SourceTree, module: ModuleId, attributes: &[Attribute]) -> Option<usize> {
     let named = |path: &syn::Path| path.segments.last().is_some_and(|last| last.ident == "skip_serializing_none");
     let position = attributes.iter().position(|attribute| named(attribute.path()))?;
@@ -70,7 +70,7 @@ pub(super) fn skips_none(tree: &SourceTree, module: ModuleId, attributes: &[Attr
     is_it.then_some(position)
 }
 
-/// What that macro makes of a type: a field that is written as an `Option` is skipped when it is `None`.
+/// Expands `#[skip_serializing_none]`: a field whose type is written as `Option` is skipped when it is `None`.
 pub(super) fn skip_none(input: &mut DeriveInput) {
     fn is_option(ty: &syn::Type) -> bool {
         match ty {

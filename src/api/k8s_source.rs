@@ -1,4 +1,4 @@
-//! Where the sources of k8s-openapi are, and what a path means in them.
+//! The sources of k8s-openapi, and how paths resolve in them.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use proc_macro2::Span;
 
 use crate::source::Resolution;
 
-/// Where code of k8s-openapi is evaluated.
+/// The place from which code of k8s-openapi is evaluated.
 #[derive(Debug, Clone)]
 pub(super) struct K8sSource {
     /// The place in the user's code that asked for it.
@@ -25,7 +25,7 @@ pub(super) struct K8sType {
 }
 
 impl K8sSource {
-    /// What a path means in generated code, which writes all of them out.
+    /// Resolves a path in generated code, which writes all paths in full.
     pub(super) fn resolve(path: &syn::Path) -> Resolution {
         let mut parts: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
         match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {

@@ -123,7 +123,7 @@ impl Types<'_> {
     }
 }
 
-/// What serde writes of a resource beside its fields: `apiVersion` and `kind`.
+/// Returns the entries that serde writes for a resource beside its fields: `apiVersion` and `kind`.
 pub(super) fn head(found: &GeneratedType) -> Map<String, Value> {
     let keys = [("apiVersion", "API_VERSION"), ("kind", "KIND")];
     let written = |(key, constant): (&str, &str)| Some((key.to_owned(), found.constants.get(constant)?.clone().into()));

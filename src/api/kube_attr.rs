@@ -77,7 +77,7 @@ pub(super) struct Crates {
     std: Option<Path>,
 }
 
-/// Where the schema comes from.
+/// The source of the schema: `schema = "…"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, FromMeta)]
 pub(super) enum SchemaMode {
     Disabled,

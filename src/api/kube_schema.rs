@@ -1,4 +1,4 @@
-//! What the names in a struct mean to `KubeSchema`, which copies it into a function beside names of its own.
+//! Name capture by `KubeSchema`, which copies a struct into a function beside names of its own.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -7,7 +7,7 @@ use syn::{Attribute, Data, DeriveInput, Ident, Meta};
 
 use super::attribute::{Entry, entries, literal};
 
-/// What the function imports from kube-core.
+/// Names that the function imports from kube-core.
 const IMPORTED: [&str; 6] = ["Rule", "Message", "Reason", "ListMerge", "MapMerge", "StructMerge"];
 
 /// The struct with one field that the function declares for each field with a rule.
@@ -51,7 +51,7 @@ fn in_attributes(attributes: &[Attribute]) -> Vec<Ident> {
                 first_names(text.parse().unwrap_or_default(), &mut names);
             }
         }
-        // What is wrong is said where the attributes are read.
+        // Errors are reported where the attributes are read.
         drop(errors.check());
     }
     names

@@ -1,4 +1,4 @@
-//! What tells derived schemas apart: schemars writes a reference for a type inside of one with the same id.
+//! Schema identity, as schemars computes it. A nested type with the same id becomes a reference.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use syn::{Path, Type};
 
 use crate::schema::SchemaId;
 
-use super::schemars_attr::{Owner, SchemarsAttrs, With};
+use super::schemars_attr::{FieldAttrs, OwnerAttrs as _, With};
 use super::types::{Scope, Types};
 
 impl Types<'_> {
@@ -35,8 +35,8 @@ fn relevant(cont: &Container<'_>) -> BTreeSet<String> {
         for field in fields.iter().filter(|field| !(field.attrs.skip_deserializing() && field.attrs.skip_serializing()))
         {
             let errors = Ctxt::new();
-            let with = SchemarsAttrs::read(&field.original.attrs, Owner::Field, &errors).with;
-            // What is wrong is said where the attributes of the field are read.
+            let with = FieldAttrs::read(&field.original.attrs, &errors).common.with;
+            // Errors are reported where the attributes of the field are read.
             drop(errors.check());
             match with {
                 Some(With::Type(ty)) => of_type(&ty),

@@ -8,17 +8,9 @@ use syn::{Attribute, Expr, LitStr, Meta, MetaList, Path, Token, Type};
 
 use super::attribute::{Entry, entries, is_shared, literal};
 
-/// What an attribute is on; each has keys of its own.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
-    Container,
-    Variant,
-    Field,
-}
-
-/// Everything that schemars reads of one attribute list, serde's keys apart.
+/// Keys of types, variants and fields alike.
 #[derive(Default)]
-pub(super) struct SchemarsAttrs {
+pub(super) struct CommonAttrs {
     pub(super) docs: Vec<Expr>,
     pub(super) deprecated: bool,
     pub(super) title: Option<Expr>,
@@ -27,9 +19,25 @@ pub(super) struct SchemarsAttrs {
     pub(super) extensions: Vec<Extension>,
     pub(super) transforms: Vec<Expr>,
     pub(super) with: Option<With>,
+}
+
+/// Attributes of a struct or enum.
+#[derive(Default)]
+pub(super) struct ContainerAttrs {
+    pub(super) common: CommonAttrs,
     pub(super) rename: Option<LitStr>,
     pub(super) inline: bool,
     pub(super) ref_variants: Option<Path>,
+}
+
+/// Attributes of a variant.
+pub(super) struct VariantAttrs {
+    pub(super) common: CommonAttrs,
+}
+
+/// Attributes of a field.
+pub(super) struct FieldAttrs {
+    pub(super) common: CommonAttrs,
     pub(super) constraints: ConstraintAttrs,
 }
 
@@ -65,10 +73,70 @@ pub(super) struct BoundAttrs {
     pub(super) max: Option<Expr>,
 }
 
-impl SchemarsAttrs {
-    /// Reads an attribute list; every mistake goes to `errors`.
-    pub(super) fn read(attributes: &[Attribute], on: Owner, errors: &Ctxt) -> Self {
-        let mut attrs = SchemarsAttrs {
+/// Attributes of one owner, read from an attribute list. Every mistake goes to `errors`.
+pub(super) trait OwnerAttrs {
+    fn read(attributes: &[Attribute], errors: &Ctxt) -> Self;
+
+    fn common(&self) -> &CommonAttrs;
+}
+
+impl OwnerAttrs for ContainerAttrs {
+    fn read(attributes: &[Attribute], errors: &Ctxt) -> Self {
+        let mut own = ContainerAttrs::default();
+        let common = CommonAttrs::read(attributes, errors, |key, meta| {
+            match key {
+                "crate" => {}
+                "inline" => own.inline = true,
+                "rename" => own.rename = text(meta, errors),
+                "_unstable_ref_variants" => own.ref_variants = Some(meta.path().clone()),
+                _ => return false,
+            }
+            true
+        });
+        ContainerAttrs { common, ..own }
+    }
+
+    fn common(&self) -> &CommonAttrs {
+        &self.common
+    }
+}
+
+impl OwnerAttrs for VariantAttrs {
+    fn read(attributes: &[Attribute], errors: &Ctxt) -> Self {
+        let mut common = CommonAttrs::read(attributes, errors, |_, _| false);
+        common.read_serde_with(attributes, errors);
+        VariantAttrs { common }
+    }
+
+    fn common(&self) -> &CommonAttrs {
+        &self.common
+    }
+}
+
+impl OwnerAttrs for FieldAttrs {
+    fn read(attributes: &[Attribute], errors: &Ctxt) -> Self {
+        let mut constraints = ConstraintAttrs::default();
+        let mut common = CommonAttrs::read(attributes, errors, |_, meta| constraints.entry(meta, "schemars", errors));
+        common.read_serde_with(attributes, errors);
+        for owner in ["validate", "garde"] {
+            for entry in entries(attributes, owner, errors) {
+                if let Entry::Meta(meta) = &entry {
+                    constraints.entry(meta, owner, errors);
+                }
+            }
+        }
+        FieldAttrs { common, constraints }
+    }
+
+    fn common(&self) -> &CommonAttrs {
+        &self.common
+    }
+}
+
+impl CommonAttrs {
+    /// Reads the common keys; `own` takes a key of one owner and returns false for an unknown one.
+    fn read(attributes: &[Attribute], errors: &Ctxt, mut own: impl FnMut(&str, &Meta) -> bool) -> Self {
+        let mut attrs = CommonAttrs {
             deprecated: attributes.iter().any(|attribute| attribute.path().is_ident("deprecated")),
             ..Self::default()
         };
@@ -78,32 +146,24 @@ impl SchemarsAttrs {
             }
         }
         for entry in entries(attributes, "schemars", errors) {
-            attrs.entry(&entry, on, errors);
-        }
-        if on != Owner::Container {
-            for entry in entries(attributes, "serde", errors) {
-                // schemars takes the module of `#[serde(with = "…")]` for a type that describes the value.
-                if let Entry::Meta(meta) = &entry
-                    && meta.path().is_ident("with")
-                    && attrs.with.is_none()
-                {
-                    attrs.with = text(meta, errors).and_then(|text| parse(&text, errors)).map(With::Type);
-                }
-            }
-        }
-        if on == Owner::Field {
-            for owner in ["validate", "garde"] {
-                for entry in entries(attributes, owner, errors) {
-                    if let Entry::Meta(meta) = &entry {
-                        attrs.constraints.entry(meta, owner, errors);
-                    }
-                }
-            }
+            attrs.entry(&entry, &mut own, errors);
         }
         attrs
     }
 
-    fn entry(&mut self, entry: &Entry, on: Owner, errors: &Ctxt) {
+    /// schemars takes the module of `#[serde(with = "…")]` for a type that describes the value.
+    fn read_serde_with(&mut self, attributes: &[Attribute], errors: &Ctxt) {
+        for entry in entries(attributes, "serde", errors) {
+            if let Entry::Meta(meta) = &entry
+                && meta.path().is_ident("with")
+                && self.with.is_none()
+            {
+                self.with = text(meta, errors).and_then(|text| parse(&text, errors)).map(With::Type);
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry, own: &mut impl FnMut(&str, &Meta) -> bool, errors: &Ctxt) {
         let (Entry::Meta(meta), Some(key)) = (entry, entry.key()) else {
             if entry.key().is_none() {
                 errors.error_spanned_by(entry, "unknown schemars attribute");
@@ -148,22 +208,15 @@ impl SchemarsAttrs {
                 once(self.with.is_some());
                 self.with = text(meta, errors).and_then(|text| parse(&text, errors)).map(With::Function);
             }
-            "crate" if on == Owner::Container => {}
-            "inline" if on == Owner::Container => self.inline = true,
-            "rename" if on == Owner::Container => self.rename = text(meta, errors),
-            "_unstable_ref_variants" if on == Owner::Container => self.ref_variants = Some(meta.path().clone()),
-            key if on == Owner::Field && self.constraints.entry(meta, "schemars", errors) => {
-                let _ = key;
-            }
-            key if is_shared(key) => {}
+            key if own(key, meta) || is_shared(key) => {}
             key => errors.error_spanned_by(meta.path(), format_args!("unknown schemars attribute `{key}`")),
         }
     }
 }
 
 impl ConstraintAttrs {
-    /// Whether the key is one of a constraint. `owner` is the attribute it was found in: schemars reads those of
-    /// validator and garde as well, with other grammars, and ignores what it does not know there.
+    /// Reads a key of a constraint; false means another key. `owner` is its attribute: schemars also reads those of
+    /// validator and garde, with other grammars, and ignores unknown keys there.
     fn entry(&mut self, meta: &Meta, owner: &str, errors: &Ctxt) -> bool {
         let Some(key) = meta.path().get_ident().map(ToString::to_string) else { return false };
         let own = owner == "schemars";
@@ -327,7 +380,7 @@ fn bounds(meta: &Meta, own: bool, errors: &Ctxt) -> BoundAttrs {
             // A string holds an expression here, as in validator's older syntax.
             literal(&expr).map_or(Some(expr.clone()), |text| parse(text, errors))
         };
-        // What comes first counts.
+        // The first of several keys counts.
         if pair.path().is_ident("min") {
             if !equal && bounds.min.is_none() {
                 bounds.min = number();

@@ -1,4 +1,4 @@
-//! What serde's own parser understands of a type.
+//! Types as serde's own parser reads them.
 
 use proc_macro2::Span;
 use serde_derive_internals::ast::Container;

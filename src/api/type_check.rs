@@ -1,5 +1,4 @@
-//! What the types of values decide: whether a value is of the type that its place asks for, and whether that type can be
-//! written by serde.
+//! Type checks of values: conformance with the expected type, and whether serde can write that type.
 
 use crate::schema::TypeId;
 use crate::schema::known::{Kind, Known};
@@ -44,8 +43,8 @@ impl Types<'_> {
         }
     }
 
-    /// Whether a type implements `Serialize`, as far as its source says so; for a field of a type that derives it, that
-    /// is `proved` of what the source does not show.
+    /// Returns true if the source shows that a type implements `Serialize`. For a field of a type that derives it,
+    /// `proved` covers types whose source does not show it.
     pub(super) fn is_serialize(&self, ty: TypeId, proved: bool) -> bool {
         match self.info(ty) {
             Info::User(user) => {
@@ -53,7 +52,7 @@ impl Types<'_> {
                 self.implements(ty, SERIALIZE) || self.derives_trait(user.item, SERIALIZE) && arguments()
             }
             Info::Known(known, _) if known.kind == Kind::Phantom => true,
-            // It depends on features of serde and of the other crate.
+            // The impl depends on features of serde and of the other crate.
             Info::Known(known, _) if !proved && is_optional(known) => false,
             Info::Known(_, arguments) => arguments.iter().all(|argument| self.is_serialize(*argument, proved)),
             Info::K8s(_) | Info::Described | Info::Refused(_) => true,

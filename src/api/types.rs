@@ -19,7 +19,7 @@ use crate::source::{ItemRef, ModuleId, Namespace, Resolution, SourceTree};
 use super::items::{Derives, shortened, text};
 use super::k8s_source::{K8sSource, K8sType};
 
-/// Where a name is looked up.
+/// The scope in which names are looked up.
 #[derive(Debug, Clone)]
 pub(super) struct Scope {
     pub(super) module: ModuleId,
@@ -76,10 +76,10 @@ impl Refusal {
     }
 }
 
-/// Where a type is used: the span to report at, in a module.
+/// The use of a type: the span to report at, in a module.
 pub(super) type Use = (ModuleId, Span);
 
-/// What a [`TypeId`] stands for in the source.
+/// The meaning of a [`TypeId`] in the source.
 #[derive(Debug)]
 pub(super) enum Info {
     Known(&'static Known, Vec<TypeId>),
@@ -123,7 +123,7 @@ impl<'t> Types<'t> {
 
     pub(super) fn text(&self, scope: &Scope, tokens: &impl ToTokens) -> String {
         match &scope.k8s {
-            // It is in no file of the tree.
+            // The tokens are not in a file of the tree.
             Some(_) => shortened(&tokens.to_token_stream().to_string()),
             None => text(self.tree, scope.module, tokens),
         }
@@ -152,7 +152,7 @@ impl<'t> Types<'t> {
         if let Info::Known(known, arguments) = self.info(id) { Some((known, arguments.clone())) } else { None }
     }
 
-    /// What values of a known type are.
+    /// Returns the kind of the values of a known type.
     pub(super) fn kind(&self, id: Option<TypeId>) -> Option<Kind> {
         if let Info::Known(known, _) = self.info(id?) { Some(known.kind) } else { None }
     }
@@ -197,12 +197,12 @@ impl<'t> Types<'t> {
         self.add(Info::Refused(refusal))
     }
 
-    /// What a path means in a scope, in the name space of types.
+    /// Resolves a path in a scope, in the namespace of types.
     pub(super) fn resolve(&self, scope: &Scope, path: &syn::Path) -> Resolution {
         self.resolve_in(scope, path, Namespace::Types)
     }
 
-    /// What a path means in a scope.
+    /// Resolves a path in a scope.
     pub(super) fn resolve_in(&self, scope: &Scope, path: &syn::Path, namespace: Namespace) -> Resolution {
         match &scope.k8s {
             Some(_) => K8sSource::resolve(path),
@@ -243,7 +243,7 @@ impl<'t> Types<'t> {
         matches!(self.kind(ty), Some(Kind::Schema | Kind::Json))
     }
 
-    /// Whether an integer is one of the type; `None` when the type is no integer.
+    /// Returns true if an integer is in the range of the type; `None` if the type is not an integer type.
     pub(super) fn fits(&self, value: i128, ty: Option<TypeId>) -> Option<bool> {
         self.kind(ty)?.holds(value)
     }

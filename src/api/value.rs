@@ -37,7 +37,7 @@ pub(super) enum Val {
 }
 
 impl Val {
-    /// How much there is to copy.
+    /// The number of parts that a copy has.
     pub(super) fn weight(&self) -> usize {
         match self {
             Val::Unit
@@ -72,7 +72,7 @@ impl From<Recipe> for Val {
 }
 
 impl Val {
-    /// What `Display` writes, and so `to_string`, `format!` and `concat!`.
+    /// The text that `Display` writes, and so `to_string`, `format!` and `concat!`.
     pub(super) fn displayed(&self) -> Option<String> {
         match self {
             Val::Str(text) => Some(text.clone()),

@@ -18,6 +18,8 @@ pub struct CustomResource {
     pub plural: Option<String>,
     /// True if objects live in namespaces.
     pub namespaced: bool,
+    /// The keys `schema` and `no_spec` may give the root a schema that is not derived from spec and status.
+    pub own_schema: bool,
     /// The type of the status, as written.
     pub status: Option<String>,
     /// The path of kube's core, if it is not the default.
@@ -64,6 +66,7 @@ impl CustomResource {
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next() {
             let TokenTree::Ident(name) = token else { continue };
+            self.own_schema |= name == "schema" || name == "no_spec";
             match tokens.peek() {
                 Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {}
                 Some(TokenTree::Group(group)) if name == "crates" => {
@@ -110,6 +113,7 @@ mod tests {
             root: "R".to_owned(),
             plural: Some("as".to_owned()),
             namespaced: true,
+            own_schema: false,
             status: Some("x::S".to_owned()),
             kube_core: Some("::k::core".to_owned()),
             serde_json: None,
@@ -117,6 +121,8 @@ mod tests {
         assert_eq!(read(full), Some(expected));
         assert_eq!(read("#[kube(kind = \"A\", root = \"R\")] struct Spec;").unwrap().root, "R");
         assert_eq!(read("#[kube(group = \"g.io\", kind = \"A\")] enum Spec {}").unwrap().root, "A");
+        assert!(read("#[kube(kind = \"A\", schema = \"disabled\")] struct Spec;").unwrap().own_schema);
+        assert!(read("#[kube(kind = \"A\", no_spec)] struct Spec;").unwrap().own_schema);
         assert_eq!(read("#[kube(namespaced)] struct Spec;"), None);
         assert_eq!(read("#[other(kind = \"A\")] struct Spec;"), None);
     }

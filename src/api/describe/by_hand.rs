@@ -5,50 +5,47 @@ use syn::Item;
 use crate::diagnostic::Code;
 use crate::schema::{Container, Meta, Recipe, Shape, TypeId};
 
-use super::Describer;
+use super::describer::{Describer, Reported};
 use crate::api::eval::ByHand;
 use crate::api::types::{Refusal, Scope};
 
 impl Describer<'_> {
     /// `schema_with = "path"`: a type whose schema the function makes.
-    pub(super) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Option<TypeId> {
+    pub(super) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Result<TypeId, Reported> {
         let recipe = self.evaluate(|eval| eval.schema_with(scope, path));
-        let what = format!("`schema_with = {}`", self.eval.types.text(scope, path));
-        let recipe = recipe.map_err(|refusal| self.refuse_schema(&refusal, &what)).ok()?;
-        let name = path.segments.last()?.ident.to_string();
-        let id = format!(
-            "schema_with/{}/{}",
-            self.tree.module_path(scope.module).join("::"),
-            self.eval.types.text(scope, path)
-        );
-        Some(self.eval.types.add_described(by_code(name, id, true, recipe)))
+        let what = format!("`schema_with = {}`", self.types.text(scope, path));
+        let recipe = recipe.map_err(|refusal| self.refuse_schema(&refusal, &what))?;
+        let name = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+        let id =
+            format!("schema_with/{}/{}", self.tree.module_path(scope.module).join("::"), self.types.text(scope, path));
+        Ok(self.types.add_described(by_code(name, id, true, recipe)))
     }
 
-    fn refuse_schema(&mut self, refusal: &Refusal, what: &str) {
+    fn refuse_schema(&mut self, refusal: &Refusal, what: &str) -> Reported {
         let message = format!("{what}: {}", refusal.message);
         let help = "build the schema with `json_schema!`, `subschema_for` and `insert`, or say it with `with = \"Type\"` \
                     and `extend(…)`";
-        self.refuse(Refusal { code: Code::SchemaCode, message, help: Some(help.to_owned()), ..refusal.clone() });
+        self.refuse(Refusal { code: Code::SchemaCode, message, help: Some(help.to_owned()), ..refusal.clone() })
     }
 
     /// The container of a type that has a hand-written impl.
-    pub(super) fn describe_by_hand(&mut self, by_hand: &ByHand, item: &syn::ItemImpl) -> Option<Container> {
+    pub(super) fn describe_by_hand(&mut self, by_hand: &ByHand, item: &syn::ItemImpl) -> Result<Container, Reported> {
         let recipe = self.evaluate(|eval| eval.schema_by_hand(by_hand, item));
         let what = format!("the hand-written `JsonSchema` of `{}`", quote::ToTokens::to_token_stream(&item.self_ty));
-        let recipe = recipe.map_err(|refusal| self.refuse_schema(&refusal, &what)).ok()??;
+        let recipe = recipe.map_err(|refusal| self.refuse_schema(&refusal, &what))?.ok_or(Reported)?;
         let ByHand { name, id, inline, .. } = by_hand;
-        Some(by_code(name.clone(), id.clone(), *inline, recipe))
+        Ok(by_code(name.clone(), id.clone(), *inline, recipe))
     }
 
     /// Refuses a hand-written impl of which not even the names are read.
-    pub(super) fn refuse_by_hand(&mut self, refusal: &Refusal, name: &str) {
-        self.refuse_schema(refusal, &format!("the hand-written `JsonSchema` of `{name}`"));
+    pub(super) fn refuse_by_hand(&mut self, refusal: &Refusal, name: &str) -> Reported {
+        self.refuse_schema(refusal, &format!("the hand-written `JsonSchema` of `{name}`"))
     }
 
     /// The root type of `schema = "manual"`: its impl stands in the module of the spec, where the derive puts the type.
-    pub(super) fn manual_root(&mut self, scope: &Scope, spec: &syn::Ident, root: &str) -> Option<TypeId> {
+    pub(super) fn manual_root(&mut self, scope: &Scope, spec: &syn::Ident, root: &str) -> Result<TypeId, Reported> {
         let tree = self.tree;
-        let mut blocks = self.eval.types.schemas_by_hand(tree.module_items(scope.module));
+        let mut blocks = self.types.schemas_by_hand(tree.module_items(scope.module));
         blocks.retain(|item| {
             matches!(tree.item(*item), Item::Impl(block)
                 if matches!(&*block.self_ty, syn::Type::Path(path) if path.path.is_ident(root)))
@@ -56,14 +53,13 @@ impl Describer<'_> {
         let Some((block, others)) = blocks.split_first() else {
             let message = format!("`schema = \"manual\"`, but no `impl JsonSchema for {root}` is beside it");
             let help = "write the impl in the same module, as a list of `json_schema!`, `subschema_for` and `insert`";
-            self.refuse(Refusal::new(Code::SchemaCode, scope, spec.span(), message).help(help));
-            return None;
+            return Err(self.refuse(Refusal::new(Code::SchemaCode, scope, spec.span(), message).help(help)));
         };
         let read = self.evaluate(|eval| eval.read_impl(scope, *block, !others.is_empty()));
-        let (by_hand, block) = read.map_err(|refusal| self.refuse_by_hand(&refusal, root)).ok()?;
-        let Item::Impl(item) = tree.item(block) else { return None };
+        let (by_hand, block) = read.map_err(|refusal| self.refuse_by_hand(&refusal, root))?;
+        let Item::Impl(item) = tree.item(block) else { return Err(Reported) };
         let container = self.describe_by_hand(&by_hand, item)?;
-        Some(self.eval.types.add_described(container))
+        Ok(self.types.add_described(container))
     }
 }
 

@@ -13,12 +13,12 @@ use crate::schema::{Constraints, Container, Meta, Shape, Tag, TypeId, Unknown, V
 use crate::source::ModuleId;
 use crate::source::macros::says;
 
-use super::Describer;
+use super::describer::{Describer, Reported};
 use super::kube_rules::without_skipped;
 use super::schema_source::SchemaSource;
 use crate::api::attribute::effective;
 use crate::api::canonical::{DESERIALIZE, SERIALIZE};
-use crate::api::schemars_attr::{Owner, SchemarsAttrs, With};
+use crate::api::schemars_attr::{ContainerAttrs, FieldAttrs, OwnerAttrs, VariantAttrs, With};
 use crate::api::serde_type::serde_type;
 use crate::api::types::{Refusal, Scope, UserType};
 
@@ -28,34 +28,37 @@ impl Describer<'_> {
         user: &UserType,
         mut input: DeriveInput,
         source: SchemaSource,
-    ) -> Option<Container> {
-        // What is wrong is told to the end: the answer is none only then.
+    ) -> Result<Container, Reported> {
+        // Collect every error before giving up.
         let scope = &user.scope;
-        let mut clean = self.serde_attributes(user, &input).is_some();
+        let mut clean = self.serde_attributes(user, &input).is_ok();
         let validated = match source {
             SchemaSource::JsonSchema | SchemaSource::Code => None,
             SchemaSource::KubeSchema => {
                 let validated = self.kube_schema(scope, &mut input);
-                clean &= validated.is_some();
-                validated
+                clean &= validated.is_ok();
+                validated.ok()
             }
         };
         let ident = input.ident.to_string();
         let input = match effective(input) {
             Ok(input) => input,
             Err(error) => {
-                self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);
+                let reported = self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);
                 self.parts(user);
-                return None;
+                return Err(reported);
             }
         };
-        let Some(cont) = self.serde_type(scope.module, &input, SerdeDerive::Deserialize) else {
-            self.parts(user);
-            return None;
+        let cont = match self.serde_type(scope.module, &input, SerdeDerive::Deserialize) {
+            Ok(cont) => cont,
+            Err(reported) => {
+                self.parts(user);
+                return Err(reported);
+            }
         };
-        let (attrs, understood) = self.schemars_attrs(scope, &input.attrs, Owner::Container);
+        let (attrs, understood) = self.schemars_attrs::<ContainerAttrs>(scope, &input.attrs);
         if !understood && replaces(&input.attrs) {
-            return None;
+            return Err(Reported);
         }
         clean &= understood;
         if let Some(path) = &attrs.ref_variants {
@@ -65,8 +68,7 @@ impl Describer<'_> {
         let name = match (&attrs.rename, cont.attrs.remote()) {
             (Some(rename), _) if rename.value().contains('{') => {
                 let message = "a name with type parameters is not read";
-                self.refuse(Refusal::new(Code::SchemarsAttribute, scope, rename.span(), message));
-                return None;
+                return Err(self.refuse(Refusal::new(Code::SchemarsAttribute, scope, rename.span(), message)));
             }
             (None, Some(remote)) => remote.segments.last().map(|last| last.ident.to_string()).unwrap_or_default(),
             _ => cont.attrs.name().deserialize_name().value.clone(),
@@ -78,12 +80,12 @@ impl Describer<'_> {
                 (name.clone(), name.into(), true)
             }
             SchemaSource::JsonSchema | SchemaSource::Code => {
-                let id = self.eval.types.schema_id(scope, &cont, &name);
+                let id = self.types.schema_id(scope, &cont, &name);
                 (name, id, attrs.inline)
             }
         };
-        let meta = self.meta(scope, &attrs);
-        clean &= meta.is_some();
+        let meta = self.meta(scope, &attrs.common);
+        clean &= meta.is_ok();
         let meta = meta.unwrap_or_default();
         let validated = validated.map(|validated| without_skipped(validated, &cont));
         if let (Some(validated), ast::Data::Struct(_, fields)) = (&validated, &cont.data) {
@@ -98,13 +100,13 @@ impl Describer<'_> {
         let fields = cont.data.all_fields().filter(|field| !field.attrs.skip_deserializing());
         let bounds = fields.filter_map(|field| field.attrs.de_bound()).chain(cont.attrs.de_bound()).flatten().cloned();
         let bounds: Vec<WherePredicate> = bounds.collect();
-        let shape = self.shape_of(scope, &bounds, &cont, &attrs, &meta)?;
-        clean.then_some(Container { name, id, inline, shape, meta, validated })
+        let shape = self.shape_of(scope, &bounds, &cont, attrs.common.with.as_ref(), &meta)?;
+        clean.then_some(Container { name, id, inline, shape, meta, validated }).ok_or(Reported)
     }
 
     /// Looks at the types of the fields of a type whose attributes are wrong.
     fn parts(&mut self, user: &UserType) {
-        let (scope, Some(input)) = (&user.scope, self.eval.types.derive_input(user.item)) else { return };
+        let (scope, Some(input)) = (&user.scope, self.types.derive_input(user.item)) else { return };
         let variants: Vec<(&[Attribute], &Fields)> = match &input.data {
             syn::Data::Struct(data) => vec![(&[], &data.fields)],
             syn::Data::Enum(data) => {
@@ -120,7 +122,7 @@ impl Describer<'_> {
         for field in fields.filter(|field| !replaces(&field.attrs)) {
             let name = field.ident.as_ref().map(ToString::to_string);
             self.path.extend(name.clone());
-            let ty = self.eval.ty(scope, &field.ty);
+            let ty = self.evaluate(|eval| eval.ty(scope, &field.ty));
             self.use_type(ty, (scope.module, field.ty.span()));
             self.path.truncate(self.path.len() - usize::from(name.is_some()));
         }
@@ -132,38 +134,33 @@ impl Describer<'_> {
         module: ModuleId,
         input: &'i DeriveInput,
         derive: SerdeDerive,
-    ) -> Option<ast::Container<'i>> {
-        serde_type(input, derive).map_err(|error| self.refuse_syntax(Code::SerdeAttribute, module, error)).ok()
+    ) -> Result<ast::Container<'i>, Reported> {
+        serde_type(input, derive).map_err(|error| self.refuse_syntax(Code::SerdeAttribute, module, error))
     }
 
     /// Serde's own derives see attributes that schemars leaves out; a mistake in one of those does not compile.
-    fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Option<()> {
+    fn serde_attributes(&mut self, user: &UserType, input: &DeriveInput) -> Result<(), Reported> {
         let mut checked = false;
         for (canonical, derive) in [(DESERIALIZE, SerdeDerive::Deserialize), (SERIALIZE, SerdeDerive::Serialize)] {
-            if !checked && self.eval.types.derives_trait(user.item, canonical) {
+            if !checked && self.types.derives_trait(user.item, canonical) {
                 let container = self.serde_type(user.scope.module, input, derive)?;
                 // Of which derive it is matters to serde's parser for `transparent` only.
                 checked = !container.attrs.transparent();
             }
         }
-        Some(())
+        Ok(())
     }
 
-    /// What is understood of them, and whether that is all.
-    pub(super) fn schemars_attrs(
-        &mut self,
-        scope: &Scope,
-        attributes: &[Attribute],
-        place: Owner,
-    ) -> (SchemarsAttrs, bool) {
+    /// Reads the attributes of schemars; false beside them says that something was refused.
+    pub(super) fn schemars_attrs<A: OwnerAttrs>(&mut self, scope: &Scope, attributes: &[Attribute]) -> (A, bool) {
         let mut clean = self.decided(scope, attributes);
         let errors = Ctxt::new();
-        let attrs = SchemarsAttrs::read(attributes, place, &errors);
+        let attrs = A::read(attributes, &errors);
         if let Err(error) = errors.check() {
             self.refuse_syntax(Code::SchemarsAttribute, scope.module, error);
             clean = false;
         }
-        if let Some(transform) = attrs.transforms.first() {
+        if let Some(transform) = attrs.common().transforms.first() {
             let refusal = Refusal::new(Code::SchemaCode, scope, transform.span(), "`transform = …` runs code")
                 .help("say it with `extend(…)`");
             self.refuse(refusal);
@@ -176,13 +173,13 @@ impl Describer<'_> {
         scope: &Scope,
         bounds: &[WherePredicate],
         cont: &ast::Container<'_>,
-        attrs: &SchemarsAttrs,
+        with: Option<&With>,
         meta: &Meta,
-    ) -> Option<Shape> {
-        if let Some(with) = &attrs.with {
+    ) -> Result<Shape, Reported> {
+        if let Some(with) = with {
             let ty = self.with(scope, with)?;
             let plain = matches!(with, With::Type(_)) && meta.is_default();
-            return Some(if plain { Shape::Transparent(ty) } else { Shape::With(ty) });
+            return Ok(if plain { Shape::Transparent(ty) } else { Shape::With(ty) });
         }
         let deny = if cont.attrs.deny_unknown_fields() { Unknown::Deny } else { Unknown::Allow };
         let container_default = cont.attrs.default();
@@ -192,21 +189,21 @@ impl Describer<'_> {
         {
             let field = self.field(scope, bounds, inner, None)?;
             let errors = Ctxt::new();
-            let own_type = SchemarsAttrs::read(&inner.original.attrs, Owner::Field, &errors).with.is_none();
+            let own_type = FieldAttrs::read(&inner.original.attrs, &errors).common.with.is_none();
             let plain = errors.check().is_ok()
                 && own_type
                 && meta.is_default()
                 && field.meta.is_default()
                 && field.constraints == Constraints::default();
-            return Some(if plain { Shape::Transparent(field.ty) } else { Shape::Newtype(Box::new(field)) });
+            return Ok(if plain { Shape::Transparent(field.ty) } else { Shape::Newtype(Box::new(field)) });
         }
         if let Some(from) = cont.attrs.type_from().or(cont.attrs.type_try_from()) {
             let from = from.clone();
-            let ty = self.eval.ty(scope, &from);
+            let ty = self.evaluate(|eval| eval.ty(scope, &from));
             self.use_type(ty, (scope.module, from.span()));
-            return Some(Shape::With(ty));
+            return Ok(Shape::With(ty));
         }
-        Some(match &cont.data {
+        Ok(match &cont.data {
             Data::Struct(Style::Unit, _) => Shape::Unit,
             Data::Struct(Style::Newtype, fields) => {
                 Shape::Newtype(Box::new(self.field(scope, bounds, &fields[0], None)?))
@@ -225,26 +222,31 @@ impl Describer<'_> {
                     TagType::None => Tag::None,
                 };
                 // Each is looked at before one that is missing counts.
-                let described: Vec<Option<Variant>> =
+                let described: Vec<Result<Variant, Reported>> =
                     variants.iter().map(|variant| self.variant_of(scope, bounds, variant)).collect();
-                Shape::Enum(tag, described.into_iter().collect::<Option<_>>()?, deny)
+                Shape::Enum(tag, described.into_iter().collect::<Result<_, _>>()?, deny)
             }
         })
     }
 
-    fn variant_of(&mut self, scope: &Scope, bounds: &[WherePredicate], variant: &ast::Variant<'_>) -> Option<Variant> {
-        let (attrs, clean) = self.schemars_attrs(scope, &variant.original.attrs, Owner::Variant);
-        let meta = self.meta(scope, &attrs);
+    fn variant_of(
+        &mut self,
+        scope: &Scope,
+        bounds: &[WherePredicate],
+        variant: &ast::Variant<'_>,
+    ) -> Result<Variant, Reported> {
+        let (VariantAttrs { common }, clean) = self.schemars_attrs(scope, &variant.original.attrs);
+        let meta = self.meta(scope, &common);
         if !clean && replaces(&variant.original.attrs) {
-            return None;
+            return Err(Reported);
         }
         let skipped = variant.attrs.skip_deserializing();
         let name = variant.attrs.name().deserialize_name().value.clone();
         self.path.push(name.clone());
         let data = match (variant.style, skipped) {
-            (Style::Unit, _) => Some(VariantData::Unit),
+            (Style::Unit, _) => Ok(VariantData::Unit),
             // Nothing of a skipped variant is looked at, except that it is not a plain name.
-            (_, true) => Some(VariantData::Tuple(Vec::new())),
+            (_, true) => Ok(VariantData::Tuple(Vec::new())),
             (Style::Newtype, false) => {
                 self.field(scope, bounds, &variant.fields[0], None).map(|field| VariantData::Newtype(Box::new(field)))
             }
@@ -255,35 +257,26 @@ impl Describer<'_> {
                 self.fields(scope, bounds, &variant.fields, &SerdeDefault::None).map(VariantData::Struct)
             }
         };
-        let with = attrs.with.as_ref().map(|with| self.with(scope, with));
+        let with = common.with.as_ref().map(|with| self.with(scope, with)).transpose();
         self.path.pop();
-        if matches!(with, Some(None)) {
-            return None;
-        }
+        let with = with?;
         let origin = self.origin(scope, variant.original.ident.span());
-        let variant = Variant {
-            name,
-            data: data?,
-            with: with.flatten(),
-            untagged: variant.attrs.untagged(),
-            skipped,
-            meta: meta?,
-            origin,
-        };
-        clean.then_some(variant)
+        let variant =
+            Variant { name, data: data?, with, untagged: variant.attrs.untagged(), skipped, meta: meta?, origin };
+        clean.then_some(variant).ok_or(Reported)
     }
 
-    /// Where something is written, unless that is in no file of the tree.
+    /// Returns the place of a span; `None` if its file is not in the tree.
     pub(in crate::api) fn origin(&self, scope: &Scope, span: Span) -> Option<Origin> {
         scope.k8s.is_none().then(|| self.tree.origin(scope.module, span))
     }
 
-    pub(in crate::api) fn with(&mut self, scope: &Scope, with: &With) -> Option<TypeId> {
+    pub(in crate::api) fn with(&mut self, scope: &Scope, with: &With) -> Result<TypeId, Reported> {
         match with {
             With::Type(ty) => {
-                let id = self.eval.ty(scope, ty);
+                let id = self.evaluate(|eval| eval.ty(scope, ty));
                 self.use_type(id, (scope.module, ty.span()));
-                Some(id)
+                Ok(id)
             }
             With::Function(path) => self.schema_with(scope, path),
         }

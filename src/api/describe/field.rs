@@ -10,9 +10,9 @@ use crate::diagnostic::Code;
 use crate::schema::{Field, TypeId};
 
 use super::container::{place, replaces};
-use super::{Describer, Reported};
+use super::describer::{Describer, Reported};
 use crate::api::canonical::SERIALIZE;
-use crate::api::schemars_attr::Owner;
+use crate::api::schemars_attr::FieldAttrs;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
@@ -23,7 +23,7 @@ impl Describer<'_> {
         bounds: &[WherePredicate],
         fields: &[ast::Field<'_>],
         container_default: &SerdeDefault,
-    ) -> Option<Vec<Field>> {
+    ) -> Result<Vec<Field>, Reported> {
         let mut described = Vec::new();
         let mut complete = true;
         let mut whole = None;
@@ -39,23 +39,23 @@ impl Describer<'_> {
                 _ if !needs => Some(ContainerDefault::Unused),
                 container => {
                     let values = whole.get_or_insert_with(|| self.container_default(scope, container));
-                    let value = values.as_ref().and_then(|values| values.get(index));
+                    let value = values.as_ref().ok().and_then(|values| values.get(index));
                     Some(value.map_or(ContainerDefault::Refused, |value| ContainerDefault::Value(value.clone())))
                 }
             };
             match self.field(scope, bounds, field, default) {
-                Some(field) => described.push(field),
-                None => complete = false,
+                Ok(field) => described.push(field),
+                Err(Reported) => complete = false,
             }
         }
-        complete.then_some(described)
+        complete.then_some(described).ok_or(Reported)
     }
 
     /// The values of the fields when the whole struct has a default.
-    fn container_default(&mut self, scope: &Scope, default: &SerdeDefault) -> Option<Vec<Val>> {
-        let this = scope.this?;
-        let item = self.eval.types.user(this)?.item;
-        let ident = self.eval.types.derive_input(item)?.ident;
+    fn container_default(&mut self, scope: &Scope, default: &SerdeDefault) -> Result<Vec<Val>, Reported> {
+        let this = scope.this.ok_or(Reported)?;
+        let item = self.types.user(this).ok_or(Reported)?.item;
+        let ident = self.types.derive_input(item).ok_or(Reported)?.ident;
         let value = match default {
             SerdeDefault::Path(path) => self.evaluate(|eval| eval.call_path(scope, path, this)),
             SerdeDefault::Default | SerdeDefault::None => {
@@ -63,16 +63,12 @@ impl Describer<'_> {
             }
         };
         match value {
-            Ok(Val::Struct(id, values)) if id == this => Some(values),
+            Ok(Val::Struct(id, values)) if id == this => Ok(values),
             Ok(_) => {
                 let message = "the default of the whole struct is not its own value";
-                self.refuse(Refusal::new(Code::DefaultValue, scope, ident.span(), message));
-                None
+                Err(self.refuse(Refusal::new(Code::DefaultValue, scope, ident.span(), message)))
             }
-            Err(refusal) => {
-                self.refuse_default(refusal);
-                None
-            }
+            Err(refusal) => Err(self.refuse_default(refusal)),
         }
     }
 
@@ -82,7 +78,7 @@ impl Describer<'_> {
         bounds: &[WherePredicate],
         field: &ast::Field<'_>,
         container: Option<ContainerDefault>,
-    ) -> Option<Field> {
+    ) -> Result<Field, Reported> {
         let name = field.attrs.name().deserialize_name().value.clone();
         let named = field.original.ident.is_some();
         if named && !field.attrs.flatten() {
@@ -102,20 +98,20 @@ impl Describer<'_> {
         field: &ast::Field<'_>,
         name: String,
         container: Option<ContainerDefault>,
-    ) -> Option<Field> {
+    ) -> Result<Field, Reported> {
         let attributes = &field.original.attrs;
-        let (attrs, clean) = self.schemars_attrs(scope, attributes, Owner::Field);
+        let (FieldAttrs { common, constraints }, clean) = self.schemars_attrs(scope, attributes);
         if !clean && replaces(attributes) {
-            return None;
+            return Err(Reported);
         }
-        let meta = self.meta(scope, &attrs);
-        let constraints = self.constraints(scope, &attrs.constraints);
-        let declared = self.eval.ty(scope, field.ty);
-        let ty = if let Some(with) = &attrs.with {
+        let meta = self.meta(scope, &common);
+        let constraints = self.constraints(scope, &constraints);
+        let declared = self.evaluate(|eval| eval.ty(scope, field.ty));
+        let ty = if let Some(with) = &common.with {
             self.with(scope, with)
         } else {
             self.use_type(declared, (scope.module, field.ty.span()));
-            Some(declared)
+            Ok(declared)
         };
         let has_default = container.is_some() || !field.attrs.default().is_none();
         let default = if field.original.ident.is_none()
@@ -134,12 +130,12 @@ impl Describer<'_> {
             flatten: field.attrs.flatten(),
             read_only: field.attrs.skip_deserializing(),
             write_only: field.attrs.skip_serializing(),
-            default: default.ok()?,
+            default: default?,
             meta: meta?,
-            constraints: constraints.ok()?,
+            constraints: constraints?,
             origin: self.origin(scope, place(field.original)),
         };
-        clean.then_some(field)
+        clean.then_some(field).ok_or(Reported)
     }
 
     /// The `default` of a field, when it has one to write.
@@ -151,7 +147,7 @@ impl Describer<'_> {
         ty: TypeId,
         container: Option<ContainerDefault>,
     ) -> Result<Option<Value>, Reported> {
-        match self.eval.types.provable(scope, field, bounds) {
+        match self.types.provable(scope, field, bounds) {
             Some(true) => {}
             Some(false) => return Ok(None),
             None => {
@@ -167,11 +163,10 @@ impl Describer<'_> {
             (SerdeDefault::Default, _) => self.evaluate(|eval| eval.default_called(scope, field.ty, field.ty, ty)),
             (SerdeDefault::Path(path), _) => self.evaluate(|eval| eval.call_path(scope, path, ty)),
         };
-        let item = scope.this.and_then(|this| self.eval.types.user(this)).map(|user| user.item);
-        let proved = item.is_some_and(|item| self.eval.types.derives_trait(item, SERIALIZE));
-        if field.attrs.serialize_with().is_none() && !self.eval.types.is_serialize(ty, proved) {
-            let message =
-                format!("whether `{}` implements `Serialize` is not known", self.eval.types.text(scope, field.ty));
+        let item = scope.this.and_then(|this| self.types.user(this)).map(|user| user.item);
+        let proved = item.is_some_and(|item| self.types.derives_trait(item, SERIALIZE));
+        if field.attrs.serialize_with().is_none() && !self.types.is_serialize(ty, proved) {
+            let message = format!("whether `{}` implements `Serialize` is not known", self.types.text(scope, field.ty));
             let refusal = Refusal::new(Code::DefaultValue, scope, field.ty.span(), message);
             return Err(self.refuse_default(refusal.help("derive `Serialize`, or remove the default")));
         }
@@ -191,11 +186,11 @@ impl Describer<'_> {
     }
 }
 
-/// What a default of the whole struct says about one field.
+/// The value that a default of the whole struct has for one field.
 pub(super) enum ContainerDefault {
     /// The field does not write it.
     Unused,
-    /// It could not be evaluated, which was reported.
+    /// The default could not be evaluated, which was reported.
     Refused,
     /// The value of the field.
     Value(Val),

@@ -11,7 +11,7 @@ use crate::diagnostic::Code;
 use crate::schema::Validated;
 use crate::schema::release::Change;
 
-use super::Describer;
+use super::describer::{Describer, Reported};
 use crate::api::kube_attr::{KubeSchemaAttrs, KubeSchemaFieldAttrs};
 use crate::api::kube_schema::hidden_name;
 use crate::api::types::{Refusal, Scope};
@@ -19,12 +19,12 @@ use crate::api::types::{Refusal, Scope};
 impl Describer<'_> {
     /// The name that `KubeSchema` gives the schema of a type.
     pub(super) fn kube_schema_name(&self, ident: &str) -> String {
-        let suffix = if self.eval.types.graph.releases.has(Change::RootTitle) { "" } else { "Validated" };
+        let suffix = if self.types.graph.releases.has(Change::RootTitle) { "" } else { "Validated" };
         format!("{ident}{suffix}")
     }
 
     /// Reads `#[x_kube(…)]` and keeps of the other attributes what `KubeSchema` hands on.
-    pub(super) fn kube_schema(&mut self, scope: &Scope, input: &mut DeriveInput) -> Option<Validated> {
+    pub(super) fn kube_schema(&mut self, scope: &Scope, input: &mut DeriveInput) -> Result<Validated, Reported> {
         use darling::{FromDeriveInput as _, FromField as _};
         let mut clean = true;
         if let Some(name) = hidden_name(input) {
@@ -35,12 +35,9 @@ impl Describer<'_> {
         }
         let rules = match KubeSchemaAttrs::from_derive_input(input) {
             Ok(attrs) => self.rules(scope, &attrs.validations),
-            Err(errors) => {
-                self.refuse_keys(scope, &input.ident, errors);
-                None
-            }
+            Err(errors) => Err(self.refuse_keys(scope, &input.ident, errors)),
         };
-        clean &= rules.is_some();
+        clean &= rules.is_ok();
         let keep = |attributes: &mut Vec<Attribute>| {
             attributes.retain(|attribute| {
                 ["serde", "schemars", "doc", "validate", "cfg", "cfg_attr"]
@@ -52,7 +49,7 @@ impl Describer<'_> {
         let mut validated = Validated { rules: rules.unwrap_or_default(), fields: Vec::new() };
         let named = match &mut input.data {
             syn::Data::Struct(syn::DataStruct { fields: Fields::Named(fields), .. }) => &mut fields.named,
-            _ => return clean.then_some(validated),
+            _ => return clean.then_some(validated).ok_or(Reported),
         };
         for (index, field) in named.iter_mut().enumerate() {
             let attrs = KubeSchemaFieldAttrs::from_field(field);
@@ -68,7 +65,7 @@ impl Describer<'_> {
             let rules = self.rules(scope, &attrs.validations);
             let merge =
                 attrs.merge_strategy.as_ref().map(|expr| self.reported(|eval| eval.merge_strategy(scope, expr)));
-            let (Some(rules), Ok(merge)) = (rules, merge.transpose()) else {
+            let (Ok(rules), Ok(merge)) = (rules, merge.transpose()) else {
                 clean = false;
                 continue;
             };
@@ -84,14 +81,14 @@ impl Describer<'_> {
             self.refuse(Refusal::new(Code::KubeAttribute, scope, attribute.span(), message));
             clean = false;
         }
-        clean.then_some(validated)
+        clean.then_some(validated).ok_or(Reported)
     }
 
-    /// All rules, or none when one is refused.
-    pub(super) fn rules(&mut self, scope: &Scope, expressions: &[Expr]) -> Option<Vec<Rule>> {
-        let rules: Vec<Rule> =
-            expressions.iter().filter_map(|expr| self.reported(|eval| eval.rule(scope, expr)).ok()).collect();
-        (rules.len() == expressions.len()).then_some(rules)
+    /// Evaluates all rules, also behind one that is refused.
+    pub(super) fn rules(&mut self, scope: &Scope, expressions: &[Expr]) -> Result<Vec<Rule>, Reported> {
+        let rules: Vec<Result<Rule, Reported>> =
+            expressions.iter().map(|expr| self.reported(|eval| eval.rule(scope, expr))).collect();
+        rules.into_iter().collect()
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use darling::FromDeriveInput as _;
 use darling::util::Override;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition as Column;
-use proc_macro2::TokenTree;
 use quote::ToTokens;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
@@ -15,7 +14,7 @@ use crate::api::canonical::CUSTOM_RESOURCE;
 use crate::api::custom_resource::{Api, plural};
 use crate::api::items::{Derive, derives};
 use crate::api::kube_attr::{KubeAttrs, PrintColumns, SchemaMode};
-use crate::api::schemars_attr::SchemarsAttrs;
+use crate::api::schemars_attr::CommonAttrs;
 use crate::api::types::{Refusal, Scope};
 use crate::diagnostic::{Code, Origin};
 use crate::k8s;
@@ -24,33 +23,29 @@ use crate::schema::release::Change;
 use crate::schema::{Constraints, Container, Field, Meta, Shape, TypeId, Unknown, Validated};
 use crate::source::ItemRef;
 
-use super::Describer;
+use super::describer::{Describer, Reported};
 
-pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef) -> Option<Api> {
+pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef) -> Result<Api, Reported> {
     let tree = describer.tree;
-    let input = describer.eval.types.derive_input(item)?;
+    let input = describer.types.derive_input(item).ok_or(Reported)?;
     if let Some(cfg) = tree.unknown_cfg(item) {
         let message = format!("`{}` exists only under `cfg({cfg})`, which only the compiler can decide", input.ident);
-        describer.refuse(Refusal::new(Code::UnknownCfg, scope, input.ident.span(), message));
-        return None;
+        return Err(describer.refuse(Refusal::new(Code::UnknownCfg, scope, input.ident.span(), message)));
     }
     let attrs = match KubeAttrs::from_derive_input(&input) {
         Ok(attrs) => attrs,
         Err(errors) => {
-            describer.refuse_keys(scope, &input.ident, errors);
+            let reported = describer.refuse_keys(scope, &input.ident, errors);
             look_at_types(describer, scope, item, &input);
-            return None;
+            return Err(reported);
         }
     };
     describer.path = vec![attrs.kind.clone()];
     let root = attrs.kind_struct.clone().unwrap_or_else(|| attrs.kind.clone());
     if input.ident == root.as_str() {
         let message = format!("the spec is called `{root}` like the kind, whose type the derive generates");
-        describer.refuse(
-            Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message)
-                .help(format!("rename the struct to `{root}Spec`")),
-        );
-        return None;
+        let refusal = Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message);
+        return Err(describer.refuse(refusal.help(format!("rename the struct to `{root}Spec`"))));
     }
     if attrs.no_spec && !flattenable(&input) {
         let message = "`no_spec` needs named fields that are not `apiVersion`, `kind`, `metadata` or `status`";
@@ -68,7 +63,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
         SchemaMode::Manual => Some(describer.manual_root(scope, &input.ident, &root)?),
         SchemaMode::Derived => Some(root_type(describer, scope, &input, &attrs, root.clone())?),
     };
-    let releases = describer.eval.types.graph.releases;
+    let releases = describer.types.graph.releases;
     let columns = columns(describer, scope, &input, attrs.printcolumns);
     // Before, the derive pasted them into JSON as they are.
     if let Some(path) =
@@ -80,12 +75,11 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
     }
     let singular = attrs.singular.unwrap_or_else(|| attrs.kind.to_ascii_lowercase());
     let declared: Vec<(TypeId, String, Origin)> = describer
-        .eval
         .types
         .graph
         .containers()
         .filter_map(|(id, container)| {
-            let user = describer.eval.types.user(id)?;
+            let user = describer.types.user(id)?;
             let ident = match tree.item(user.item) {
                 Item::Struct(item) => &item.ident,
                 Item::Enum(item) => &item.ident,
@@ -94,7 +88,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
             Some((id, container.name.clone(), tree.origin(user.scope.module, ident.span())))
         })
         .collect();
-    Some(Api {
+    Ok(Api {
         plural: attrs.plural.unwrap_or_else(|| plural(&singular)),
         group: attrs.group,
         version: attrs.version,
@@ -117,7 +111,7 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
         selectable: attrs.selectable,
         status: attrs.status.is_some(),
         scale: attrs.scale.map(|scale| scale.0),
-        schema: schema.map(|root| (Arc::new(std::mem::take(&mut describer.eval.types.graph)), root)),
+        schema: schema.map(|root| (Arc::new(std::mem::take(&mut describer.types.graph)), root)),
         types: declared,
         origin: tree.origin(scope.module, input.ident.span()),
         releases,
@@ -127,16 +121,14 @@ pub(in crate::api) fn read(describer: &mut Describer<'_>, scope: &Scope, item: I
 /// Looks at spec and status of a resource whose `#[kube(…)]` is wrong, unless it may have no schema.
 fn look_at_types(describer: &mut Describer<'_>, scope: &Scope, item: ItemRef, input: &DeriveInput) {
     let Some(resource) = k8s::custom_resource(describer.tree, item) else { return };
-    let kube = input.attrs.iter().filter(|attribute| attribute.path().is_ident("kube"));
-    let mut keys = kube.filter_map(|attribute| attribute.meta.require_list().ok()).flat_map(|list| list.tokens.clone());
-    if keys.any(|token| matches!(token, TokenTree::Ident(key) if key == "schema" || key == "no_spec")) {
+    if resource.own_schema {
         return;
     }
     let status = resource.status.as_deref().and_then(|status| syn::parse_str::<syn::Path>(status).ok());
     for (part, path) in [("spec", Some(input.ident.clone().into())), ("status", status)] {
         let Some(path) = path else { continue };
         describer.path = vec![resource.kind.clone(), part.to_owned()];
-        let ty = describer.eval.path_ty(scope, &path);
+        let ty = describer.evaluate(|eval| eval.path_ty(scope, &path));
         describer.use_type(ty, (scope.module, input.ident.span()));
     }
 }
@@ -147,7 +139,7 @@ fn columns(describer: &mut Describer<'_>, scope: &Scope, input: &DeriveInput, at
     for column in attrs {
         match column {
             PrintColumns::One(column) => columns.push(column),
-            PrintColumns::Several(several, why) if describer.eval.types.graph.releases.has(Change::OneColumn) => {
+            PrintColumns::Several(several, why) if describer.types.graph.releases.has(Change::OneColumn) => {
                 let message = format!("{why}; one `printcolumn` is one column, of which {} are here", several.len());
                 describer.refuse(Refusal::new(Code::KubeAttribute, scope, input.ident.span(), message));
             }
@@ -164,10 +156,10 @@ fn root_type(
     input: &DeriveInput,
     attrs: &KubeAttrs,
     name: String,
-) -> Option<TypeId> {
+) -> Result<TypeId, Reported> {
     let validated = !attrs.validations.is_empty() || attrs.cel;
     let rules = describer.rules(scope, &attrs.validations);
-    let mut root = SchemarsAttrs::default();
+    let mut root = CommonAttrs::default();
     let doc = attrs
         .doc
         .clone()
@@ -188,7 +180,7 @@ fn root_type(
     let meta = describer.meta(scope, &root);
     let mut fields = Vec::new();
     // Parameters of the spec are their defaults, since the derive names it without arguments.
-    let spec = describer.eval.path_ty(scope, &input.ident.clone().into());
+    let spec = describer.evaluate(|eval| eval.path_ty(scope, &input.ident.clone().into()));
     if !attrs.no_spec {
         describer.path.push("spec".to_owned());
     }
@@ -197,12 +189,12 @@ fn root_type(
     fields.push(Field { flatten: attrs.no_spec, ..field("spec", spec) });
     if let Some(path) = &attrs.status {
         describer.path.push("status".to_owned());
-        let status = describer.eval.path_ty(scope, path);
+        let status = describer.evaluate(|eval| eval.path_ty(scope, path));
         describer.use_type(status, (scope.module, path.span()));
         describer.path.truncate(1);
         let option =
-            known::lookup("std::option::Option").map(|option| describer.eval.types.known_type(option, vec![status]))?;
-        fields.push(field("status", option));
+            known::lookup("std::option::Option").map(|option| describer.types.known_type(option, vec![status]));
+        fields.push(field("status", option.ok_or(Reported)?));
     }
     let name = if validated { describer.kube_schema_name(&name) } else { name };
     let container = Container {
@@ -218,7 +210,7 @@ fn root_type(
         meta: meta?,
         validated: validated.then_some(Validated { rules: rules?, fields: Vec::new() }),
     };
-    Some(describer.eval.types.add_described(container))
+    Ok(describer.types.add_described(container))
 }
 
 /// The attribute has no influence on a schema, nor has what it would bring in under a `cfg`.

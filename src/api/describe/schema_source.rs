@@ -4,16 +4,21 @@ use syn::DeriveInput;
 
 use crate::diagnostic::Code;
 
-use super::Describer;
+use super::describer::{Describer, Reported};
 use crate::api::canonical::{CUSTOM_RESOURCE, DEFAULT, JSON_SCHEMA, KUBE_SCHEMA, SERIALIZE};
 use crate::api::items::Derive;
 use crate::api::types::{Refusal, Use, UserType};
 
 impl Describer<'_> {
     /// The derive that makes the schema; also the checks on what stands around it.
-    pub(super) fn schema_source(&mut self, user: &UserType, input: &DeriveInput, at: Use) -> Option<SchemaSource> {
+    pub(super) fn schema_source(
+        &mut self,
+        user: &UserType,
+        input: &DeriveInput,
+        at: Use,
+    ) -> Result<SchemaSource, Reported> {
         let scope = &user.scope;
-        let derives = self.eval.types.derives(user.item);
+        let derives = self.types.derives(user.item);
         let resolved = |path: &str| {
             derives.iter().rev().find(|(_, derive)| matches!(derive, Derive::Resolved(found) if found == path))
         };
@@ -22,16 +27,15 @@ impl Describer<'_> {
             (None, Some((position, _))) => (SchemaSource::KubeSchema, *position),
             (Some(_), Some(_)) => {
                 let message = format!("`{}` derives both `JsonSchema` and `KubeSchema`", input.ident);
-                self.refuse(Refusal::new(Code::NoSchema, scope, input.ident.span(), message));
-                return None;
+                return Err(self.refuse(Refusal::new(Code::NoSchema, scope, input.ident.span(), message)));
             }
             (None, None) => {
                 let named = derives.iter().find_map(|(_, derive)| match derive {
                     Derive::Unresolved(text, span) if text.contains("Schema") => Some((text.clone(), *span)),
                     _ => None,
                 });
-                if named.is_none() && !self.eval.types.schemas_by_hand(self.tree.impls(user.item)).is_empty() {
-                    return self.attribute_macros(scope, &input.attrs).then_some(SchemaSource::Code);
+                if named.is_none() && !self.types.schemas_by_hand(self.tree.impls(user.item)).is_empty() {
+                    return self.attribute_macros(scope, &input.attrs).then_some(SchemaSource::Code).ok_or(Reported);
                 }
                 let refusal = if let Some((text, span)) = named {
                     Refusal::new(Code::NoSchema, scope, span, format!("cannot tell what the derive `{text}` is"))
@@ -42,8 +46,7 @@ impl Describer<'_> {
                     let help = Some("add `#[derive(JsonSchema)]` to it".to_owned());
                     Refusal { code: Code::NoSchema, module, span, message, help }
                 };
-                self.refuse(refusal);
-                return None;
+                return Err(self.refuse(refusal));
             }
         };
         // Derives that the schema or its defaults depend on must see the item as it stands here.
@@ -55,7 +58,7 @@ impl Describer<'_> {
             })
             .map(|(position, _)| *position)
             .fold(position, usize::max);
-        self.attribute_macros(scope, &input.attrs[..last]).then_some(source)
+        self.attribute_macros(scope, &input.attrs[..last]).then_some(source).ok_or(Reported)
     }
 }
 

@@ -7,12 +7,12 @@ use syn::{Block, Expr, Pat, Stmt};
 use crate::schema::TypeId;
 use crate::source::macros::{any, is_punct};
 
-use super::schema::Locals;
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
+use super::schema_code::Locals;
 use crate::api::types::Scope;
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     pub(super) fn block(&mut self, scope: &Scope, env: &Env, block: &Block, ty: Option<TypeId>) -> Eval {
         self.spend(scope, block, env.values().map(Val::weight).sum())?;
         let (mut env, mut own) = (env.clone(), Locals::new());
@@ -61,7 +61,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Whether something inside depends on a `#[cfg]`.
+/// Returns true if something inside depends on a `#[cfg]`.
 pub(super) fn has_cfg(tokens: &impl ToTokens) -> bool {
     any(tokens.to_token_stream(), &|_, from| match from {
         [sign, TokenTree::Group(attribute), ..]

@@ -8,14 +8,15 @@ use syn::{Expr, ExprCall, Fields, FnArg, GenericArgument, Item, Pat, Path, Signa
 use crate::schema::TypeId;
 
 use super::block::has_cfg;
+use super::evaluator::{Env, Eval, Evaluator, Function, Target};
 use super::syntax::{call_of, generic_default, has_arguments, owner_type, parameter};
-use super::{Env, Eval, Evaluator, Function, Target};
 use crate::api::item_attrs::rewrites;
 use crate::api::types::Scope;
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
-    /// Whether a path names a generic type of the user without its arguments, and by no alias that may have them.
+impl Evaluator<'_, '_> {
+    /// Returns true if a path names a generic type of the user without its arguments, and not by an alias that may have
+    /// them.
     fn leaves_out_arguments(&self, scope: &Scope, path: &Path, id: TypeId) -> bool {
         let is_generic = self.types.user(id).is_some_and(|user| !user.scope.generics.is_empty());
         let Some(syn::Type::Path(owner)) = owner_type(path).filter(|_| is_generic && !has_arguments(path)) else {

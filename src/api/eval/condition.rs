@@ -11,14 +11,14 @@ use crate::schema::TypeId;
 use crate::source::{Namespace, Resolution};
 
 use super::block::has_cfg;
-use super::{Env, Eval, Evaluator, Function, Target};
+use super::evaluator::{Env, Eval, Evaluator, Function, Target};
 use crate::api::canonical::{DEREF, PARTIAL_EQ};
 use crate::api::item_attrs::rewrites;
 use crate::api::types::Scope;
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
-    /// Whether `path(&value)` is true, as `#[serde(skip_serializing_if = "path")]` calls it with a field of type `ty`.
+impl Evaluator<'_, '_> {
+    /// Evaluates `path(&value)`, as `#[serde(skip_serializing_if = "path")]` calls it with a field of type `ty`.
     pub(in crate::api) fn test_path(
         &mut self,
         scope: &Scope,
@@ -61,7 +61,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What a condition of the user says of a value.
+    /// Evaluates a condition of the user for a value.
     fn condition(&mut self, scope: &Scope, at: &impl ToTokens, function: &Function, value: &Val) -> Eval<bool> {
         let Function { sig, block, scope: inner } = function;
         let (name, of) = match sig.inputs.first() {
@@ -330,7 +330,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Whether two values are equal, where `PartialEq` is that of the language or derived.
+    /// Compares two values if their `PartialEq` is that of the language or derived.
     fn equal(&self, left: &Val, right: &Val) -> Option<bool> {
         let all = |left: &[Val], right: &[Val]| {
             let pairs = left.iter().zip(right).map(|(left, right)| self.equal(left, right));
@@ -372,7 +372,7 @@ impl Evaluator<'_> {
 /// Crates whose `is_empty`, `is_none` and the like are those of std.
 const PLAIN: [&str; 4] = ["std", "serde_json", "indexmap", "smallvec"];
 
-/// What to do about a condition that is not evaluated.
+/// Help for a condition that cannot be evaluated.
 const HELP: &str = "write the condition with `==`, `<`, `matches!`, `match` and methods such as `is_empty`, or name \
                     another one for the schema: `#[schemars(skip_serializing_if = \"…\")]`";
 
@@ -403,7 +403,7 @@ struct Subject<'v>(Vec<(String, &'v Val)>);
 
 impl<'v> Subject<'v> {
     /// The value of a variable or of a field in it, also behind `&` and `*`.
-    fn place(&self, eval: &Evaluator<'_>, expr: &Expr) -> Option<&'v Val> {
+    fn place(&self, eval: &Evaluator<'_, '_>, expr: &Expr) -> Option<&'v Val> {
         match expr {
             Expr::Paren(inner) => self.place(eval, &inner.expr),
             Expr::Reference(inner) if inner.mutability.is_none() => self.place(eval, &inner.expr),
@@ -427,7 +427,7 @@ impl<'v> Subject<'v> {
         }
     }
 
-    fn flag(&self, eval: &Evaluator<'_>, expr: &Expr) -> Option<bool> {
+    fn flag(&self, eval: &Evaluator<'_, '_>, expr: &Expr) -> Option<bool> {
         if let Val::Bool(value) = self.place(eval, expr)? { Some(*value) } else { None }
     }
 

@@ -12,12 +12,12 @@ use crate::schema::TypeId;
 use crate::schema::known::Kind;
 use crate::source::ItemRef;
 
-use super::{Eval, Evaluator};
+use super::evaluator::{Eval, Evaluator};
 use crate::api::canonical::DEFAULT;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     /// `<T>::default()`: a function of this name that the type has itself comes first.
     pub(in crate::api) fn default_called(
         &mut self,

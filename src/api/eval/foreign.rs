@@ -9,15 +9,15 @@ use crate::schema::known::Kind;
 use crate::schema::{TypeId, known};
 
 use super::default_of::plain_default;
-use super::json::integer;
-use super::schema::is_json_function;
+use super::evaluator::{Env, Eval, Evaluator};
+use super::schema_code::is_json_function;
+use super::serialize::integer;
 use super::syntax::{has_arguments, owner_type, unwrap};
-use super::{Env, Eval, Evaluator};
 use crate::api::canonical::DEFAULT;
 use crate::api::types::{Info, Scope};
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     pub(super) fn foreign_call(
         &mut self,
         scope: &Scope,

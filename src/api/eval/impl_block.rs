@@ -8,11 +8,11 @@ use crate::schema::TypeId;
 use crate::source::ItemRef;
 
 use super::block::has_cfg;
-use super::{Env, Eval, Evaluator, Function};
+use super::evaluator::{Env, Eval, Evaluator, Function};
 use crate::api::item_attrs::rewrites;
 use crate::api::types::{Info, Scope};
 
-impl<'t> Evaluator<'t> {
+impl<'t> Evaluator<'_, 't> {
     /// The function of this name that a type has itself, outside of traits.
     pub(super) fn own_function(&mut self, id: TypeId, name: &str) -> Option<Function> {
         self.function_of(id, None, name)
@@ -72,7 +72,7 @@ impl<'t> Evaluator<'t> {
         found
     }
 
-    /// Whether a block is for a type of the user, whose item it names.
+    /// Compares the arguments of a block with those of a type whose item it names.
     fn block_for(&mut self, id: TypeId, block: ItemRef, item: &ItemImpl) -> BlockFor {
         if self.tree.unknown_cfg(block).is_some() {
             return BlockFor::Unknown;
@@ -91,11 +91,11 @@ impl<'t> Evaluator<'t> {
     }
 }
 
-/// What a block says of a type.
+/// The types that an `impl` block is for, compared with one type.
 enum BlockFor {
-    /// It is for the type; its code is read in this scope.
+    /// The type itself; the code of the block is read in this scope.
     This(Scope),
-    /// It is for other arguments.
+    /// This item, with other arguments.
     Other,
     /// Only the compiler can tell.
     Unknown,

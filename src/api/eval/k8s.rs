@@ -4,14 +4,14 @@ use serde_json::Value;
 use syn::spanned::Spanned as _;
 use syn::{ExprStruct, Member};
 
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::k8s_source::K8sSource;
 use crate::api::k8s_types::head;
 use crate::api::types::Scope;
 use crate::api::value::Val;
 use crate::k8s;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     /// A struct of k8s-openapi that is written out, as serde writes it: fields that are `None` are left out.
     pub(super) fn k8s_literal(&mut self, scope: &Scope, env: &Env, literal: &ExprStruct, canonical: &[String]) -> Eval {
         let Ok(dir) = self.types.k8s_sources(scope) else { return self.unsupported(scope, literal) };

@@ -7,12 +7,12 @@ use crate::schema::known::Kind;
 use crate::schema::{Recipe, TypeId};
 use crate::source::{Namespace, Resolution};
 
+use super::evaluator::{Env, Eval, Evaluator};
 use super::syntax::text_literal;
-use super::{Env, Eval, Evaluator};
 use crate::api::types::Scope;
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     pub(in crate::api) fn macro_call(
         &mut self,
         scope: &Scope,

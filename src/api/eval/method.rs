@@ -6,11 +6,11 @@ use syn::{Expr, ExprMethodCall};
 use crate::schema::TypeId;
 use crate::schema::known::Kind;
 
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::types::Scope;
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     pub(super) fn method(&mut self, scope: &Scope, env: &Env, call: &ExprMethodCall, ty: Option<TypeId>) -> Eval {
         let method = call.method.to_string();
         // One of a trait may take a value of std in an earlier step of the search for a method than that of std.

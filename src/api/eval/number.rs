@@ -5,19 +5,19 @@ use syn::{BinOp, Expr, ExprBinary, Lit, UnOp};
 use crate::schema::known::Kind;
 use crate::schema::{TypeId, known};
 
+use super::evaluator::{Env, Eval, Evaluator};
 use super::syntax::unwrap;
-use super::{Env, Eval, Evaluator};
 use crate::api::types::Scope;
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     pub(in crate::api) fn literal(&self, lit: &Lit, ty: Option<TypeId>, negative: bool) -> Option<Val> {
         let float = |text: &str, suffix: &str| {
             let text = if negative { format!("-{text}") } else { text.to_owned() };
             match (suffix, self.types.kind(ty)) {
                 ("f32", _) | ("", Some(Kind::F32)) => text.parse().ok().map(Val::F32),
                 ("f64", _) | ("", Some(Kind::F64)) => text.parse().ok().map(Val::F64),
-                // What stands beside it may make it one of the other width.
+                // The other operand may give the number the other width.
                 _ => None,
             }
         };

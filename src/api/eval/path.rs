@@ -7,12 +7,12 @@ use crate::schema::known::Kind;
 use crate::schema::{TypeId, known};
 use crate::source::{Namespace, Resolution};
 
+use super::evaluator::{Env, Eval, Evaluator, Target};
 use super::syntax::owner_type;
-use super::{Env, Eval, Evaluator, Target};
 use crate::api::types::Scope;
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     pub(in crate::api) fn path(
         &mut self,
         scope: &Scope,
@@ -42,7 +42,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What a path in an expression names. `Self` and generic parameters are resolved here.
+    /// Resolves a path in an expression, including `Self` and generic parameters.
     pub(super) fn value_path(&mut self, scope: &Scope, path: &Path) -> Option<Target> {
         let first = &path.segments.first()?.ident;
         if first == "Self" {

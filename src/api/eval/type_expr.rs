@@ -11,12 +11,12 @@ use crate::schema::known::Kind;
 use crate::schema::{TypeId, known};
 use crate::source::{ItemRef, Namespace, Resolution, Unread};
 
-use super::{Env, Evaluator};
+use super::evaluator::{Env, Evaluator};
 use crate::api::dependency;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     /// The type that a type expression stands for. Nothing is reported before the type is used.
     pub(in crate::api) fn ty(&mut self, scope: &Scope, ty: &syn::Type) -> TypeId {
         match ty {

@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use crate::yaml;
 
-/// What in the text of [`Holes::lines`] is the indentation of what is nested in it, in columns.
+/// Placeholder in [`Holes::lines`] for the indentation of nested lines, in columns.
 pub(super) const NESTED: &str = "@nested@";
 
 /// Two braces that begin no expression.
 const ESCAPED: &str = r#"{{ "{{" }}"#;
 
-/// What stands in the holes of the objects of a chart. In a value a hole is a word that no object has.
+/// Template text for the holes of the objects of a chart. In a value, a hole is a word that no object has.
 pub(super) struct Holes {
     word: String,
     all: Vec<Hole>,
@@ -58,7 +58,7 @@ impl Holes {
         format!("{}{}x", self.word, self.all.len() - 1)
     }
 
-    /// Whether a value has a hole.
+    /// Returns true if a value has a hole.
     pub(super) fn are_in(&self, value: &Value) -> bool {
         value.to_string().contains(&self.word)
     }
@@ -73,7 +73,7 @@ impl Holes {
     pub(super) fn nested(&mut self, value: &Value) -> String {
         let mut value = value.clone();
         self.quote(&mut value);
-        // What is no expression of ours is none in the template.
+        // Braces of the manifests must not become expressions of the template.
         yaml::document(&value).replace("{{", ESCAPED)
     }
 

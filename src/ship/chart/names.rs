@@ -52,12 +52,12 @@ impl Names {
         self.namespace.as_deref()
     }
 
-    /// What follows the name of the chart in a name.
+    /// Returns the part of a name behind the name of the chart.
     pub(super) fn suffix<'a>(&self, name: &'a str) -> &'a str {
         name.strip_prefix(&self.chart).unwrap_or(name)
     }
 
-    /// How many characters the release's name may have: that of a Service is a label, others are names with dots.
+    /// Returns the longest valid name of a release, in characters: the name of a Service is a label, others may have dots.
     pub(super) fn longest(&self, objects: &[Value]) -> usize {
         let ours = objects.iter().filter(|object| !FIXED.contains(&kind(object)) && begins(name(object), &self.chart));
         let room = ours.map(|object| {
@@ -71,7 +71,7 @@ impl Names {
         self.account.as_deref().map(|account| self.suffix(account))
     }
 
-    /// Whether an object is the namespace that the release is in, which Helm makes.
+    /// Returns true if an object is the namespace of the release, which Helm creates.
     pub(super) fn is_own_namespace(&self, object: &Value) -> bool {
         kind(object) == "Namespace" && self.namespace.as_deref() == Some(name(object))
     }
@@ -109,7 +109,7 @@ impl Names {
         }
     }
 
-    /// What a word may name that follows the release: the name of a namespace or of an object, if it is no word that may mean anything.
+    /// Describes the object or namespace that a word may name and that follows the release. Words of many meanings do not count.
     pub(super) fn like(&self, word: &str) -> Option<String> {
         if !word.contains('-') {
             return None;
@@ -125,7 +125,7 @@ impl Names {
         home(object) == self.namespace()
     }
 
-    /// What an object is called in a release, if it is one of the manifests.
+    /// Returns the name of an object in a release, if the manifests have the object.
     fn renamed(&self, kinds: &[&str], namespace: Option<&str>, name: &str, holes: &mut Holes) -> Option<String> {
         let (kind, of, _) = self.objects.iter().find(|(kind, of, other)| {
             let is_there = of.is_none() || namespace.is_none() || of.as_deref() == namespace;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::names::Names;
 use crate::ship::objects::{group, kind, name};
 
-/// What an object is for; the folders are those of kubebuilder's charts.
+/// The purpose of an object; the folders are those of kubebuilder's charts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Manager,
@@ -109,7 +109,7 @@ impl Part {
 }
 
 impl Switch {
-    /// Where it is in the values.
+    /// Returns the path of the part in the values.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Crd => "crd.enabled",

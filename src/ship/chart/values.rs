@@ -35,7 +35,7 @@ pub(super) fn at<'a>(values: &'a mut Value, path: &str) -> &'a mut Value {
     path.split('.').fold(values, |value, key| &mut value[key])
 }
 
-/// Whether there is a value at a path with dots.
+/// Returns true if there is a value at a path with dots.
 pub(super) fn has(values: &Value, path: &str) -> bool {
     path.split('.').try_fold(values, |value, key| value.get(key)).is_some()
 }
@@ -64,7 +64,7 @@ pub(super) fn missing(defaults: &Value, values: &Value) -> Vec<String> {
     missing
 }
 
-/// Whether this program defines which fields a value has, and not Kubernetes.
+/// Returns true if this program defines the fields of a value, and not Kubernetes.
 fn is_ours(key: &str) -> bool {
     matches!(key, "image" | "helpers") || SECTIONS.iter().any(|(name, _)| *name == key)
 }

@@ -24,7 +24,7 @@ pub(super) struct Watched<'a> {
     own: Option<&'a str>,
     /// Kind and name of the objects that each of the namespaces has.
     shared: Vec<(&'a str, &'a str)>,
-    /// Those of them that the release's own namespace has as well, and whether the one of each namespace says all that it says.
+    /// Objects that the release's own namespace has as well; true if the object of each namespace includes all of its content.
     also_own: Vec<(&'a str, &'a str, bool)>,
 }
 

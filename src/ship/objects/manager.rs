@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{items, kind, name, text};
+use super::object::{items, kind, name, text};
 use crate::diagnostic::Problem;
 
-/// What kubebuilder calls the Deployment, behind the prefix of the project.
+/// Name that kubebuilder gives the Deployment, behind the prefix of the project.
 const SUFFIX: &str = "-controller-manager";
 /// The annotation of a pod that names its main container.
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/#kubectl-kubernetes-io-default-container>

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::object::{home, kind};
 use super::text::{accounts, assignments, hosts, named};
 use super::words::{Named, Rename, Target, target};
-use super::{home, kind};
 
-/// What is at a place.
+/// The meaning of a place.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Names(Target),
@@ -164,7 +164,7 @@ impl Walk<'_, '_, '_> {
         for (key, value) in map.iter_mut().filter(|(key, _)| !done.contains(&key.as_str())) {
             self.step(key, value);
         }
-        // What refers to Secrets and fields.
+        // Variables may refer to Secrets and fields.
         if let (true, Some(env)) = (is_container, map.get_mut("env")) {
             for variable in env.as_array_mut().into_iter().flatten() {
                 if let Some(source) = variable.get_mut("valueFrom") {
@@ -174,7 +174,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// What the table says of a field of the value at the path.
+    /// Returns the entry of the table for a field of the value at the path.
     fn place(&self, field: &str) -> Option<Place> {
         let ends_with = |path: &[&str]| {
             let mut here = std::iter::once(field).chain(self.path.iter().rev().map(String::as_str));

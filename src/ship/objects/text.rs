@@ -142,7 +142,7 @@ fn runs(text: &str, is_part: impl Fn(char) -> bool) -> Vec<(&str, &str, &str)> {
     }
 }
 
-/// Where a part of a text begins in it.
+/// Returns the offset of a part in its text.
 fn offset(text: &str, part: &str) -> usize {
     part.as_ptr() as usize - text.as_ptr() as usize
 }

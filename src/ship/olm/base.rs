@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::owned::words;
 use crate::yaml;
 
-/// Where the operator can work; the names are those of OLM.
+/// The namespaces in which the operator can work; the names are those of OLM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum InstallMode {
     /// In its own namespace.
@@ -25,7 +25,7 @@ impl InstallMode {
     pub(crate) const ALL: [Self; 4] =
         [Self::OwnNamespace, Self::SingleNamespace, Self::MultiNamespace, Self::AllNamespaces];
 
-    /// As OLM writes it.
+    /// Returns the name that OLM uses.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::OwnNamespace => "OwnNamespace",
@@ -36,7 +36,7 @@ impl InstallMode {
     }
 }
 
-/// What an author is asked. What is not answered is left for the author to write.
+/// Answers of the author. A missing one is left for the author to write.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     pub(crate) package: String,

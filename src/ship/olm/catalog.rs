@@ -21,7 +21,7 @@ pub(crate) struct Published {
     pub(crate) image: String,
 }
 
-/// Whether a file is one of [`catalog`].
+/// Returns true if [`catalog`] generated a file.
 pub(crate) fn is_generated(text: &str) -> bool {
     text.starts_with(HEADER)
 }
@@ -40,7 +40,7 @@ impl Published {
         self.annotation(metadata::PACKAGE)
     }
 
-    /// What it is an upgrade of.
+    /// Returns the channel entry of the bundle, with its upgrade edges.
     fn entry(&self) -> Value {
         let csv = self.csv();
         let mut entry = json!({ "name": name(csv) });
@@ -101,7 +101,7 @@ impl Published {
         all
     }
 
-    /// What the author says in a file of `metadata/`.
+    /// Reads a list that the author wrote into a file of `metadata/`.
     fn more(&self, list: &str) -> Vec<Value> {
         let file = self.folder.files.get(&format!("metadata/{list}.yaml"));
         let value = file.and_then(|text| serde_yaml::from_str::<Value>(text).ok()).unwrap_or_default();
@@ -125,7 +125,7 @@ fn property(of: &str, value: &Value) -> Value {
     json!({ "type": of, "value": value })
 }
 
-/// What is shown of a CSV; the rest is read from the image.
+/// Returns the fields of a CSV that catalogs show; the rest is read from the image.
 fn described(csv: &Value) -> Value {
     const FIELDS: [(&str, &str); 13] = [
         ("apiservicedefinitions", "apiServiceDefinitions"),

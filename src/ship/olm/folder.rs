@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{CSV, metadata};
+use super::kinds::CSV;
+use super::metadata;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::ship::objects::kind;
 use crate::yaml;
@@ -12,12 +13,12 @@ use crate::yaml;
 /// The files of a bundle, by their path in its folder.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    /// What paths begin with when people see them; empty for the folder itself.
+    /// Prefix of paths in messages; empty for the folder itself.
     pub(crate) shown: String,
     pub(crate) files: BTreeMap<String, String>,
 }
 
-/// What the files say.
+/// The parsed files of a bundle.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     /// Objects by path, the CSV among them.

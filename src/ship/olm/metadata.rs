@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::Options;
+use super::options::Options;
 use crate::ship::objects::text;
 use crate::yaml;
 
-/// What OLM reads of the annotations.
+/// Annotation with the name of the package.
 pub(crate) const PACKAGE: &str = "operators.operatorframework.io.bundle.package.v1";
 /// The channels, with commas between them.
 pub(crate) const CHANNELS: &str = "operators.operatorframework.io.bundle.channels.v1";
@@ -94,7 +94,7 @@ pub(super) fn dockerfile(folder: &str, annotations: &[(&str, BTreeMap<String, St
     text
 }
 
-/// What the text of the file says; nothing when it is none.
+/// Returns the annotations of the parsed file; empty if it has none.
 pub(crate) fn read(value: &Value) -> BTreeMap<String, String> {
     let map = value["annotations"].as_object();
     map.into_iter().flatten().map(|(key, value)| (key.clone(), text(value).to_owned())).collect()

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::CSV;
+use super::kinds::CSV;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ship::objects::words::Named;
 use crate::ship::objects::{containers, home, items, kind, name, references, shown, text};
 
-/// Where the operator is, and where it works.
+/// The namespaces of the operator, and those that it watches.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     /// The namespaces of its Deployments.
@@ -32,18 +32,18 @@ impl Scope {
         }
     }
 
-    /// Whether a namespace is one of the operator's; manifests may leave it out.
+    /// Returns true if a namespace is one of the operator's; manifests may leave it out.
     pub(super) fn is_own(&self, namespace: &str) -> bool {
         namespace.is_empty() || self.own.is_empty() || self.own.contains(namespace)
     }
 
-    /// Whether OLM makes a Role in this namespace, and in no other that the manifests don't name.
+    /// Returns true if OLM creates a Role in this namespace, and in no other that the manifests don't name.
     pub(super) fn is_granted(&self, namespace: &str) -> bool {
         self.is_own(namespace) || !self.everywhere && self.watched.contains(namespace)
     }
 }
 
-/// Whether OLM may install an operator for all namespaces.
+/// Returns true if OLM may install an operator for all namespaces.
 pub(super) fn is_everywhere(csv: &Value) -> bool {
     items(&csv["spec"]["installModes"]).iter().any(|mode| mode["type"] == "AllNamespaces" && mode["supported"] == true)
 }
@@ -165,7 +165,7 @@ pub(super) fn object(object: &Value, own: &str) -> Option<Diagnostic> {
     })
 }
 
-/// Whether a selector is about the names of namespaces alone.
+/// Returns true if a selector matches only the names of namespaces.
 pub(super) fn selects_names(selector: &Value) -> bool {
     const LABEL: &str = "kubernetes.io/metadata.name";
     let labels = selector["matchLabels"].as_object().into_iter().flatten();

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::csv::Permission;
 use super::namespaces::{Scope, widened};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{items, kind, name, namespace, shown, text};
@@ -11,27 +12,27 @@ use crate::ship::objects::{items, kind, name, namespace, shown, text};
 /// Roles, bindings and service accounts, told apart.
 #[derive(Debug, Default)]
 pub(super) struct Split {
-    /// What each account may in the namespaces that the operator works in.
-    pub(super) permissions: Vec<Value>,
-    /// What each account may everywhere.
-    pub(super) cluster: Vec<Value>,
-    /// What is nobody's, or somebody else's, too.
+    /// The rules of each account in the namespaces that the operator works in.
+    pub(super) permissions: Vec<Permission>,
+    /// The rules of each account in the whole cluster.
+    pub(super) cluster: Vec<Permission>,
+    /// Objects that belong to no account of the operator, or to other accounts as well.
     pub(super) rest: Vec<Value>,
-    /// What holds elsewhere than in the manifests, or nowhere.
+    /// Findings about permissions that hold in other places than in the manifests, or nowhere.
     pub(super) found: Diagnostics,
 }
 
 /// The accounts of the operator: namespace and name. Manifests may leave out the namespace.
 pub(super) type Accounts = BTreeSet<(String, String)>;
 
-/// Whether a subject of a binding, or a `ServiceAccount`, is the account of an operator.
+/// Returns true if a subject of a binding, or a `ServiceAccount`, is an account of the operator.
 pub(super) fn is_account(accounts: &Accounts, of: &str, name: &str) -> bool {
     accounts
         .iter()
         .any(|(namespace, account)| account == name && (namespace.is_empty() || of.is_empty() || namespace == of))
 }
 
-/// Who is meant by a role: kind, namespace and name.
+/// The key of a role: kind, namespace and name.
 type Key = (String, String, String);
 
 fn key(role: &Value) -> Key {
@@ -45,9 +46,9 @@ fn role_of(binding: &Value) -> Key {
     (text(&role["kind"]).to_owned(), namespace.to_owned(), text(&role["name"]).to_owned())
 }
 
-/// What OLM makes of the permissions of a CSV is bound to its accounts alone. So a role is a permission where all of its bindings
-/// are, and a binding is one where all of its subjects are such accounts. A role in a namespace that is not the operator's is neither
-/// a permission, of which OLM may make a `ClusterRole`, nor an object, which OLM would put beside the operator.
+/// Splits roles and bindings into permissions and objects. OLM binds the permissions of a CSV to its accounts alone, so a role becomes
+/// a permission if all of its bindings do, and a binding does if all of its subjects are such accounts. A role in a namespace that is
+/// not the operator's is neither: OLM may make a `ClusterRole` of a permission, and would put an object beside the operator.
 pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> Split {
     let is_own = |subject: &Value| {
         subject["kind"] == "ServiceAccount" && is_account(accounts, text(&subject["namespace"]), text(&subject["name"]))
@@ -100,7 +101,7 @@ pub(super) fn split(objects: Vec<Value>, accounts: &Accounts, scope: &Scope) -> 
     let gone: Vec<bool> = objects.iter().map(is_gone).collect();
     let list = |of: BTreeMap<String, Vec<Value>>| {
         let said = of.into_iter().filter(|(_, rules)| !rules.is_empty());
-        said.map(|(account, rules)| json!({ "serviceAccountName": account, "rules": rules })).collect()
+        said.map(|(account, rules)| Permission { service_account_name: account, rules }).collect()
     };
     let rest = objects.into_iter().zip(gone).filter(|(_, gone)| !gone).map(|(object, _)| object).collect();
     Split { permissions: list(of_namespaces), cluster: list(of_cluster), rest, found }

@@ -27,7 +27,7 @@ pub(crate) enum Test {
     StatusDescriptors,
 }
 
-/// How a test ended.
+/// The result of a test.
 #[derive(Debug)]
 pub(crate) struct Verdict {
     pub(crate) test: Test,
@@ -53,13 +53,13 @@ impl Test {
         }
     }
 
-    /// What it can be selected by.
+    /// Returns the labels that select the test.
     pub(crate) fn labels(self) -> [(&'static str, String); 2] {
         let suite = if self == Self::Spec { "basic" } else { "olm" };
         [("suite", suite.to_owned()), ("test", format!("{}-test", self.as_str()))]
     }
 
-    /// What it says of a bundle with a CSV.
+    /// Runs the test on a bundle with a CSV.
     pub(crate) fn run(self, folder: &Folder, contents: &Contents, csv: &Value) -> Verdict {
         let mut suggestions = Vec::new();
         let examples = examples(csv);
@@ -114,7 +114,7 @@ impl Test {
 }
 
 impl Verdict {
-    /// As operator-sdk writes it.
+    /// Returns the JSON that operator-sdk writes.
     pub(crate) fn to_json(&self) -> Value {
         let labels: Map<String, Value> =
             self.test.labels().into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect();
@@ -138,7 +138,7 @@ fn examples(csv: &Value) -> Vec<Value> {
     serde_json::from_str(text(&csv["metadata"]["annotations"]["alm-examples"])).unwrap_or_default()
 }
 
-/// What the schema of a version says of `spec` or `status`.
+/// Returns the properties of `spec` or `status` in the schema of a version.
 fn fields<'a>(crd: &'a Value, version: &str, part: &str) -> Option<&'a Map<String, Value>> {
     let version = items(&crd["spec"]["versions"]).iter().find(|one| one["name"] == *version)?;
     version["schema"]["openAPIV3Schema"]["properties"][part]["properties"].as_object()

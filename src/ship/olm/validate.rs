@@ -1,6 +1,6 @@
-//! What OLM and the validators of operator-sdk say of a bundle. The rules are those of
-//! <https://github.com/operator-framework/api/tree/v0.45.0/pkg/validation>, in the order of its validators; its `DefaultBundleValidators`
-//! are here, what has to be selected is below.
+//! Validates a bundle by the rules of OLM and operator-sdk, which are those of
+//! <https://github.com/operator-framework/api/tree/v0.45.0/pkg/validation>, in the order of its validators. Its `DefaultBundleValidators`
+//! are here; `optional.rs` has those that must be selected.
 
 mod check;
 mod crds;
@@ -14,7 +14,8 @@ use serde_json::Value;
 use self::check::{Check, Kind, owned, shown_kind};
 pub(crate) use self::optional::Optional;
 use super::folder::{Contents, Folder};
-use super::{CSV, SUPPORTED, metadata, namespaces};
+use super::kinds::{CSV, SUPPORTED};
+use super::{metadata, namespaces};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{group, items, kind, name, namespace, pod, shown, text, version};
 
@@ -46,7 +47,7 @@ pub(crate) fn validate(
     found
 }
 
-/// What the image of the bundle is known by.
+/// Checks the annotations, by which OLM recognises the image of a bundle.
 fn annotations(folder: &Folder, contents: &Contents) -> Diagnostics {
     let mut found = Diagnostics::default();
     let mut wrong = |message: String| {
@@ -197,7 +198,7 @@ fn whole(version: &str) -> String {
     version.to_owned()
 }
 
-/// What no CSV can be without.
+/// Checks the fields that every CSV must have.
 fn required(check: &mut Check) {
     let spec = check.spec();
     let is_empty = |value: &Value| value.as_object().is_none_or(serde_json::Map::is_empty);
@@ -254,7 +255,7 @@ fn annotation_names(check: &mut Check) {
     }
 }
 
-/// What OLM can't make a webhook of.
+/// Finds webhook definitions that OLM can't install.
 fn webhooks(check: &mut Check) {
     let install = &check.spec()["install"]["spec"]["deployments"];
     let deployments: BTreeSet<&str> = items(install).iter().map(|deployment| text(&deployment["name"])).collect();
@@ -298,7 +299,7 @@ fn webhooks(check: &mut Check) {
     }
 }
 
-/// What is beside the CSV.
+/// Checks the objects beside the CSV.
 fn objects(check: &mut Check) {
     let deployments = items(&check.spec()["install"]["spec"]["deployments"]);
     let accounts: BTreeSet<&str> =

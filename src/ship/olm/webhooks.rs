@@ -2,24 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::CERTIFICATES;
+use super::csv::{WebhookDefinition, WebhookServer};
 use super::namespaces::selects_names;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::ship::objects::{items, kind, name, shown, text};
 
-/// What OLM has of a webhook, as the API server does.
-const FIELDS: [&str; 8] = [
-    "admissionReviewVersions",
-    "failurePolicy",
-    "matchPolicy",
-    "objectSelector",
-    "reinvocationPolicy",
-    "rules",
-    "sideEffects",
-    "timeoutSeconds",
-];
+/// Fields of a webhook that OLM copies into its configuration, besides those of [`WebhookDefinition`].
+const FIELDS: [&str; 6] =
+    ["failurePolicy", "matchPolicy", "objectSelector", "reinvocationPolicy", "rules", "timeoutSeconds"];
+
+/// Mount path of the certificate of a webhook server, in every container of its Deployment.
+const CERTIFICATES: &str = "/tmp/k8s-webhook-server/serving-certs";
 
 /// The port of a Service where a webhook says none.
 const PORT: u64 = 443;
@@ -32,24 +27,27 @@ pub(super) fn definitions(
     services: &[Value],
     deployments: &[Value],
     everywhere: bool,
-) -> (Vec<Value>, Diagnostics) {
+) -> (Vec<WebhookDefinition>, Diagnostics) {
     let mut found = Diagnostics::default();
     let mut definitions = Vec::new();
     for configuration in configurations {
         let of = if kind(configuration).starts_with("Mutating") { "Mutating" } else { "Validating" };
         for webhook in items(&configuration["webhooks"]) {
             let what = format!("webhook `{}` of {}", text(&webhook["name"]), shown(configuration));
-            let Some(mut definition) = server(&webhook["clientConfig"], services, deployments) else {
+            let Some(server) = server(&webhook["clientConfig"], services, deployments) else {
                 found.push(unserved(&what));
                 continue;
             };
-            definition["type"] = format!("{of}AdmissionWebhook").into();
-            definition["generateName"] = webhook["name"].clone();
-            definition["admissionReviewVersions"] = json!(["v1"]);
-            definition["sideEffects"] = "None".into();
-            for field in FIELDS.iter().filter(|field| !webhook[**field].is_null()) {
-                definition[*field] = webhook[*field].clone();
-            }
+            let given = |field: &str| Some(webhook[field].clone()).filter(|value| !value.is_null());
+            definitions.push(WebhookDefinition {
+                kind: format!("{of}AdmissionWebhook"),
+                generate_name: webhook["name"].clone(),
+                admission_review_versions: given("admissionReviewVersions").unwrap_or_else(|| json!(["v1"])),
+                side_effects: given("sideEffects").unwrap_or_else(|| "None".into()),
+                conversion_crds: Vec::new(),
+                server,
+                rest: FIELDS.iter().filter_map(|field| Some(((*field).to_owned(), given(field)?))).collect(),
+            });
             // For the namespaces of an `OperatorGroup`, OLM makes a selector itself.
             let is_made = !everywhere && selects_names(&webhook["namespaceSelector"]);
             let lost = ["namespaceSelector", "matchConditions"].into_iter().skip(usize::from(is_made));
@@ -62,40 +60,50 @@ pub(super) fn definitions(
                     );
                 }
             }
-            definitions.push(definition);
         }
     }
     definitions.extend(conversions(crds, services, deployments, &mut found));
-    definitions.sort_by(|a, b| text(&a["generateName"]).cmp(text(&b["generateName"])));
+    definitions.sort_by(|a, b| text(&a.generate_name).cmp(text(&b.generate_name)));
     (definitions, found)
 }
 
 /// One definition for all CRDs that the same path converts.
-fn conversions(crds: &[Value], services: &[Value], deployments: &[Value], found: &mut Diagnostics) -> Vec<Value> {
-    let mut grouped: BTreeMap<String, (Value, Vec<&Value>)> = BTreeMap::new();
+fn conversions(
+    crds: &[Value],
+    services: &[Value],
+    deployments: &[Value],
+    found: &mut Diagnostics,
+) -> Vec<WebhookDefinition> {
+    let mut grouped: BTreeMap<String, (WebhookDefinition, BTreeSet<&str>)> = BTreeMap::new();
     for crd in crds.iter().filter(|crd| crd["spec"]["conversion"]["strategy"] == "Webhook") {
         let webhook = &crd["spec"]["conversion"]["webhook"];
-        let Some(mut definition) = server(&webhook["clientConfig"], services, deployments) else {
+        let Some(server) = server(&webhook["clientConfig"], services, deployments) else {
             found.push(unserved(&format!("the conversion of {}", shown(crd))));
             continue;
         };
-        definition["type"] = "ConversionWebhook".into();
-        definition["sideEffects"] = "None".into();
-        definition["admissionReviewVersions"] = webhook["conversionReviewVersions"].clone();
-        grouped.entry(definition.to_string()).or_insert((definition, Vec::new())).1.push(crd);
+        let definition = WebhookDefinition {
+            kind: "ConversionWebhook".to_owned(),
+            generate_name: Value::Null,
+            admission_review_versions: webhook["conversionReviewVersions"].clone(),
+            side_effects: "None".into(),
+            conversion_crds: Vec::new(),
+            server,
+            rest: Map::new(),
+        };
+        let key = json!(definition).to_string();
+        grouped.entry(key).or_insert_with(|| (definition, BTreeSet::new())).1.insert(name(crd));
     }
-    let with_crds = |(mut definition, crds): (Value, Vec<&Value>)| {
-        let names: BTreeSet<&str> = crds.iter().map(|crd| name(crd)).collect();
+    let with_crds = |(mut definition, names): (WebhookDefinition, BTreeSet<&str>)| {
         let plurals: String = names.iter().filter_map(|name| name.split('.').next()).collect();
-        definition["generateName"] = format!("c{plurals}.kb.io").into();
-        definition["conversionCRDs"] = json!(names);
+        definition.generate_name = format!("c{plurals}.kb.io").into();
+        definition.conversion_crds = names.into_iter().map(str::to_owned).collect();
         definition
     };
     grouped.into_values().map(with_crds).collect()
 }
 
-/// Who is asked: the Deployment behind the Service, its ports, and the path.
-fn server(client: &Value, services: &[Value], deployments: &[Value]) -> Option<Value> {
+/// Finds the server of a webhook: the Deployment behind the Service, its ports and the path.
+fn server(client: &Value, services: &[Value], deployments: &[Value]) -> Option<WebhookServer> {
     let reference = &client["service"];
     let service = services.iter().find(|service| name(service) == text(&reference["name"]))?;
     let selector = service["spec"]["selector"].as_object().filter(|selector| !selector.is_empty())?;
@@ -107,11 +115,12 @@ fn server(client: &Value, services: &[Value], deployments: &[Value]) -> Option<V
     let port = reference["port"].as_u64().unwrap_or(PORT);
     let open = items(&service["spec"]["ports"]).iter().find(|open| open["port"] == port)?;
     let target = if open["targetPort"].is_null() { &open["port"] } else { &open["targetPort"] };
-    let mut server = json!({ "deploymentName": name(deployment), "containerPort": port, "targetPort": target });
-    if !reference["path"].is_null() {
-        server["webhookPath"] = reference["path"].clone();
-    }
-    Some(server)
+    Some(WebhookServer {
+        deployment_name: name(deployment).to_owned(),
+        container_port: port,
+        target_port: target.clone(),
+        webhook_path: Some(reference["path"].clone()).filter(|path| !path.is_null()),
+    })
 }
 
 fn unserved(what: &str) -> Diagnostic {
@@ -148,7 +157,7 @@ pub(super) fn use_certificates(deployment: &mut Value) -> (BTreeSet<String>, boo
     (gone.iter().map(|volume| text(&volume["secret"]["secretName"]).to_owned()).collect(), own)
 }
 
-/// What a generated operator is told about its certificates.
+/// Changes the arguments about certificates of a generated operator.
 fn use_path(container: &mut Value) -> bool {
     let of_own = |argument: &str| {
         let flags = ["--webhook-service", "--webhook-secret", "--webhook-configurations"];

@@ -17,7 +17,7 @@ const KINDS: [&str; 9] = [
     "ValidatingWebhookConfiguration",
 ];
 
-/// What an object says after its references are renamed: the namespace to `NS`, an object to its kind.
+/// Renames the references of an object: the namespace to `NS`, an object to its kind.
 fn renamed(object: &str) -> String {
     let mut value: Value = serde_yaml::from_str(object).unwrap();
     rename(&mut value, &mut |named, word| match named {

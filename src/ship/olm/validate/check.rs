@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Origin};
 use crate::ship::objects::{items, text};
 use crate::ship::olm::folder::{Contents, Folder};
 
-/// Where the findings are of.
+/// The bundle under validation, with its findings.
 pub(super) struct Check<'a> {
     pub(super) folder: &'a Folder,
     pub(super) contents: &'a Contents,
@@ -38,7 +38,7 @@ pub(super) fn shown_kind((group, version, kind): &Kind) -> String {
     format!("{kind} {group}/{version}")
 }
 
-/// What a list of CRDs in the CSV names.
+/// Returns the kinds that the CSV owns.
 pub(super) fn owned(csv: &Value) -> Vec<Kind> {
     items(&csv["spec"]["customresourcedefinitions"]["owned"])
         .iter()

@@ -56,7 +56,7 @@ pub(super) fn check(check: &mut Check) {
     }
 }
 
-/// What the API server would say first; of schemas it is said elsewhere.
+/// Returns the first reason of the API server to refuse a CRD; `crd` checks schemas.
 fn refused(crd: &Value) -> Option<String> {
     let spec = &crd["spec"];
     let names = &spec["names"];

@@ -1,4 +1,4 @@
-//! What has to be selected: the rules of catalogs, and advice.
+//! Validators that must be selected: the rules of catalogs, and advice.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use crate::ship::olm::metadata;
 /// The validators of operator-sdk that look at a bundle alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Optional {
-    /// What `OperatorHub.io` asks of a CSV.
+    /// The rules of `OperatorHub.io` for a CSV.
     OperatorHub,
-    /// Whether the level of capabilities is one.
+    /// The level of capabilities is a known one.
     Capabilities,
-    /// Whether the categories are known.
+    /// The categories are known ones.
     Categories,
     /// APIs that Kubernetes has removed.
     RemovedApis,
@@ -163,7 +163,7 @@ fn categories(check: &mut Check) {
 /// An API version, and kinds of it.
 type Api = (&'static str, &'static [&'static str]);
 
-/// What each release has removed: the API version, and kinds of it.
+/// The APIs that each release removed: the API version and its kinds.
 /// <https://kubernetes.io/docs/reference/using-api/deprecation-guide/>
 const REMOVED: [(u64, &[Api]); 3] = [
     (

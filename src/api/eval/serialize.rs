@@ -13,13 +13,13 @@ use syn::spanned::Spanned as _;
 use crate::diagnostic::Code;
 use crate::schema::{Recipe, TypeId};
 
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::canonical::SERIALIZE;
 use crate::api::serde_type::serde_type;
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     fn unserialisable<T>(&self, scope: &Scope, at: &impl ToTokens, why: &str) -> Eval<T> {
         let message = format!("how `{}` is written as JSON is not decided: {why}", self.types.text(scope, at));
         Err(Refusal::new(Code::Expression, scope, at.to_token_stream().span(), message))
@@ -282,8 +282,8 @@ pub(super) fn integer(value: i128) -> Value {
     number.map_or(Value::Null, Value::Number)
 }
 
-/// What a value asks a serializer to write, as far as serializers tell it apart; a struct of one field without a name, and
-/// what is transparent, is what it holds. <https://serde.rs/data-model.html>
+/// A value in the data model of serde, as far as serializers distinguish it. A newtype struct and a transparent one are
+/// the value that they hold. <https://serde.rs/data-model.html>
 enum Written {
     /// `()` and structs without fields.
     Unit,

@@ -9,11 +9,11 @@ use crate::diagnostic::Code;
 use crate::schema::Merge;
 use crate::source::{Namespace, Resolution};
 
-use super::{Env, Eval, Evaluator};
+use super::evaluator::{Env, Eval, Evaluator};
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     fn unknown_rule<T>(&self, scope: &Scope, expr: &impl ToTokens) -> Eval<T> {
         let message = format!("cannot read the rule `{}` without running code", self.types.text(scope, expr));
         Err(Refusal::new(Code::Expression, scope, expr.to_token_stream().span(), message)

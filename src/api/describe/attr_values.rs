@@ -7,16 +7,16 @@ use syn::spanned::Spanned as _;
 use crate::diagnostic::Code;
 use crate::schema::{Bounds, Constraints, Meta};
 
-use super::{Describer, Reported};
+use super::describer::{Describer, Reported};
 use crate::api::attribute::literal;
 use crate::api::eval::Env;
-use crate::api::schemars_attr::{BoundAttrs, ConstraintAttrs, SchemarsAttrs};
+use crate::api::schemars_attr::{BoundAttrs, CommonAttrs, ConstraintAttrs};
 use crate::api::types::{Refusal, Scope};
 use crate::api::value::Val;
 
 impl Describer<'_> {
     /// Title, description, examples, extensions.
-    pub(in crate::api) fn meta(&mut self, scope: &Scope, attrs: &SchemarsAttrs) -> Option<Meta> {
+    pub(in crate::api) fn meta(&mut self, scope: &Scope, attrs: &CommonAttrs) -> Result<Meta, Reported> {
         let mut complete = true;
         let mut meta = Meta { deprecated: attrs.deprecated, ..Meta::default() };
         if !attrs.docs.is_empty() {
@@ -29,7 +29,7 @@ impl Describer<'_> {
                     let line = line.value();
                     text.push_str(line.strip_prefix(' ').unwrap_or(&line));
                 } else {
-                    let message = format!("documentation from `{}` is not read", self.eval.types.text(scope, line));
+                    let message = format!("documentation from `{}` is not read", self.types.text(scope, line));
                     self.refuse(Refusal::new(Code::Expression, scope, line.span(), message));
                     complete = false;
                 }
@@ -62,7 +62,7 @@ impl Describer<'_> {
                 Err(Reported) => complete = false,
             }
         }
-        complete.then_some(meta)
+        complete.then_some(meta).ok_or(Reported)
     }
 
     fn constant_string(&mut self, scope: &Scope, expr: &Expr) -> Result<String, Reported> {

@@ -11,14 +11,14 @@ use crate::schema::known::Kind;
 use crate::schema::{Change, Edit, Recipe, TypeId, known};
 use crate::source::{ItemRef, Resolution};
 
+use super::evaluator::{Env, Eval, Evaluator, Function, Target};
 use super::syntax::{call_of, owner_type, parameter, parameters_match, unwrap};
-use super::{Env, Eval, Evaluator, Function, Target};
 use crate::api::canonical::JSON_SCHEMA;
 use crate::api::items::generics;
 use crate::api::types::Scope;
 use crate::api::value::Val;
 
-impl Evaluator<'_> {
+impl Evaluator<'_, '_> {
     /// The result of a function that returns a schema.
     fn recipe_of(&mut self, scope: &Scope, at: &impl quote::ToTokens, value: Val) -> Eval<Recipe> {
         match self.recipe(scope, at, value)? {
@@ -79,7 +79,7 @@ impl Evaluator<'_> {
         Ok(ByHand { id: id.unwrap_or_else(|| name.clone()), name, inline, scope: scope.clone() })
     }
 
-    /// What the `json_schema` of a hand-written impl returns; `None` when it has no such function.
+    /// Evaluates the `json_schema` of a handwritten impl; `None` if it has no such function.
     pub(in crate::api) fn schema_by_hand(&mut self, by_hand: &ByHand, item: &syn::ItemImpl) -> Eval<Option<Recipe>> {
         let function = item.items.iter().find_map(|item| match item {
             ImplItem::Fn(function) if function.sig.ident == "json_schema" => Some(function),
@@ -91,7 +91,7 @@ impl Evaluator<'_> {
         self.recipe_of(scope, name, value).map(Some)
     }
 
-    /// What the function of a `schema_with = "path"` returns.
+    /// Evaluates the function of a `schema_with = "path"`.
     pub(in crate::api) fn schema_with(&mut self, scope: &Scope, path: &syn::Path) -> Eval<Recipe> {
         let path_of = |path| syn::ExprPath { attrs: Vec::new(), qself: None, path };
         let generator = path_of(syn::Ident::new("generator", path.span()).into());
@@ -143,7 +143,7 @@ impl Evaluator<'_> {
             },
         };
         let id = self.ty(scope, &ty);
-        // What a type has itself comes first, unless only its bounds are known; one of another trait may be meant, too.
+        // An inherent item wins, unless only the bounds of the type are known. An item of another trait may be meant, too.
         let other = !scope.is_parameter(&ty) && self.types.has_own(id, &name)
             || scope.k8s.is_none() && self.tree.may_be_of_trait(scope.module, &name);
         (!other).then_some(id)
@@ -276,7 +276,7 @@ pub(in crate::api) struct ByHand {
     scope: Scope,
 }
 
-/// Whether a function of another crate turns JSON or a schema into the same as another type.
+/// Returns true if a function of another crate converts JSON or a schema without changing its content.
 pub(super) fn is_json_function(path: &str) -> bool {
     let (owner, function) = path.rsplit_once("::").unwrap_or(("", path));
     match known::lookup(owner).map(|owner| owner.kind) {
