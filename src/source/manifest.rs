@@ -167,9 +167,9 @@ impl CargoManifest {
         let Some(package) = get(root, &["package"]).or_else(|| get(root, &["project"])) else {
             let members = strings(get(root, &["workspace", "members"]));
             anyhow::bail!(
-                "`{}` has no `[package]`{}",
+                "`{}` has no `[package]` table{}",
                 path.display(),
-                if members.is_empty() { String::new() } else { format!("; choose a member: {}", members.join(", ")) }
+                if members.is_empty() { String::new() } else { format!("; select a member: {}", members.join(", ")) }
             );
         };
         let workspace_dir = workspace_dir(dir, root);

@@ -150,9 +150,9 @@ fn f() { "
         [
             "src/broken.rs:2:8: expected one of: `for`, parentheses, `unsafe`, `fn`, `extern`, identifier, `::`, `<`, \
              `dyn`, square brackets, `*`, `&`, `!`, `impl`, `_`, lifetime",
-            "src/lib.rs:3:1: no file for module `missing`",
-            "src/unclosed.rs:1:10: a bracket or literal is not closed, or a character does not belong here",
-            "src/lib.rs:5:1: module `circle` contains itself through `src/lib.rs`",
+            "src/lib.rs:3:1: file not found for module `missing`",
+            "src/unclosed.rs:1:10: a bracket or literal is not closed, or a character is not valid here",
+            "src/lib.rs:5:1: module `circle` includes itself through `src/lib.rs`",
         ]
     );
     assert!(paths(&tree).contains(&"op::Fine".to_string()));
@@ -272,7 +272,8 @@ fn features_of_packages_by_path() {
         (format!("{new}{plain}[target.'cfg(windows)'.dependencies]\n{extra}"), "default usual", "extra"),
         (
             format!(
-                "{new}[target.a.dependencies]\n{extra}\n[target.b.dependencies]\ntypes = {{ path = \"types\", default-features = false }}"
+                "{new}[target.a.dependencies]\n{extra}\n[target.b.dependencies]\ntypes = {{ path = \"types\", \
+                 default-features = false }}"
             ),
             "",
             "default extra usual",
@@ -319,7 +320,7 @@ fn a_dependency_that_is_another_one_elsewhere() {
          package = {{ name = \"x\", edition = \"2024\" }}\n//- x/src/lib.rs\npub struct T;\n"
     ));
     let meant = show(&tree, "op", "sys::T", Namespace::Types);
-    assert_eq!(meant, "`sys` is not clear: it is another package on another platform");
+    assert_eq!(meant, "`sys` is ambiguous: it is a different package on other platforms");
 }
 
 #[test]

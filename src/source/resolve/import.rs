@@ -178,7 +178,7 @@ pub(super) fn if_present(sources: &Sources, import: &Import, name: &str, namespa
     let in_prelude = prelude(name, namespace).map(|path| Def::Foreign(path.into()));
     let without = in_prelude.or_else(|| types.then(|| extern_crate(sources, krate, name)).flatten());
     if without.is_some_and(|without| without != def) || (types && is_primitive(name)) {
-        return Def::Ambiguous(format!("what `{name}` means depends on `cfg`").into());
+        return Def::Ambiguous(format!("the meaning of `{name}` depends on `cfg`").into());
     }
     def
 }

@@ -176,7 +176,7 @@ error[duplicate-resource]: two packages declare the CRD of `example.com_apples.y
 #[test]
 fn what_can_not_be_chosen() {
     for (flags, code, expected) in [
-        ("--package none", 1, "the workspace has no package `none`\nhelp: it has `operator`, `types`"),
+        ("--package none", 1, "package `none` not found in the workspace\nhelp: the packages are `operator`, `types`"),
         ("--manifest-path crates/types", 1, "is not the path of a `Cargo.toml`\nhelp: write `"),
         ("--manifest-path none/Cargo.toml", 1, "is not the path of a `Cargo.toml`"),
         ("--features none", 2, "the packages have no feature `none`\nhelp: they have `extra`"),

@@ -65,15 +65,18 @@ fn a_name_of_nothing_is_an_error() {
     for (flags, expected) in [
         (
             "crds --kind Apples",
-            "error: no custom resource is called `Apples`\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
+            "error: no custom resource is called `Apples`\nhelp: there are `Apple.example.com`, `Pear.example.com`, \
+             `Route.gateway.io`\n",
         ),
         (
             "crds --exclude Pear --exclude Apple.gateway.io",
-            "error: no custom resource is called `Apple.gateway.io`\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
+            "error: no custom resource is called `Apple.gateway.io`\nhelp: there are `Apple.example.com`, \
+             `Pear.example.com`, `Route.gateway.io`\n",
         ),
         (
             "crds --kind [a",
-            "error: `[a` is not the name of a kind: invalid range pattern\nhelp: write `Kind`, `Kind.group`, or a glob such as `*Policy` or `*.example.com`\n",
+            "error: `[a` is not a valid name of a kind: invalid range pattern\nhelp: use `Kind`, `Kind.group`, or a \
+             glob such as `*Policy` or `*.example.com`\n",
         ),
         ("rbac --kind Apple", "error: `--kind` and `--exclude` choose CRDs, of which `generate rbac` writes none\n"),
     ] {
