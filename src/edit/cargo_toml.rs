@@ -84,7 +84,7 @@ fn has_features(dependency: &Item, features: &[&str]) -> bool {
 
 /// Adds a feature to a dependency that is there.
 pub(crate) fn add_feature(text: &str, section: Section, dependency: &str, feature: &str) -> Result<String, EditError> {
-    let help = format!("add feature `{feature}` to `{dependency}` in `[{}]` by hand", section.key());
+    let help = format!("add feature `{feature}` to `{dependency}` in `[{}]`", section.key());
     edit(text, &help, |document| {
         let table = document.get_mut(section.key())?.as_table_like_mut()?;
         add_features(table.get_mut(dependency)?, &[feature])
@@ -93,7 +93,7 @@ pub(crate) fn add_feature(text: &str, section: Section, dependency: &str, featur
 
 /// Asks for a release of a package that is a dependency already, under whatever name.
 pub(crate) fn require(text: &str, package: &str, version: &str) -> Result<String, EditError> {
-    let help = format!("ask for version \"{version}\" of `{package}` in `[dependencies]` by hand");
+    let help = format!("set the version of `{package}` in `[dependencies]` to \"{version}\"");
     edit(text, &help, |document| {
         let table = document.get(Section::Dependencies.key()).and_then(Item::as_table_like);
         let name = local_name(document, table, package)?;
@@ -110,7 +110,7 @@ pub(crate) fn require(text: &str, package: &str, version: &str) -> Result<String
 /// not among them.
 pub(crate) fn record_verified(text: &str, releases: &[String]) -> Result<String, EditError> {
     let list: Array = releases.iter().map(String::as_str).collect();
-    let help = format!("add by hand to `[package.metadata.memcached-sdk]`:\nverified = {}", list.to_string().trim());
+    let help = format!("add this line to `[package.metadata.memcached-sdk]`:\nverified = {}", list.to_string().trim());
     edit(text, &help, |document| {
         let mut table: &mut dyn TableLike = document.get_mut("package")?.as_table_like_mut()?;
         for (key, implicit) in [("metadata", true), ("memcached-sdk", false)] {
@@ -156,7 +156,7 @@ fn edit(text: &str, help: &str, change: impl FnOnce(&mut DocumentMut) -> Option<
             EditError::new(format!("line {line} is not valid TOML: {}", error.message())).help("correct the file")
         })?;
         change(&mut document)
-            .ok_or_else(|| EditError::new("the file is not laid out as Cargo expects").help(help.to_owned()))?;
+            .ok_or_else(|| EditError::new("the file is not a valid Cargo manifest").help(help.to_owned()))?;
         Ok(document.to_string())
     })
 }
@@ -178,7 +178,7 @@ impl Dependency<'_> {
     }
 
     fn help(&self, section: Section) -> String {
-        format!("add by hand to `[{}]`:\n{} = {}", section.key(), self.name, self.item().to_string().trim())
+        format!("add this line to `[{}]`:\n{} = {}", section.key(), self.name, self.item().to_string().trim())
     }
 }
 
@@ -278,11 +278,14 @@ mod tests {
         for (text, expected) in [
             (
                 "[package]\nname = \"a\" # why\n\n[dependencies]\nkube = \"5\"\n",
-                "[package]\nname = \"a\" # why\n\n[package.metadata.memcached-sdk]\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\"]\n\n[dependencies]\nkube = \"5\"\n",
+                "[package]\nname = \"a\" # why\n\n[package.metadata.memcached-sdk]\nverified = [\"schemars 1.2.4\", \
+                 \"kube 5.1.0\"]\n\n[dependencies]\nkube = \"5\"\n",
             ),
             (
-                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long ago\n    \"schemars 1.2.3\", # fine\n    \"other 1.0.0\",\n]\n",
-                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long ago\n    \"schemars 1.2.4\", # fine\n    \"other 1.0.0\",\n    \"kube 5.1.0\",\n]\n",
+                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long \
+                 ago\n    \"schemars 1.2.3\", # fine\n    \"other 1.0.0\",\n]\n",
+                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long \
+                 ago\n    \"schemars 1.2.4\", # fine\n    \"other 1.0.0\",\n    \"kube 5.1.0\",\n]\n",
             ),
             (
                 "[package]\nname = \"a\"\nmetadata.memcached-sdk.verified = \"kube 5.0.9\"\n",
@@ -298,7 +301,9 @@ mod tests {
         let wrong = record_verified("[package]\nmetadata.memcached-sdk.verified = 1\n", &both).unwrap_err();
         assert_eq!(
             wrong.help.as_deref(),
-            Some("add by hand to `[package.metadata.memcached-sdk]`:\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\"]")
+            Some(
+                "add this line to `[package.metadata.memcached-sdk]`:\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\"]"
+            )
         );
     }
 
@@ -307,8 +312,10 @@ mod tests {
         for (dependency, text, expected) in [
             (
                 JIFF,
-                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\n# about kube\nkube = \"5\" # pinned\n\n[lints]\n",
-                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\njiff = \"0.2\"\n# about kube\nkube = \"5\" # pinned\n\n[lints]\n",
+                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\n# about kube\nkube = \"5\" \
+                 # pinned\n\n[lints]\n",
+                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\njiff = \"0.2\"\n# about \
+                 kube\nkube = \"5\" # pinned\n\n[lints]\n",
             ),
             // not sorted: at the end
             (JIFF, "[dependencies]\nz = \"1\"\na = \"1\"\n", "[dependencies]\nz = \"1\"\na = \"1\"\njiff = \"0.2\"\n"),
@@ -317,7 +324,8 @@ mod tests {
             (
                 KUBE,
                 "[dependencies]\n",
-                "[dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
+                "[dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \
+                 \"derive\"] }\n",
             ),
             // there already: its version and its source stay
             (JIFF, "[dependencies]\njiff = \"0.1\"\n", "[dependencies]\njiff = \"0.1\"\n"),
@@ -351,12 +359,15 @@ mod tests {
             (
                 KUBE,
                 "[dependencies]\nk = { package = \"kube\", version = \"5\" } # short\n",
-                "[dependencies]\nk = { package = \"kube\", version = \"5\", features = [\"client\", \"derive\"] } # short\n",
+                "[dependencies]\nk = { package = \"kube\", version = \"5\", features = [\"client\", \"derive\"] } # \
+                 short\n",
             ),
             (
                 JIFF,
-                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \"jiff\", version = \"0.2\" }\n",
-                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \"jiff\", version = \"0.2\" }\n",
+                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \
+                 \"jiff\", version = \"0.2\" }\n",
+                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \
+                 \"jiff\", version = \"0.2\" }\n",
             ),
         ] {
             check(|text| add_dependency(text, Section::Dependencies, &dependency), text, expected);
@@ -364,7 +375,8 @@ mod tests {
         check(
             |text| add_dependency(text, Section::DevDependencies, &JIFF),
             "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[lints]\nworkspace = true\n",
-            "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[dev-dependencies]\njiff = \"0.2\"\n\n[lints]\nworkspace = true\n",
+            "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[dev-dependencies]\njiff = \
+             \"0.2\"\n\n[lints]\nworkspace = true\n",
         );
         // Tests see the dependencies of the code, if they have what the tests need.
         check(
@@ -375,7 +387,8 @@ mod tests {
         check(
             |text| add_dependency(text, Section::DevDependencies, &KUBE),
             "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n",
-            "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n\n[dev-dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
+            "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n\n[dev-dependencies]\nkube = { \
+             version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
         );
     }
 
@@ -395,18 +408,21 @@ mod tests {
             ("a = 1\na = 2\n", "line 2 is not valid TOML: duplicate key", "correct the file"),
             (
                 "dependencies = 1\n",
-                "the file is not laid out as Cargo expects",
-                "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
+                "the file is not a valid Cargo manifest",
+                "add this line to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = \
+                 [\"client\", \"derive\"] }",
             ),
             (
                 "[dependencies]\nkube = { package = \"kubelet\", version = \"1\" }\n",
-                "the file is not laid out as Cargo expects",
-                "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
+                "the file is not a valid Cargo manifest",
+                "add this line to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = \
+                 [\"client\", \"derive\"] }",
             ),
             (
                 "[dependencies]\nkube = 5\n",
-                "the file is not laid out as Cargo expects",
-                "add by hand to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }",
+                "the file is not a valid Cargo manifest",
+                "add this line to `[dependencies]`:\nkube = { version = \"5\", default-features = false, features = \
+                 [\"client\", \"derive\"] }",
             ),
         ] {
             let problem = add_dependency(text, Section::Dependencies, &KUBE).unwrap_err();
