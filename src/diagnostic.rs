@@ -174,125 +174,157 @@ macro_rules! codes {
 }
 
 codes! {
-    ArrayItems = "array-items", Error, "An array has no schema for all of its items, such as that of a tuple";
+    ArrayItems = "array-items", Error, "An array has no single schema for its items, for example a tuple";
     AttributeMacro = "attribute-macro", Error, "An attribute macro may rewrite a type before its schema is derived";
-    AuditLine = "audit-line", Warning, "A line of an audit log that is no event";
-    BundleAccount = "bundle-account", Error, "A bundle has a service account that OLM makes";
-    BundleCapability = "bundle-capability", Error, "The level of capabilities of a bundle is none of those of `OperatorHub.io`";
-    BundleCategory = "bundle-category", Error, "A category of a bundle is none of those of `OperatorHub.io`";
-    BundleCrd = "bundle-crd", Error, "The CRDs of a bundle are not those that its CSV owns, or the API server refuses one";
-    BundleCsv = "bundle-csv", Error, "A field of the CSV of a bundle is missing or wrong";
-    BundleCsvField = "bundle-csv-field", Warning, "A field of the CSV of a bundle should be there, or elsewhere";
-    BundleExample = "bundle-example", Error, "The examples of a bundle are no JSON, or of a kind that it does not own";
-    BundleHub = "bundle-hub", Error, "A field of the CSV of a bundle that `OperatorHub.io` refuses";
-    BundleHubField = "bundle-hub-field", Warning, "A field of the CSV of a bundle that `OperatorHub.io` asks for";
-    BundleImage = "bundle-image", Error, "An image of a bundle that can't be mirrored, as its name is none or not known";
-    BundleInstallMode = "bundle-install-mode", Error, "The install modes of a bundle are missing, or contradict its webhooks";
-    BundleKind = "bundle-kind", Error, "A bundle has an object of a kind that OLM does not install";
-    BundleLeftOut = "bundle-left-out", Warning, "An object that a bundle can't have";
-    BundleMetadata = "bundle-metadata", Error, "An annotation of a bundle is missing or wrong";
-    BundleNamespace = "bundle-namespace", Warning, "An object of a bundle names a namespace, which OLM chooses";
-    BundleNoExample = "bundle-no-example", Warning, "A kind that a bundle owns has no example";
-    BundleObject = "bundle-object", Error, "An object of a bundle has no name, or a namespace";
+    AuditLine = "audit-line", Warning, "A line of an audit log is not a valid event";
+    BundleAccount = "bundle-account", Error, "A bundle contains a service account that OLM creates";
+    BundleCapability = "bundle-capability", Error, "The capability level of a bundle is not one of the levels of \
+        `OperatorHub.io`";
+    BundleCategory = "bundle-category", Error, "A category of a bundle is not one of the categories of \
+        `OperatorHub.io`";
+    BundleCrd = "bundle-crd", Error, "The CRDs of a bundle differ from the owned CRDs of its CSV, or the API server \
+        rejects one";
+    BundleCsv = "bundle-csv", Error, "A field of the CSV of a bundle is missing or invalid";
+    BundleCsvField = "bundle-csv-field", Warning, "A recommended field of the CSV of a bundle is missing or in the \
+        wrong place";
+    BundleExample = "bundle-example", Error, "The examples of a bundle are not valid JSON, or have a kind that it \
+        does not own";
+    BundleHub = "bundle-hub", Error, "`OperatorHub.io` rejects a field of the CSV of a bundle";
+    BundleHubField = "bundle-hub-field", Warning, "A field of the CSV of a bundle that `OperatorHub.io` expects is \
+        missing";
+    BundleImage = "bundle-image", Error, "An image of a bundle cannot be mirrored, because its name is invalid or \
+        unknown";
+    BundleInstallMode = "bundle-install-mode", Error, "The install modes of a bundle are missing or conflict with \
+        its webhooks";
+    BundleKind = "bundle-kind", Error, "A bundle contains an object of a kind that OLM does not install";
+    BundleLeftOut = "bundle-left-out", Warning, "An object that a bundle cannot contain is left out";
+    BundleMetadata = "bundle-metadata", Error, "An annotation of a bundle is missing or invalid";
+    BundleNamespace = "bundle-namespace", Warning, "An object of a bundle refers to a namespace, but OLM chooses \
+        the namespace";
+    BundleNoExample = "bundle-no-example", Warning, "An owned kind of a bundle has no example";
+    BundleObject = "bundle-object", Error, "An object of a bundle has no name, or has a namespace";
     BundlePractice = "bundle-practice", Warning, "Advice for a bundle";
-    BundleRemovedApi = "bundle-removed-api", Error, "A bundle uses an API that its Kubernetes has removed";
-    BundleRemovedApiLater = "bundle-removed-api-later", Warning, "A bundle uses an API that a release of Kubernetes has removed";
-    BundleStructure = "bundle-structure", Error, "The files of a bundle are not where OLM reads them, or can't be read";
-    BundleWebhook = "bundle-webhook", Error, "A webhook in the CSV of a bundle that OLM can't make";
-    BundleWebhookField = "bundle-webhook-field", Warning, "A field of a webhook that OLM does not have";
-    ChartName = "chart-name", Warning, "An argument or a variable of a chart may name an object of the release, and does not follow it";
-    CommandFailed = "command-failed", Error, "The command could not be carried out, for a reason that is not in a source file";
-    CompileFailed = "compile-failed", Error, "The compiler could not be asked for a CRD";
-    ConversionNone = "conversion-none", Error, "Versions of a custom resource are served whose schemas differ, and nothing converts them";
-    ConversionUnknown = "conversion-unknown", Warning, "Versions of a custom resource are served whose schemas differ, and what converts them is not known";
-    CrdKept = "crd-kept", Note, "The file of a CRD stays, because its kind is declared behind a feature that is off";
+    BundleRemovedApi = "bundle-removed-api", Error, "A bundle uses an API that is removed in its Kubernetes version";
+    BundleRemovedApiLater = "bundle-removed-api-later", Warning, "A bundle uses an API that is removed in a later \
+        Kubernetes version";
+    BundleStructure = "bundle-structure", Error, "The files of a bundle are not where OLM reads them, or cannot be \
+        read";
+    BundleWebhook = "bundle-webhook", Error, "OLM cannot create a webhook in the CSV of a bundle";
+    BundleWebhookField = "bundle-webhook-field", Warning, "OLM does not support a field of a webhook";
+    ChartName = "chart-name", Warning, "An argument or an environment variable in a chart may refer to an object of \
+        the release, whose name changes with the release";
+    CommandFailed = "command-failed", Error, "The command failed for a reason outside of the source files";
+    CompileFailed = "compile-failed", Error, "The CRD could not be generated by the compiler";
+    ConversionNone = "conversion-none", Error, "Served versions of a custom resource have different schemas, but no \
+        conversion";
+    ConversionUnknown = "conversion-unknown", Warning, "Served versions of a custom resource have different \
+        schemas, and their conversion is unknown";
+    CrdKept = "crd-kept", Note, "The file of a CRD is kept, because its kind is declared behind a disabled feature";
     CrdPanic = "crd-panic", Error, "`crd()` of a compiled type panics";
-    CrdSize = "crd-size", Warning, "A CRD is too big for `kubectl apply` without `--server-side`";
-    DanglingKustomization = "dangling-kustomization", Warning, "A kustomization that can not be built any more, since a generated file goes";
-    DefaultValue = "default-value", Error, "The default of a field can't be evaluated without running code";
-    DependencyVersion = "dependency-version", Error, "A dependency has a version whose schemas may differ from those reproduced here";
-    DeprecationWarning = "deprecation-warning", Error, "A warning of a deprecated version that the API server refuses";
-    DroppedScale = "dropped-scale", Warning, "A scale subresource that kube leaves out, because the kind has no status";
+    CrdSize = "crd-size", Warning, "A CRD is too large for `kubectl apply` without `--server-side`";
+    DanglingKustomization = "dangling-kustomization", Warning, "A kustomization refers to a generated file that is \
+        removed";
+    DefaultValue = "default-value", Error, "The default of a field cannot be evaluated without running code";
+    DependencyVersion = "dependency-version", Error, "The schemas of the installed version of a dependency may \
+        differ from those of the supported versions";
+    DeprecationWarning = "deprecation-warning", Error, "The API server rejects the warning of a deprecated version";
+    DroppedScale = "dropped-scale", Warning, "kube omits the scale subresource of a kind without a status";
     DuplicateResource = "duplicate-resource", Error, "Two types declare the same version of a custom resource";
-    DuplicateWebhook = "duplicate-webhook", Error, "Two webhooks of one configuration have the same name, or two markers name the configuration";
-    EditConflict = "edit-conflict", Error, "You have changed the lines that another choice of the scaffold would change";
-    EditKept = "edit-kept", Warning, "A file of a choice that is no longer made stays, since you have changed it";
-    Elsewhere = "elsewhere", Note, "Nothing was found, and members of the workspace that use kube were not read";
-    EnginesDiffer = "engines-differ", Error, "The source and the compiler give different CRDs";
-    Expression = "expression", Error, "An expression in an attribute can't be evaluated without running code";
-    FileConflict = "file-conflict", Error, "A file on disk stands in the way of what the command would write";
+    DuplicateWebhook = "duplicate-webhook", Error, "Two webhooks of one configuration have the same name, or two \
+        markers set the name of the configuration";
+    EditConflict = "edit-conflict", Error, "A change of the scaffold options affects lines that were edited";
+    EditKept = "edit-kept", Warning, "An edited file is kept, although its scaffold option is now off";
+    Elsewhere = "elsewhere", Note, "Nothing was found, but other members of the workspace use kube";
+    EnginesDiffer = "engines-differ", Error, "The static engine and the compiler generate different CRDs";
+    Expression = "expression", Error, "An expression in an attribute cannot be evaluated without running code";
+    FileConflict = "file-conflict", Error, "A file on disk conflicts with a file that the command would write";
     Fixed = "fixed", Note, "`--fix` has changed a CRD";
-    ForeignType = "foreign-type", Error, "The schema of a type of another crate is not known";
-    HiddenResource = "hidden-resource", Error, "A custom resource is declared where it can't be read";
-    InvalidDefault = "invalid-default", Error, "A default is not a value that its schema allows";
-    InvalidName = "invalid-name", Error, "A group, a name, a label or an annotation of a CRD that the API server refuses";
-    InvalidSample = "invalid-sample", Warning, "An object in `config/samples` that its CRD does not allow";
-    InvalidSchema = "invalid-schema", Error, "A schema says what the API server does not allow in a CRD";
-    KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is wrong or not supported";
-    ListKind = "list-kind", Note, "A CRD without the name of its list kind, which the API server fills in";
-    ListType = "list-type", Error, "A merge strategy of a list or a map that the API server refuses";
-    LongProjectName = "long-project-name", Warning, "A project name that makes the name of a Service too long for Kubernetes, or one that begins with a digit";
-    MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker can't be read";
-    MissingCrd = "missing-crd", Error, "The project's own crdgen leaves out a custom resource of the source";
-    MissingModule = "missing-module", Error, "The file of a module or of a target can't be read";
-    MissingType = "missing-type", Error, "A schema has no type, which the API server refuses";
-    NewRelease = "new-release", Error, "A dependency has a release that is newer than this program and not verified";
-    NoLock = "no-lock", Error, "Without an up-to-date `Cargo.lock` the releases of dependencies are not known";
+    ForeignType = "foreign-type", Error, "The schema of a type of another crate is unknown";
+    HiddenResource = "hidden-resource", Error, "A custom resource is declared in a place that cannot be read";
+    InvalidDefault = "invalid-default", Error, "A default value does not match its schema";
+    InvalidName = "invalid-name", Error, "A group, a name, a label or an annotation of a CRD is invalid for the API \
+        server";
+    InvalidSample = "invalid-sample", Warning, "An object in `config/samples` does not match the schema of its CRD";
+    InvalidSchema = "invalid-schema", Error, "A schema contains something that the API server does not allow in a \
+        CRD";
+    KubeAttribute = "kube-attribute", Error, "A `#[kube]` or `#[x_kube]` attribute is invalid or not supported";
+    ListKind = "list-kind", Note, "A CRD has no `listKind`; the API server sets it";
+    ListType = "list-type", Error, "The merge strategy of a list or a map is invalid for the API server";
+    LongProjectName = "long-project-name", Warning, "The project name makes the name of a Service too long, or \
+        starts with a digit";
+    MarkerSyntax = "marker-syntax", Error, "The arguments of a comment marker are invalid";
+    MissingCrd = "missing-crd", Error, "The crdgen of the project does not print a custom resource of the source";
+    MissingModule = "missing-module", Error, "The file of a module or target is not found or cannot be read";
+    MissingType = "missing-type", Error, "A schema has no type, but the API server requires one";
+    NewRelease = "new-release", Error, "The release of a dependency is newer than the supported releases and not \
+        verified";
+    NoLock = "no-lock", Error, "The releases of dependencies are unknown without an up-to-date `Cargo.lock`";
     NoSchema = "no-schema", Error, "A type does not derive `JsonSchema`";
-    NotStructural = "not-structural", Error, "kube cannot make a structural schema of a type, and `crd()` would panic";
-    OnlyRead = "only-read", Warning, "A kind may be an API of others that the operator only reads";
-    Pattern = "pattern", Error, "A regular expression that Go, and so the API server, can't compile";
-    PrinterColumn = "printer-column", Error, "A column for `kubectl get` that the API server refuses";
-    ProjectDiffers = "project-differs", Warning, "A file of the scaffold says another choice than `PROJECT`";
-    RbacAllow = "rbac-allow", Warning, "A comment that allows a finding says no reason, or there is no such finding";
-    RbacElsewhere = "rbac-elsewhere", Warning, "A request that goes to another cluster, or perhaps to another namespace than the operator's";
-    RbacEscalation = "rbac-escalation", Warning, "A permission to get other permissions: `bind`, `escalate` or `impersonate`";
-    RbacExcess = "rbac-excess", Warning, "A permission that the code does not use";
-    RbacMissing = "rbac-missing", Error, "A permission that the operator needs and that nothing declares";
-    RbacNotFollowed = "rbac-not-followed", Warning, "A call may make a request that could not be derived from the code";
-    RbacRule = "rbac-rule", Warning, "A permission that the API server refuses, or that no request can match";
-    RbacScope = "rbac-scope", Warning, "A permission in all namespaces that the code uses in one";
-    RbacSecrets = "rbac-secrets", Warning, "A permission for the Secrets of all namespaces";
-    RbacUnproven = "rbac-unproven", Note, "A permission that no call uses which could be followed, while others could not";
-    RbacUnused = "rbac-unused", Warning, "A permission that no request in an audit log has used";
-    RbacWildcard = "rbac-wildcard", Warning, "A permission with `*`, which allows what nobody has thought of";
-    RecursiveType = "recursive-type", Error, "A type contains itself, which no CRD can express";
-    RequestForbidden = "request-forbidden", Warning, "A request of the operator was refused, and not for lack of a permission";
-    ReleaseDiffers = "release-differs", Warning, "A new release gives another CRD than the source";
-    RoleKept = "role-kept", Note, "The role is left as it is, since no marker asks for a permission";
-    ScalePath = "scale-path", Error, "A path of the scale subresource that the API server refuses";
-    SchemaCode = "schema-code", Error, "A schema is made by code of the user";
-    SchemaSize = "schema-size", Error, "A schema is too large for any API server";
-    SchemarsAttribute = "schemars-attribute", Error, "A `#[schemars]` attribute is wrong or not supported";
-    SelectableField = "selectable-field", Error, "A selectable field that the API server refuses";
-    SerdeAttribute = "serde-attribute", Error, "A `#[serde]` attribute is wrong";
-    ShortName = "short-name", Warning, "A short name of a CRD that kubectl takes for a resource of Kubernetes itself";
-    StorageVersion = "storage-version", Error, "Not exactly one version of a custom resource is stored";
+    NotStructural = "not-structural", Error, "kube cannot build a structural schema for a type; `crd()` would panic";
+    OnlyRead = "only-read", Warning, "A kind may be an external API that the operator only uses";
+    Pattern = "pattern", Error, "A regular expression is invalid in Go, the language of the API server";
+    PrinterColumn = "printer-column", Error, "A printer column is invalid for the API server";
+    ProjectDiffers = "project-differs", Warning, "A scaffolded file contradicts an option in `PROJECT`";
+    RbacAllow = "rbac-allow", Warning, "An allow comment has no reason, or does not match a finding";
+    RbacElsewhere = "rbac-elsewhere", Warning, "A request goes to another cluster, or may go to a namespace other \
+        than the operator's";
+    RbacEscalation = "rbac-escalation", Warning, "A permission allows privilege escalation: `bind`, `escalate` or \
+        `impersonate`";
+    RbacExcess = "rbac-excess", Warning, "A permission is not used by the code";
+    RbacMissing = "rbac-missing", Error, "A required permission is not declared";
+    RbacNotFollowed = "rbac-not-followed", Warning, "A call may make a request that cannot be derived from the code";
+    RbacRule = "rbac-rule", Warning, "A permission is invalid for the API server, or matches no request";
+    RbacScope = "rbac-scope", Warning, "A permission applies to all namespaces, but the code uses it in one";
+    RbacSecrets = "rbac-secrets", Warning, "A permission includes the Secrets of all namespaces";
+    RbacUnproven = "rbac-unproven", Note, "A permission is not used by any analyzed call; other calls could not be \
+        analyzed";
+    RbacUnused = "rbac-unused", Warning, "A permission is not used by any request in an audit log";
+    RbacWildcard = "rbac-wildcard", Warning, "A permission with `*` allows more than the operator needs";
+    RecursiveType = "recursive-type", Error, "A type is recursive, which a CRD cannot express";
+    RequestForbidden = "request-forbidden", Warning, "A request of the operator was rejected, but not because of a \
+        missing permission";
+    ReleaseDiffers = "release-differs", Warning, "A new release of a dependency generates a different CRD than the \
+        static engine";
+    RoleKept = "role-kept", Note, "The role is not changed, because the source has no permission markers";
+    ScalePath = "scale-path", Error, "A path of the scale subresource is invalid for the API server";
+    SchemaCode = "schema-code", Error, "A schema is built by handwritten code";
+    SchemaSize = "schema-size", Error, "A schema is too large for the API server";
+    SchemarsAttribute = "schemars-attribute", Error, "A `#[schemars]` attribute is invalid or not supported";
+    SelectableField = "selectable-field", Error, "A selectable field is invalid for the API server";
+    SerdeAttribute = "serde-attribute", Error, "A `#[serde]` attribute is invalid";
+    ShortName = "short-name", Warning, "A short name of a CRD is also the short name of a built-in resource";
+    StorageVersion = "storage-version", Error, "A custom resource must have exactly one storage version";
     Syntax = "rust-syntax", Error, "A source file is not valid Rust";
-    UnknownCfg = "unknown-cfg", Error, "A `cfg` that only the compiler can decide changes a schema";
-    UnknownFormat = "unknown-format", Warning, "A format that the API server does not know, and warns about";
-    UnknownMarker = "unknown-marker", Warning, "A `+kubebuilder:` comment marker that generates nothing";
-    UnreadMacro = "unread-macro", Warning, "A macro or an included file may declare custom resources, and can't be read";
-    UnknownSchemaKey = "unknown-schema-key", Warning, "A key of a schema that the API server does not know";
-    UnresolvedName = "unresolved-name", Error, "A name can't be resolved";
+    UnknownCfg = "unknown-cfg", Error, "A schema depends on a `cfg` that only the compiler can evaluate";
+    UnknownFormat = "unknown-format", Warning, "The API server warns about an unrecognized format";
+    UnknownMarker = "unknown-marker", Warning, "A `+kubebuilder:` comment marker is unknown or has no effect";
+    UnreadMacro = "unread-macro", Warning, "A macro or an included file cannot be read, but may declare custom \
+        resources";
+    UnknownSchemaKey = "unknown-schema-key", Warning, "A schema has a key that the API server does not support";
+    UnresolvedName = "unresolved-name", Error, "A name cannot be resolved";
     UnsupportedType = "unsupported-type", Error, "A type expression is not supported";
-    NoGit = "no-git", Warning, "The git repository of a new project could not be made";
-    ManagerDiffers = "manager-differs", Warning, "The files in `manager` are not those that this version writes";
-    ManagerForeign = "manager-foreign", Warning, "A file in the folder of the manager is not generated";
-    NotGenerated = "not-generated", Warning, "The CRDs of a new API are not written, since that needs the compiler";
-    NotRecorded = "not-recorded", Warning, "A new release that gives the CRDs of the source is not recorded as verified";
-    NotDownloaded = "not-downloaded", Error, "The sources of dependencies that decide a CRD are not on this machine";
+    NoGit = "no-git", Warning, "The git repository of a new project could not be created";
+    ManagerDiffers = "manager-differs", Warning, "The files in `manager` differ from those of this version";
+    ManagerForeign = "manager-foreign", Warning, "The folder of the manager contains a file that is not generated";
+    NotGenerated = "not-generated", Warning, "The CRDs of a new API are not written, because that needs the \
+        compiler";
+    NotRecorded = "not-recorded", Warning, "A new release that generates the same CRDs is not recorded as verified";
+    NotDownloaded = "not-downloaded", Error, "The sources of dependencies that a CRD needs are not downloaded";
     NotFetched = "not-fetched", Warning, "The dependencies of a new project could not be fetched";
-    Unformatted = "unformatted", Warning, "A Rust file was written without rustfmt";
-    UnusualVersion = "unusual-version", Warning, "An API version that does not look like `v1`, `v1beta1` or `v1alpha1`";
-    ValidationRule = "validation-rule", Error, "A validation rule that the API server refuses";
-    VersionConflict = "version-conflict", Error, "Versions of a custom resource contradict each other";
-    WebhookDeadlock = "webhook-deadlock", Warning, "A webhook that is asked about the objects of its own operator";
-    WebhookMarker = "webhook-marker", Error, "The arguments of a webhook's marker make no webhook";
-    WebhookRule = "webhook-rule", Warning, "A webhook that the API server refuses, or asks about nothing";
-    WebhookResource = "webhook-resource", Warning, "A marker of a webhook names a resource that its own group does not have";
-    WebhookUnmarked = "webhook-unmarked", Warning, "A handler of a webhook that no marker names, so nothing asks it";
-    WebhookUnserved = "webhook-unserved", Warning, "The marker of a webhook that no handler serves";
+    Unformatted = "unformatted", Warning, "A Rust file was written without formatting, because rustfmt is not \
+        available";
+    UnusualVersion = "unusual-version", Warning, "An API version does not have the form `v1`, `v1beta1` or \
+        `v1alpha1`";
+    ValidationRule = "validation-rule", Error, "A validation rule is invalid for the API server";
+    VersionConflict = "version-conflict", Error, "The versions of a custom resource have different names or scopes";
+    WebhookDeadlock = "webhook-deadlock", Warning, "A webhook intercepts the objects of its own operator";
+    WebhookMarker = "webhook-marker", Error, "The arguments of a webhook marker are invalid";
+    WebhookRule = "webhook-rule", Warning, "A webhook is invalid for the API server, or matches no request";
+    WebhookResource = "webhook-resource", Warning, "A webhook marker refers to a resource that does not exist in \
+        its group";
+    WebhookUnmarked = "webhook-unmarked", Warning, "A webhook handler has no marker, so the API server never calls \
+        it";
+    WebhookUnserved = "webhook-unserved", Warning, "A webhook marker has no handler";
 }
 
 impl fmt::Display for Code {

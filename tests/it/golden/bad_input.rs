@@ -177,7 +177,7 @@ fn flags_in_a_format_for_programs() {
               },
               "id": "command-failed",
               "shortDescription": {
-                "text": "The command could not be carried out, for a reason that is not in a source file"
+                "text": "The command failed for a reason outside of the source files"
               }
             }
           ],
