@@ -28,8 +28,8 @@ pub(super) fn chosen<'a>(
     let features: Vec<&str> = if features.is_empty() { tested } else { features }.into_iter().collect();
     match features.as_slice() {
         [feature] => Ok((first, feature)),
-        [] => Err("no feature of k8s-openapi says which version of Kubernetes".to_owned()),
-        several => Err(format!("k8s-openapi has several features: `{}`", several.join("`, `"))),
+        [] => Err("no version feature of k8s-openapi is enabled".to_owned()),
+        several => Err(format!("multiple version features of k8s-openapi are enabled: `{}`", several.join("`, `"))),
     }
 }
 

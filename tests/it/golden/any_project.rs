@@ -219,7 +219,7 @@ fn beside_a_project_of_another_tool() {
     let crds = sandbox.run("generate crds --stdout").success().out();
     sandbox.file("PROJECT", "layout:\n- go.kubebuilder.io/v4\nversion: \"3\"\n");
     sandbox.run("generate crds").code(1).stderr(str![[r#"
-error: `PROJECT:1`: `layout`: the project has layout `go.kubebuilder.io/v4`, which is of another tool
+error: `PROJECT:1`: `layout`: the layout `go.kubebuilder.io/v4` belongs to another tool
 help: `config/` may have files of that tool: say where to write with `--stdout`, `--output-dir` or `--single-file`
 
 "#]]);
