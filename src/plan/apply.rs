@@ -74,7 +74,7 @@ impl ChangeKind {
     /// Why nothing is done about a file that the plan would write otherwise.
     pub const fn reason(self) -> Option<&'static str> {
         match self {
-            ChangeKind::Skip => Some("exists with other content, which stays"),
+            ChangeKind::Skip => Some("exists with different content and is kept"),
             ChangeKind::Create | ChangeKind::Update | ChangeKind::Unchanged | ChangeKind::Remove => None,
         }
     }
@@ -146,7 +146,10 @@ pub enum ApplyError {
         source: io::Error,
     },
     /// The file system failed when some files were in place already.
-    #[error("cannot {op}: {source}; {written} of {total} files were written, the same command completes the rest")]
+    #[error(
+        "cannot {op}: {source}; {written} of {total} files were written; run the command again to write the \
+        rest"
+    )]
     Commit {
         /// What was tried.
         op: FsOp,
@@ -226,7 +229,7 @@ impl Root {
     fn find(root: &Path) -> io::Result<Self> {
         match root.canonicalize() {
             Ok(path) if path.is_dir() => Ok(Self { path, exists: true }),
-            Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "there is a file of this name")),
+            Ok(_) => Err(io::Error::new(ErrorKind::NotADirectory, "a file with this name already exists")),
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 if root.is_symlink() {
                     return Err(io::Error::new(ErrorKind::NotFound, "it is a dangling symbolic link"));

@@ -157,7 +157,7 @@ create    a.txt
 update    b.txt
 unchanged c.txt
 remove    d.txt
-skip      e.txt (exists with other content, which stays)
+skip      e.txt (exists with different content and is kept)
 
 "#]]
         );
