@@ -278,14 +278,11 @@ mod tests {
         for (text, expected) in [
             (
                 "[package]\nname = \"a\" # why\n\n[dependencies]\nkube = \"5\"\n",
-                "[package]\nname = \"a\" # why\n\n[package.metadata.memcached-sdk]\nverified = [\"schemars 1.2.4\", \
-                 \"kube 5.1.0\"]\n\n[dependencies]\nkube = \"5\"\n",
+                "[package]\nname = \"a\" # why\n\n[package.metadata.memcached-sdk]\nverified = [\"schemars 1.2.4\", \"kube 5.1.0\"]\n\n[dependencies]\nkube = \"5\"\n",
             ),
             (
-                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long \
-                 ago\n    \"schemars 1.2.3\", # fine\n    \"other 1.0.0\",\n]\n",
-                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long \
-                 ago\n    \"schemars 1.2.4\", # fine\n    \"other 1.0.0\",\n    \"kube 5.1.0\",\n]\n",
+                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long ago\n    \"schemars 1.2.3\", # fine\n    \"other 1.0.0\",\n]\n",
+                "[package]\nname = \"a\"\n[package.metadata.memcached-sdk]\ncrdgen = \"c\"\nverified = [\n    # long ago\n    \"schemars 1.2.4\", # fine\n    \"other 1.0.0\",\n    \"kube 5.1.0\",\n]\n",
             ),
             (
                 "[package]\nname = \"a\"\nmetadata.memcached-sdk.verified = \"kube 5.0.9\"\n",
@@ -312,10 +309,8 @@ mod tests {
         for (dependency, text, expected) in [
             (
                 JIFF,
-                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\n# about kube\nkube = \"5\" \
-                 # pinned\n\n[lints]\n",
-                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\njiff = \"0.2\"\n# about \
-                 kube\nkube = \"5\" # pinned\n\n[lints]\n",
+                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\n# about kube\nkube = \"5\" # pinned\n\n[lints]\n",
+                "# top\n[package]\nname = \"a\" # why\n\n[dependencies]\nanyhow = \"1\"\njiff = \"0.2\"\n# about kube\nkube = \"5\" # pinned\n\n[lints]\n",
             ),
             // not sorted: at the end
             (JIFF, "[dependencies]\nz = \"1\"\na = \"1\"\n", "[dependencies]\nz = \"1\"\na = \"1\"\njiff = \"0.2\"\n"),
@@ -324,8 +319,7 @@ mod tests {
             (
                 KUBE,
                 "[dependencies]\n",
-                "[dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \
-                 \"derive\"] }\n",
+                "[dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
             ),
             // there already: its version and its source stay
             (JIFF, "[dependencies]\njiff = \"0.1\"\n", "[dependencies]\njiff = \"0.1\"\n"),
@@ -359,15 +353,12 @@ mod tests {
             (
                 KUBE,
                 "[dependencies]\nk = { package = \"kube\", version = \"5\" } # short\n",
-                "[dependencies]\nk = { package = \"kube\", version = \"5\", features = [\"client\", \"derive\"] } # \
-                 short\n",
+                "[dependencies]\nk = { package = \"kube\", version = \"5\", features = [\"client\", \"derive\"] } # short\n",
             ),
             (
                 JIFF,
-                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \
-                 \"jiff\", version = \"0.2\" }\n",
-                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \
-                 \"jiff\", version = \"0.2\" }\n",
+                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \"jiff\", version = \"0.2\" }\n",
+                "[dependencies]\ntime = { workspace = true }\n\n[workspace.dependencies]\ntime = { package = \"jiff\", version = \"0.2\" }\n",
             ),
         ] {
             check(|text| add_dependency(text, Section::Dependencies, &dependency), text, expected);
@@ -375,8 +366,7 @@ mod tests {
         check(
             |text| add_dependency(text, Section::DevDependencies, &JIFF),
             "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[lints]\nworkspace = true\n",
-            "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[dev-dependencies]\njiff = \
-             \"0.2\"\n\n[lints]\nworkspace = true\n",
+            "[package]\nname = \"a\"\n\n[dependencies]\nanyhow = \"1\"\n\n[dev-dependencies]\njiff = \"0.2\"\n\n[lints]\nworkspace = true\n",
         );
         // Tests see the dependencies of the code, if they have what the tests need.
         check(
@@ -387,8 +377,7 @@ mod tests {
         check(
             |text| add_dependency(text, Section::DevDependencies, &KUBE),
             "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n",
-            "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n\n[dev-dependencies]\nkube = { \
-             version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
+            "[dependencies]\nkube = { version = \"5\", features = [\"derive\"] }\n\n[dev-dependencies]\nkube = { version = \"5\", default-features = false, features = [\"client\", \"derive\"] }\n",
         );
     }
 

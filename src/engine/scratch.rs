@@ -2,7 +2,7 @@
 //! what is in it is no output of ours. Nothing outside of it is written.
 //!
 //! What is right already keeps its time, so that cargo does not compile it again; and no link is ever written through.
-#![expect(clippy::disallowed_methods, reason = "what is built from lies in the target folder, and is no output")]
+#![expect(clippy::disallowed_methods, reason = "the build inputs are in the target folder and are not an output")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

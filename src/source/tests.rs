@@ -272,8 +272,7 @@ fn features_of_packages_by_path() {
         (format!("{new}{plain}[target.'cfg(windows)'.dependencies]\n{extra}"), "default usual", "extra"),
         (
             format!(
-                "{new}[target.a.dependencies]\n{extra}\n[target.b.dependencies]\ntypes = {{ path = \"types\", \
-                 default-features = false }}"
+                "{new}[target.a.dependencies]\n{extra}\n[target.b.dependencies]\ntypes = {{ path = \"types\", default-features = false }}"
             ),
             "",
             "default extra usual",

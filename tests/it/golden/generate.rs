@@ -387,8 +387,7 @@ fn a_kustomization_that_can_not_be_built_any_more_is_named() {
         ("resources:\n- bases/example.com_ponds.yaml\n- bases/other.yaml\n", ""),
         (
             "resources: [bases/example.com_ponds.yaml]\n",
-            "warning[dangling-kustomization]: `config/crd/kustomization.yaml` lists `bases/example.com_ponds.yaml`, \
-             which goes\n",
+            "warning[dangling-kustomization]: `config/crd/kustomization.yaml` lists `bases/example.com_ponds.yaml`, which goes\n",
         ),
     ] {
         let sandbox = package(&[("lib.rs", &kind("example.com", "Pond"))]);

@@ -65,13 +65,11 @@ fn a_name_of_nothing_is_an_error() {
     for (flags, expected) in [
         (
             "crds --kind Apples",
-            "error: no custom resource is called `Apples`\nhelp: there are `Apple.example.com`, `Pear.example.com`, \
-             `Route.gateway.io`\n",
+            "error: no custom resource is called `Apples`\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
         ),
         (
             "crds --exclude Pear --exclude Apple.gateway.io",
-            "error: no custom resource is called `Apple.gateway.io`\nhelp: there are `Apple.example.com`, \
-             `Pear.example.com`, `Route.gateway.io`\n",
+            "error: no custom resource is called `Apple.gateway.io`\nhelp: there are `Apple.example.com`, `Pear.example.com`, `Route.gateway.io`\n",
         ),
         (
             "crds --kind [a",

@@ -298,8 +298,7 @@ fn a_broken_marker_costs_the_webhooks_alone() {
 fn handlers_and_markers_are_compared() {
     let registered = |calls: &str| {
         format!(
-            "{MUTATING}{VALIDATING}pub fn register(manager: &mut Manager) {{\n    manager.webhooks(Context \
-             {{}}){calls};\n}}\n"
+            "{MUTATING}{VALIDATING}pub fn register(manager: &mut Manager) {{\n    manager.webhooks(Context {{}}){calls};\n}}\n"
         )
     };
     let both = ".defaulting::<Thing>(\"/mutate\").validating::<api::v1::Thing<String>>(\"/validate\")";
