@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(problem.message, "scaffold marker `+kubebuilder:scaffold:x` not found");
         assert_eq!(
             problem.help.as_deref(),
-            Some("put the marker back in a comment of its own line, or add these lines:\none\ntwo")
+            Some("restore the marker as a comment on a separate line, or add these lines:\none\ntwo")
         );
         let problem = insert_module("", "pub mod a;").unwrap_err();
         assert_eq!(problem.message, "scaffold marker `+kubebuilder:scaffold:modules` not found");

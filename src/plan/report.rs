@@ -108,7 +108,7 @@ pub struct JsonChange {
 }
 
 /// The report as JSON text, ending in a newline; with the diffs of the files when `diffs`.
-#[expect(clippy::missing_panics_doc, reason = "it can't")]
+#[expect(clippy::missing_panics_doc, reason = "the map has only string keys")]
 pub fn json(changes: &[Change], diagnostics: &Diagnostics, diffs: bool) -> String {
     let changes = changes
         .iter()

@@ -27,7 +27,7 @@ pub enum DependencyKind {
 
 /// One dependency of the package, merged over all tables of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a key of its own, or what the tables say of it together")]
+#[allow(clippy::struct_excessive_bools, reason = "each field is a separate key of the manifest")]
 pub struct Dependency {
     /// Which targets see it.
     pub kind: DependencyKind,

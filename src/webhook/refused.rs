@@ -70,7 +70,7 @@ fn deadlock(webhook: &Webhook) -> Option<Diagnostic> {
         webhook.name(),
         needed.join(", ")
     );
-    let help = "write `failurePolicy=ignore`, or leave the operator's namespace out:\n\
+    let help = "set `failurePolicy=ignore`, or exclude the namespace of the operator:\n\
                 patch=`{\"namespaceSelector\":{\"matchExpressions\":[{\"key\":\"kubernetes.io/metadata.name\",\
                 \"operator\":\"NotIn\",\"values\":[\"NAMESPACE\"]}]}}`";
     Some(Diagnostic::new(Code::WebhookDeadlock, message).help(help).at(webhook.origin.clone()))
@@ -106,7 +106,7 @@ fn policies(webhook: &Webhook, warn: &mut dyn FnMut(String, &str)) {
 fn versions(versions: &Value, warn: &mut dyn FnMut(String, &str)) {
     if !texts(versions).any(|version| ["v1", "v1beta1"].contains(&version)) {
         let message = "admissionReviewVersions has no version that the API server supports".to_owned();
-        warn(message, "add `admissionReviewVersions=v1`");
+        warn(message, "use `admissionReviewVersions=v1`");
     }
 }
 

@@ -13,7 +13,7 @@ use super::names::{Binding, Def, ForeignGlob, Precedence, Scopes, Visible, sees}
 use super::walk::{Failure, extern_crate, is_anchor};
 
 #[derive(Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is said by the import alone")]
+#[allow(clippy::struct_excessive_bools, reason = "each field is set by the import")]
 pub(super) struct Import {
     pub(super) index: usize,
     pub(super) module: ModuleId,
